@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace axrun::ir {
+
+/// Element types of tensors and of scalar expressions. Values are stable: caches and text forms use the names.
+enum class ElementType : uint8_t {
+  undefined,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  i4,
+  i8,
+  i16,
+  i32,
+  i64,
+  u4,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+  string,
+};
+
+/// Bytes of one stored element. i4 and u4 are stored one per byte (packed only in files); string has no fixed
+/// size and answers 0.
+size_t size_of(ElementType type);
+/// Width in bits of the value range: 4 for i4 and u4, 8 for boolean.
+int bits_of(ElementType type);
+bool is_float(ElementType type);
+/// True for i4..i64 and u4..u64, not for boolean.
+bool is_integer(ElementType type);
+bool is_signed_integer(ElementType type);
+bool is_unsigned_integer(ElementType type);
+/// Range of an integer type; u64's maximum does not fit and answers INT64_MAX.
+int64_t integer_min(ElementType type);
+int64_t integer_max(ElementType type);
+
+/// "f32", "i64", "bool", ...; parse_element_type is its inverse.
+std::string_view name_of(ElementType type);
+std::optional<ElementType> parse_element_type(std::string_view name);
+
+/// Rounds to nearest even into the type's own grid, as a store to that type and a load back would do.
+double round_to(ElementType type, double value);
+/// Wraps to the type's width: two's complement for signed types, modulo 2^bits for unsigned ones.
+int64_t wrap_to(ElementType type, int64_t value);
+
+/// Bit patterns of the narrow floats. Overflow goes to infinity, or to the largest finite value or NaN where the
+/// type has no infinity (OFP8 specification 1.0; saturate selects as ONNX's Cast does).
+uint16_t f16_from_double(double value);
+double f16_to_double(uint16_t bits);
+uint16_t bf16_from_double(double value);
+double bf16_to_double(uint16_t bits);
+uint8_t f8_from_double(ElementType type, double value, bool saturate);
+double f8_to_double(ElementType type, uint8_t bits);
+
+}  // namespace axrun::ir
