@@ -14,9 +14,9 @@ struct DimNode;
 
 /// The size of one tensor dimension: an integer, or an integer expression over named sizes.
 ///
-/// Sums and products are kept as canonical polynomials over atoms (a name, a floor division, a modulo, a minimum or
-/// a maximum), so that two Dims that are equal as polynomials compare equal. Arithmetic saturates instead of
-/// overflowing: a size at the bounds of int64 is refused wherever memory would be allocated.
+/// Sums and products are kept as canonical polynomials over atoms (a name, a floor division, a modulo, a
+/// minimum or a maximum), so that two Dims that are equal as polynomials compare equal. Arithmetic saturates
+/// instead of overflowing: a size at the bounds of int64 is refused wherever memory would be allocated.
 class Dim {
  public:
   Dim(int64_t value = 0) : value_(value) {}  // NOLINT: a literal is a Dim
@@ -30,7 +30,8 @@ class Dim {
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  /// Quotient rounded towards minus infinity; exact when the polynomial divides. A constant divisor must not be 0.
+  /// Quotient rounded towards minus infinity; exact when the polynomial divides. A constant divisor must not
+  /// be 0.
   friend Dim floor_div(const Dim& a, const Dim& b);
   /// a - b * floor_div(a, b).
   friend Dim floor_mod(const Dim& a, const Dim& b);

@@ -18,8 +18,8 @@ Shape row_major_strides(const Shape& shape);
 
 /// A dense row-major tensor. Copies share the buffer; clone() does not.
 ///
-/// The buffer is owned, or borrowed from an owner kept alive by the tensor (a mapped file, an arena), or borrowed
-/// from the caller with no owner. Strings live in std::string elements.
+/// The buffer is owned, or borrowed from an owner kept alive by the tensor (a mapped file, an arena), or
+/// borrowed from the caller with no owner. Strings live in std::string elements.
 class Tensor {
  public:
   Tensor() = default;
@@ -27,9 +27,10 @@ class Tensor {
   static Tensor allocate(ElementType type, const Shape& shape);
   /// Not initialised, otherwise as allocate.
   static Tensor allocate_uninitialized(ElementType type, const Shape& shape);
-  static Tensor borrow(ElementType type, const Shape& shape, void* data, std::shared_ptr<const void> owner = {});
+  static Tensor borrow(ElementType type, const Shape& shape, void* data,
+                       std::shared_ptr<const void> owner = {});
   static Tensor scalar(ElementType type, double value);
-  static Tensor from_i64(const std::vector<int64_t>& values);        ///< one-dimensional, i64
+  static Tensor from_i64(const std::vector<int64_t>& values);  ///< one-dimensional, i64
   static Tensor from_strings(const Shape& shape, std::vector<std::string> values);
 
   bool defined() const { return type_ != ElementType::undefined; }
@@ -40,8 +41,14 @@ class Tensor {
   size_t bytes() const;
   void* data() { return data_; }
   const void* data() const { return data_; }
-  template <typename T> T* as() { return static_cast<T*>(data_); }
-  template <typename T> const T* as() const { return static_cast<const T*>(data_); }
+  template <typename T>
+  T* as() {
+    return static_cast<T*>(data_);
+  }
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data_);
+  }
   std::string* strings() { return static_cast<std::string*>(data_); }
   const std::string* strings() const { return static_cast<const std::string*>(data_); }
 

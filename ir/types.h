@@ -7,7 +7,8 @@
 
 namespace axrun::ir {
 
-/// Element types of tensors and of scalar expressions. Values are stable: caches and text forms use the names.
+/// Element types of tensors and of scalar expressions. Values are stable: caches and text forms use the
+/// names.
 enum class ElementType : uint8_t {
   undefined,
   f16,
@@ -55,8 +56,8 @@ double round_to(ElementType type, double value);
 /// Wraps to the type's width: two's complement for signed types, modulo 2^bits for unsigned ones.
 int64_t wrap_to(ElementType type, int64_t value);
 
-/// Bit patterns of the narrow floats. Overflow goes to infinity, or to the largest finite value or NaN where the
-/// type has no infinity (OFP8 specification 1.0; saturate selects as ONNX's Cast does).
+/// Bit patterns of the narrow floats. Overflow goes to infinity, or to the largest finite value or NaN where
+/// the type has no infinity (OFP8 specification 1.0; saturate selects as ONNX's Cast does).
 uint16_t f16_from_double(double value);
 double f16_to_double(uint16_t bits);
 uint16_t bf16_from_double(double value);
