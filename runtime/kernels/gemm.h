@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/kernels/activation.h"
+
+namespace axrun::runtime {
+
+class ThreadPool;
+
+inline constexpr int max_batch_rank = 8;
+
+/// C[b][m][n] = epilogue(A[b][m][k] * B[b][k][n]) in float32, for every index b of the batch.
+///
+/// Strides are in elements and may be any value, so a transposed operand is one with its strides exchanged;
+/// fastest when one stride of each operand is 1. C's columns are contiguous. C overlaps neither A nor B. Give
+/// either the plain or the packed form of an operand; a packed operand is shared by the whole batch. k == 0
+/// gives epilogue(0).
+struct GemmArguments {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  int64_t a_row_stride = 0, a_column_stride = 1;
+  const float* b = nullptr;
+  int64_t b_row_stride = 0, b_column_stride = 1;
+  const float* packed_a = nullptr;  ///< from gemm_pack_a
+  const float* packed_b = nullptr;  ///< from gemm_pack_b
+  float* c = nullptr;
+  int64_t c_row_stride = 0;
+  Epilogue epilogue;
+
+  /// The batch is an n-dimensional grid, outermost first; a stride of 0 broadcasts. Rank 0 is one product.
+  int batch_rank = 0;
+  int64_t batch_extents[max_batch_rank] = {};
+  int64_t a_batch_strides[max_batch_rank] = {};
+  int64_t b_batch_strides[max_batch_rank] = {};
+  int64_t c_batch_strides[max_batch_rank] = {};
+  int64_t residual_batch_strides[max_batch_rank] = {};
+};
+
+/// Bytes of scratch `gemm` needs (0 is common). Depends on the shape, strides and on which operands are
+/// packed, not on the pointers' values: a non-null placeholder in packed_a or packed_b is enough.
+size_t gemm_scratch_bytes(const GemmArguments& arguments, int threads);
+
+/// Runs the product. `scratch` has gemm_scratch_bytes(arguments, pool.threads()) bytes, aligned to 64.
+/// Never allocates. The result is the same for every number of threads.
+void gemm(const GemmArguments& arguments, void* scratch, ThreadPool& pool);
+
+/// Bytes of B[k][n] in packed form, and the packing (once, at load). The form depends on the instruction-set
+/// level in force (see dispatch.h). `packed` is aligned to 64.
+size_t gemm_packed_b_bytes(int64_t k, int64_t n);
+void gemm_pack_b(int64_t k, int64_t n, const float* b, int64_t row_stride, int64_t column_stride,
+                 float* packed);
+
+/// Likewise for A[m][k].
+size_t gemm_packed_a_bytes(int64_t m, int64_t k);
+void gemm_pack_a(int64_t m, int64_t k, const float* a, int64_t row_stride, int64_t column_stride,
+                 float* packed);
+
+}  // namespace axrun::runtime
