@@ -120,6 +120,10 @@ const OperatorEntry* find_operator(std::string_view domain, std::string_view nam
 /// Every operator, for listings and tests.
 std::vector<OperatorEntry> all_operators();
 
+/// Operators that work on graphs or on values that are not tensors: If, Loop, Scan, and those of sequences,
+/// optionals and maps. The runtime executes them; they have no program.
+bool is_graph_operator(std::string_view domain, std::string_view name);
+
 /// Builds the program of a node; throws Error or NotYetKnown. The node must not be If, Loop or Scan.
 Program define_node(const Node& node, const std::vector<OperandInfo>& operands);
 
