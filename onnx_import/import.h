@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace axrun::onnx_import {
+
+/// Bounds on what a model may ask for. A model beyond one of them is refused with Error(unsupported).
+struct ImportOptions {
+  int max_nesting = 64;                        ///< graphs within graphs, and functions calling functions
+  int64_t max_nodes = 10'000'000;              ///< over all graphs
+  int64_t max_inlined_nodes = 1'000'000;       ///< of those, the ones that come out of model-local functions
+  int64_t max_dense_bytes = int64_t{1} << 30;  ///< of all sparse constants together, once dense
+  /// Refuse the model when it uses an operator that is not in the operator table. Tools that only look at a
+  /// model turn this off.
+  bool check_operators = true;
+};
+
+/// Reads an ONNX model and checks all of it.
+///
+/// What comes out:
+/// - Names are resolved; nodes are in topological order; Constant nodes, initializers and sparse
+///   initializers are constants of the graph. An initializer that is also listed as a graph input is a
+///   constant and not an input, in every IR version: its default cannot be overridden.
+/// - Calls of model-local functions are inlined. A function wins over an operator of the same name.
+/// - A body reads what its enclosing graphs define through Graph::captures only; constants of enclosing
+///   graphs become constants of the body (sharing the buffer).
+/// - Only graph inputs of the main graph have dims: constants, sizes named in the file (one Dim symbol per
+///   name, written as an identifier), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
+///   sizes. Inputs of bodies keep their stored element type. Stored types and shapes of outputs and
+///   intermediate values are not read: files in the wild carry stale ones.
+/// - Names that are not UTF-8, or contain control characters, appear with \xNN escapes.
+/// - An attribute that holds a type (Optional's `type`) becomes a string in ONNX's notation,
+///   "seq(tensor(float))".
+///
+/// Large weights are borrowed from the mapped file where they are aligned for their element type and copied
+/// once elsewhere; the file must not be truncated while a tensor of the model lives.
+///
+/// Throws Error: user (the file cannot be read), model (damaged or invalid, with the model's own names), or
+/// unsupported (one line for each operator, element type or field that axrun lacks, all at once).
+ir::Model import_file(const std::string& path, const ImportOptions& options = {});
+
+/// The same from memory. External data is looked up in `directory`; when that is empty, a model with
+/// external data is refused. With an owner, which keeps `data` alive, large aligned weights borrow from
+/// `data`; without one everything is copied and `data` may go when this returns.
+ir::Model import_memory(const void* data, size_t size, const std::string& directory = {},
+                        const ImportOptions& options = {}, std::shared_ptr<const void> owner = {});
+
+}  // namespace axrun::onnx_import
