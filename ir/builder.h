@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -131,12 +133,21 @@ class Builder {
   Program finish() { return std::move(program_); }
 
  private:
+  class Scope;
   TensorId declare(ElementType type, const Dims& dims, const std::string& name);
   Indices axes_of(size_t first, size_t count);
+  ExprId intern(Expr expr);
+  ExprId simplify_integer(const Expr& expr);
+  ExprId simplify_cast(const Expr& expr);
+  ExprId literal_id(ElementType type, int64_t value);
+  std::optional<Dim> as_dim(ExprId id) const;
+  std::optional<std::pair<Dim, Dim>> index_range(ExprId id, int depth = 0) const;
   friend class TensorRef;
   friend class Scalar;
   Program program_;
   std::unordered_multimap<size_t, ExprId> known_;
+  std::unordered_set<std::string> names_;
+  Dims scope_;  ///< extents of the axes of the stage whose body is being built
 };
 
 Scalar binary(ScalarOp op, const Scalar& a, const Scalar& b);

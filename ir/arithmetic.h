@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ir/program.h"
+
+namespace axrun::ir {
+
+/// Scalar semantics of ScalarOp on single values. Integers of every type are int64_t holding the value
+/// (u64 above INT64_MAX: the same bits); booleans are 0 or 1; floats are double.
+
+bool is_comparison(ScalarOp op);
+bool is_logical(ScalarOp op);
+int argument_count(ScalarOp op);
+
+/// Both operands of `type`. Results wrap to the type; comparisons give 0 or 1. nullopt: division by zero.
+/// INT_MIN / -1 wraps. x ** negative is 0 unless x is 1 or -1.
+std::optional<int64_t> integer_binary(ScalarOp op, ElementType type, int64_t a, int64_t b);
+int64_t integer_unary(ScalarOp op, ElementType type, int64_t a);
+
+/// Comparisons and logical operations give 0.0 or 1.0.
+double real_binary(ScalarOp op, double a, double b);
+double real_unary(ScalarOp op, double a);
+
+/// min and max that return NaN when either side is NaN.
+double nan_min(double a, double b);
+double nan_max(double a, double b);
+/// The remainder with the sign of the divisor: NumPy's mod.
+double real_floor_mod(double a, double b);
+
+/// Truncation towards zero. ONNX leaves NaN and values out of range open: NaN gives 0; `saturate` gives the
+/// type's nearest bound; without it the value is truncated to 64 bits (saturating there) and wrapped. To
+/// boolean: whether the value is not 0.
+int64_t real_to_integer(ElementType to, double value, bool saturate);
+int64_t integer_to_integer(ElementType from, ElementType to, int64_t value, bool saturate);
+double integer_to_real(ElementType from, int64_t value);
+/// Rounds into the type. `saturate` concerns the float8 types only.
+double real_to_real(ElementType to, double value, bool saturate);
+
+}  // namespace axrun::ir
