@@ -23,6 +23,17 @@ std::vector<std::vector<int>> one_group_each(size_t count) {
   return groups;
 }
 
+/// The dims of a result whose dimension d merges the axes groups[d].
+Dims merged(const Dims& axes, const std::vector<std::vector<int>>& groups) {
+  Dims dims;
+  for (const auto& group : groups) {
+    Dim extent = 1;
+    for (int axis : group) extent = extent * axes[static_cast<size_t>(axis)];
+    dims.push_back(extent);
+  }
+  return dims;
+}
+
 Scalar as_index(const Scalar& index) {
   if (!is_integer(index.type())) {
     throw Error(Fault::model, "'" + index.builder().program().name + "': an index of type " +
@@ -146,13 +157,7 @@ TensorRef Builder::map_grouped(const Dims& axes, const std::vector<std::vector<i
     type = value.type();
     stage.body = {value.id()};
   }
-  Dims dims;
-  for (const auto& group : groups) {
-    Dim extent = 1;
-    for (int axis : group) extent = extent * axes[static_cast<size_t>(axis)];
-    dims.push_back(extent);
-  }
-  stage.results = {declare(type, dims, name)};
+  stage.results = {declare(type, merged(axes, groups), name)};
   stage.name = program_.tensors.back().name;
   program_.stages.push_back(std::move(stage));
   return {this, program_.stages.back().results[0]};
@@ -160,23 +165,30 @@ TensorRef Builder::map_grouped(const Dims& axes, const std::vector<std::vector<i
 
 TensorRef Builder::reduce(Monoid::Kind kind, const Dims& dims, const Dims& reduce_dims,
                           const ReduceBody& body, const std::string& name) {
+  return reduce_grouped(kind, dims, one_group_each(dims.size()), reduce_dims, body, name);
+}
+
+TensorRef Builder::reduce_grouped(Monoid::Kind kind, const Dims& axes,
+                                  const std::vector<std::vector<int>>& groups, const Dims& reduce_dims,
+                                  const ReduceBody& body, const std::string& name) {
   AXRUN_ASSERT(kind != Monoid::Kind::tuple);
   Stage stage;
   stage.kind = StageKind::reduce;
-  stage.axes = named_axes(dims, false);
-  stage.groups = one_group_each(dims.size());
+  stage.axes = named_axes(axes, false);
+  stage.groups = groups;
   stage.reduce_axes = named_axes(reduce_dims, true);
   stage.monoid.kind = kind;
-  Dims extents = dims;
+  Dims extents = axes;
   extents.insert(extents.end(), reduce_dims.begin(), reduce_dims.end());
   ElementType type = ElementType::undefined;
   {
     Scope scope(*this, extents);
-    Indices axes = axes_of(0, dims.size());
-    Scalar value = body(axes, axes_of(dims.size(), reduce_dims.size()));
+    Indices points = axes_of(0, axes.size());
+    Scalar value = body(points, axes_of(axes.size(), reduce_dims.size()));
     type = value.type();
     stage.body = {value.id()};
   }
+  const Dims dims = merged(axes, groups);
   stage.results = {declare(type, dims, name)};
   stage.name = program_.tensors.back().name;
   program_.stages.push_back(std::move(stage));

@@ -88,6 +88,9 @@ class Builder {
                         const std::string& name = {});
   TensorRef reduce(Monoid::Kind kind, const Dims& dims, const Dims& reduce_dims, const ReduceBody& body,
                    const std::string& name = {});
+  /// reduce over `axes` merged into dimensions by `groups` (Stage::groups); body gets the axes.
+  TensorRef reduce_grouped(Monoid::Kind kind, const Dims& axes, const std::vector<std::vector<int>>& groups,
+                           const Dims& reduce_dims, const ReduceBody& body, const std::string& name = {});
   TensorRef sum(const Dims& dims, const Dims& reduce_dims, const ReduceBody& body) {
     return reduce(Monoid::Kind::sum, dims, reduce_dims, body);
   }
