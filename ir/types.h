@@ -51,10 +51,15 @@ int64_t integer_max(ElementType type);
 std::string_view name_of(ElementType type);
 std::optional<ElementType> parse_element_type(std::string_view name);
 
-/// Rounds to nearest even into the type's own grid, as a store to that type and a load back would do.
+/// Rounds to nearest even into the type's own grid, as a store to that type and a load back would do. The f8 types
+/// saturate; integers and boolean go through integer_from_real.
 double round_to(ElementType type, double value);
-/// Wraps to the type's width: two's complement for signed types, modulo 2^bits for unsigned ones.
+/// Wraps to the type's width: two's complement for signed types, modulo 2^bits for unsigned ones; boolean answers
+/// value != 0.
 int64_t wrap_to(ElementType type, int64_t value);
+/// A real number as an element of an integer type: truncated towards zero, saturated at the type's bounds, NaN is 0.
+/// u64 answers its bit pattern; boolean answers value != 0 (NaN is true).
+int64_t integer_from_real(ElementType type, double value);
 
 /// Bit patterns of the narrow floats. Overflow goes to infinity, or to the largest finite value or NaN where
 /// the type has no infinity (OFP8 specification 1.0; saturate selects as ONNX's Cast does).
