@@ -1,0 +1,165 @@
+#include "ir/infer.h"
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+
+namespace axrun::ir {
+namespace {
+
+constexpr int64_t symbolic_limit = 64;
+
+bool small_integers(const ValueFact& fact) {
+  if (!is_integer(fact.type) && fact.type != ElementType::boolean) return false;
+  if (!fact.dims) return false;
+  const Dim count = product(*fact.dims);
+  return count.is_constant() && count.value() <= symbolic_limit;
+}
+
+/// True when every element is constant.
+bool all_constant(const Dims& elements) {
+  return std::all_of(elements.begin(), elements.end(), [](const Dim& d) { return d.is_constant(); });
+}
+
+Tensor tensor_of(const ValueFact& fact, const Dims& elements) {
+  Tensor tensor = Tensor::allocate(fact.type, *constant_dims(*fact.dims));
+  for (size_t i = 0; i < elements.size(); ++i) tensor.set_int(static_cast<int64_t>(i), elements[i].value());
+  return tensor;
+}
+
+}  // namespace
+
+Inference::Inference(const Graph& graph, const Options& options)
+    : graph_(graph), options_(options), facts_(graph.values.size()) {
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const Value& value = graph.values[i];
+    ValueFact& fact = facts_[i];
+    if (value.constant.defined()) {
+      fact.type = value.constant.type();
+      fact.dims = to_dims(value.constant.shape());
+      fact.constant = value.constant;
+    }
+  }
+  for (ValueId id : graph.inputs) {
+    const Value& value = graph.value(id);
+    if (fact(id).constant.defined() || value.kind != ValueKind::tensor) continue;
+    fact(id).type = value.type;
+    fact(id).dims = value.dims;
+  }
+}
+
+std::vector<OperandInfo> Inference::operands_of(const Node& node) const {
+  std::vector<OperandInfo> operands(node.inputs.size());
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    if (node.inputs[k] == absent) continue;
+    const ValueFact& known = fact(node.inputs[k]);
+    operands[k].present = true;
+    operands[k].type = known.type;
+    operands[k].dims = known.dims;
+    operands[k].constant = known.constant.defined() ? &known.constant : nullptr;
+    operands[k].elements = known.elements ? &*known.elements : nullptr;
+  }
+  return operands;
+}
+
+std::optional<Program> Inference::define(const Node& node) const {
+  if (is_graph_operator(node.domain, node.op)) return std::nullopt;
+  try {
+    return define_node(node, operands_of(node));
+  } catch (const NotYetKnown&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<ValueFact> output_facts(const Program& program) {
+  std::vector<ValueFact> facts;
+  for (TensorId id : program.outputs) {
+    ValueFact fact;
+    if (id != none) {
+      fact.type = program.tensors[static_cast<size_t>(id)].type;
+      fact.dims = program.tensors[static_cast<size_t>(id)].dims;
+    }
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+void Inference::conclude(const Node& node, const Program& program) {
+  std::vector<ValueFact> results = output_facts(program);
+  for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
+    if (node.outputs[k] != absent) fact(node.outputs[k]) = std::move(results[k]);
+  }
+  if (!options_.fold || fold_constants(node, program)) return;
+  fold_elements(node, program);
+}
+
+bool Inference::fold_constants(const Node& node, const Program& program) {
+  int64_t operand_bytes = 0;
+  std::vector<Tensor> operands(program.operands.size());
+  for (size_t k = 0; k < program.operands.size(); ++k) {
+    if (program.operands[k] == none) continue;
+    const ValueFact& known = fact(node.inputs[k]);
+    if (!known.constant.defined()) return false;
+    operands[k] = known.constant;
+    operand_bytes += static_cast<int64_t>(known.constant.bytes());
+  }
+  int64_t result_bytes = 0;
+  for (TensorId id : program.outputs) {
+    if (id == none) continue;
+    const TensorDecl& decl = program.tensors[static_cast<size_t>(id)];
+    const auto shape = constant_dims(decl.dims);
+    if (!shape) return false;
+    const int64_t element = std::max<int64_t>(1, static_cast<int64_t>(size_of(decl.type)));
+    const int64_t count = element_count(*shape);
+    if (count > (int64_t{1} << 40) / element) return false;
+    result_bytes += count * element;
+  }
+  if (result_bytes > std::max(options_.fold_bytes, operand_bytes)) return false;
+  std::vector<Tensor> results;
+  try {
+    results = evaluate(program, operands);
+  } catch (const Error&) {
+    return false;  // Bad data is an error only where the node is executed: it may lie in a branch never taken.
+  }
+  for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
+    if (node.outputs[k] == absent) continue;
+    ValueFact& known = fact(node.outputs[k]);
+    known.constant = results[k];
+    known.dims = to_dims(results[k].shape());
+  }
+  return true;
+}
+
+void Inference::fold_elements(const Node& node, const Program& program) {
+  const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [&](ValueId id) { return id != absent && small_integers(fact(id)); });
+  if (!wanted) return;
+  std::vector<std::optional<Dims>> operands(program.operands.size());
+  for (size_t k = 0; k < program.operands.size(); ++k) {
+    if (program.operands[k] == none) continue;
+    const ValueFact& known = fact(node.inputs[k]);
+    if (known.elements) {
+      operands[k] = *known.elements;
+    } else if (known.constant.defined() && small_integers(known)) {
+      operands[k] = to_dims(known.constant.to_ints());
+    }
+  }
+  const auto results = evaluate_symbolic(program, operands, symbolic_limit);
+  for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
+    if (node.outputs[k] == absent || !results[k] || !small_integers(fact(node.outputs[k]))) continue;
+    ValueFact& known = fact(node.outputs[k]);
+    if (all_constant(*results[k])) {
+      known.constant = tensor_of(known, *results[k]);
+    } else {
+      known.elements = *results[k];
+    }
+  }
+}
+
+void Inference::run() {
+  for (const Node& node : graph_.nodes) {
+    if (const auto program = define(node)) conclude(node, *program);
+  }
+}
+
+}  // namespace axrun::ir

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/dim.h"
+#include "ir/graph.h"
+#include "ir/tensor.h"
+#include "runtime/value.h"
+
+namespace axrun::runtime {
+
+/// What executes the model. `reference` evaluates every operator's tensor expression in float64, slowly;
+/// `fallback` uses the precompiled kernels only; `automatic` lets better plans replace the fallback as they
+/// are found.
+enum class Tier { reference, fallback, automatic };
+
+struct SessionOptions {
+  int threads = 0;  ///< threads of one run; 0: every processor this process may use
+  Tier tier = Tier::automatic;
+  std::map<std::string, ir::Shape> shapes;  ///< fixes the shape of an input
+  std::map<std::string, int64_t> dims;      ///< fixes a named size
+  size_t plan_cache = 16;                   ///< plans kept for different input shapes; at least 1
+  bool profile = false;                     ///< record the time of every step (Session::profile)
+};
+
+/// An input or output of a model. Inputs with an initializer are not listed: they are constants.
+struct Port {
+  std::string name;
+  ir::ValueKind kind = ir::ValueKind::tensor;
+  ir::ElementType type = ir::ElementType::undefined;
+  std::optional<ir::Dims> dims;  ///< empty: rank unknown before a run
+};
+
+/// Time spent in one step of the plan, or in one node where there is no plan.
+struct StepProfile {
+  std::string name;    ///< the node's name (the first one, where several share a kernel)
+  std::string op;      ///< operators covered, "Conv+Relu"
+  std::string kernel;  ///< what executed it
+  std::string shape;   ///< of the first output
+  int64_t runs = 0;
+  double total_us = 0;
+  double flops = 0;     ///< arithmetic operations of one run, 0 where not counted
+  double bytes = 0;     ///< bytes of operands and results of one run
+  double start_us = 0;  ///< of the last run, from the start of that run
+  double last_us = 0;
+};
+
+/// A node whose result differs from the reference.
+struct Divergence {
+  std::string node;
+  std::string op;
+  std::string output;
+  double max_error = 0;
+  double scale = 0;  ///< largest finite magnitude of the reference's result
+};
+
+class SessionState;
+class Plan;
+
+/// A loaded model. Loading may take a while; everything else is safe to call from many threads at once.
+class Session {
+ public:
+  /// Throws Error: user (no such file, bad options), model (damaged or invalid), unsupported.
+  static std::unique_ptr<Session> load(const std::string& path, const SessionOptions& options = {});
+  /// The bytes are read during the call only. `directory` is where external data may lie; empty refuses it.
+  static std::unique_ptr<Session> load_memory(const void* data, size_t size,
+                                              const SessionOptions& options = {},
+                                              const std::string& directory = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+  const ir::Model& model() const;
+  int threads() const;
+  Tier tier() const;
+
+  /// Runs on values in the order of inputs(). Throws Error(user) naming the input when a type, rank or size
+  /// does not fit the model, or when data leads out of bounds. Results are the caller's own.
+  std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs);
+
+  /// Runs on bound buffers. inputs: one tensor per input. outputs: one tensor per output, either undefined
+  /// (it is allocated and filled in) or of the right type and shape, written in place. With static shapes,
+  /// and outputs that are all given, nothing is allocated after the first runs.
+  void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs);
+
+  /// Builds the plan for these input shapes without running; run does so by itself otherwise.
+  void prepare(const std::vector<ir::Shape>& shapes);
+
+  /// Per-step times since the last reset; empty unless options.profile.
+  std::vector<StepProfile> profile() const;
+  void reset_profile();
+
+  /// Runs the model on the reference tier and on this session's tier, node by node, and names the first node
+  /// whose output differs by more than tolerance * max(scale, 0.01); empty when none does.
+  std::optional<Divergence> first_divergence(const std::vector<RuntimeValue>& inputs, double tolerance);
+
+  /// The plan in force for these input shapes, and its replacement by another one prepared for the same
+  /// shapes. Runs under way finish on the plan they started with. The replaced plan is freed when no run can
+  /// see it.
+  std::shared_ptr<const Plan> current_plan(const std::vector<ir::Shape>& shapes);
+  void publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan);
+
+ private:
+  explicit Session(std::unique_ptr<SessionState> state);
+  std::unique_ptr<SessionState> state_;
+};
+
+/// Values for every input of the session, made up from the seed: floats in [-1, 1); integers that index (they
+/// reach the indices of a Gather and its like) within the indexed dimension, other integers small and
+/// non-negative; free sizes take `free_size` where no option fixes them. `notes` gets a line per input: its
+/// shape, range and reason.
+std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptions& options, uint64_t seed,
+                                      int64_t free_size, std::vector<std::string>* notes);
+
+}  // namespace axrun::runtime
