@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/infer.h"
+#include "runtime/plan/kernel.h"
+#include "runtime/value.h"
+
+namespace axrun::runtime {
+
+class BodyPlans;
+class Continuation;
+class Frame;
+
+/// Where a value lives while a plan runs.
+struct ValuePlace {
+  enum class Kind : uint8_t {
+    nowhere,   ///< not used by this plan
+    constant,  ///< at a fixed address
+    input,     ///< live-in number `index`
+    output,    ///< the buffer of graph output `index`
+    arena,     ///< at `offset` of the frame's arena
+    slot,      ///< a RuntimeValue of the frame: containers, strings, and what only the run can shape
+  };
+  Kind kind = Kind::nowhere;
+  size_t index = 0;
+  size_t offset = 0;
+  const void* address = nullptr;
+};
+
+/// One thing a plan does. Exactly one of kernel, bodies (a graph operator) or program (evaluated into slots)
+/// is set.
+struct Step {
+  std::shared_ptr<const Kernel> kernel;
+  std::shared_ptr<BodyPlans> bodies;
+  std::shared_ptr<const ir::Program> program;
+  const ir::Node* node = nullptr;  ///< the (first) node, for names
+  std::vector<ir::ValueId> inputs;
+  std::vector<ir::ValueId> outputs;
+  std::string ops;  ///< "Conv+Relu"
+};
+
+/// An output that no step could write in place: copied at the end.
+struct OutputCopy {
+  ir::ValueId value;
+  size_t output;
+};
+
+/// Gets each step's time; `index` counts steps in order of execution.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void step_done(const class Plan& plan, size_t index, double start_us, double elapsed_us) = 0;
+};
+
+struct RunContext {
+  ThreadPool& pool;
+  StepObserver* observer = nullptr;
+};
+
+/// Everything decided about running a graph (or the rest of one) for fixed input shapes: steps, buffers,
+/// packed weights. Immutable once built, but for the pool of frames and the caches of bodies and
+/// continuations inside.
+///
+/// What depends on shapes that only the run can tell is left to a continuation: a further plan for the
+/// remaining nodes, built when those shapes are first met and kept for the next time.
+class Plan {
+ public:
+  ~Plan();
+
+  /// live_in: one value per id of `live_in_ids`. outputs: one per graph output; a defined tensor is written
+  /// in place when its type and shape fit and replaced otherwise. Safe from many threads at once.
+  void run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
+           const RunContext& context) const;
+
+  /// Called with every tensor a step has just computed: for comparison tools (with options.keep_values only).
+  using Inspector = std::function<void(const Step& step, size_t output, const ir::Tensor& value)>;
+  void run_inspected(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
+                     const RunContext& context, const Inspector& inspector) const;
+
+  const std::vector<Step>& steps() const { return steps_; }
+  size_t arena_bytes() const { return arena_bytes_; }
+  const std::vector<ir::ValueId>& live_in_ids() const { return live_in_; }
+  const ir::ValueFact& fact(ir::ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  bool complete() const { return continuation_ == nullptr; }
+
+ private:
+  friend class PlanBuilder;
+  friend class Frame;
+  friend class Continuation;
+  Plan() = default;
+
+  std::unique_ptr<Frame> take_frame() const;
+  void give_back(std::unique_ptr<Frame> frame) const;
+  void execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
+  void run_step(Frame& frame, const Step& step, const RunContext& context) const;
+
+  std::shared_ptr<const ir::Graph> graph_;
+  std::vector<ir::ValueFact> facts_;
+  std::vector<ValuePlace> places_;
+  std::vector<ir::ValueId> live_in_;
+  std::vector<Step> steps_;
+  std::vector<OutputCopy> copies_;
+  size_t scratch_offset_ = 0;
+  size_t arena_bytes_ = 0;
+  size_t widest_step_ = 0;  ///< most inputs and outputs of one step
+  std::unique_ptr<Continuation> continuation_;
+
+  mutable std::mutex frames_mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> frames_;
+};
+
+struct PlanOptions {
+  int threads = 1;
+  bool fuse = true;
+  bool reuse_buffers = true;  ///< off: every value has a place of its own
+  std::shared_ptr<PackCache> packs;
+  size_t body_plans = 16;  ///< plans kept per body, and continuations per plan
+};
+
+/// Builds the plan of a whole graph. facts of live_in (graph inputs, then captures) must have constant dims
+/// for tensors; a constant among them is used as such and is part of the plan.
+std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
+                                       const std::vector<ir::ValueId>& live_in,
+                                       const std::vector<ir::ValueFact>& live_in_facts,
+                                       const PlanOptions& options);
+
+}  // namespace axrun::runtime
