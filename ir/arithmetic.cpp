@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ir/error.h"
 
 namespace axrun::ir {
 namespace {
-
-using std::numeric_limits;
 
 uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 int64_t signed_bits(uint64_t value) { return static_cast<int64_t>(value); }
@@ -276,25 +273,6 @@ double real_unary(ScalarOp op, double a) {
       break;
   }
   throw Error(Fault::internal, "this scalar operation takes no float");
-}
-
-int64_t real_to_integer(ElementType to, double value, bool saturate) {
-  if (to == ElementType::boolean) return value != 0 ? 1 : 0;
-  if (std::isnan(value)) return 0;
-  constexpr double two63 = 9223372036854775808.0;
-  constexpr double two64 = 18446744073709551616.0;
-  if (to == ElementType::u64 && value >= two63) {
-    return value >= two64 ? -1 : signed_bits(static_cast<uint64_t>(value));
-  }
-  int64_t whole = 0;
-  if (value >= two63) {
-    whole = numeric_limits<int64_t>::max();
-  } else if (value < -two63) {
-    whole = numeric_limits<int64_t>::min();
-  } else {
-    whole = static_cast<int64_t>(value);
-  }
-  return saturate ? std::clamp(whole, integer_min(to), integer_max(to)) : wrap_to(to, whole);
 }
 
 int64_t integer_to_integer(ElementType from, ElementType to, int64_t value, bool saturate) {

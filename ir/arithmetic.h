@@ -29,10 +29,9 @@ double nan_max(double a, double b);
 /// The remainder with the sign of the divisor: NumPy's mod.
 double real_floor_mod(double a, double b);
 
-/// Truncation towards zero. ONNX leaves NaN and values out of range open: NaN gives 0; `saturate` gives the
-/// type's nearest bound; without it the value is truncated to 64 bits (saturating there) and wrapped. To
-/// boolean: whether the value is not 0.
-int64_t real_to_integer(ElementType to, double value, bool saturate);
+/// Both casts of a float to an integer are integer_from_real (ir/types.h): truncated towards zero, values out
+/// of range to the nearest bound, NaN to 0. (ONNX leaves the last two open.) To boolean: whether the value is
+/// not 0.
 int64_t integer_to_integer(ElementType from, ElementType to, int64_t value, bool saturate);
 double integer_to_real(ElementType from, int64_t value);
 /// Rounds into the type. `saturate` concerns the float8 types only.

@@ -131,7 +131,7 @@ Scalar Builder::literal(ElementType type, double value) {
     throw Error(Fault::model,
                 "'" + program_.name + "': no number can be converted to type " + std::string(name_of(type)));
   }
-  return integer(real_to_integer(type, value, false), type);
+  return integer(integer_from_real(type, value), type);
 }
 
 Scalar Builder::time() {

@@ -73,8 +73,7 @@ ExprId Builder::simplify_cast(const Expr& expr) {
     return real(expr.type, real_to_real(expr.type, value, saturate)).id();
   }
   if (argument.op == ScalarOp::real) {
-    if (!is_float(expr.type))
-      return literal_id(expr.type, real_to_integer(expr.type, argument.real, saturate));
+    if (!is_float(expr.type)) return literal_id(expr.type, integer_from_real(expr.type, argument.real));
     return real(expr.type, real_to_real(expr.type, argument.real, saturate)).id();
   }
   return none;
