@@ -62,6 +62,12 @@ int64_t bounded_integer(const OperatorContext& context, std::string_view name, i
   return value;
 }
 
+int wanted_outputs(const OperatorContext& context) {
+  int count = context.outputs();
+  while (count > 0 && !context.wants(count - 1)) --count;
+  return count;
+}
+
 Scalar count_of(Builder& b, ElementType type, const Dims& dims) {
   return cast(type, b.extent(product(dims)));
 }

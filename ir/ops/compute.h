@@ -31,6 +31,9 @@ void check_dims(const OperatorContext& context, const TensorRef& x, const Dims& 
 int64_t bounded_integer(const OperatorContext& context, std::string_view name, int64_t otherwise, int64_t low,
                         int64_t high);
 
+/// How many outputs the program needs: up to the last one that the node names.
+int wanted_outputs(const OperatorContext& context);
+
 /// The number of points of `dims` as a value of a float type.
 Scalar count_of(Builder& b, ElementType type, const Dims& dims);
 /// The single element of a tensor of one element, of any rank; refuses other shapes.

@@ -2,23 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "ir/ops/compute.h"
 
 namespace axrun::ir {
-
-std::optional<ElementType> element_type_of_onnx(int64_t number) {
-  using E = ElementType;
-  constexpr std::array<E, 23> types = {
-      E::undefined, E::f32,      E::u8,         E::i8,     E::u16,        E::i16, E::i32,       E::i64,
-      E::string,    E::boolean,  E::f16,        E::f64,    E::u32,        E::u64, E::undefined, E::undefined,
-      E::bf16,      E::f8e4m3fn, E::f8e4m3fnuz, E::f8e5m2, E::f8e5m2fnuz, E::u4,  E::i4};
-  if (number < 1 || number >= static_cast<int64_t>(types.size())) return std::nullopt;
-  const E type = types[static_cast<size_t>(number)];
-  if (type == E::undefined) return std::nullopt;
-  return type;
-}
 
 Scalar quantized(ElementType type, const Scalar& value, const Scalar& zero_point, bool saturate) {
   const Scalar offset = cast(value.type(), zero_point);

@@ -1,14 +1,8 @@
 #pragma once
 
-#include <optional>
-
 #include "ir/operator.h"
 
 namespace axrun::ir {
-
-/// The ONNX data type number of attributes such as output_dtype (onnx.proto, TensorProto.DataType); empty for
-/// numbers of types axrun does not have.
-std::optional<ElementType> element_type_of_onnx(int64_t number);
 
 /// real value -> saturate(round_half_even(value) + zero_point) of an integer type; to float8 types the value
 /// plus zero point is converted as Cast does, saturating if `saturate`. `value` is f32 or f64.
