@@ -99,7 +99,13 @@ class DimParser {
     if (text_.size() > text_length_limit) {
       throw Error(Fault::user, "a size expression of " + std::to_string(text_.size()) + " bytes is too long");
     }
-    Dim result = sum();
+    Dim result;
+    try {
+      result = sum();
+    } catch (const Error& error) {
+      if (error.fault() == Fault::user) throw;
+      fail(position_, error.what());  // the arithmetic refuses expressions that grow without bound
+    }
     if (position_ != text_.size()) fail(position_, "an operator or the end is expected");
     return result;
   }
