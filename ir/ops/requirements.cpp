@@ -97,14 +97,6 @@ int64_t known_value(const Dim& dim) {
   return dim.value();
 }
 
-Scalar only_element(Builder& b, const OperatorContext& context, const TensorRef& x) {
-  for (const Dim& dim : x.dims()) {
-    context.check(context.is_one(dim),
-                  fmt::format("shape {} where one element is needed", to_string(x.dims())));
-  }
-  return x(Indices(x.dims().size(), b.integer(0)));
-}
-
 std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, int input,
                                                 std::string_view attribute) {
   if (context.has(input)) return context.integers(input);

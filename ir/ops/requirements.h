@@ -44,9 +44,6 @@ inline bool flag(const OperatorContext& context, std::string_view name, bool oth
 /// The dim's value; NotYetKnown while it is symbolic.
 int64_t known_value(const Dim& dim);
 
-/// The only element of an input of one element (rank 0, or every dim 1), as a scalar to build with.
-Scalar only_element(Builder& b, const OperatorContext& context, const TensorRef& x);
-
 /// Inputs given as a list of axes: from input k when present, else from the attribute (which older versions
 /// have). Empty when neither is there.
 std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, int input,

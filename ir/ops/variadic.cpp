@@ -1,5 +1,6 @@
 // Max, Min, Sum and Mean over any number of inputs, and Clip.
 
+#include "ir/ops/compute.h"
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/requirements.h"
 
@@ -64,8 +65,8 @@ void define_clip(const OperatorContext& context, Builder& b) {
   }
   map_elements(context, b, [&](const Scalar& x) {
     Scalar clipped = x;
-    if (low.defined()) clipped = max(clipped, only_element(b, context, low));
-    if (high.defined()) clipped = min(clipped, only_element(b, context, high));
+    if (low.defined()) clipped = max(clipped, only_element(context, b, low, "min"));
+    if (high.defined()) clipped = min(clipped, only_element(context, b, high, "max"));
     return clipped;
   });
 }
