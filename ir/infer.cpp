@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/evaluate.h"
+#include "ir/view.h"
 
 namespace axrun::ir {
 namespace {
@@ -113,6 +114,11 @@ bool Inference::fold_constants(const Node& node, const Program& program) {
     const int64_t count = element_count(*shape);
     if (count > (int64_t{1} << 40) / element) return false;
     result_bytes += count * element;
+  }
+  if (const int viewed = viewed_operand(program); viewed >= 0 && program.outputs.size() == 1) {
+    ValueFact& known = fact(node.outputs[0]);
+    known.constant = operands[static_cast<size_t>(viewed)].reshaped(*constant_dims(*known.dims));
+    return true;
   }
   if (result_bytes > std::max(options_.fold_bytes, operand_bytes)) return false;
   std::vector<Tensor> results;

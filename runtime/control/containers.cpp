@@ -136,6 +136,7 @@ Values sequence_map(const ir::Node& node, const Values& inputs, const RunBody& r
 
 Values run_container_operator(const ir::Node& node, const Values& inputs, const RunBody& run_body) {
   const std::string& op = node.op;
+  if (op == "Identity") return {input(node, inputs, 0)};
   if (op == "SequenceEmpty") return {RuntimeValue::sequence({})};
   if (op == "SequenceConstruct") return {RuntimeValue::sequence(inputs)};
   if (op == "SplitToSequence") return {split_to_sequence(node, inputs)};

@@ -88,6 +88,8 @@ class Plan {
   size_t arena_bytes() const { return arena_bytes_; }
   const std::vector<ir::ValueId>& live_in_ids() const { return live_in_; }
   const ir::ValueFact& fact(ir::ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  const ir::Graph& graph() const { return *graph_; }
+  const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   bool complete() const { return continuation_ == nullptr; }
 
  private:
@@ -107,6 +109,7 @@ class Plan {
   std::vector<ir::ValueId> live_in_;
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
+  std::vector<ir::Shape> output_shapes_;  ///< of the outputs with a place of their own
   size_t scratch_offset_ = 0;
   size_t arena_bytes_ = 0;
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace axrun::ir {
+
+/// An index expression as a sum: constant + sum of coefficients[a] * axis a of its stage.
+struct AffineIndex {
+  int64_t constant = 0;
+  std::vector<int64_t> coefficients;
+};
+
+/// Empty when the expression is not affine in the stage's axes with constant coefficients.
+std::optional<AffineIndex> affine_index(const Program& program, const Stage& stage, ExprId id);
+
+/// The operand position whose elements, in row-major order, are exactly the elements of output 0 (Reshape,
+/// Squeeze, Identity, a Transpose that only moves dims of size 1); -1 when there is none, or dims are
+/// symbolic.
+int viewed_operand(const Program& program);
+
+}  // namespace axrun::ir

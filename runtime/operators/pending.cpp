@@ -1,0 +1,20 @@
+// Families whose kernels are not built yet run on the interpreter.
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+#define AXRUN_PENDING(name) \
+  __attribute__((weak)) void name(std::vector<FactoryEntry>&) {}
+AXRUN_PENDING(contraction_factories)
+AXRUN_PENDING(convolution_factories)
+AXRUN_PENDING(pooling_factories)
+AXRUN_PENDING(map_factories)
+AXRUN_PENDING(movement_factories)
+AXRUN_PENDING(indexing_factories)
+AXRUN_PENDING(reduction_factories)
+AXRUN_PENDING(normalization_factories)
+AXRUN_PENDING(recurrent_factories)
+AXRUN_PENDING(quantized_factories)
+AXRUN_PENDING(attention_factories)
+AXRUN_PENDING(resize_factories)
+AXRUN_PENDING(tree_factories)
+}  // namespace axrun::runtime

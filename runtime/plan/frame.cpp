@@ -1,0 +1,61 @@
+#include "runtime/plan/frame.h"
+
+#include "ir/error.h"
+
+namespace axrun::runtime {
+
+using Kind = ValuePlace::Kind;
+
+Frame::Frame(const Plan& plan) : arena(plan.arena_bytes_), pointers(plan.places_.size(), nullptr) {
+  bool has_slots = false;
+  for (size_t id = 0; id < plan.places_.size(); ++id) {
+    const ValuePlace& place = plan.places_[id];
+    if (place.kind == Kind::constant) pointers[id] = const_cast<void*>(place.address);
+    if (place.kind == Kind::arena) pointers[id] = static_cast<char*>(arena.data()) + place.offset;
+    has_slots |= place.kind == Kind::slot;
+  }
+  if (has_slots) slots.resize(plan.places_.size());
+  call_inputs.resize(plan.widest_step_);
+  call_outputs.resize(plan.widest_step_);
+}
+
+void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
+                 std::vector<RuntimeValue>& results) {
+  live_in = &values;
+  outputs = &results;
+  for (size_t id = 0; id < plan.places_.size(); ++id) {
+    const ValuePlace& place = plan.places_[id];
+    if (place.kind == Kind::input) {
+      pointers[id] = const_cast<void*>(values[place.index].tensor.data());
+    } else if (place.kind == Kind::output) {
+      RuntimeValue& result = results[place.index];
+      const ir::ValueFact& fact = plan.facts_[id];
+      const bool fits = result.kind == ir::ValueKind::tensor && result.tensor.type() == fact.type &&
+                        plan.output_shapes_[place.index] == result.tensor.shape();
+      if (!fits) {
+        result =
+            RuntimeValue(ir::Tensor::allocate_uninitialized(fact.type, plan.output_shapes_[place.index]));
+      }
+      pointers[id] = result.tensor.data();
+    }
+  }
+}
+
+void Frame::release() {
+  live_in = nullptr;
+  outputs = nullptr;
+  for (RuntimeValue& slot : slots) slot = RuntimeValue();
+}
+
+RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
+  const auto at = static_cast<size_t>(id);
+  const ValuePlace& place = plan.places_[at];
+  if (place.kind == Kind::input && plan.live_in_[place.index] == id) return (*live_in)[place.index];
+  if (place.kind == Kind::slot) return slots[at];
+  const ir::ValueFact& fact = plan.facts_[at];
+  if (fact.constant.defined()) return RuntimeValue(fact.constant);
+  AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output || place.kind == Kind::input);
+  return RuntimeValue(ir::Tensor::borrow(fact.type, *ir::constant_dims(*fact.dims), pointers[at]));
+}
+
+}  // namespace axrun::runtime

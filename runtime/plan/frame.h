@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/packed.h"
+#include "runtime/plan/plan.h"
+
+namespace axrun::runtime {
+
+/// The mutable state of one run of a plan: its arena and where every value is. Frames are kept by their plan
+/// and used again, so that a run of static shapes allocates nothing.
+class Frame {
+ public:
+  explicit Frame(const Plan& plan);
+
+  /// Sets the places that differ from run to run. Allocates the outputs that are not given or do not fit.
+  void bind(const Plan& plan, const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs);
+  /// Drops every reference to the caller's values.
+  void release();
+
+  void* pointer(ir::ValueId id) const { return pointers[static_cast<size_t>(id)]; }
+  /// The value as a RuntimeValue; a tensor in the arena is borrowed, valid until the frame is used again.
+  RuntimeValue value(const Plan& plan, ir::ValueId id) const;
+
+  AlignedBuffer arena;
+  std::vector<void*> pointers;           ///< per value of the graph
+  std::vector<RuntimeValue> slots;       ///< per value; empty when the plan has no slots
+  std::vector<const void*> call_inputs;  ///< scratch for KernelCall
+  std::vector<void*> call_outputs;
+  const std::vector<RuntimeValue>* live_in = nullptr;
+  std::vector<RuntimeValue>* outputs = nullptr;
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace axrun::runtime {
+
+/// A buffer that must exist from step `first` to step `last`, both included.
+struct BufferLife {
+  size_t bytes = 0;
+  int first = 0;
+  int last = 0;
+};
+
+struct MemoryPlan {
+  std::vector<size_t> offsets;  ///< per buffer, multiples of 64
+  size_t bytes = 0;             ///< of the whole arena
+};
+
+/// Offsets such that buffers alive at one step do not overlap: best fit in order of time, freed space merged.
+/// Without `reuse` every buffer has a place of its own. Throws Error(user) when the sum overflows.
+MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, bool reuse);
+
+}  // namespace axrun::runtime

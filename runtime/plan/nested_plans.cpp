@@ -1,0 +1,129 @@
+#include "runtime/plan/nested_plans.h"
+
+#include <algorithm>
+
+#include "ir/error.h"
+#include "runtime/control/graph_operators.h"
+#include "runtime/plan/frame.h"
+#include "runtime/plan/plan_builder.h"
+
+namespace axrun::runtime {
+
+using ir::ValueFact;
+using ir::ValueId;
+
+ValueFact fact_of(const RuntimeValue& value) {
+  ValueFact fact;
+  if (value.kind != ir::ValueKind::tensor || !value.tensor.defined()) return fact;
+  fact.type = value.tensor.type();
+  fact.dims = ir::to_dims(value.tensor.shape());
+  return fact;
+}
+
+// Bodies
+// ----------------------------------------------------------------------------------------------------------
+
+BodyPlans::BodyPlans(const ir::Node& node, const std::vector<ValueFact>& facts, const PlanOptions& options)
+    : node_(node), options_(options) {
+  for (const auto& [name, attribute] : node.attributes) {
+    std::vector<std::shared_ptr<ir::Graph>> graphs = attribute.graphs;
+    if (attribute.graph) graphs.push_back(attribute.graph);
+    for (const auto& graph : graphs) {
+      Body body;
+      body.graph = graph;
+      body.live_in = graph->inputs;
+      for (const auto& [outer, inner] : graph->captures) {
+        body.live_in.push_back(inner);
+        const ValueFact& fact = facts[static_cast<size_t>(outer)];
+        body.captured_constants.push_back(fact.constant.defined() ? fact : ValueFact());
+      }
+      body.plans = std::make_unique<PlanCache>(options.body_plans);
+      bodies_.push_back(std::move(body));
+    }
+  }
+}
+
+std::vector<RuntimeValue> BodyPlans::run(const std::vector<RuntimeValue>& inputs,
+                                         const std::function<RuntimeValue(ValueId)>& lookup,
+                                         const RunContext& context) {
+  return run_graph_operator(
+      node_, inputs, [&](const ir::Graph& graph, const std::vector<RuntimeValue>& arguments) {
+        const auto body = std::find_if(bodies_.begin(), bodies_.end(),
+                                       [&](const Body& b) { return b.graph.get() == &graph; });
+        AXRUN_ASSERT(body != bodies_.end());
+        return run_body(*body, arguments, lookup, context);
+      });
+}
+
+std::vector<RuntimeValue> BodyPlans::run_body(Body& body, const std::vector<RuntimeValue>& inputs,
+                                              const std::function<RuntimeValue(ValueId)>& lookup,
+                                              const RunContext& context) {
+  if (inputs.size() != body.graph->inputs.size()) fail_at(node_, "the body's inputs do not match");
+  std::vector<RuntimeValue> live_in = inputs;
+  for (const auto& capture : body.graph->captures) live_in.push_back(lookup(capture.first));
+  std::string key;
+  for (const RuntimeValue& value : live_in) append_signature(key, value);
+  const auto plan = body.plans->get(key, [&] {
+    std::vector<ValueFact> facts;
+    for (size_t k = 0; k < live_in.size(); ++k) {
+      const size_t capture = k - std::min(k, inputs.size());
+      const bool constant = k >= inputs.size() && body.captured_constants[capture].constant.defined();
+      facts.push_back(constant ? body.captured_constants[capture] : fact_of(live_in[k]));
+    }
+    return build_plan(body.graph, body.live_in, facts, options_);
+  });
+  std::vector<RuntimeValue> outputs(body.graph->outputs.size());
+  plan->run(live_in, outputs, context);
+  return outputs;
+}
+
+// Continuations
+// ---------------------------------------------------------------------------------------------------
+
+Continuation::Continuation(std::vector<int> nodes, std::vector<ValueId> live_in,
+                           std::vector<ValueId> values_needed, std::vector<bool> outputs,
+                           const PlanOptions& options)
+    : nodes_(std::move(nodes)),
+      live_in_(std::move(live_in)),
+      outputs_(std::move(outputs)),
+      options_(options),
+      plans_(options.body_plans) {
+  for (ValueId id : live_in_) {
+    needs_content_.push_back(std::find(values_needed.begin(), values_needed.end(), id) !=
+                             values_needed.end());
+  }
+}
+
+void Continuation::run(const Plan& plan, const Frame& frame, std::vector<RuntimeValue>& outputs,
+                       const RunContext& context) {
+  // Longer inputs never decide a shape; keying on their content would make a plan per run.
+  constexpr size_t content_limit = 4096;
+  std::vector<RuntimeValue> live_in;
+  std::string key;
+  std::vector<bool> with_content(live_in_.size(), false);
+  for (size_t k = 0; k < live_in_.size(); ++k) {
+    live_in.push_back(frame.value(plan, live_in_[k]));
+    append_signature(key, live_in[k]);
+    with_content[k] = needs_content_[k] && live_in[k].kind == ir::ValueKind::tensor &&
+                      live_in[k].tensor.defined() && live_in[k].tensor.bytes() <= content_limit;
+    if (with_content[k]) append_content(key, live_in[k].tensor);
+  }
+  const auto next = plans_.get(key, [&] {
+    std::vector<ValueFact> facts(plan.graph().values.size());
+    for (size_t id = 0; id < facts.size(); ++id) {
+      // Constants stay known; everything else the continuation uses is live-in.
+      const ValueFact& fact = plan.fact(static_cast<ValueId>(id));
+      if (fact.constant.defined()) facts[id] = fact;
+    }
+    for (size_t k = 0; k < live_in.size(); ++k) {
+      ValueFact& fact = facts[static_cast<size_t>(live_in_[k])];
+      fact = fact_of(live_in[k]);
+      if (with_content[k]) fact.constant = live_in[k].tensor.clone();
+    }
+    return PlanBuilder(plan.shared_graph(), nodes_, live_in_, std::move(facts), outputs_, true, options_)
+        .build();
+  });
+  next->run(live_in, outputs, context);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/infer.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_cache.h"
+
+namespace axrun::runtime {
+
+/// The plans of a graph operator's bodies, by the shapes they meet.
+class BodyPlans {
+ public:
+  /// facts: of the enclosing graph, for what the bodies capture; only constants are taken from it.
+  BodyPlans(const ir::Node& node, const std::vector<ir::ValueFact>& facts, const PlanOptions& options);
+
+  /// Runs the operator. `lookup` gives a value of the enclosing graph.
+  std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs,
+                                const std::function<RuntimeValue(ir::ValueId)>& lookup,
+                                const RunContext& context);
+
+ private:
+  struct Body {
+    std::shared_ptr<const ir::Graph> graph;
+    std::vector<ir::ValueId> live_in;               ///< inputs, then captures
+    std::vector<ir::ValueFact> captured_constants;  ///< per capture; undefined where not constant
+    std::unique_ptr<PlanCache> plans;
+  };
+  std::vector<RuntimeValue> run_body(Body& body, const std::vector<RuntimeValue>& inputs,
+                                     const std::function<RuntimeValue(ir::ValueId)>& lookup,
+                                     const RunContext& context);
+  const ir::Node& node_;
+  PlanOptions options_;
+  std::vector<Body> bodies_;
+};
+
+/// What follows once a run knows the shapes (or small values) a plan had to leave open: plans for the nodes
+/// that were deferred, by those shapes and values.
+class Continuation {
+ public:
+  /// `values_needed`: the values whose contents a deferred node's definition asked for.
+  Continuation(std::vector<int> nodes, std::vector<ir::ValueId> live_in,
+               std::vector<ir::ValueId> values_needed, std::vector<bool> outputs, const PlanOptions& options);
+
+  void run(const Plan& plan, const Frame& frame, std::vector<RuntimeValue>& outputs,
+           const RunContext& context);
+  const std::vector<ir::ValueId>& live_in() const { return live_in_; }
+
+ private:
+  std::vector<int> nodes_;
+  std::vector<ir::ValueId> live_in_;
+  std::vector<bool> needs_content_;  ///< per live-in
+  std::vector<bool> outputs_;        ///< graph outputs that are left to the continuation
+  PlanOptions options_;
+  PlanCache plans_;
+};
+
+/// The facts a live-in has once its value is there.
+ir::ValueFact fact_of(const RuntimeValue& value);
+
+}  // namespace axrun::runtime

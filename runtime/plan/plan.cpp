@@ -1,0 +1,128 @@
+#include "runtime/plan/plan.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "ir/error.h"
+#include "ir/evaluate.h"
+#include "runtime/plan/frame.h"
+#include "runtime/plan/nested_plans.h"
+
+namespace axrun::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+/// Gives a graph output a value that lives elsewhere. What is borrowed is copied: results are the caller's
+/// own.
+void deliver(const RuntimeValue& value, RuntimeValue& result) {
+  if (value.kind != ir::ValueKind::tensor || value.type == ir::ElementType::string) {
+    result = value;
+    return;
+  }
+  const bool fits = result.kind == ir::ValueKind::tensor && result.tensor.type() == value.tensor.type() &&
+                    result.tensor.shape() == value.tensor.shape();
+  if (!fits) {
+    result = RuntimeValue(value.tensor.clone());
+  } else if (value.tensor.bytes() > 0 && result.tensor.data() != value.tensor.data()) {
+    std::memmove(result.tensor.data(), value.tensor.data(), value.tensor.bytes());
+  }
+}
+
+}  // namespace
+
+Plan::~Plan() = default;
+
+std::unique_ptr<Frame> Plan::take_frame() const {
+  {
+    const std::lock_guard lock(frames_mutex_);
+    if (!frames_.empty()) {
+      std::unique_ptr<Frame> frame = std::move(frames_.back());
+      frames_.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(*this);
+}
+
+void Plan::give_back(std::unique_ptr<Frame> frame) const {
+  const std::lock_guard lock(frames_mutex_);
+  frames_.push_back(std::move(frame));
+}
+
+void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
+               const RunContext& context) const {
+  std::unique_ptr<Frame> frame = take_frame();
+  frame->bind(*this, live_in, outputs);
+  execute(*frame, context, nullptr);
+  frame->release();
+  give_back(std::move(frame));
+}
+
+void Plan::run_inspected(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
+                         const RunContext& context, const Inspector& inspector) const {
+  std::unique_ptr<Frame> frame = take_frame();
+  frame->bind(*this, live_in, outputs);
+  execute(*frame, context, &inspector);
+  frame->release();
+}
+
+void Plan::execute(Frame& frame, const RunContext& context, const Inspector* inspector) const {
+  const Clock::time_point begin = context.observer != nullptr ? Clock::now() : Clock::time_point();
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    const Clock::time_point start = context.observer != nullptr ? Clock::now() : Clock::time_point();
+    run_step(frame, step, context);
+    if (context.observer != nullptr) {
+      context.observer->step_done(*this, s, microseconds(start - begin), microseconds(Clock::now() - start));
+    }
+    if (inspector == nullptr) continue;
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      if (step.outputs[k] == ir::absent) continue;
+      const RuntimeValue value = frame.value(*this, step.outputs[k]);
+      if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) (*inspector)(step, k, value.tensor);
+    }
+  }
+  for (const OutputCopy& copy : copies_)
+    deliver(frame.value(*this, copy.value), (*frame.outputs)[copy.output]);
+  if (continuation_) continuation_->run(*this, frame, *frame.outputs, context);
+}
+
+void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) const {
+  if (step.kernel) {
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      frame.call_inputs[k] = step.inputs[k] == ir::absent ? nullptr : frame.pointer(step.inputs[k]);
+    }
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      frame.call_outputs[k] = step.outputs[k] == ir::absent ? nullptr : frame.pointer(step.outputs[k]);
+    }
+    step.kernel->run({frame.call_inputs.data(), frame.call_outputs.data(),
+                      static_cast<char*>(frame.arena.data()) + scratch_offset_, context.pool});
+    return;
+  }
+  std::vector<RuntimeValue> inputs(step.inputs.size());
+  for (size_t k = 0; k < step.inputs.size(); ++k) {
+    if (step.inputs[k] != ir::absent) inputs[k] = frame.value(*this, step.inputs[k]);
+  }
+  std::vector<RuntimeValue> results;
+  if (step.bodies) {
+    results = step.bodies->run(
+        inputs, [&](ir::ValueId id) { return frame.value(*this, id); }, context);
+  } else {
+    std::vector<ir::Tensor> operands(step.program->operands.size());
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (step.program->operands[k] != ir::none) operands[k] = inputs[k].tensor;
+    }
+    for (ir::Tensor& tensor : ir::evaluate(*step.program, operands)) results.emplace_back(std::move(tensor));
+  }
+  for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
+    if (step.outputs[k] != ir::absent)
+      frame.slots[static_cast<size_t>(step.outputs[k])] = std::move(results[k]);
+  }
+}
+
+}  // namespace axrun::runtime

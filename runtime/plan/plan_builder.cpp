@@ -1,0 +1,434 @@
+#include "runtime/plan/plan_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/error.h"
+#include "ir/view.h"
+#include "runtime/plan/frame.h"
+#include "runtime/plan/memory_plan.h"
+#include "runtime/plan/nested_plans.h"
+
+namespace axrun::runtime {
+
+using ir::ValueFact;
+using ir::ValueId;
+
+namespace {
+
+bool dims_known(const ValueFact& fact) {
+  return fact.type != ir::ElementType::undefined && fact.dims && ir::constant_dims(*fact.dims).has_value();
+}
+
+size_t bytes_of(const ValueFact& fact) {
+  const int64_t count = ir::element_count(*ir::constant_dims(*fact.dims));
+  const size_t element = ir::size_of(fact.type);
+  if (static_cast<uint64_t>(count) > (uint64_t{1} << 40) / std::max<size_t>(element, 1)) {
+    throw Error(Fault::user, fmt::format("a tensor of shape {} is too large", ir::to_string(*fact.dims)));
+  }
+  return static_cast<size_t>(count) * element;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int> nodes,
+                         std::vector<ValueId> live_in, std::vector<ValueFact> facts,
+                         std::vector<bool> outputs, bool is_continuation, const PlanOptions& options)
+    : graph_(std::move(graph)),
+      nodes_(std::move(nodes)),
+      live_in_(std::move(live_in)),
+      outputs_(std::move(outputs)),
+      is_continuation_(is_continuation),
+      options_(options),
+      initial_facts_(std::move(facts)) {}
+
+std::shared_ptr<const Plan> PlanBuilder::build() {
+  plan_ = std::shared_ptr<Plan>(new Plan);
+  infer_nodes();
+  find_needed();
+  form_groups();
+  make_steps();
+  place_values();
+  attach_continuation();
+  return plan_;
+}
+
+bool PlanBuilder::known(ValueId id) const {
+  return !pending_[static_cast<size_t>(id)] && dims_known(inference_->fact(id));
+}
+
+void PlanBuilder::defer(int node) {
+  deferred_.push_back(node);
+  for (ValueId id : graph_->nodes[static_cast<size_t>(node)].outputs) {
+    if (id != ir::absent) pending_[static_cast<size_t>(id)] = true;
+  }
+}
+
+void PlanBuilder::infer_nodes() {
+  const size_t values = graph_->values.size();
+  inference_ = std::make_unique<ir::Inference>(*graph_, ir::Inference::Options{});
+  for (size_t id = 0; id < values; ++id)
+    inference_->fact(static_cast<ValueId>(id)) = std::move(initial_facts_[id]);
+  programs_.resize(graph_->nodes.size());
+  pending_.assign(values, false);
+  slot_.assign(values, false);
+
+  for (int n : nodes_) {
+    const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+    const std::vector<ValueId> reads = ir::reads_of(node);
+    if (std::any_of(reads.begin(), reads.end(),
+                    [&](ValueId id) { return pending_[static_cast<size_t>(id)]; })) {
+      defer(n);
+      continue;
+    }
+    const bool forwards = node.op == "Identity" && node.domain.empty() && !known(node.inputs[0]) &&
+                          is_continuation_ && n == nodes_.front();
+    if (ir::is_graph_operator(node.domain, node.op) || forwards) {
+      scheduled_.push_back(n);
+      for (ValueId id : node.outputs) {
+        if (id == ir::absent) continue;
+        slot_[static_cast<size_t>(id)] = true;
+        inference_->fact(id) = ValueFact();
+      }
+      continue;
+    }
+    if (!std::all_of(reads.begin(), reads.end(), [&](ValueId id) { return known(id); })) {
+      if (is_continuation_ && n == nodes_.front()) {
+        throw Error(Fault::user, fmt::format("{} '{}': an input is not a tensor", node.op, node.name));
+      }
+      defer(n);
+      continue;
+    }
+    auto& program = programs_[static_cast<size_t>(n)];
+    program = inference_->define(node);
+    if (!program) {
+      if (is_continuation_ && n == nodes_.front()) {
+        throw Error(
+            Fault::unsupported,
+            fmt::format("{} '{}': its result cannot be determined even at run time", node.op, node.name));
+      }
+      if (values_needed_.empty()) values_needed_ = reads;
+      defer(n);
+      continue;
+    }
+    inference_->conclude(node, *program);
+    scheduled_.push_back(n);
+    for (ValueId id : node.outputs) {
+      if (id == ir::absent) continue;
+      const ValueFact& fact = inference_->fact(id);
+      if (fact.constant.defined()) continue;
+      if (!dims_known(fact) || fact.type == ir::ElementType::string) slot_[static_cast<size_t>(id)] = true;
+    }
+  }
+}
+
+std::vector<ValueId> PlanBuilder::reads_of_node(int n) const {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+  const auto& program = programs_[static_cast<size_t>(n)];
+  if (!program) return ir::reads_of(node);
+  std::vector<ValueId> reads;
+  for (size_t k = 0; k < program->operands.size() && k < node.inputs.size(); ++k) {
+    if (program->operands[k] != ir::none) reads.push_back(node.inputs[k]);
+  }
+  return reads;
+}
+
+void PlanBuilder::find_needed() {
+  std::vector<bool> needed(graph_->values.size(), false);
+  uses_.assign(graph_->values.size(), 0);
+  const auto need = [&](ValueId id) {
+    needed[static_cast<size_t>(id)] = true;
+    ++uses_[static_cast<size_t>(id)];
+  };
+  for (size_t k = 0; k < graph_->outputs.size(); ++k) {
+    if (outputs_[k] && !pending_[static_cast<size_t>(graph_->outputs[k])]) need(graph_->outputs[k]);
+  }
+  for (int n : deferred_) {
+    for (ValueId id : ir::reads_of(graph_->nodes[static_cast<size_t>(n)])) {
+      if (pending_[static_cast<size_t>(id)] || inference_->is_constant(id)) continue;
+      if (std::find(tail_live_in_.begin(), tail_live_in_.end(), id) == tail_live_in_.end()) {
+        tail_live_in_.push_back(id);
+        need(id);
+      }
+    }
+  }
+  std::vector<int> kept;
+  for (auto n = scheduled_.rbegin(); n != scheduled_.rend(); ++n) {
+    const ir::Node& node = graph_->nodes[static_cast<size_t>(*n)];
+    const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return id != ir::absent && needed[static_cast<size_t>(id)] && !inference_->is_constant(id);
+    });
+    if (!wanted) continue;
+    kept.push_back(*n);
+    for (ValueId id : reads_of_node(*n)) need(id);
+  }
+  std::reverse(kept.begin(), kept.end());
+  scheduled_ = std::move(kept);
+}
+
+void PlanBuilder::form_groups() {
+  if (!options_.fuse) {
+    for (int n : scheduled_) groups_.push_back({{n}});
+    return;
+  }
+  std::vector<ValueFact> facts(graph_->values.size());
+  for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
+  groups_ = fuse({*graph_, scheduled_, programs_, facts, uses_});
+}
+
+ValueId PlanBuilder::root(ValueId id) {
+  while (alias_[static_cast<size_t>(id)] != id) {
+    alias_[static_cast<size_t>(id)] = alias_[static_cast<size_t>(alias_[static_cast<size_t>(id)])];
+    id = alias_[static_cast<size_t>(id)];
+  }
+  return id;
+}
+
+void PlanBuilder::join(ValueId from, ValueId into) { alias_[static_cast<size_t>(root(from))] = root(into); }
+
+bool PlanBuilder::make_view(int n) {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+  const auto& program = programs_[static_cast<size_t>(n)];
+  const int operand = program ? ir::viewed_operand(*program) : -1;
+  if (operand < 0 || node.outputs.empty() || node.outputs[0] == ir::absent) return false;
+  const ValueId input = node.inputs[static_cast<size_t>(operand)];
+  if (slot_[static_cast<size_t>(input)] || slot_[static_cast<size_t>(node.outputs[0])]) return false;
+  for (size_t k = 1; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] != ir::absent && uses_[static_cast<size_t>(node.outputs[k])] > 0) return false;
+  }
+  join(node.outputs[0], input);
+  return true;
+}
+
+void PlanBuilder::make_steps() {
+  alias_.resize(graph_->values.size());
+  for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
+  for (const Group& group : groups_) {
+    const int first = group.nodes.front();
+    const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
+    if (group.nodes.size() > 1) {
+      make_group_step(group);
+      continue;
+    }
+    if (make_view(first)) continue;
+    const bool in_slots =
+        !programs_[static_cast<size_t>(first)] ||
+        std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId id) { return id != ir::absent && slot_[static_cast<size_t>(id)]; }) ||
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+          return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
+        });
+    if (!in_slots) {
+      make_group_step(group);
+      continue;
+    }
+    Step step;
+    step.node = &node;
+    step.ops = node.op;
+    step.inputs = node.inputs;
+    step.outputs = node.outputs;
+    if (programs_[static_cast<size_t>(first)]) {
+      step.program = std::make_shared<const ir::Program>(*programs_[static_cast<size_t>(first)]);
+      for (ValueId id : node.outputs) {
+        if (id != ir::absent) slot_[static_cast<size_t>(id)] = true;
+      }
+    } else {
+      std::vector<ValueFact> facts(graph_->values.size());
+      for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
+      step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
+    }
+    plan_->steps_.push_back(std::move(step));
+  }
+}
+
+void PlanBuilder::make_group_step(const Group& group) {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(group.nodes.front())];
+  const ir::Node& last = graph_->nodes[static_cast<size_t>(group.nodes.back())];
+  StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs};
+  std::vector<ValueId> inside;
+  const auto port_of = [&](ValueId id) {
+    StepPort port;
+    if (id == ir::absent) return port;
+    const ValueFact& fact = inference_->fact(id);
+    port.present = true;
+    port.type = fact.type;
+    port.shape = *ir::constant_dims(*fact.dims);
+    if (fact.constant.defined()) port.constant = &fact.constant;
+    return port;
+  };
+  Step step;
+  step.node = &node;
+  for (int n : group.nodes) {
+    const ir::Node& member = graph_->nodes[static_cast<size_t>(n)];
+    context.group.push_back(&member);
+    context.programs.push_back(&*programs_[static_cast<size_t>(n)]);
+    step.ops += (step.ops.empty() ? "" : "+") + member.op;
+    for (ValueId id : member.inputs) {
+      const bool first_node = n == group.nodes.front();
+      if (!first_node &&
+          (id == ir::absent || std::find(inside.begin(), inside.end(), id) != inside.end() ||
+           std::find(context.input_ids.begin(), context.input_ids.end(), id) != context.input_ids.end())) {
+        continue;
+      }
+      context.input_ids.push_back(id);
+      context.inputs.push_back(port_of(id));
+    }
+    inside.insert(inside.end(), member.outputs.begin(), member.outputs.end());
+  }
+  context.output_ids = last.outputs;
+  for (ValueId id : last.outputs) {
+    const bool unread = id == ir::absent || uses_[static_cast<size_t>(id)] == 0;
+    context.outputs.push_back(port_of(unread && id != last.outputs[0] ? ir::absent : id));
+    if (unread && id != last.outputs[0]) context.output_ids[context.outputs.size() - 1] = ir::absent;
+  }
+  step.kernel = make_kernel(context);
+  AXRUN_ASSERT(step.kernel != nullptr);
+  scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
+  step.inputs = context.input_ids;
+  step.outputs = context.output_ids;
+  // What the expression does not read may never have been computed.
+  if (group.nodes.size() == 1) {
+    const ir::Program& program = *programs_[static_cast<size_t>(group.nodes.front())];
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const bool read = k < program.operands.size() && program.operands[k] != ir::none;
+      if (!read) step.inputs[k] = ir::absent;
+    }
+  }
+  plan_->steps_.push_back(std::move(step));
+}
+
+void PlanBuilder::place_values() {
+  using Kind = ValuePlace::Kind;
+  const size_t values = graph_->values.size();
+  plan_->places_.assign(values, {});
+  plan_->graph_ = graph_;
+  plan_->live_in_ = live_in_;
+  plan_->facts_.resize(values);
+  for (size_t id = 0; id < values; ++id) plan_->facts_[id] = inference_->fact(static_cast<ValueId>(id));
+
+  // 1. Places that are given.
+  std::vector<ValuePlace> fixed(values);
+  for (size_t id = 0; id < values; ++id) {
+    const ir::Tensor& constant = plan_->facts_[id].constant;
+    if (slot_[id]) fixed[id].kind = Kind::slot;
+    if (constant.defined() && constant.type() != ir::ElementType::string) {
+      fixed[id] = {Kind::constant, 0, 0, constant.data()};
+    } else if (constant.defined()) {
+      fixed[id] = {Kind::constant, 0, 0, nullptr};
+    }
+  }
+  for (size_t k = 0; k < live_in_.size(); ++k) {
+    const auto id = static_cast<size_t>(live_in_[k]);
+    if (!plan_->facts_[id].constant.defined()) fixed[id] = {Kind::input, k, 0, nullptr};
+  }
+  // 2. Life of each set of values that share a buffer.
+  const int end = static_cast<int>(plan_->steps_.size());
+  std::vector<int> first(values, end), last(values, -1);
+  for (int s = 0; s < end; ++s) {
+    const Step& step = plan_->steps_[static_cast<size_t>(s)];
+    plan_->widest_step_ = std::max({plan_->widest_step_, step.inputs.size(), step.outputs.size()});
+    const auto touch = [&](ValueId id) {
+      if (id == ir::absent) return;
+      const auto at = static_cast<size_t>(root(id));
+      first[at] = std::min(first[at], s);
+      last[at] = std::max(last[at], s);
+    };
+    for (ValueId id : step.inputs) touch(id);
+    for (ValueId id : step.outputs) touch(id);
+    if (step.bodies) {
+      for (ValueId id : ir::reads_of(*step.node)) touch(id);
+    }
+  }
+  for (ValueId id : tail_live_in_) last[static_cast<size_t>(root(id))] = end;
+  std::vector<int> output_of(values, -1);  // per root: the graph output whose buffer it uses
+  plan_->output_shapes_.resize(graph_->outputs.size());
+  for (size_t k = 0; k < graph_->outputs.size(); ++k) {
+    const ValueId id = graph_->outputs[k];
+    if (!outputs_[k] || pending_[static_cast<size_t>(id)]) continue;
+    const auto at = static_cast<size_t>(root(id));
+    if (fixed[at].kind != Kind::nowhere || output_of[at] >= 0) {
+      plan_->copies_.push_back({id, k});
+      last[at] = end;
+      continue;
+    }
+    output_of[at] = static_cast<int>(k);
+    plan_->output_shapes_[k] = *ir::constant_dims(*plan_->facts_[static_cast<size_t>(id)].dims);
+  }
+  // 3. A result may take over the buffer of an input that ends with its step.
+  if (options_.reuse_buffers) {
+    for (int s = 0; s < end; ++s) {
+      const Step& step = plan_->steps_[static_cast<size_t>(s)];
+      if (!step.kernel || step.outputs.empty() || step.outputs[0] == ir::absent) continue;
+      for (int k : step.kernel->in_place()) {
+        if (static_cast<size_t>(k) >= step.inputs.size() || step.inputs[static_cast<size_t>(k)] == ir::absent)
+          continue;
+        const ValueId from = root(step.inputs[static_cast<size_t>(k)]);
+        const ValueId to = root(step.outputs[0]);
+        const auto f = static_cast<size_t>(from);
+        const auto t = static_cast<size_t>(to);
+        if (from == to || fixed[f].kind != Kind::nowhere || last[f] != s || output_of[f] >= 0 ||
+            first[t] != s)
+          continue;
+        if (bytes_of(plan_->facts_[f]) != bytes_of(plan_->facts_[t])) continue;
+        // Another view of the same buffer may be read in another order.
+        const bool other_view = std::any_of(step.inputs.begin(), step.inputs.end(), [&](ValueId id) {
+          return id != ir::absent && id != step.inputs[static_cast<size_t>(k)] && root(id) == from;
+        });
+        if (other_view) continue;
+        join(from, to);
+        first[t] = first[f];
+        break;
+      }
+    }
+  }
+  // 4. The arena.
+  std::vector<BufferLife> lives;
+  std::vector<size_t> owners;
+  for (size_t id = 0; id < values; ++id) {
+    if (root(static_cast<ValueId>(id)) != static_cast<ValueId>(id) || last[id] < 0) continue;
+    if (fixed[id].kind != Kind::nowhere || output_of[id] >= 0) continue;
+    lives.push_back({bytes_of(plan_->facts_[id]), first[id], last[id]});
+    owners.push_back(id);
+  }
+  const MemoryPlan memory = plan_memory(lives, options_.reuse_buffers);
+  for (size_t i = 0; i < owners.size(); ++i) fixed[owners[i]] = {Kind::arena, 0, memory.offsets[i], nullptr};
+  for (size_t id = 0; id < values; ++id) {
+    if (output_of[id] >= 0) fixed[id] = {Kind::output, static_cast<size_t>(output_of[id]), 0, nullptr};
+  }
+  for (size_t id = 0; id < values; ++id) {
+    const auto at = static_cast<size_t>(root(static_cast<ValueId>(id)));
+    plan_->places_[id] = fixed[id].kind == Kind::constant ? fixed[id] : fixed[at];
+  }
+  plan_->scratch_offset_ = memory.bytes;
+  plan_->arena_bytes_ = memory.bytes + scratch_bytes_;
+}
+
+void PlanBuilder::attach_continuation() {
+  if (deferred_.empty()) return;
+  std::vector<bool> outputs(graph_->outputs.size(), false);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    outputs[k] = outputs_[k] && pending_[static_cast<size_t>(graph_->outputs[k])];
+  }
+  plan_->continuation_ =
+      std::make_unique<Continuation>(deferred_, tail_live_in_, values_needed_, outputs, options_);
+}
+
+std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
+                                       const std::vector<ValueId>& live_in,
+                                       const std::vector<ValueFact>& live_in_facts,
+                                       const PlanOptions& options) {
+  const ir::Inference start(*graph, {});
+  std::vector<ValueFact> facts(graph->values.size());
+  for (size_t id = 0; id < facts.size(); ++id) {
+    if (graph->values[id].constant.defined()) facts[id] = start.fact(static_cast<ValueId>(id));
+  }
+  for (size_t k = 0; k < live_in.size(); ++k) facts[static_cast<size_t>(live_in[k])] = live_in_facts[k];
+  std::vector<int> nodes(graph->nodes.size());
+  for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = static_cast<int>(n);
+  const std::vector<bool> outputs(graph->outputs.size(), true);
+  return PlanBuilder(std::move(graph), std::move(nodes), live_in, std::move(facts), outputs, false, options)
+      .build();
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/infer.h"
+#include "runtime/plan/plan.h"
+
+namespace axrun::runtime {
+
+/// A set of nodes that one kernel will execute, in graph order; the kernel runs where the last one stands.
+struct Group {
+  std::vector<int> nodes;
+};
+
+/// What fusion looks at: nodes that will be executed, with their programs, and the facts of every value.
+struct FusionInput {
+  const ir::Graph& graph;
+  const std::vector<int>& nodes;                            ///< in order
+  const std::vector<std::optional<ir::Program>>& programs;  ///< per node of the graph
+  const std::vector<ir::ValueFact>& facts;
+  const std::vector<int>& uses;  ///< per value: reads by `nodes`, outputs and others
+};
+
+/// Groups nodes that a kernel can execute together. Every node appears once; groups are ordered by their last
+/// node.
+std::vector<Group> fuse(const FusionInput& input);
+
+/// Builds a plan for some nodes of a graph; the steps of build() are its pipeline.
+class PlanBuilder {
+ public:
+  /// facts: of all values as far as known before; they must cover live_in with constant dims (tensors).
+  /// outputs: the graph outputs this plan is to deliver.
+  PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int> nodes,
+              std::vector<ir::ValueId> live_in, std::vector<ir::ValueFact> facts, std::vector<bool> outputs,
+              bool is_continuation, const PlanOptions& options);
+  std::shared_ptr<const Plan> build();
+
+ private:
+  void infer_nodes();
+  void find_needed();
+  void form_groups();
+  void make_steps();
+  void place_values();
+  void attach_continuation();
+
+  bool known(ir::ValueId id) const;
+  void defer(int node);
+  void make_group_step(const Group& group);
+  bool make_view(int node);
+  std::vector<ir::ValueId> reads_of_node(int node) const;
+  ir::ValueId root(ir::ValueId id);
+  void join(ir::ValueId from, ir::ValueId into);
+  void share_buffers();
+
+  std::shared_ptr<const ir::Graph> graph_;
+  std::vector<int> nodes_;
+  std::vector<ir::ValueId> live_in_;
+  std::vector<bool> outputs_;
+  bool is_continuation_;
+  PlanOptions options_;
+  std::unique_ptr<ir::Inference> inference_;
+  std::vector<ir::ValueFact> initial_facts_;
+
+  std::vector<std::optional<ir::Program>> programs_;  ///< per node of the graph
+  std::vector<int> scheduled_;
+  std::vector<int> deferred_;
+  std::vector<ir::ValueId> values_needed_;
+  std::vector<bool> pending_;  ///< values produced by deferred nodes
+  std::vector<bool> slot_;     ///< values that live in slots
+  std::vector<ir::ValueId> tail_live_in_;
+  std::vector<int> uses_;
+  std::vector<Group> groups_;
+  std::vector<ir::ValueId> alias_;  ///< union-find parents
+  std::shared_ptr<Plan> plan_;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace axrun::runtime
