@@ -1,0 +1,53 @@
+#pragma once
+
+#include "runtime/kernels/activation.h"
+#include "runtime/kernels/isa/math.h"
+
+namespace axrun::runtime::AXRUN_ISA {
+
+/// One activation on a vector; `activation` is a constant where this is inlined.
+AXRUN_INLINE Vector activation_of(Activation activation, Vector x, Vector alpha, Vector beta) {
+  const Vector zero = {};
+  const Vector one = broadcast(1.0f);
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return maximum(zero, x);
+    case Activation::leaky_relu:
+      return x < zero ? alpha * x : x;
+    case Activation::clip:
+      return minimum(beta, maximum(alpha, x));
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return hyperbolic_tangent(x);
+    case Activation::hard_sigmoid:
+      return minimum(one, maximum(zero, fused(alpha, x, beta)));
+    case Activation::hard_swish:
+      return x * minimum(one, maximum(zero, fused(x, broadcast(1.0f / 6.0f), broadcast(0.5f))));
+    case Activation::silu:
+      return x * sigmoid(x);
+    case Activation::gelu_erf:
+      return gelu_erf(x);
+    case Activation::gelu_tanh:
+      return gelu_tanh(x);
+  }
+  return x;
+}
+
+/// Applies `function` (Vector -> Vector) to an array.
+template <class Function>
+AXRUN_INLINE void map_array(int64_t count, const float* x, float* y, Function function) {
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(y + i, function(load(x + i)));
+  if (i < count) {
+    const Mask mask = first_lanes(count - i);
+    store(y + i, function(load(x + i, mask)), mask);
+  }
+}
+
+/// Out of line: defined in math.cpp.
+void activate(Activation activation, int64_t count, const float* x, float* y, float alpha, float beta);
+
+}  // namespace axrun::runtime::AXRUN_ISA

@@ -1,0 +1,192 @@
+#pragma once
+
+// What each instruction-set level exports to the drivers in the folder above: single-threaded cores on
+// sub-ranges, as plain function pointers over plain structs. No member has an initializer, so that no
+// constructor is emitted by several levels.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/kernels/activation.h"
+
+namespace axrun::runtime {
+
+enum class Number : int32_t;
+enum class Unary : int32_t;
+enum class Binary : int32_t;
+enum class Comparison : int32_t;
+enum class Reduction : int32_t;
+enum class Byte : int32_t;
+
+/// Epilogue without initializers; see activation.h.
+struct CoreEpilogue {
+  float scale;
+  const float* row_bias;
+  const float* column_bias;
+  const float* residual;
+  int64_t residual_row_stride;
+  float residual_scale;
+  Activation activation;
+  float alpha, beta;
+};
+
+enum class OperandForm : int32_t {
+  packed,   ///< panels made by pack_a or pack_b
+  rows,     ///< columns contiguous, `stride` between rows
+  columns,  ///< rows contiguous, `stride` between columns
+  strided,  ///< neither
+};
+
+/// One operand of a product. `column_stride` is used by `strided` only, where `stride` is the row stride.
+struct GemmOperand {
+  const float* data;
+  OperandForm form;
+  int64_t stride, column_stride;
+};
+
+/// Rows [m0, m1) and columns [n0, n1) of one product. m is the full row count: packed A's panel height
+/// follows from it; m0 is a multiple of gemm_panel_rows(m), n0 of the panel width.
+struct GemmCell {
+  int64_t m, m0, m1, n0, n1, k;
+  GemmOperand a, b;
+  float* c;
+  int64_t c_row_stride;
+  CoreEpilogue epilogue;
+  float* scratch;  ///< gemm_scratch_floats
+};
+
+/// A convolution's window geometry over one plane, with the padded input kept in strips: see conv_strip.h.
+struct ConvGeometry {
+  int64_t in_height, in_width, out_height, out_width;
+  int64_t kernel_height, kernel_width, stride_height, stride_width;
+  int64_t dilation_height, dilation_width, pad_top, pad_left;
+};
+
+/// Output rows [row0, row1) of one group of one image, all its output channels.
+struct ConvCell {
+  ConvGeometry geometry;
+  int64_t channels, out_channels;  ///< of this group
+  int64_t row0, row1;
+  const float* packed_weights;  ///< pack_a of W[out_channels][channels * kernel]
+  const float* x;               ///< the group's first input plane
+  float* y;                     ///< the group's first output plane
+  CoreEpilogue epilogue;        ///< row_bias and residual of this group
+  float* scratch;
+};
+
+/// Output rows [row0, row1) of one input channel's `multiplier` output planes.
+struct DepthwiseCell {
+  ConvGeometry geometry;
+  int64_t multiplier;
+  int64_t row0, row1;
+  const float* weights;  ///< [multiplier][kernel]
+  const float* x;
+  float* y;
+  CoreEpilogue epilogue;
+  float* scratch;
+};
+
+struct QuantizedGemmCell {
+  int64_t m0, m1, n0, n1, k;
+  Byte a_type;
+  const uint8_t* a;
+  int64_t a_row_stride;
+  int32_t a_zero_point;
+  const void* packed_b;
+  int32_t* c;
+  int64_t c_row_stride;
+  void* scratch;
+};
+
+struct PoolCell {
+  int64_t in_height, in_width, out_height, out_width;
+  int64_t kernel_height, kernel_width, stride_height, stride_width;
+  int64_t dilation_height, dilation_width, pad_top, pad_left;
+  int64_t padded_end_height, padded_end_width;
+  bool include_pad;
+};
+
+struct KernelTable {
+  // gemm.cpp
+  int64_t panel_rows, panel_columns;  ///< largest register tile
+  int64_t (*gemm_scratch_floats)(const GemmCell&);
+  void (*gemm_cell)(const GemmCell&);
+  void (*pack_a)(int64_t m, int64_t k, const float* a, int64_t row_stride, int64_t column_stride,
+                 float* packed);
+  void (*pack_b)(int64_t k, int64_t n, const float* b, int64_t row_stride, int64_t column_stride,
+                 float* packed);
+
+  // conv.cpp, depthwise.cpp
+  int64_t (*conv_scratch_floats)(const ConvCell&);
+  void (*conv_cell)(const ConvCell&);
+  int64_t (*depthwise_scratch_floats)(const DepthwiseCell&);
+  void (*depthwise_cell)(const DepthwiseCell&);
+
+  // math.cpp, elementwise.cpp
+  void (*unary)(Unary, int64_t count, const float* x, float* y, float alpha, float beta);
+  void (*activate)(Activation, int64_t count, const float* x, float* y, float alpha, float beta);
+  void (*affine_row)(int64_t count, const float* x, float scale, float bias, float* y);
+  void (*affine_columns)(int64_t count, const float* x, const float* scale, const float* bias, float* y);
+  /// Element strides of a and b are 0 or 1.
+  void (*binary)(Binary, Number, int64_t count, const void* a, int64_t a_stride, const void* b,
+                 int64_t b_stride, void* y);
+  void (*compare)(Comparison, Number, int64_t count, const void* a, int64_t a_stride, const void* b,
+                  int64_t b_stride, uint8_t* y);
+  void (*select)(size_t element_bytes, int64_t count, const uint8_t* condition, int64_t condition_stride,
+                 const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* y);
+
+  // rows.cpp, reduce.cpp
+  void (*softmax_row)(bool logarithm, int64_t count, const float* x, float* y);
+  void (*softmax_columns)(bool logarithm, int64_t extent, int64_t inner, int64_t inner0, int64_t inner1,
+                          const float* x, float* y);
+  void (*normalize_row)(bool subtract_mean, int64_t count, const float* x, const float* scale,
+                        const float* bias, bool scalar_scale, float epsilon, float* y, float* mean,
+                        float* inverse_deviation);
+  float (*reduce_row)(Reduction, int64_t count, const float* x);
+  void (*reduce_columns)(Reduction, int64_t extent, int64_t inner, int64_t inner0, int64_t inner1,
+                         const float* x, float* y);
+
+  // pool.cpp
+  void (*max_pool)(const PoolCell&, const float* x, float* y);
+  void (*average_pool)(const PoolCell&, const float* x, float* y);
+
+  // copy.cpp
+  /// y[i * y_stride + j] = x[i + j * x_stride] for i < rows, j < columns.
+  void (*transpose_block)(size_t element_bytes, int64_t rows, int64_t columns, const void* x,
+                          int64_t x_stride, void* y, int64_t y_stride);
+
+  // quantized.cpp
+  void (*quantize_row)(Byte, int64_t count, const float* x, float scale, int32_t zero_point, void* y);
+  void (*dequantize_row)(Byte, int64_t count, const void* x, float scale, int32_t zero_point, float* y);
+  void (*quantize_columns)(Byte, int64_t count, const float* x, const float* scale, const void* zero_points,
+                           void* y);
+  void (*dequantize_columns)(Byte, int64_t count, const void* x, const float* scale, const void* zero_points,
+                             float* y);
+  int64_t (*quantized_packed_bytes)(int64_t k, int64_t n);
+  void (*quantized_pack_b)(Byte, int64_t k, int64_t n, const void* b, int64_t row_stride,
+                           int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed);
+  int64_t (*quantized_scratch_bytes)(const QuantizedGemmCell&);
+  void (*quantized_cell)(const QuantizedGemmCell&);
+};
+
+namespace sse2 {
+extern const KernelTable table;
+}
+namespace avx2 {
+extern const KernelTable table;
+}
+namespace avx512 {
+extern const KernelTable table;
+}
+
+/// The table of the level in force.
+const KernelTable& kernel_table();
+
+/// Height of packed A's panels: the rows split evenly over as few panels as the largest tile allows.
+constexpr int64_t gemm_panel_rows(int64_t m, int64_t largest) {
+  const int64_t panels = m == 0 ? 1 : (m + largest - 1) / largest;
+  const int64_t rows = (m + panels - 1) / panels;
+  return rows < 1 ? 1 : rows;
+}
+
+}  // namespace axrun::runtime

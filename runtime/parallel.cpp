@@ -1,0 +1,186 @@
+#include "runtime/parallel.h"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace axrun::runtime {
+namespace {
+
+/// Cuts [0, count) into chunks of at least `grain` indices: a few per thread, so that an interrupted thread
+/// does not hold up the others.
+struct Chunks {
+  Chunks(int64_t total, int64_t grain, int threads) : count(total) {
+    constexpr int64_t chunks_per_thread = 4;
+    const int64_t wanted = int64_t{threads} * chunks_per_thread;
+    size = std::max(grain, total / wanted + (total % wanted != 0));
+    number = total / size + (total % size != 0);
+  }
+  int64_t begin(int64_t chunk) const { return chunk * size; }
+  int64_t end(int64_t chunk) const { return std::min(count, (chunk + 1) * size); }
+
+  int64_t count, size, number;
+};
+
+class TbbPool final : public ThreadPool {
+ public:
+  explicit TbbPool(int threads) : ThreadPool(threads), arena_(threads) {}
+
+ private:
+  void spread(int64_t count, int64_t grain, RangeBody body) override {
+    const Chunks chunks(count, grain, threads());
+    // Isolated: a thread that waits for its own ranges must not pick up another request's, which may be long
+    // or need a lock that this thread holds.
+    arena_.execute([&] {
+      tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<int64_t>(0, chunks.number, 1),
+            [&](const tbb::blocked_range<int64_t>& range) {
+              for (int64_t chunk = range.begin(); chunk != range.end(); ++chunk) {
+                body(chunks.begin(chunk), chunks.end(chunk));
+              }
+            },
+            tbb::simple_partitioner());
+      });
+    });
+  }
+
+  tbb::task_arena arena_;
+};
+
+/// The twin: everything in one mutex, so that ThreadSanitizer and a reader can follow it.
+class StandardThreadPool final : public ThreadPool {
+ public:
+  explicit StandardThreadPool(int threads) : ThreadPool(threads) {
+    workers_.reserve(static_cast<size_t>(threads - 1));
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  }
+
+  ~StandardThreadPool() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+ private:
+  /// One parallel_for in progress; lives on its caller's stack, linked into jobs_ while it has chunks to
+  /// give.
+  struct Job {
+    RangeBody body;
+    Chunks chunks;
+    int64_t next_chunk = 0;
+    int running = 0;
+    std::exception_ptr failure = nullptr;
+    Job* next_job = nullptr;
+  };
+
+  void spread(int64_t count, int64_t grain, RangeBody body) override {
+    Job job{body, Chunks(count, grain, threads())};
+    std::unique_lock lock(mutex_);
+    job.next_job = jobs_;
+    jobs_ = &job;
+    wake_.notify_all();
+    while (run_one_chunk(job, lock)) {
+    }
+    done_.wait(lock, [&] { return job.running == 0; });
+    if (job.failure) std::rethrow_exception(job.failure);
+  }
+
+  /// Takes and runs one chunk with the lock released meanwhile; false if none was left. Unlinks an exhausted
+  /// job.
+  bool run_one_chunk(Job& job, std::unique_lock<std::mutex>& lock) {
+    if (job.next_chunk == job.chunks.number) return false;
+    const int64_t chunk = job.next_chunk++;
+    if (job.next_chunk == job.chunks.number) unlink(job);
+    ++job.running;
+    lock.unlock();
+    std::exception_ptr failure = nullptr;
+    try {
+      job.body(job.chunks.begin(chunk), job.chunks.end(chunk));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    --job.running;
+    if (failure && !job.failure) {
+      job.failure = failure;
+      if (job.next_chunk != job.chunks.number) {
+        job.next_chunk = job.chunks.number;
+        unlink(job);
+      }
+    }
+    if (job.running == 0) done_.notify_all();
+    return true;
+  }
+
+  void unlink(Job& job) {
+    Job** link = &jobs_;
+    while (*link != &job) link = &(*link)->next_job;
+    *link = job.next_job;
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return stopping_ || jobs_ != nullptr; });
+      if (stopping_) return;
+      run_one_chunk(*jobs_, lock);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  Job* jobs_ = nullptr;
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<ThreadPool> ThreadPool::make(int threads) {
+  const char* wanted = std::getenv("AXRUN_PARALLEL");
+  const bool twin = wanted != nullptr && std::string_view(wanted) == "threads";
+  return make(threads, twin ? ParallelBackend::threads : ParallelBackend::tbb);
+}
+
+std::unique_ptr<ThreadPool> ThreadPool::make(int threads, ParallelBackend backend) {
+  threads = std::max(threads, 1);
+  if (backend == ParallelBackend::threads) return std::make_unique<StandardThreadPool>(threads);
+  return std::make_unique<TbbPool>(threads);
+}
+
+void ThreadPool::parallel_for_workers(int64_t count, int64_t grain,
+                                      FunctionRef<void(int64_t, int64_t, int64_t)> body) {
+  if (count <= 0) return;
+  if (threads_ == 1 || count <= grain) {
+    body(0, 0, count);
+    return;
+  }
+  const Chunks chunks(count, std::max<int64_t>(grain, 1), threads_);
+  const int64_t workers = std::min<int64_t>(threads_, chunks.number);
+  std::atomic<int64_t> next_chunk{0};
+  parallel_for(workers, 1, [&](int64_t first_worker, int64_t last_worker) {
+    for (int64_t worker = first_worker; worker < last_worker; ++worker) {
+      for (int64_t chunk = next_chunk.fetch_add(1, std::memory_order_relaxed); chunk < chunks.number;
+           chunk = next_chunk.fetch_add(1, std::memory_order_relaxed)) {
+        body(worker, chunks.begin(chunk), chunks.end(chunk));
+      }
+    }
+  });
+}
+
+}  // namespace axrun::runtime
