@@ -2,9 +2,8 @@
 // are normalised, which is a reduction over all axes from `axis` on; since then one axis is reduced.
 #include "ir/ops/softmax.h"
 
-#include <limits>
-
 #include "ir/ops/compute.h"
+#include "ir/ops/pooling.h"
 
 namespace axrun::ir {
 
@@ -73,20 +72,12 @@ void define_hardmax(const OperatorContext& context, Builder& b) {
     for (size_t k = 0; k < reduced.size(); ++k) number = number * split.reduced_dims[k] + reduced[k];
     return number;
   };
-  const auto is_nan = [](const Scalar& value) { return unary(ScalarOp::is_nan, value); };
   const std::vector<TensorRef> best = b.reduce_tuple(
-      split.kept_dims, split.reduced_dims,
-      {b.real(x.type(), -std::numeric_limits<double>::infinity()),
-       b.integer(std::numeric_limits<int64_t>::max())},
+      split.kept_dims, split.reduced_dims, first_maximum_identity(b, x.type()),
       [&](const Indices& i, const Indices& r) {
         return std::vector<Scalar>{x(split.whole(i, r)), position(r)};
       },
-      [&](const std::vector<Scalar>& left, const std::vector<Scalar>& right) {
-        const Scalar larger = logical_or(right[0] > left[0], logical_and(is_nan(right[0]), !is_nan(left[0])));
-        const Scalar tie = logical_or(right[0] == left[0], logical_and(is_nan(right[0]), is_nan(left[0])));
-        const Scalar take = logical_or(larger, logical_and(tie, right[1] < left[1]));
-        return std::vector<Scalar>{select(take, right[0], left[0]), select(take, right[1], left[1])};
-      });
+      first_maximum);
   b.output(b.map(x.dims(), [&](const Indices& i) {
     const Scalar chosen = best[1](split.kept_of(i)) == position(split.reduced_of(i));
     return select(chosen, b.real(x.type(), 1), b.real(x.type(), 0));
