@@ -193,6 +193,7 @@ TEST(DimText, Prints) {
   EXPECT_EQ(text(floor_mod(n, k)), "n mod k");
   EXPECT_EQ(text(floor_div(n * m, k)), "m*n / k");
   EXPECT_EQ(text(floor_div(k, n * m)), "k / (m*n)");
+  EXPECT_EQ(text(floor_div(k, floor_div(n, 4))), "k / (n / 4)");
   EXPECT_EQ(text(n + INT64_MIN), "n + -9223372036854775808");
 }
 
@@ -352,12 +353,17 @@ class RandomExpressions {
     const std::string& name = names[random_() % names.size()];
     return {Dim::symbol(name), sizes_.at(name).value()};
   }
-  /// Never 0: a non-zero constant, or a sum and product of the sizes that are at least 1.
+  /// Never 0: a constant, an odd number, or a sum or product of sizes that are at least 1.
   Pair divisor(int depth) {
+    if (random_() % 8 == 0) {
+      const Pair size = symbol({"a", "p", "q"});  // an odd number, of either sign
+      return {2 * size.dim - 5, 2 * size.value - 5};
+    }
     const Pair leaf = random_() % 2 == 0 ? constant(1, 6) : symbol({"p", "q"});
     if (depth == 0) return random_() % 8 == 0 ? Pair{0 - leaf.dim, -leaf.value} : leaf;
     const Pair other = divisor(depth - 1);
-    if (other.value < 0 || random_() % 2 == 0) return {leaf.dim * other.dim, leaf.value * other.value};
+    if (leaf.value < 0 || other.value < 0 || random_() % 2 == 0)
+      return {leaf.dim * other.dim, leaf.value * other.value};
     return {leaf.dim + other.dim, leaf.value + other.value};
   }
 
