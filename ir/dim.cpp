@@ -139,7 +139,10 @@ Dim max(const Dim& a, const Dim& b) {
   return extremum(DimAtom::Kind::max, a, b);
 }
 
-bool operator==(const Dim& a, const Dim& b) { return compare(a, b) == 0; }
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.is_constant() && b.is_constant()) return a.value_ == b.value_;
+  return compare(a, b) == 0;
+}
 
 Dim Dim::substitute(const std::map<std::string, Dim>& sizes) const {
   if (is_constant()) return *this;

@@ -138,7 +138,8 @@ std::optional<int64_t> quotient_by_bounds(const Dim& dividend, const Dim& diviso
 }
 
 void require_nonzero(const Dim& dividend, const Dim& divisor) {
-  if (divisor == Dim(0)) throw Error(Fault::user, "the size " + dividend.to_string() + " is divided by 0");
+  if (divisor.constant() == 0)
+    throw Error(Fault::user, "the size " + dividend.to_string() + " is divided by 0");
 }
 
 /// (x mod c) may be replaced by x under a modulo of d when its coefficient times c is a multiple of d.
