@@ -7,6 +7,7 @@
 
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/requirements.h"
+#include "ir/ops/string_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -67,6 +68,20 @@ template <ScalarOp op>
 constexpr Definition define_logical = define_pair<TypeClass::boolean, op>;
 template <ScalarOp op>
 constexpr Definition define_bitwise = define_pair<TypeClass::integer, op>;
+
+void define_equal(const OperatorContext& context, Builder& b) {
+  require_same_type(context, 0, 1);
+  if (context.type(0) != ElementType::string) {
+    return map_pair(context, b, [](const Scalar& x, const Scalar& y) { return x == y; });
+  }
+  const TensorRef x = operand(b, context, 0);
+  const TensorRef y = operand(b, context, 1);
+  const Dims dims = context.broadcast({x.dims(), y.dims()});
+  const auto spread = [&](const TensorRef& side) {
+    return b.map(dims, [&](const Indices& i) { return broadcast_load(context, side, i, dims); });
+  };
+  b.output(strings_equal(b, spread(x), spread(y)));
+}
 
 void define_mod(const OperatorContext& context, Builder& b) {
   require_type(context, 0, TypeClass::number);
@@ -129,7 +144,7 @@ void binary_operators(std::vector<OperatorEntry>& table) {
                              {"", "BitwiseOr", 18, define_bitwise<bit_or>},
                              {"", "BitwiseXor", 18, define_bitwise<bit_xor>},
                              {"", "Div", 1, define_number<div>},
-                             {"", "Equal", 1, define_pair<TypeClass::any, equal>},
+                             {"", "Equal", 1, define_equal},
                              {"", "Greater", 1, define_number<greater>},
                              {"", "GreaterOrEqual", 12, define_number<greater_equal>},
                              {"", "Less", 1, define_number<less>},

@@ -6,6 +6,7 @@
 
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/requirements.h"
+#include "ir/ops/string_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -22,7 +23,7 @@ Scalar convert(const Scalar& x, ElementType to, bool saturate) {
 void build_cast(const OperatorContext& context, Builder& b, ElementType to) {
   const TensorRef x = operand(b, context, 0);
   if (x.type() != to && (x.type() == ElementType::string || to == ElementType::string)) {
-    b.output(b.opaque("cast_string", {x}, {{to, x.dims()}})[0]);
+    b.output(cast_strings(b, x, to));
     return;
   }
   const bool saturate = flag(context, "saturate", true);
