@@ -104,4 +104,8 @@ std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, 
   return std::nullopt;
 }
 
+void declare_for_dims(Builder& b, const OperatorContext& context, int input) {
+  if (!constant_dims(context.dims(input))) operand(b, context, input);
+}
+
 }  // namespace axrun::ir

@@ -49,4 +49,7 @@ int64_t known_value(const Dim& dim);
 std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, int input,
                                                 std::string_view attribute);
 
+/// Declares an operand whose values are not read, where its symbolic dims have to be bound.
+void declare_for_dims(Builder& b, const OperatorContext& context, int input);
+
 }  // namespace axrun::ir

@@ -182,11 +182,6 @@ void define_tile_axis(const OperatorContext& context, Builder& b) {
   build_tile(context, b, x, repeats);
 }
 
-/// Operand 0, declared only where its symbolic dims have to be bound: its values are never read.
-void declare_for_dims(const OperatorContext& context, Builder& b) {
-  if (!constant_dims(context.dims(0))) operand(b, context, 0);
-}
-
 void define_shape(const OperatorContext& context, Builder& b) {
   const Dims& dims = context.dims(0);
   const int64_t rank = static_cast<int64_t>(dims.size());
@@ -196,7 +191,7 @@ void define_shape(const OperatorContext& context, Builder& b) {
   const int64_t start = place(context.integer("start", 0));
   const int64_t end = std::max(start, place(context.integer("end", rank)));
   const Dims chosen = part(dims, static_cast<size_t>(start), static_cast<size_t>(end));
-  declare_for_dims(context, b);
+  declare_for_dims(b, context, 0);
   b.output(b.map({end - start}, [&](const Indices& i) {
     Scalar value = chosen.empty() ? b.integer(0) : b.extent(chosen.back());
     for (size_t d = chosen.size(); d-- > 1;) {
@@ -208,7 +203,7 @@ void define_shape(const OperatorContext& context, Builder& b) {
 
 void define_size(const OperatorContext& context, Builder& b) {
   const Dim size = product(context.dims(0));
-  declare_for_dims(context, b);
+  declare_for_dims(b, context, 0);
   b.output(b.map({}, [&](const Indices&) { return b.extent(size); }));
 }
 
