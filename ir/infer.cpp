@@ -47,6 +47,12 @@ Inference::Inference(const Graph& graph, const Options& options)
     fact(id).type = value.type;
     fact(id).dims = value.dims;
   }
+  for (const auto& [outer, inner] : graph.captures) {
+    const Value& value = graph.value(inner);
+    if (fact(inner).constant.defined() || value.kind != ValueKind::tensor) continue;
+    fact(inner).type = value.type;
+    fact(inner).dims = value.dims;
+  }
 }
 
 std::vector<OperandInfo> Inference::operands_of(const Node& node) const {

@@ -95,11 +95,14 @@ struct Grid {
     const int64_t panel_rows = gemm_panel_rows(g.m, table.panel_rows);
     const int64_t row_panels = std::max<int64_t>(1, divide_up(g.m, panel_rows));
     // Narrow cells would read A too often, and flat ones copy B too often.
-    const int64_t least_panels = row_panels <= 2 ? 1 : 4;
+    const bool streams_rows = g.m == 1 && cell.b.form == OperandForm::rows;
+    const int64_t least_panels = streams_rows ? 384 / table.panel_columns : row_panels <= 2 ? 1 : 4;
+    const int64_t least_row_panels = cell.b.form == OperandForm::packed ? 4 : 10;
     const int64_t columns_wanted = std::clamp<int64_t>(panels / least_panels, 1, wanted_cells);
     cell_columns = divide_up(panels, columns_wanted) * table.panel_columns;
     column_cells = std::max<int64_t>(1, divide_up(g.n, cell_columns));
-    const int64_t rows_wanted = std::clamp<int64_t>(row_panels / 4, 1, divide_up(wanted_cells, column_cells));
+    const int64_t rows_wanted =
+        std::clamp<int64_t>(row_panels / least_row_panels, 1, divide_up(wanted_cells, column_cells));
     cell_rows = divide_up(row_panels, rows_wanted) * panel_rows;
     row_cells = std::max<int64_t>(1, divide_up(g.m, cell_rows));
   }

@@ -34,7 +34,9 @@ Plan make_plan(const GemmCell& cell) {
   }
   plan.path = Plan::Path::tiles;
   plan.panel_rows = gemm_panel_rows(cell.a.form == OperandForm::packed ? cell.m : rows, tile_rows);
-  plan.pack_a = cell.a.form == OperandForm::strided;
+  // Rows a multiple of 4 KiB apart would evict each other from the first cache level.
+  plan.pack_a = cell.a.form == OperandForm::strided ||
+                (a_rows && rows > 4 && cell.a.stride % 1024 == 0 && columns >= 4 * tile_columns);
   const bool b_direct = cell.b.form == OperandForm::rows && rows <= 2 * tile_rows;
   plan.pack_b = cell.b.form != OperandForm::packed && !b_direct;
   plan.pack_tail = b_direct && columns % lanes != 0;
@@ -87,7 +89,7 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
   set_epilogue(cell, tile);
   const GemmOperand& a = cell.a;
   const GemmOperand& b = cell.b;
-  const AForm a_form = a.form == OperandForm::rows ? AForm::rows : AForm::columns;
+  const AForm a_form = a.form == OperandForm::rows && !plan.pack_a ? AForm::rows : AForm::columns;
   for (int64_t n = cell.n0; n < cell.n1; n += plan.block_n) {
     const int64_t n_end = smaller(cell.n1, n + plan.block_n);
     // do-while: an empty sum still gets its epilogue.
@@ -103,8 +105,9 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
       for (int64_t m = cell.m0; m < cell.m1; m += plan.panel_rows) {
         const int64_t rows = smaller(plan.panel_rows, cell.m1 - m);
         if (plan.pack_a) {
-          pack_panel(a.data + m * a.stride + k * a.column_stride, a.stride, a.column_stride, rows, block_k,
-                     plan.panel_rows, a_scratch);
+          const int64_t step = a.form == OperandForm::rows ? 1 : a.column_stride;
+          pack_panel(a.data + m * a.stride + k * step, a.stride, step, rows, block_k, plan.panel_rows,
+                     a_scratch);
           tile.a = a_scratch;
           tile.a_stride = plan.panel_rows;
         } else if (a.form == OperandForm::packed) {
@@ -123,12 +126,15 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
           if (plan.pack_b || j >= tail) {
             tile.b = b_scratch + (j - (plan.pack_b ? n : tail)) * block_k;
             tile.b_row_stride = tile_columns;
+            tile.b_ahead = 8 * tile_columns;
           } else if (b.form == OperandForm::packed) {
             tile.b = b.data + j * cell.k + k * tile_columns;
             tile.b_row_stride = tile_columns;
+            tile.b_ahead = 8 * tile_columns;
           } else {
             tile.b = b.data + k * b.stride + j;
             tile.b_row_stride = b.stride;
+            tile.b_ahead = tile_columns;
           }
           tile.c = cell.c + m * cell.c_row_stride + j;
           tile.column_bias = e.column_bias == nullptr ? nullptr : e.column_bias + j;

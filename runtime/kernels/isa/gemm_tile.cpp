@@ -80,6 +80,11 @@ void tile(const Tile& t) {
 
   const auto step = [&](int set, int64_t k) __attribute__((always_inline)) {
     const float* b_row = b_form == BForm::offsets ? t.b + t.b_offsets[k] : b;
+    if (b_form == BForm::stride) {
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors * vector_bytes / 64 || v < 1; ++v)
+        __builtin_prefetch(b + t.b_ahead + v * 16);
+    }
     Vector b_values[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) b_values[v] = load(b_row + v * lanes);

@@ -25,6 +25,7 @@ struct Tile {
   int64_t a_stride;  ///< between rows (row form) or between columns (column form)
   const float* b;    ///< each row gives tile_columns readable floats
   int64_t b_row_stride;
+  int64_t b_ahead;           ///< stride form: distance to what will be read soon, and is fetched meanwhile
   const int64_t* b_offsets;  ///< offset form: row i starts at b + b_offsets[i]
   float* c;
   int64_t c_row_stride;

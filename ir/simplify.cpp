@@ -1,0 +1,227 @@
+#include "ir/simplify.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/infer.h"
+
+namespace axrun::ir {
+namespace {
+
+/// Replaces reads of values (outputs of the graph included) by other values.
+class Renaming {
+ public:
+  explicit Renaming(size_t values) : target_(values) {
+    for (size_t id = 0; id < values; ++id) target_[id] = static_cast<ValueId>(id);
+  }
+  void forward(ValueId from, ValueId to) { target_[static_cast<size_t>(from)] = resolve(to); }
+  ValueId resolve(ValueId id) const {
+    if (id == absent) return absent;
+    while (static_cast<size_t>(id) < target_.size() && target_[static_cast<size_t>(id)] != id) {
+      id = target_[static_cast<size_t>(id)];
+    }
+    return id;
+  }
+  void apply(Node& node) const {
+    for (ValueId& id : node.inputs) id = resolve(id);
+    for (Graph* body : bodies_of(node)) {
+      for (auto& capture : body->captures) capture.first = resolve(capture.first);
+    }
+  }
+
+ private:
+  std::vector<ValueId> target_;
+};
+
+/// True when the node's output 0 is its input 0 and nothing else of it is used: what its expression says, not
+/// its name.
+bool only_forwards(const Node& node, const Program& program) {
+  if (program.stages.size() != 1 || program.outputs.size() != 1 || program.operands.empty()) return false;
+  const Stage& stage = program.stages[0];
+  if (stage.kind != StageKind::map || program.operands[0] == none) return false;
+  const TensorDecl& from = program.tensors[static_cast<size_t>(program.operands[0])];
+  const TensorDecl& to = program.tensors[static_cast<size_t>(program.outputs[0])];
+  if (from.type != to.type || from.dims != to.dims) return false;
+  const Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
+  if (body.op != ScalarOp::load || body.integer != program.operands[0] || body.args[0] != none) return false;
+  for (size_t d = 0, axis = 0; d < body.indices.size(); ++d) {
+    const Expr& index = program.exprs[static_cast<size_t>(body.indices[d])];
+    if (from.dims[d] == Dim(1) && index.op == ScalarOp::integer && index.integer == 0) continue;
+    while (axis < stage.axes.size() && stage.axes[axis].extent == Dim(1)) ++axis;
+    if (index.op != ScalarOp::axis) return false;
+    if (stage.axes[static_cast<size_t>(index.integer)].extent == Dim(1)) continue;
+    if (index.integer != static_cast<int64_t>(axis)) return false;
+    ++axis;
+  }
+  return node.outputs[0] != absent;
+}
+
+/// Copies the body of an If into the graph; returns the nodes to put in its place.
+std::vector<Node> inline_body(Graph& graph, const Graph& body, const Node& node, Renaming& renaming,
+                              std::vector<std::pair<ValueId, ValueId>>& forwards) {
+  std::vector<ValueId> ids(body.values.size(), absent);
+  for (const auto& [outer, inner] : body.captures) ids[static_cast<size_t>(inner)] = renaming.resolve(outer);
+  for (size_t id = 0; id < body.values.size(); ++id) {
+    if (ids[id] == absent) ids[id] = graph.add_value(body.values[id]);
+  }
+  const auto translate = [&](ValueId id) { return id == absent ? absent : ids[static_cast<size_t>(id)]; };
+  std::vector<Node> nodes;
+  for (const Node& inner : body.nodes) {
+    Node copy = inner;
+    copy.name = node.name + "/" + inner.name;
+    for (ValueId& id : copy.inputs) id = translate(id);
+    for (ValueId& id : copy.outputs) id = translate(id);
+    for (auto& [name, attribute] : copy.attributes) {
+      // Bodies are shared between the copies of a node: what changes is copied first.
+      const auto recapture = [&](std::shared_ptr<Graph>& shared) {
+        shared = std::make_shared<Graph>(*shared);
+        for (auto& capture : shared->captures) capture.first = translate(capture.first);
+      };
+      if (attribute.graph) recapture(attribute.graph);
+      for (auto& shared : attribute.graphs) recapture(shared);
+    }
+    nodes.push_back(std::move(copy));
+  }
+  for (size_t k = 0; k < node.outputs.size() && k < body.outputs.size(); ++k) {
+    if (node.outputs[k] != absent) forwards.emplace_back(node.outputs[k], translate(body.outputs[k]));
+  }
+  return nodes;
+}
+
+/// One walk over the graph: infers, folds, forwards, inlines. True when something was inlined (walk again).
+bool walk(Graph& graph, SimplifyReport& report) {
+  Inference inference(graph, {});
+  Renaming renaming(graph.values.size());
+  std::vector<std::pair<ValueId, ValueId>> forwards;
+  std::vector<Node> nodes;
+  bool inlined = false;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    renaming.apply(node);
+    if (node.op == "If" && node.domain.empty() && !inlined && inference.is_constant(node.inputs[0]) &&
+        inference.fact(node.inputs[0]).constant.size() == 1) {
+      const bool condition = inference.fact(node.inputs[0]).constant.get_int(0) != 0;
+      const auto branch = node.attributes.find(condition ? "then_branch" : "else_branch");
+      if (branch != node.attributes.end() && branch->second.graph) {
+        const std::shared_ptr<Graph> body = branch->second.graph;
+        for (Node& copy : inline_body(graph, *body, Node(node), renaming, forwards))
+          nodes.push_back(std::move(copy));
+        inlined = true;  // the facts of the new values come with the next walk
+        ++report.inlined;
+        continue;
+      }
+    }
+    if (inlined) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    const auto program = inference.define(node);
+    if (program) inference.conclude(node, *program);
+    const bool folded = program && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+                          return id == absent || inference.is_constant(id);
+                        });
+    if (folded) {
+      for (ValueId id : node.outputs) {
+        if (id != absent) graph.value(id).constant = inference.fact(id).constant;
+      }
+      ++report.folded;
+    } else if (program && only_forwards(node, *program)) {
+      renaming.forward(node.outputs[0], node.inputs[0]);
+      ++report.forwarded;
+    } else {
+      nodes.push_back(std::move(node));
+    }
+  }
+  for (size_t id = 0; id < graph.values.size(); ++id) {
+    if (inlined) break;
+    const ValueFact& fact = inference.fact(static_cast<ValueId>(id));
+    if (fact.type == ElementType::undefined) continue;
+    graph.values[id].type = fact.type;
+    graph.values[id].dims = fact.dims;
+  }
+  graph.nodes = std::move(nodes);
+  Renaming final_names(graph.values.size());
+  for (size_t id = 0; id < graph.values.size(); ++id) {
+    const ValueId to = renaming.resolve(static_cast<ValueId>(id));
+    if (to != static_cast<ValueId>(id)) final_names.forward(static_cast<ValueId>(id), to);
+  }
+  for (const auto& [from, to] : forwards) final_names.forward(from, to);
+  for (Node& node : graph.nodes) final_names.apply(node);
+  for (ValueId& id : graph.outputs) id = final_names.resolve(id);
+  return inlined;
+}
+
+int remove_dead(Graph& graph) {
+  std::vector<bool> needed(graph.values.size(), false);
+  for (ValueId id : graph.outputs) needed[static_cast<size_t>(id)] = true;
+  std::vector<Node> kept;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool wanted = std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) {
+      return id != absent && needed[static_cast<size_t>(id)];
+    });
+    if (!wanted) continue;
+    for (ValueId id : reads_of(*node)) needed[static_cast<size_t>(id)] = true;
+    kept.push_back(std::move(*node));
+  }
+  const int dead = static_cast<int>(graph.nodes.size() - kept.size());
+  std::reverse(kept.begin(), kept.end());
+  graph.nodes = std::move(kept);
+  // Constants nobody reads are let go.
+  for (size_t id = 0; id < graph.values.size(); ++id) {
+    if (!needed[id]) graph.values[id].constant = Tensor();
+  }
+  return dead;
+}
+
+/// Captures of constants become constants of the body; captures nobody reads are dropped.
+void simplify_bodies(Graph& graph, SimplifyReport& report) {
+  for (Node& node : graph.nodes) {
+    for (auto& [name, attribute] : node.attributes) {
+      const auto simplify_body = [&](std::shared_ptr<Graph>& shared) {
+        shared = std::make_shared<Graph>(*shared);
+        for (const auto& [outer, inner] : shared->captures) {
+          const Value& value = graph.value(outer);
+          Value& captured = shared->value(inner);
+          captured.constant = value.constant;
+          captured.type = value.type;
+          captured.dims = value.dims;
+        }
+        // What a body's inputs are is decided where it runs; the declared types may be stale.
+        for (ValueId id : shared->inputs) {
+          shared->value(id).type = ElementType::undefined;
+          shared->value(id).dims.reset();
+        }
+        const SimplifyReport inner = simplify(*shared);
+        report.folded += inner.folded;
+        report.inlined += inner.inlined;
+        report.forwarded += inner.forwarded;
+        report.dead += inner.dead;
+        std::vector<bool> read(shared->values.size(), false);
+        for (const Node& n : shared->nodes) {
+          for (ValueId id : reads_of(n)) read[static_cast<size_t>(id)] = true;
+        }
+        for (ValueId id : shared->outputs) read[static_cast<size_t>(id)] = true;
+        std::erase_if(shared->captures, [&](const auto& capture) {
+          return !read[static_cast<size_t>(capture.second)] ||
+                 shared->value(capture.second).constant.defined();
+        });
+      };
+      if (attribute.graph) simplify_body(attribute.graph);
+      for (auto& shared : attribute.graphs) simplify_body(shared);
+    }
+  }
+}
+
+}  // namespace
+
+SimplifyReport simplify(Graph& graph) {
+  SimplifyReport report;
+  while (walk(graph, report)) {
+  }
+  report.dead += remove_dead(graph);
+  simplify_bodies(graph, report);
+  report.dead += remove_dead(graph);
+  return report;
+}
+
+}  // namespace axrun::ir

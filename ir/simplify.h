@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ir/graph.h"
+
+namespace axrun::ir {
+
+struct SimplifyReport {
+  int folded = 0;     ///< nodes whose results became constants
+  int inlined = 0;    ///< If nodes replaced by the branch their constant condition selects
+  int forwarded = 0;  ///< nodes that only pass a value on
+  int dead = 0;       ///< nodes nobody needs
+};
+
+/// Removes what exporters leave behind, in place and until nothing changes: constant subgraphs (shape
+/// arithmetic included, as far as named sizes allow), conditionals with a known condition, nodes that only
+/// forward their input, and dead code; bodies included. Types and dims of the values that stay are filled in
+/// where they can be inferred.
+///
+/// Throws Error(model) where operators cannot agree on a shape.
+SimplifyReport simplify(Graph& graph);
+
+}  // namespace axrun::ir

@@ -1,0 +1,79 @@
+#include "runtime/plan_table.h"
+
+#include <algorithm>
+
+namespace axrun::runtime {
+namespace {
+
+bool matches(const std::vector<ir::Shape>& shapes, const std::vector<RuntimeValue>& inputs) {
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    if (shapes[k] != inputs[k].tensor.shape()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<ir::Shape> shapes_of(const std::vector<RuntimeValue>& values) {
+  std::vector<ir::Shape> shapes;
+  shapes.reserve(values.size());
+  for (const RuntimeValue& value : values) shapes.push_back(value.tensor.shape());
+  return shapes;
+}
+
+PlanTable::~PlanTable() { delete table_.load(); }
+
+PlanTable::Pinned PlanTable::find(const std::vector<RuntimeValue>& inputs,
+                                  const std::function<std::shared_ptr<const Plan>()>& build) {
+  for (;;) {
+    EpochDomain::Pin pin = epochs_.pin();
+    if (const Table* table = table_.load()) {
+      for (const Entry& entry : *table) {
+        if (!matches(entry.shapes, inputs)) continue;
+        if (table->size() > 1) entry.used->store(clock_.fetch_add(1, std::memory_order_relaxed));
+        return {std::move(pin), entry.plan.get()};
+      }
+    }
+    { const EpochDomain::Pin done = std::move(pin); }  // building takes long: nothing is pinned meanwhile
+    std::shared_ptr<const Plan> plan = build();
+    const std::vector<ir::Shape> shapes = shapes_of(inputs);
+    if (current(shapes) == nullptr) publish(shapes, std::move(plan));
+  }
+}
+
+void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan) {
+  const std::lock_guard lock(writers_);
+  const Table* old = table_.load();
+  auto table = old != nullptr ? std::make_unique<Table>(*old) : std::make_unique<Table>();
+  const auto same =
+      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return e.shapes == shapes; });
+  if (same != table->end()) {
+    same->plan = std::move(plan);
+  } else {
+    if (table->size() >= capacity_) {
+      table->erase(std::min_element(table->begin(), table->end(), [](const Entry& a, const Entry& b) {
+        return a.used->load() < b.used->load();
+      }));
+    }
+    table->push_back({shapes, std::move(plan), std::make_shared<std::atomic<uint64_t>>(clock_.fetch_add(1))});
+  }
+  replace_table(std::move(table));
+}
+
+std::shared_ptr<const Plan> PlanTable::current(const std::vector<ir::Shape>& shapes) {
+  const EpochDomain::Pin pin = epochs_.pin();
+  if (const Table* table = table_.load()) {
+    for (const Entry& entry : *table) {
+      if (entry.shapes == shapes) return entry.plan;
+    }
+  }
+  return nullptr;
+}
+
+void PlanTable::replace_table(std::unique_ptr<Table> table) {
+  const Table* old = table_.exchange(table.release());
+  // The old table holds the last reference to what it alone had.
+  if (old != nullptr) epochs_.retire([old] { delete old; });
+}
+
+}  // namespace axrun::runtime

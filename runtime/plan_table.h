@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "runtime/epoch.h"
+#include "runtime/plan/plan.h"
+
+namespace axrun::runtime {
+
+/// The plans in force, by input shapes. Readers find theirs without a lock and keep it alive by an epoch; a
+/// plan is put in force by one store. At most `capacity` plans are kept, the least recently used one dropped
+/// first.
+class PlanTable {
+ public:
+  explicit PlanTable(size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
+  ~PlanTable();
+  PlanTable(const PlanTable&) = delete;
+  PlanTable& operator=(const PlanTable&) = delete;
+
+  /// A plan in use: it stays valid, and in one piece, while this lives.
+  struct Pinned {
+    EpochDomain::Pin pin;
+    const Plan* plan;
+  };
+
+  /// The plan for the shapes of these values (the first `inputs` ones are compared; a value that is no tensor
+  /// has no shape), built by `build` where there is none. Building happens outside of every lock.
+  Pinned find(const std::vector<RuntimeValue>& inputs,
+              const std::function<std::shared_ptr<const Plan>()>& build);
+
+  /// Puts a plan in force for these shapes, replacing the one there.
+  void publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan);
+  std::shared_ptr<const Plan> current(const std::vector<ir::Shape>& shapes);
+  /// Plans replaced or dropped that some run may still see.
+  size_t waiting() { return epochs_.collect(); }
+
+ private:
+  struct Entry {
+    std::vector<ir::Shape> shapes;
+    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<std::atomic<uint64_t>> used;
+  };
+  using Table = std::vector<Entry>;
+  void replace_table(std::unique_ptr<Table> table);
+
+  EpochDomain epochs_;
+  std::atomic<const Table*> table_{nullptr};
+  std::atomic<uint64_t> clock_{0};
+  std::mutex writers_;
+  size_t capacity_;
+};
+
+/// Shapes of tensor values; empty for others.
+std::vector<ir::Shape> shapes_of(const std::vector<RuntimeValue>& values);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,76 @@
+#include "runtime/profiler.h"
+
+namespace axrun::runtime {
+namespace {
+
+double bytes_of(const ir::ValueFact& fact) {
+  if (!fact.dims) return 0;
+  const auto shape = ir::constant_dims(*fact.dims);
+  return shape ? static_cast<double>(ir::element_count(*shape)) * static_cast<double>(ir::size_of(fact.type))
+               : 0;
+}
+
+StepProfile describe_step(const Plan& plan, const Step& step) {
+  StepProfile profile;
+  profile.name = step.node->name;
+  profile.op = step.ops;
+  profile.kernel = step.kernel ? step.kernel->describe() : step.bodies ? "control flow" : "interpreter";
+  if (step.kernel) profile.flops = step.kernel->flops();
+  for (size_t k = 0; k < step.outputs.size(); ++k) {
+    if (step.outputs[k] == ir::absent) continue;
+    const ir::ValueFact& fact = plan.fact(step.outputs[k]);
+    if (profile.shape.empty() && fact.dims) profile.shape = ir::to_string(*fact.dims);
+    profile.bytes += bytes_of(fact);
+  }
+  for (ir::ValueId id : step.inputs) {
+    if (id != ir::absent) profile.bytes += bytes_of(plan.fact(id));
+  }
+  return profile;
+}
+
+}  // namespace
+
+void Profiler::add(const Key& key, double start_us, double elapsed_us,
+                   const std::function<StepProfile()>& describe) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, fresh] = index_.emplace(key, steps_.size());
+  if (fresh) steps_.push_back(describe());
+  StepProfile& profile = steps_[found->second];
+  ++profile.runs;
+  profile.total_us += elapsed_us;
+  profile.start_us = start_us;
+  profile.last_us = elapsed_us;
+}
+
+void Profiler::step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) {
+  add({&plan, index}, start_us, elapsed_us, [&] { return describe_step(plan, plan.steps()[index]); });
+}
+
+NodeObserver Profiler::node_observer() {
+  return [this, clock = 0.0](const ir::Graph&, const ir::Node& node, const std::vector<RuntimeValue>& outputs,
+                             double elapsed_us) mutable {
+    add({&node, 0}, clock, elapsed_us, [&] {
+      StepProfile profile;
+      profile.name = node.name;
+      profile.op = node.op;
+      profile.kernel = "reference";
+      if (!outputs.empty() && outputs[0].tensor.defined())
+        profile.shape = ir::to_string(outputs[0].tensor.shape());
+      return profile;
+    });
+    clock += elapsed_us;
+  };
+}
+
+std::vector<StepProfile> Profiler::steps() const {
+  const std::lock_guard lock(mutex_);
+  return steps_;
+}
+
+void Profiler::reset() {
+  const std::lock_guard lock(mutex_);
+  steps_.clear();
+  index_.clear();
+}
+
+}  // namespace axrun::runtime

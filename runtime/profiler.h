@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/node_executor.h"
+#include "runtime/plan/plan.h"
+#include "runtime/session.h"
+
+namespace axrun::runtime {
+
+/// Adds up the time of every step of every plan, bodies and continuations included.
+class Profiler final : public StepObserver {
+ public:
+  void step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) override;
+  NodeObserver node_observer();
+  std::vector<StepProfile> steps() const;
+  void reset();
+
+ private:
+  using Key = std::pair<const void*, size_t>;
+  void add(const Key& key, double start_us, double elapsed_us, const std::function<StepProfile()>& describe);
+  mutable std::mutex mutex_;
+  std::vector<StepProfile> steps_;
+  std::map<Key, size_t> index_;
+};
+
+}  // namespace axrun::runtime
