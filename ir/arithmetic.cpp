@@ -161,16 +161,6 @@ int64_t integer_unary(ScalarOp op, ElementType type, int64_t a) {
   throw Error(Fault::internal, "this scalar operation takes no integer");
 }
 
-double nan_min(double a, double b) {
-  if (std::isnan(a)) return a;
-  return a < b ? a : b;  // b when b is NaN
-}
-
-double nan_max(double a, double b) {
-  if (std::isnan(a)) return a;
-  return a > b ? a : b;
-}
-
 double real_floor_mod(double a, double b) {
   double remainder = std::fmod(a, b);
   if (remainder == 0) return std::copysign(0.0, b);

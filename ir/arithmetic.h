@@ -24,8 +24,8 @@ double real_binary(ScalarOp op, double a, double b);
 double real_unary(ScalarOp op, double a);
 
 /// min and max that return NaN when either side is NaN.
-double nan_min(double a, double b);
-double nan_max(double a, double b);
+inline double nan_min(double a, double b) { return a < b || a != a ? a : b; }
+inline double nan_max(double a, double b) { return a > b || a != a ? a : b; }
 /// The remainder with the sign of the divisor: NumPy's mod.
 double real_floor_mod(double a, double b);
 

@@ -23,4 +23,7 @@ struct OpaqueEntry {
 const OpaqueEntry* find_opaque(std::string_view name);
 const std::vector<OpaqueEntry>& all_opaque();
 
+/// Appends the rows of the list; ir/ops/opaque_functions.cpp.
+void opaque_functions(std::vector<OpaqueEntry>& table);
+
 }  // namespace axrun::ir

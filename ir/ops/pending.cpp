@@ -1,5 +1,6 @@
 // Families that are not built yet have no operators; each definition in a family's own file replaces the weak
 // one.
+#include "ir/opaque.h"
 #include "ir/operator.h"
 
 namespace axrun::ir {
@@ -22,4 +23,5 @@ AXRUN_PENDING(microsoft_operators)
 AXRUN_PENDING(signal_operators)
 AXRUN_PENDING(loss_operators)
 AXRUN_PENDING(opaque_operators)
+__attribute__((weak)) void opaque_functions(std::vector<OpaqueEntry>&) {}
 }  // namespace axrun::ir

@@ -1,0 +1,321 @@
+// Resize: coordinates, neighbours and weights, and the programs made of them.
+#include <cmath>
+#include <limits>
+
+#include "ir/ops/compute.h"
+#include "ir/ops/requirements.h"
+#include "ir/ops/resize.h"
+
+namespace axrun::ir {
+namespace {
+
+constexpr ElementType wide = ElementType::f64;
+
+/// Real arithmetic on coordinates with a rounding to f32 after each step, or without.
+struct Steps {
+  bool to_single = false;
+  Scalar operator()(const Scalar& x) const { return to_single ? cast(wide, cast(ElementType::f32, x)) : x; }
+};
+
+Scalar real_extent(Builder& b, const Dim& dim) { return cast(wide, b.extent(dim)); }
+
+Scalar scale_of(Builder& b, const ResizeAxis& axis, const Steps& step) {
+  if (axis.scale) return b.real(wide, *axis.scale);
+  return step(real_extent(b, axis.output) / real_extent(b, axis.input));
+}
+
+/// The output size before it is rounded down to an integer.
+Scalar fractional_output(Builder& b, const ResizeAxis& axis) {
+  if (axis.scale) return real_extent(b, axis.input) * *axis.scale;
+  return real_extent(b, axis.output);
+}
+
+Scalar cropped_coordinate(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const TensorRef& roi,
+                          const Scalar& x, const Steps& step) {
+  Scalar start = b.real(wide, 0);
+  Scalar end = b.real(wide, 1);
+  if (axis.region >= 0) {
+    start = cast(wide, roi({b.integer(axis.region)}));
+    end = cast(wide, roi({b.integer(axis.region + resizing.regions)}));
+  }
+  const Scalar last = real_extent(b, axis.input) - 1;
+  const Scalar middle = step(step(0.5 * step(start + end)) * last);
+  if (axis.output == Dim(1)) return middle;
+  const Scalar offset = step(step(step(x * step(end - start)) * last) / (real_extent(b, axis.output) - 1));
+  const Scalar spread = step(step(start * last) + offset);
+  if (axis.output.is_constant()) return spread;
+  return select(b.extent(axis.output) > 1, spread, middle);
+}
+
+}  // namespace
+
+Scalar original_coordinate(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const TensorRef& roi,
+                           const Scalar& index) {
+  const Steps step = {resizing.interpolation == Interpolation::nearest || resizing.crops()};
+  const Scalar x = cast(wide, index);
+  const Scalar centred = step(step((x + 0.5) / scale_of(b, axis, step)) - 0.5);
+  switch (resizing.coordinates) {
+    case CoordinateMode::half_pixel:
+      return centred;
+    case CoordinateMode::half_pixel_symmetric: {
+      const Scalar adjustment = real_extent(b, axis.output) / fractional_output(b, axis);
+      return step(real_extent(b, axis.input) * 0.5 * (1.0 - adjustment) + centred);
+    }
+    case CoordinateMode::pytorch_half_pixel:
+      if (axis.output == Dim(1)) return b.real(wide, 0);
+      if (axis.output.is_constant()) return centred;
+      return select(b.extent(axis.output) > 1, centred, b.real(wide, 0));
+    case CoordinateMode::align_corners: {
+      const Scalar width = fractional_output(b, axis);
+      const Scalar spread = step(step(x * (real_extent(b, axis.input) - 1)) / step(width - 1));
+      return select(width == 1.0, b.real(wide, 0), spread);
+    }
+    case CoordinateMode::asymmetric:
+      return step(x / scale_of(b, axis, step));
+    case CoordinateMode::tf_half_pixel_for_nn:
+      return step((x + 0.5) / scale_of(b, axis, step));
+    case CoordinateMode::tf_crop_and_resize:
+      return cropped_coordinate(b, resizing, axis, roi, x, step);
+  }
+  return x;
+}
+
+namespace {
+
+Scalar clamped_index(Builder& b, const ResizeAxis& axis, const Scalar& index) {
+  return max(min(index, b.extent(axis.input) - 1), 0);
+}
+
+}  // namespace
+
+Scalar nearest_index(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const Scalar& coordinate) {
+  Scalar real;
+  switch (resizing.nearest) {
+    case NearestMode::round_prefer_floor:
+      real = ceil(coordinate - 0.5);
+      break;
+    case NearestMode::round_prefer_ceil:
+      real = floor(coordinate + 0.5);
+      break;
+    case NearestMode::floor:
+      real = floor(coordinate);
+      break;
+    case NearestMode::ceil:
+      real = ceil(coordinate);
+      break;
+    case NearestMode::simple:
+      real = axis.scale && *axis.scale < 1 ? ceil(coordinate) : floor(coordinate);
+      break;
+  }
+  return clamped_index(b, axis, cast(ElementType::i64, real));
+}
+
+Scalar is_outside(Builder& b, const ResizeAxis& axis, const Scalar& coordinate) {
+  return logical_or(coordinate<0.0, coordinate> real_extent(b, axis.input) - 1);
+}
+
+Scalar cubic_kernel(const Scalar& t, double a) {
+  const Scalar inner = ((a + 2) * t - (a + 3)) * t * t + 1.0;
+  const Scalar outer = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+  return select(t <= 1.0, inner, select(t < 2.0, outer, t.builder().real(t.type(), 0)));
+}
+
+Filter filter_of(const OperatorContext& context, const Resizing& resizing, const ResizeAxis& axis) {
+  const int64_t radius = resizing.interpolation == Interpolation::cubic ? 2 : 1;
+  Filter filter;
+  if (resizing.antialias) {
+    double scale = 1;
+    if (axis.scale) {
+      scale = *axis.scale;
+    } else {
+      scale = static_cast<double>(known_value(axis.output)) / static_cast<double>(known_value(axis.input));
+    }
+    if (scale < 1) filter.shrink = scale;
+    // An axis without output points has no filter.
+    if (!(filter.shrink > 0)) filter.shrink = 1;
+    context.check(static_cast<double>(radius) / filter.shrink < 1e9, "a scale is too small");
+  }
+  filter.first = static_cast<int64_t>(std::floor(-static_cast<double>(radius) / filter.shrink)) + 1;
+  filter.count = 2 - 2 * filter.first;
+  return filter;
+}
+
+Scalar filter_weight(Builder& b, const Resizing& resizing, const Filter& filter, const Scalar& coordinate,
+                     const Scalar& tap) {
+  const Scalar position = floor(coordinate) + cast(wide, tap + filter.first);
+  const Scalar distance = abs(coordinate - position) * filter.shrink;
+  if (resizing.interpolation == Interpolation::cubic) {
+    return cubic_kernel(distance, resizing.cubic_coefficient);
+  }
+  return max(1.0 - distance, b.real(wide, 0));
+}
+
+namespace {
+
+/// A result index of every dimension from the axes of a map_grouped, with repeated dimensions split.
+struct SplitAxes {
+  Dims axes;
+  std::vector<std::vector<int>> groups;
+};
+
+Scalar with_extrapolation(Builder& b, const Resizing& resizing, const std::vector<Scalar>& outside,
+                          const Scalar& value) {
+  if (outside.empty()) return value;
+  Scalar any = outside[0];
+  for (size_t k = 1; k < outside.size(); ++k) any = logical_or(any, outside[k]);
+  return select(any, b.literal(value.type(), resizing.extrapolation_value), value);
+}
+
+/// From the type of the computation to the result's: integers are rounded to the nearest and saturate.
+Scalar finished(ElementType type, const Scalar& value) {
+  return is_float(type) ? cast(type, value) : cast_saturate(type, round_even(value));
+}
+
+/// Neighbours of one dimension as data of its own: index(x, tap) as an expression, weight[x, tap] as a
+/// tensor.
+struct FilteredAxis {
+  size_t dimension = 0;
+  Filter filter;
+  TensorRef weight;
+};
+
+TensorRef weight_table(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const TensorRef& roi,
+                       const Filter& filter, ElementType type) {
+  const Dims dims = {axis.output, Dim(filter.count)};
+  const TensorRef raw = b.map(dims, [&](const Indices& i) {
+    const Scalar coordinate = original_coordinate(b, resizing, axis, roi, i[0]);
+    const Scalar weight = filter_weight(b, resizing, filter, coordinate, i[1]);
+    if (!resizing.exclude_outside) return cast(type, weight);
+    const Scalar position = cast(ElementType::i64, floor(coordinate)) + i[1] + filter.first;
+    const Scalar inside = logical_and(position >= 0, position < axis.input);
+    return cast(type, select(inside, weight, b.real(wide, 0)));
+  });
+  if (!resizing.exclude_outside && !resizing.antialias) return raw;
+  const TensorRef total = b.sum({axis.output}, {Dim(filter.count)}, [&](const Indices& i, const Indices& r) {
+    return raw({i[0], r[0]});
+  });
+  return b.map(dims, [&](const Indices& i) { return raw(i) / total({i[0]}); });
+}
+
+Scalar tap_index(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const TensorRef& roi,
+                 const Filter& filter, const Scalar& x, const Scalar& tap) {
+  const Scalar coordinate = original_coordinate(b, resizing, axis, roi, x);
+  return clamped_index(b, axis, cast(ElementType::i64, floor(coordinate)) + tap + filter.first);
+}
+
+ElementType interpolation_type(ElementType type) {
+  if (is_float(type)) return compute_type(type);
+  return bits_of(type) > 16 ? ElementType::f64 : ElementType::f32;
+}
+
+}  // namespace
+
+void define_resize_nearest(Builder& b, const Resizing& resizing, const TensorRef& x, const TensorRef& roi) {
+  SplitAxes split;
+  for (const ResizeAxis& axis : resizing.axes) {
+    const int next = static_cast<int>(split.axes.size());
+    if (resizing.repeats(axis)) {
+      split.axes.insert(split.axes.end(), {axis.input, Dim(axis.factor)});
+      split.groups.push_back({next, next + 1});
+    } else {
+      split.axes.push_back(axis.output);
+      split.groups.push_back({next});
+    }
+  }
+  b.output(b.map_grouped(split.axes, split.groups, [&](const Indices& i) {
+    Indices at;
+    std::vector<Scalar> outside;
+    for (size_t d = 0; d < resizing.axes.size(); ++d) {
+      const ResizeAxis& axis = resizing.axes[d];
+      const Scalar index = i[static_cast<size_t>(split.groups[d][0])];
+      if (resizing.repeats(axis) || resizing.is_identity(axis)) {
+        at.push_back(index);
+        continue;
+      }
+      const Scalar coordinate = original_coordinate(b, resizing, axis, roi, index);
+      if (resizing.crops()) outside.push_back(is_outside(b, axis, coordinate));
+      at.push_back(nearest_index(b, resizing, axis, coordinate));
+    }
+    return with_extrapolation(b, resizing, outside, x(at));
+  }));
+}
+
+namespace {
+
+/// Linear interpolation of few dimensions: one map, its 2^n neighbours written out.
+void define_linear(Builder& b, const Resizing& resizing, const TensorRef& x, const TensorRef& roi,
+                   const std::vector<FilteredAxis>& filtered) {
+  const ElementType type = interpolation_type(x.type());
+  b.output(b.map(resizing.result(), [&](const Indices& i) {
+    std::vector<Scalar> outside;
+    std::vector<Scalar> coordinates;
+    for (const FilteredAxis& f : filtered) {
+      const ResizeAxis& axis = resizing.axes[f.dimension];
+      coordinates.push_back(original_coordinate(b, resizing, axis, roi, i[f.dimension]));
+      if (resizing.crops()) outside.push_back(is_outside(b, axis, coordinates.back()));
+    }
+    Scalar sum;
+    for (size_t corner = 0; corner < (size_t{1} << filtered.size()); ++corner) {
+      Indices at = i;
+      Scalar weight = b.real(type, 1);
+      for (size_t k = 0; k < filtered.size(); ++k) {
+        const FilteredAxis& f = filtered[k];
+        const bool upper = ((corner >> k) & 1) != 0;
+        const Scalar below = floor(coordinates[k]);
+        const Scalar fraction = cast(type, coordinates[k] - below);
+        const Scalar index = cast(ElementType::i64, below) + (upper ? 1 : 0);
+        at[f.dimension] = clamped_index(b, resizing.axes[f.dimension], index);
+        weight = weight * (upper ? fraction : 1.0 - fraction);
+      }
+      const Scalar term = weight * cast(type, x(at));
+      sum = corner == 0 ? term : sum + term;
+    }
+    return with_extrapolation(b, resizing, outside, finished(x.type(), sum));
+  }));
+}
+
+}  // namespace
+
+void define_resize_filtered(const OperatorContext& context, Builder& b, const Resizing& resizing,
+                            const TensorRef& x, const TensorRef& roi) {
+  constexpr size_t most_written_out = 4;
+  const ElementType type = interpolation_type(x.type());
+  std::vector<FilteredAxis> filtered;
+  for (size_t d = 0; d < resizing.axes.size(); ++d) {
+    const ResizeAxis& axis = resizing.axes[d];
+    if (resizing.is_identity(axis)) continue;
+    filtered.push_back({d, filter_of(context, resizing, axis), {}});
+  }
+  const bool plain = resizing.interpolation == Interpolation::linear && !resizing.antialias;
+  if (plain && filtered.size() <= most_written_out) return define_linear(b, resizing, x, roi, filtered);
+
+  Dims taps;
+  for (FilteredAxis& f : filtered) {
+    f.weight = weight_table(b, resizing, resizing.axes[f.dimension], roi, f.filter, type);
+    taps.push_back(Dim(f.filter.count));
+  }
+  const Dims result = resizing.result();
+  const TensorRef sum = b.sum(result, taps, [&](const Indices& i, const Indices& tap) {
+    Indices at = i;
+    Scalar weight = b.real(type, 1);
+    for (size_t k = 0; k < filtered.size(); ++k) {
+      const FilteredAxis& f = filtered[k];
+      const ResizeAxis& axis = resizing.axes[f.dimension];
+      at[f.dimension] = tap_index(b, resizing, axis, roi, f.filter, i[f.dimension], tap[k]);
+      weight = weight * f.weight({i[f.dimension], tap[k]});
+    }
+    return weight * cast(type, x(at));
+  });
+  b.output(b.map(result, [&](const Indices& i) {
+    std::vector<Scalar> outside;
+    if (resizing.crops()) {
+      for (const FilteredAxis& f : filtered) {
+        const ResizeAxis& axis = resizing.axes[f.dimension];
+        outside.push_back(is_outside(b, axis, original_coordinate(b, resizing, axis, roi, i[f.dimension])));
+      }
+    }
+    return with_extrapolation(b, resizing, outside, finished(x.type(), sum(i)));
+  }));
+}
+
+}  // namespace axrun::ir
