@@ -1,0 +1,47 @@
+"""What else the machine did during a measurement."""
+
+import os
+import platform
+import resource
+
+
+def _own_cpu_seconds():
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)  # those that have been waited for
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _cpu_times():
+    """Seconds of (all, busy, stolen) time of all processors since boot."""
+    with open("/proc/stat") as stat:
+        ticks = [int(x) for x in stat.readline().split()[1:9]]
+    user, nice, system, idle, iowait, irq, softirq, steal = (x / os.sysconf("SC_CLK_TCK") for x in ticks)
+    busy = user + nice + system + irq + softirq
+    return busy + idle + iowait + steal, busy, steal
+
+
+class Noise:
+    """Steal time and the work of other programs between creation and `percent()`, in percent of all processors."""
+
+    def __init__(self):
+        self.own = _own_cpu_seconds()
+        self.times = _cpu_times()
+
+    def percent(self):
+        """Call it when the measured programs have ended: only then does the kernel tell their share."""
+        total, busy, steal = (now - before for now, before in zip(_cpu_times(), self.times))
+        own = _own_cpu_seconds() - self.own
+        total = max(total, 1e-9)
+        return {"steal_percent": round(100 * steal / total, 2),
+                "other_programs_percent": round(100 * max(0.0, busy - own) / total, 2)}
+
+
+def describe():
+    """Processor, core count and kernel, for the record."""
+    processor = "unknown"
+    with open("/proc/cpuinfo") as info:
+        for line in info:
+            if line.startswith("model name"):
+                processor = line.partition(":")[2].strip()
+                break
+    return {"processor": processor, "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
