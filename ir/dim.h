@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/api.h"
+
 namespace axrun::ir {
 
 struct DimNode;
@@ -17,7 +19,7 @@ struct DimNode;
 /// Sums and products are kept as canonical polynomials over atoms (a name, a floor division, a modulo, a
 /// minimum or a maximum), so that two Dims that are equal as polynomials compare equal. Arithmetic saturates
 /// instead of overflowing: a size at the bounds of int64 is refused wherever memory would be allocated.
-class Dim {
+class AXRUN_API Dim {
  public:
   Dim(int64_t value = 0) : value_(value) {}  // NOLINT: a literal is a Dim
   static Dim symbol(const std::string& name);
@@ -27,17 +29,17 @@ class Dim {
   int64_t value() const;
   std::optional<int64_t> constant() const;
 
-  friend Dim operator+(const Dim& a, const Dim& b);
-  friend Dim operator-(const Dim& a, const Dim& b);
-  friend Dim operator*(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim operator+(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim operator-(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim operator*(const Dim& a, const Dim& b);
   /// Quotient rounded towards minus infinity; exact when the polynomial divides. A constant divisor must not
   /// be 0.
-  friend Dim floor_div(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim floor_div(const Dim& a, const Dim& b);
   /// a - b * floor_div(a, b).
-  friend Dim floor_mod(const Dim& a, const Dim& b);
-  friend Dim min(const Dim& a, const Dim& b);
-  friend Dim max(const Dim& a, const Dim& b);
-  friend bool operator==(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim floor_mod(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim min(const Dim& a, const Dim& b);
+  friend AXRUN_API Dim max(const Dim& a, const Dim& b);
+  friend AXRUN_API bool operator==(const Dim& a, const Dim& b);
   friend bool operator!=(const Dim& a, const Dim& b) { return !(a == b); }
 
   /// Replaces named sizes; names that are absent stay symbolic.
@@ -53,18 +55,18 @@ class Dim {
   std::shared_ptr<const DimNode> node_;
 };
 
-Dim ceil_div(const Dim& a, const Dim& b);
+AXRUN_API Dim ceil_div(const Dim& a, const Dim& b);
 /// Throws Error(user) with the position of the first mistake.
-Dim parse_dim(const std::string& text);
+AXRUN_API Dim parse_dim(const std::string& text);
 
 using Dims = std::vector<Dim>;
 
-Dim product(const Dims& dims);
+AXRUN_API Dim product(const Dims& dims);
 /// nullopt when a dim is symbolic.
-std::optional<std::vector<int64_t>> constant_dims(const Dims& dims);
-Dims to_dims(const std::vector<int64_t>& shape);
+AXRUN_API std::optional<std::vector<int64_t>> constant_dims(const Dims& dims);
+AXRUN_API Dims to_dims(const std::vector<int64_t>& shape);
 /// "[2, batch, 3]".
-std::string to_string(const Dims& dims);
-std::string to_string(const std::vector<int64_t>& shape);
+AXRUN_API std::string to_string(const Dims& dims);
+AXRUN_API std::string to_string(const std::vector<int64_t>& shape);
 
 }  // namespace axrun::ir

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "ir/api.h"
+
 namespace axrun {
 
 /// Whose fault a failure is. The command's exit codes follow it.
@@ -14,7 +16,7 @@ enum class Fault {
 };
 
 /// Every failure the library reports. The text carries the model's own names.
-class Error : public std::runtime_error {
+class AXRUN_API Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& text) : std::runtime_error(text), fault_(fault) {}
   Fault fault() const { return fault_; }
@@ -23,7 +25,7 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
-[[noreturn]] void throw_internal(const char* condition, const char* file, int line);
+[[noreturn]] AXRUN_API void throw_internal(const char* condition, const char* file, int line);
 
 /// An invariant of our own code. Input from outside must never reach one: check it first, and throw Error.
 #define AXRUN_ASSERT(condition) \

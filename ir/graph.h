@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/api.h"
 #include "ir/dim.h"
 #include "ir/tensor.h"
 
@@ -71,7 +72,7 @@ struct Node {
 /// A graph in single-assignment form, its nodes in topological order. A body of If, Loop or Scan is a Graph
 /// of its own, held by an attribute of its node; what it uses of the enclosing graph is listed in `captures`,
 /// through every level of nesting, so that no name is ever looked up outwards.
-struct Graph {
+struct AXRUN_API Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
@@ -86,10 +87,10 @@ struct Graph {
 };
 
 /// The bodies a node holds, in attribute order.
-std::vector<Graph*> bodies_of(Node& node);
-std::vector<const Graph*> bodies_of(const Node& node);
+AXRUN_API std::vector<Graph*> bodies_of(Node& node);
+AXRUN_API std::vector<const Graph*> bodies_of(const Node& node);
 /// Every value a node reads: its inputs, then what its bodies capture. Without `absent`.
-std::vector<ValueId> reads_of(const Node& node);
+AXRUN_API std::vector<ValueId> reads_of(const Node& node);
 
 struct Model {
   std::shared_ptr<Graph> graph;

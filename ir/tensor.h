@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/api.h"
 #include "ir/types.h"
 
 namespace axrun::ir {
@@ -12,15 +13,15 @@ namespace axrun::ir {
 using Shape = std::vector<int64_t>;
 
 /// Number of elements; throws Error(user) when the product overflows int64 or a dimension is negative.
-int64_t element_count(const Shape& shape);
+AXRUN_API int64_t element_count(const Shape& shape);
 /// Strides in elements of a row-major tensor.
-Shape row_major_strides(const Shape& shape);
+AXRUN_API Shape row_major_strides(const Shape& shape);
 
 /// A dense row-major tensor. Copies share the buffer; clone() does not.
 ///
 /// The buffer is owned, or borrowed from an owner kept alive by the tensor (a mapped file, an arena), or
 /// borrowed from the caller with no owner. Strings live in std::string elements.
-class Tensor {
+class AXRUN_API Tensor {
  public:
   Tensor() = default;
   /// Zero-initialised, 64-byte aligned. Throws Error(user) for absurd sizes before allocating.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/api.h"
 #include "ir/dim.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
@@ -64,7 +65,7 @@ class SessionState;
 class Plan;
 
 /// A loaded model. Loading may take a while; everything else is safe to call from many threads at once.
-class Session {
+class AXRUN_API Session {
  public:
   /// Throws Error: user (no such file, bad options), model (damaged or invalid), unsupported.
   static std::unique_ptr<Session> load(const std::string& path, const SessionOptions& options = {});
@@ -117,7 +118,8 @@ class Session {
 /// reach the indices of a Gather and its like) within the indexed dimension, other integers small and
 /// non-negative; free sizes take `free_size` where no option fixes them. `notes` gets a line per input: its
 /// shape, range and reason.
-std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptions& options, uint64_t seed,
-                                      int64_t free_size, std::vector<std::string>* notes);
+AXRUN_API std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptions& options,
+                                                uint64_t seed, int64_t free_size,
+                                                std::vector<std::string>* notes);
 
 }  // namespace axrun::runtime

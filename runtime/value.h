@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "ir/api.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
 namespace axrun::runtime {
 
 /// What flows along an edge while a model runs: a tensor, or one of ONNX's containers.
-struct RuntimeValue {
+struct AXRUN_API RuntimeValue {
   ir::ValueKind kind = ir::ValueKind::tensor;
   ir::Tensor tensor;
   /// Type the model gives the tensor; its storage may be wider (f64 for f32 in the reference tier).
@@ -30,15 +31,15 @@ struct RuntimeValue {
 };
 
 /// The value with every tensor stored in its declared type.
-RuntimeValue narrowed(const RuntimeValue& value);
+AXRUN_API RuntimeValue narrowed(const RuntimeValue& value);
 
 /// Element `index` of `x` along `axis`, that dimension dropped (keep: of size 1).
-ir::Tensor take(const ir::Tensor& x, int axis, int64_t index, bool keep);
+AXRUN_API ir::Tensor take(const ir::Tensor& x, int axis, int64_t index, bool keep);
 /// Part begin..end of `x` along `axis`.
-ir::Tensor slice(const ir::Tensor& x, int axis, int64_t begin, int64_t end);
+AXRUN_API ir::Tensor slice(const ir::Tensor& x, int axis, int64_t begin, int64_t end);
 /// Concatenation along an existing axis; shapes and types must agree otherwise, or Error(user).
-ir::Tensor concatenate(const std::vector<ir::Tensor>& parts, int axis);
+AXRUN_API ir::Tensor concatenate(const std::vector<ir::Tensor>& parts, int axis);
 /// Tensors of one shape stacked along a new axis.
-ir::Tensor stack(const std::vector<ir::Tensor>& parts, int axis);
+AXRUN_API ir::Tensor stack(const std::vector<ir::Tensor>& parts, int axis);
 
 }  // namespace axrun::runtime
