@@ -13,9 +13,6 @@ namespace {
 constexpr int64_t work_per_range = 250'000;
 constexpr int64_t most_cells = 32;
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// extents multiplied, stopping at a bound that no scheduling decision looks past.
 double product(double a, double b, double c) { return a * b * c; }
 
 GemmOperand describe(const float* data, const float* packed, int64_t rows, int64_t columns,
@@ -90,7 +87,11 @@ struct Grid {
                                 static_cast<double>(g.k));
     const auto wanted = static_cast<int64_t>(
         std::min<double>(work / static_cast<double>(work_per_range), static_cast<double>(most_cells)));
-    const int64_t wanted_cells = std::max<int64_t>(1, divide_up(wanted, std::max<int64_t>(batch, 1)));
+    cell_rows = std::max<int64_t>(g.m, 1);
+    cell_columns = std::max<int64_t>(g.n, 1);
+    row_cells = column_cells = 1;
+    if (wanted <= 1 || batch >= wanted) return;
+    const int64_t wanted_cells = divide_up(wanted, std::max<int64_t>(batch, 1));
     const int64_t panels = std::max<int64_t>(1, divide_up(g.n, table.panel_columns));
     const int64_t panel_rows = gemm_panel_rows(g.m, table.panel_rows);
     const int64_t row_panels = std::max<int64_t>(1, divide_up(g.m, panel_rows));
@@ -111,6 +112,7 @@ struct Grid {
 
   GemmCell at(int64_t index) const {
     GemmCell result = cell;
+    if (cells() == 1) return result;
     const int64_t column = index % column_cells;
     const int64_t row = index / column_cells % row_cells;
     int64_t rest = index / column_cells / row_cells;

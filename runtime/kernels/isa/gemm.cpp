@@ -43,10 +43,11 @@ Plan make_plan(const GemmCell& cell) {
   plan.block_k = cell.k;
   plan.block_n = columns;
   if (rows > plan.panel_rows || plan.pack_b) {
-    const int64_t blocks = larger<int64_t>(1, (cell.k + largest_block_k - 1) / largest_block_k);
-    plan.block_k = (cell.k + blocks - 1) / blocks;
-    const int64_t fitting = block_b_floats / larger<int64_t>(plan.block_k, 1) / tile_columns * tile_columns;
-    plan.block_n = smaller(columns, larger<int64_t>(fitting, tile_columns));
+    if (cell.k > largest_block_k) plan.block_k = divide_up(cell.k, divide_up(cell.k, largest_block_k));
+    if (plan.block_k * columns > block_b_floats) {
+      const int64_t fitting = block_b_floats / plan.block_k / tile_columns * tile_columns;
+      plan.block_n = larger<int64_t>(fitting, tile_columns);
+    }
   }
   return plan;
 }

@@ -32,7 +32,11 @@ void pack_panel(const float* source, int64_t stride, int64_t step, int64_t count
       float* to = panel + j * width;
       int64_t i = 0;
       for (; i + lanes <= count; i += lanes) store(to + i, load(from + i));
-      for (; i < count; ++i) to[i] = from[i];
+      if (i < count) {
+        const Vector last = load(from + i, first_lanes(count - i));
+        store(to + i, last, first_lanes(smaller<int64_t>(lanes, width - i)));
+        i += lanes;
+      }
       for (; i < width; ++i) to[i] = 0.0f;
     }
     return;
