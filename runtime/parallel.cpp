@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "runtime/knobs.h"
 
 namespace axrun::runtime {
 namespace {
@@ -152,7 +153,7 @@ class StandardThreadPool final : public ThreadPool {
 }  // namespace
 
 std::unique_ptr<ThreadPool> ThreadPool::make(int threads) {
-  const char* wanted = std::getenv("AXRUN_PARALLEL");
+  const char* wanted = knob_value(KnobName::parallel);
   const bool twin = wanted != nullptr && std::string_view(wanted) == "threads";
   return make(threads, twin ? ParallelBackend::threads : ParallelBackend::tbb);
 }

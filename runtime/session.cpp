@@ -1,17 +1,16 @@
 #include "runtime/session.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
-#include <thread>
 
 #include "ir/error.h"
 #include "ir/simplify.h"
 #include "onnx_import/import.h"
+#include "runtime/machine.h"
 #include "runtime/node_executor.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
@@ -22,13 +21,6 @@ using ir::ValueFact;
 using ir::ValueId;
 
 namespace {
-
-int available_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
 
@@ -66,7 +58,7 @@ class SessionState {
 
 SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     : options(given), model(std::move(loaded)), plans(given.plan_cache) {
-  if (options.threads <= 0) options.threads = available_processors();
+  if (options.threads <= 0) options.threads = default_threads();
   pool = ThreadPool::make(options.threads);
   fix_sizes();
   const ir::Graph& graph = *model.graph;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <string_view>
 
 #include "runtime/kernels/isa/table.h"
+#include "runtime/knobs.h"
 
 namespace axrun::runtime {
 namespace {
@@ -21,7 +21,7 @@ IsaLevel detect() {
 
 IsaLevel initial_level() {
   const IsaLevel best = best_isa_level();
-  const char* wanted = std::getenv("AXRUN_ISA");
+  const char* wanted = knob_value(KnobName::isa);
   if (wanted == nullptr) return best;
   for (const IsaLevel level : {IsaLevel::sse2, IsaLevel::avx2, IsaLevel::avx512}) {
     if (std::string_view(wanted) == isa_level_name(level)) return std::min(level, best);

@@ -1,0 +1,75 @@
+#include "runtime/knobs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace axrun::runtime {
+namespace {
+
+// In the order of KnobName.
+constexpr std::array<Knob, 4> table = {{
+    {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
+     "folder for what is kept between processes: at present the demonstration model"},
+    {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
+     "highest instruction-set level that the kernels use"},
+    {"AXRUN_PARALLEL", "tbb|threads", "tbb",
+     "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
+    {"AXRUN_THREADS", "N", "the processors this process may use",
+     "threads of one run where neither the program nor --threads says"},
+}};
+
+bool is_one_of(std::string_view values, std::string_view value) {
+  while (!values.empty()) {
+    const size_t end = std::min(values.find('|'), values.size());
+    if (values.substr(0, end) == value) return true;
+    values.remove_prefix(std::min(end + 1, values.size()));
+  }
+  return false;
+}
+
+bool takes(const Knob& knob, std::string_view value) {
+  if (knob.values == "DIR") return true;
+  if (knob.values != "N") return is_one_of(knob.values, value);
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() && number > 0;
+}
+
+}  // namespace
+
+std::span<const Knob> knobs() { return table; }
+
+const char* knob_value(KnobName name) {
+  const char* value = std::getenv(table[static_cast<size_t>(name)].name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+std::vector<std::string> knob_mistakes() {
+  std::vector<std::string> mistakes;
+  for (size_t k = 0; k < table.size(); ++k) {
+    const char* value = knob_value(static_cast<KnobName>(k));
+    if (value == nullptr || takes(table[k], value)) continue;
+    const std::string_view wanted = table[k].values == "N" ? "a positive integer" : table[k].values;
+    mistakes.push_back(std::string(table[k].name) + "=" + value + ": it takes " + std::string(wanted));
+  }
+  return mistakes;
+}
+
+std::vector<std::string> unknown_knobs() {
+  std::vector<std::string> unknown;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("AXRUN_")) continue;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::none_of(table.begin(), table.end(), [&](const Knob& knob) { return knob.name == name; })) {
+      unknown.emplace_back(name);
+    }
+  }
+  return unknown;
+}
+
+}  // namespace axrun::runtime

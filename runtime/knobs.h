@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace axrun::runtime {
+
+/// An environment variable that axrun reads.
+struct Knob {
+  const char* name;
+  std::string_view values;    ///< "a|b|c": one of these words; "N": a positive integer; "DIR": a folder
+  std::string_view standard;  ///< what holds when it is not set
+  std::string_view meaning;
+};
+
+/// Positions in the table.
+enum class KnobName { cache_dir, isa, parallel, threads };
+
+/// All of them. The environment is read through knob_value only, so this table is complete.
+std::span<const Knob> knobs();
+
+/// The variable's value; null where it is unset or empty.
+const char* knob_value(KnobName name);
+
+/// A line for each variable whose value is none that it takes.
+std::vector<std::string> knob_mistakes();
+
+/// Variables called AXRUN_... that are not in the table: probably misspelt.
+std::vector<std::string> unknown_knobs();
+
+}  // namespace axrun::runtime

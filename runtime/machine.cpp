@@ -1,0 +1,93 @@
+#include "runtime/machine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "runtime/kernels/dispatch.h"
+#include "runtime/knobs.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// The first line of a file that starts with `key`, without it; empty where there is none.
+std::string line_after(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key)) return line.substr(key.size());
+  }
+  return {};
+}
+
+int allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// "200000 100000" is two processors; "max 100000" is no limit.
+double processors_of(const std::string& cpu_max) {
+  std::istringstream text(cpu_max);
+  double quota = 0;
+  double period = 0;
+  if (text >> quota >> period && quota > 0 && period > 0) return quota / period;
+  return HUGE_VAL;
+}
+
+/// Limits of this process's control group (version 2) and of every group around it.
+double group_processors() {
+  std::string path = line_after("/proc/self/cgroup", "0::");
+  double fewest = HUGE_VAL;
+  while (true) {
+    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+    std::string line;
+    if (std::getline(file, line)) fewest = std::min(fewest, processors_of(line));
+    const size_t slash = path.rfind('/');
+    if (path.empty() || slash == std::string::npos) return fewest;
+    path.resize(slash);
+  }
+}
+
+}  // namespace
+
+int available_processors() {
+  const int allowed = allowed_processors();
+  const double limit = group_processors();
+  return limit < allowed ? std::max(1, static_cast<int>(std::ceil(limit))) : allowed;
+}
+
+int default_threads() {
+  const char* wanted = knob_value(KnobName::threads);
+  const int threads = wanted == nullptr ? 0 : std::atoi(wanted);
+  return threads > 0 ? threads : available_processors();
+}
+
+Machine describe_machine() {
+  Machine machine;
+  const std::string model = line_after("/proc/cpuinfo", "model name");
+  const size_t start = model.find_first_not_of("\t :");
+  machine.cpu = start == std::string::npos ? "unknown" : model.substr(start);
+  machine.processors = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  machine.available_processors = available_processors();
+  machine.isa = isa_level_name(isa_level());
+  machine.memory_bytes = std::max<int64_t>(0, sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  utsname system{};
+  if (uname(&system) == 0) machine.system = fmt::format("{} {}", system.sysname, system.release);
+  return machine;
+}
+
+int64_t peak_rss_bytes() {
+  // Not getrusage: its figure survives exec, so it would be the parent's where that was larger.
+  return std::atoll(line_after("/proc/self/status", "VmHWM:").c_str()) * 1024;
+}
+
+}  // namespace axrun::runtime
