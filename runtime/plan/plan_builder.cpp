@@ -207,8 +207,11 @@ void PlanBuilder::make_steps() {
   for (const Group& group : groups_) {
     const int first = group.nodes.front();
     const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
-    if (group.nodes.size() > 1) {
-      make_group_step(group);
+    if (group.nodes.size() > 1 && make_group_step(group)) continue;
+    if (group.nodes.size() > 1) {  // no kernel takes the whole group: one by one
+      for (int n : group.nodes) {
+        if (!make_view(n)) AXRUN_ASSERT(make_group_step({{n}}));
+      }
       continue;
     }
     if (make_view(first)) continue;
@@ -242,7 +245,7 @@ void PlanBuilder::make_steps() {
   }
 }
 
-void PlanBuilder::make_group_step(const Group& group) {
+bool PlanBuilder::make_group_step(const Group& group) {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(group.nodes.front())];
   const ir::Node& last = graph_->nodes[static_cast<size_t>(group.nodes.back())];
   StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs};
@@ -283,7 +286,7 @@ void PlanBuilder::make_group_step(const Group& group) {
     if (unread && id != last.outputs[0]) context.output_ids[context.outputs.size() - 1] = ir::absent;
   }
   step.kernel = make_kernel(context);
-  AXRUN_ASSERT(step.kernel != nullptr);
+  if (step.kernel == nullptr) return false;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   step.inputs = context.input_ids;
   step.outputs = context.output_ids;
@@ -296,6 +299,7 @@ void PlanBuilder::make_group_step(const Group& group) {
     }
   }
   plan_->steps_.push_back(std::move(step));
+  return true;
 }
 
 void PlanBuilder::place_values() {

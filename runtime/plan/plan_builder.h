@@ -47,7 +47,7 @@ class PlanBuilder {
 
   bool known(ir::ValueId id) const;
   void defer(int node);
-  void make_group_step(const Group& group);
+  bool make_group_step(const Group& group);
   bool make_view(int node);
   std::vector<ir::ValueId> reads_of_node(int node) const;
   ir::ValueId root(ir::ValueId id);

@@ -1,0 +1,317 @@
+// MatMul, Gemm and their fused forms, float32, on the packed matrix product.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/operators/epilogue.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// A matrix product as the kernel sees it: batch strides of the operands, and which are constant.
+struct GemmSetup {
+  GemmArguments arguments;
+  EpiloguePlan plan;
+  bool pack_b = false;
+  bool pack_a = false;
+  int bias_port = -1;           ///< Gemm's C, or -1
+  bool bias_is_column = false;  ///< C is [N] (per column), otherwise [M, N] or [M, 1]
+  int64_t bias_row_stride = 0;
+  bool bias_is_row = false;  ///< C is [M, 1]
+  float beta = 1;
+};
+
+bool all_f32(const StepContext& context) {
+  return context.has_input(0) && context.has_input(1) && context.has_output(0) &&
+         context.inputs[0].type == ir::ElementType::f32 && context.inputs[1].type == ir::ElementType::f32 &&
+         context.outputs[0].type == ir::ElementType::f32;
+}
+
+/// Batch grid of a product [batch..., m, k] x [batch..., k, n]; rows of A are folded into M where B is
+/// shared.
+bool set_batch(GemmArguments& g, const ir::Shape& a, const ir::Shape& b, const ir::Shape& y) {
+  const int rank = static_cast<int>(y.size()) - 2;
+  const auto stride_of = [](const ir::Shape& shape, int back) -> int64_t {
+    // Stride of the batch dim `back` places left of the matrix; 0 where it is broadcast or missing.
+    const int at = static_cast<int>(shape.size()) - 3 - back;
+    if (at < 0 || shape[static_cast<size_t>(at)] == 1) return 0;
+    int64_t stride = 1;
+    for (size_t d = static_cast<size_t>(at) + 1; d < shape.size(); ++d) stride *= shape[d];
+    return stride;
+  };
+  int64_t c_stride = g.m * g.n;
+  std::vector<std::array<int64_t, 4>> grid;  // innermost first: extent, a, b, c
+  for (int back = 0; back < rank; ++back) {
+    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
+    if (extent != 1) grid.push_back({extent, stride_of(a, back), stride_of(b, back), c_stride});
+    c_stride *= extent;
+  }
+  // A run of inner batch dims over which B does not change is more rows of A.
+  size_t folded = 0;
+  while (folded < grid.size() && grid[folded][2] == 0 && g.a_column_stride == 1 &&
+         grid[folded][1] == g.m * g.a_row_stride && g.c_row_stride * g.m == grid[folded][3]) {
+    g.m *= grid[folded][0];
+    ++folded;
+  }
+  grid.erase(grid.begin(), grid.begin() + static_cast<std::ptrdiff_t>(folded));
+  std::vector<std::array<int64_t, 4>> merged;
+  for (const auto& dim : grid) {
+    if (!merged.empty()) {
+      auto& inner = merged.back();
+      if (dim[1] == inner[1] * inner[0] && dim[2] == inner[2] * inner[0] && dim[3] == inner[3] * inner[0]) {
+        inner[0] *= dim[0];
+        continue;
+      }
+    }
+    merged.push_back(dim);
+  }
+  if (merged.size() > max_batch_rank) return false;
+  g.batch_rank = static_cast<int>(merged.size());
+  for (size_t i = 0; i < merged.size(); ++i) {
+    const auto& dim = merged[merged.size() - 1 - i];
+    g.batch_extents[i] = dim[0];
+    g.a_batch_strides[i] = dim[1];
+    g.b_batch_strides[i] = dim[2];
+    g.c_batch_strides[i] = dim[3];
+    g.residual_batch_strides[i] = dim[3];
+  }
+  return true;
+}
+
+bool read_matmul(const StepContext& context, GemmSetup& setup) {
+  ir::Shape a = context.inputs[0].shape;
+  ir::Shape b = context.inputs[1].shape;
+  ir::Shape y = context.outputs[0].shape;
+  if (a.empty() || b.empty()) return false;
+  if (a.size() == 1) {
+    a.insert(a.begin(), 1);
+    y.insert(y.end() - (b.size() == 1 ? 0 : 1), 1);
+  }
+  if (b.size() == 1) {
+    b.push_back(1);
+    y.push_back(1);
+  }
+  const bool contrib = context.node.domain == "com.microsoft";
+  const bool transpose_a = contrib && context.integer("transA", 0) != 0;
+  const bool transpose_b = contrib && context.integer("transB", 0) != 0;
+  if (contrib && (context.integer("transBatchA", 0) != 0 || context.integer("transBatchB", 0) != 0))
+    return false;
+  GemmArguments& g = setup.arguments;
+  const int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
+                b_columns = b.back();
+  g.m = transpose_a ? a_columns : a_rows;
+  g.k = transpose_a ? a_rows : a_columns;
+  g.n = transpose_b ? b_rows : b_columns;
+  g.a_row_stride = transpose_a ? 1 : a_columns;
+  g.a_column_stride = transpose_a ? a_columns : 1;
+  g.b_row_stride = transpose_b ? 1 : b_columns;
+  g.b_column_stride = transpose_b ? b_columns : 1;
+  g.c_row_stride = g.n;
+  g.epilogue.scale = contrib ? static_cast<float>(context.real("alpha", 1.0)) : 1.0f;
+  if (y.size() < 2 || !set_batch(g, a, b, y)) return false;
+  setup.pack_b = context.inputs[1].constant != nullptr && b.size() == 2;
+  setup.plan.shape = context.outputs[0].shape;
+  setup.plan.channel_axis = static_cast<int>(setup.plan.shape.size()) - 1;
+  if (context.fused() && (setup.plan.shape.empty() || context.inputs[1].rank() == 1)) return false;
+  return true;
+}
+
+bool read_gemm(const StepContext& context, GemmSetup& setup) {
+  const ir::Shape& a = context.inputs[0].shape;
+  const ir::Shape& b = context.inputs[1].shape;
+  const ir::Shape& y = context.outputs[0].shape;
+  if (a.size() != 2 || b.size() != 2 || y.size() != 2 || context.node.version < 7) return false;
+  const bool transpose_a = context.integer("transA", 0) != 0;
+  const bool transpose_b = context.integer("transB", 0) != 0;
+  GemmArguments& g = setup.arguments;
+  g.m = y[0];
+  g.n = y[1];
+  g.k = transpose_a ? a[0] : a[1];
+  g.a_row_stride = transpose_a ? 1 : a[1];
+  g.a_column_stride = transpose_a ? a[1] : 1;
+  g.b_row_stride = transpose_b ? 1 : b[1];
+  g.b_column_stride = transpose_b ? b[1] : 1;
+  g.c_row_stride = g.n;
+  g.epilogue.scale = static_cast<float>(context.real("alpha", 1.0));
+  setup.beta = static_cast<float>(context.real("beta", 1.0));
+  setup.plan.shape = y;
+  setup.plan.channel_axis = 1;
+  setup.pack_b = context.inputs[1].constant != nullptr;
+  if (context.has_input(2) && setup.beta != 0.0f) {
+    const StepPort& c = context.inputs[2];
+    if (c.type != ir::ElementType::f32) return false;
+    ir::Shape shape = c.shape;
+    while (shape.size() < 2) shape.insert(shape.begin(), 1);
+    const bool by_column = shape[0] == 1 && (shape[1] == g.n || shape[1] == 1);
+    if (by_column && c.constant != nullptr) {
+      // Joins the per-channel bias, so that an epilogue can scale it.
+      setup.plan.bias.resize(static_cast<size_t>(g.n));
+      for (int64_t j = 0; j < g.n; ++j) {
+        setup.plan.bias[static_cast<size_t>(j)] = setup.beta * c.constant->as<float>()[shape[1] == 1 ? 0 : j];
+      }
+    } else {
+      if (context.fused()) return false;
+      setup.bias_port = 2;
+      setup.bias_is_column = shape[0] == 1 && shape[1] == g.n && setup.beta == 1.0f;
+      setup.bias_is_row =
+          !setup.bias_is_column && shape[1] == 1 && shape[0] == g.m && setup.beta == 1.0f && g.n != 1;
+      setup.bias_row_stride = shape[0] == 1 ? 0 : g.n;
+      const bool residual_like = shape[1] == g.n;
+      if (!setup.bias_is_column && !setup.bias_is_row && !residual_like) return false;
+    }
+  }
+  return true;
+}
+
+class GemmKernel final : public Kernel {
+ public:
+  GemmKernel(GemmSetup setup, const StepContext& context)
+      : setup_(std::move(setup)), threads_(context.threads) {
+    GemmArguments& g = setup_.arguments;
+    if (setup_.plan.residual != ir::absent) {
+      const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), setup_.plan.residual);
+      residual_ = static_cast<int>(found - context.input_ids.begin());
+    }
+    const auto& scale = setup_.plan.scale;
+    if (setup_.pack_b) {
+      const ir::Tensor& weights = *context.inputs[1].constant;
+      std::string key =
+          fmt::format("gemm b {} {} {} {} {}", weights.data(), g.k, g.n, g.b_row_stride, g.b_column_stride);
+      for (float s : scale) key += fmt::format(" {:a}", s);
+      packed_ = context.packs.get(key, gemm_packed_b_bytes(g.k, g.n), [&](void* to) {
+        const ir::Tensor source = scale.empty() ? weights : scaled(weights);
+        gemm_pack_b(g.k, g.n, source.as<float>(), g.b_row_stride, g.b_column_stride, static_cast<float*>(to));
+      });
+      g.packed_b = packed_->floats();
+    } else {
+      static const float placeholder = 0;
+      g.a = g.b = &placeholder;
+    }
+    double batch = 1;
+    for (int i = 0; i < g.batch_rank; ++i) batch *= static_cast<double>(g.batch_extents[i]);
+    flops_ = 2.0 * batch * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+    what_ = fmt::format("{}{}x{}x{}{}{}", batch > 1 ? fmt::format("{}x ", batch) : "", g.m, g.n, g.k,
+                        setup_.pack_b ? " packed" : "", context.fused() ? " +epilogue" : "");
+  }
+
+  void run(const KernelCall& call) const override {
+    GemmArguments g = setup_.arguments;
+    g.a = static_cast<const float*>(call.inputs[0]);
+    g.b = setup_.pack_b ? nullptr : static_cast<const float*>(call.inputs[1]);
+    g.c = static_cast<float*>(call.outputs[0]);
+    if (!setup_.plan.bias.empty()) g.epilogue.column_bias = setup_.plan.bias.data();
+    if (setup_.bias_port >= 0) {
+      const auto* bias = static_cast<const float*>(call.inputs[setup_.bias_port]);
+      if (setup_.bias_is_column) {
+        g.epilogue.column_bias = bias;
+      } else if (setup_.bias_is_row) {
+        g.epilogue.row_bias = bias;
+      } else {
+        g.epilogue.residual = bias;
+        g.epilogue.residual_row_stride = setup_.bias_row_stride;
+        g.epilogue.residual_scale = setup_.beta;
+      }
+    }
+    if (residual_ >= 0) {
+      g.epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
+      g.epilogue.residual_row_stride = g.c_row_stride;
+    }
+    g.epilogue.activation = setup_.plan.activation;
+    g.epilogue.alpha = setup_.plan.alpha;
+    g.epilogue.beta = setup_.plan.beta;
+    gemm(g, call.scratch, call.pool);
+  }
+
+  std::string describe() const override { return "gemm " + what_; }
+  size_t scratch_bytes() const override { return gemm_scratch_bytes(setup_.arguments, threads_); }
+  std::vector<int> in_place() const override {
+    return residual_ >= 0 ? std::vector<int>{residual_} : std::vector<int>{};
+  }
+  bool ignores_input(int k) const override { return k == 1 && setup_.pack_b; }
+  double flops() const override { return flops_; }
+
+ private:
+  /// B with every column multiplied by its scale.
+  ir::Tensor scaled(const ir::Tensor& weights) const {
+    ir::Tensor copy = weights.clone();
+    const GemmArguments& g = setup_.arguments;
+    for (int64_t i = 0; i < g.k; ++i) {
+      for (int64_t j = 0; j < g.n; ++j) {
+        copy.as<float>()[i * g.b_row_stride + j * g.b_column_stride] *=
+            setup_.plan.scale[static_cast<size_t>(j)];
+      }
+    }
+    return copy;
+  }
+
+  GemmSetup setup_;
+  int threads_;
+  int residual_ = -1;
+  std::shared_ptr<const AlignedBuffer> packed_;
+  std::string what_;
+  double flops_ = 0;
+};
+
+std::unique_ptr<Kernel> finish(const StepContext& context, GemmSetup setup) {
+  if (!read_epilogue(setup.plan, context)) return nullptr;
+  if (!setup.plan.scale.empty() && !setup.pack_b) return nullptr;
+  if (setup.plan.residual != ir::absent && setup.bias_port >= 0) return nullptr;
+  if (context.outputs[0].count() == 0) return nullptr;
+  return std::make_unique<GemmKernel>(std::move(setup), context);
+}
+
+std::unique_ptr<Kernel> make_matmul(const StepContext& context) {
+  GemmSetup setup;
+  if (!all_f32(context) || !read_matmul(context, setup)) return nullptr;
+  return finish(context, std::move(setup));
+}
+
+std::unique_ptr<Kernel> make_gemm(const StepContext& context) {
+  GemmSetup setup;
+  if (!all_f32(context) || !read_gemm(context, setup)) return nullptr;
+  return finish(context, std::move(setup));
+}
+
+/// com.microsoft FusedGemm: Gemm with an activation attribute.
+std::unique_ptr<Kernel> make_fused_gemm(const StepContext& context) {
+  GemmSetup setup;
+  if (!all_f32(context) || context.fused()) return nullptr;
+  const std::string activation = context.string("activation", "");
+  ir::Node gemm = context.node;
+  gemm.version = 13;
+  const StepContext plain{gemm,
+                          {&gemm},
+                          context.programs,
+                          context.input_ids,
+                          context.inputs,
+                          context.output_ids,
+                          context.outputs,
+                          context.threads,
+                          context.packs};
+  if (!read_gemm(plain, setup)) return nullptr;
+  if (activation == "Relu") {
+    setup.plan.activation = Activation::relu;
+  } else if (activation == "Sigmoid") {
+    setup.plan.activation = Activation::sigmoid;
+  } else if (activation == "Tanh") {
+    setup.plan.activation = Activation::tanh;
+  } else if (activation == "LeakyRelu") {
+    setup.plan.activation = Activation::leaky_relu;
+    setup.plan.alpha = static_cast<float>(context.real("activation_alpha", 0.01));
+  } else if (!activation.empty()) {
+    return nullptr;
+  }
+  return finish(context, std::move(setup));
+}
+
+}  // namespace
+
+void contraction_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"", "MatMul", make_matmul});
+  table.push_back({"", "Gemm", make_gemm});
+  table.push_back({"com.microsoft", "FusedMatMul", make_matmul});
+  table.push_back({"com.microsoft", "FusedGemm", make_fused_gemm});
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,248 @@
+// Conv and ConvTranspose with their epilogues, float32, one or two spatial dims (others: the general loop).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/operators/epilogue.h"
+
+namespace axrun::runtime {
+namespace {
+
+struct ConvWeights {
+  std::shared_ptr<const AlignedBuffer> packed;
+  std::vector<float> bias;  ///< per output channel; empty: none
+};
+
+/// Pads at the beginning of each spatial dim, as the operator's attributes (auto_pad included) give them.
+std::vector<int64_t> leading_pads(const StepContext& context, const ir::Shape& in, const ir::Shape& out,
+                                  const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
+                                  const std::vector<int64_t>& dilations, bool transposed) {
+  const size_t rank = in.size();
+  std::vector<int64_t> pads(rank, 0);
+  const std::string mode = context.string("auto_pad", "NOTSET");
+  const std::vector<int64_t> given = context.integers("pads");
+  const std::vector<int64_t> extra = context.integers("output_padding");
+  const bool by_output = transposed && (!context.integers("output_shape").empty() || mode != "NOTSET");
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t window = dilations[d] * (kernel[d] - 1) + 1;
+    if (transposed && by_output) {
+      const int64_t total = strides[d] * (in[d] - 1) + (extra.empty() ? 0 : extra[d]) + window - out[d];
+      const int64_t all = std::max<int64_t>(0, total);
+      pads[d] = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
+    } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+      const int64_t total = std::max<int64_t>(0, (out[d] - 1) * strides[d] + window - in[d]);
+      pads[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    } else if (mode == "NOTSET" && d < given.size()) {
+      pads[d] = given[d];
+    }
+  }
+  return pads;
+}
+
+std::vector<int64_t> or_ones(std::vector<int64_t> values, size_t rank) {
+  if (values.empty()) values.assign(rank, 1);
+  return values;
+}
+
+/// Everything a convolution kernel needs to know.
+struct ConvSetup {
+  ConvShape shape;
+  EpiloguePlan plan;
+  std::string what;
+};
+
+bool all_f32(const StepContext& context) {
+  return context.has_input(0) && context.has_input(1) && context.inputs[0].type == ir::ElementType::f32 &&
+         context.inputs[1].type == ir::ElementType::f32 && context.has_output(0) &&
+         context.outputs[0].type == ir::ElementType::f32;
+}
+
+bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
+  if (!all_f32(context)) return false;
+  const ir::Shape& x = context.inputs[0].shape;
+  const ir::Shape& w = context.inputs[1].shape;
+  const ir::Shape& y = context.outputs[0].shape;
+  if (x.size() != w.size() || (x.size() != 3 && x.size() != 4)) return false;
+  const size_t rank = x.size() - 2;
+  const std::vector<int64_t> strides = or_ones(context.integers("strides"), rank);
+  const std::vector<int64_t> dilations = or_ones(context.integers("dilations"), rank);
+  const ir::Shape in(x.begin() + 2, x.end());
+  const ir::Shape out(y.begin() + 2, y.end());
+  const std::vector<int64_t> kernel(w.begin() + 2, w.end());
+  const std::vector<int64_t> pads = leading_pads(context, in, out, kernel, strides, dilations, transposed);
+
+  ConvShape& shape = setup.shape;
+  shape.batch = x[0];
+  shape.groups = context.integer("group", 1);
+  shape.in_channels = x[1];
+  shape.out_channels = y[1];
+  const size_t last = rank - 1;
+  shape.in_width = in[last];
+  shape.out_width = out[last];
+  shape.kernel_width = kernel[last];
+  shape.stride_width = strides[last];
+  shape.dilation_width = dilations[last];
+  shape.pad_left = pads[last];
+  if (rank == 2) {
+    shape.in_height = in[0];
+    shape.out_height = out[0];
+    shape.kernel_height = kernel[0];
+    shape.stride_height = strides[0];
+    shape.dilation_height = dilations[0];
+    shape.pad_top = pads[0];
+  }
+  setup.plan.shape = y;
+  setup.plan.channel_axis = 1;
+  if (context.has_input(2)) {
+    const StepPort& bias = context.inputs[2];
+    if (bias.type != ir::ElementType::f32 || bias.count() != y[1]) return false;
+    if (bias.constant == nullptr && context.fused()) return false;
+    if (bias.constant != nullptr)
+      setup.plan.bias.assign(bias.constant->as<float>(), bias.constant->as<float>() + y[1]);
+  }
+  if (!read_epilogue(setup.plan, context)) return false;
+  setup.what = fmt::format("{}x{} {}->{} {}x{} k{}x{} s{}{}{}", transposed ? "transposed " : "", shape.batch,
+                           shape.in_channels, shape.out_channels, shape.out_height, shape.out_width,
+                           shape.kernel_height, shape.kernel_width, shape.stride_width,
+                           shape.groups > 1 ? fmt::format(" g{}", shape.groups) : "",
+                           context.fused() ? " +epilogue" : "");
+  return true;
+}
+
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(ConvSetup setup, bool transposed, const StepContext& context)
+      : shape_(setup.shape),
+        plan_(std::move(setup.plan)),
+        what_(std::move(setup.what)),
+        transposed_(transposed) {
+    threads_ = context.threads;
+    if (!transposed_) method_ = choose_conv_method(shape_);
+    if (plan_.residual != ir::absent) residual_ = port_of(context, plan_.residual);
+    if (context.inputs[1].constant != nullptr) weights_ = pack_constant(context);
+    if (context.has_input(2) && context.inputs[2].constant == nullptr) bias_port_ = 2;
+    const double taps = static_cast<double>(shape_.in_channels / shape_.groups) *
+                        static_cast<double>(shape_.kernel_height * shape_.kernel_width);
+    const double pixels = static_cast<double>(transposed_ ? shape_.in_height * shape_.in_width
+                                                          : shape_.out_height * shape_.out_width);
+    flops_ = 2.0 * static_cast<double>(shape_.batch * shape_.out_channels) * pixels * taps;
+  }
+
+  void run(const KernelCall& call) const override {
+    char* scratch = static_cast<char*>(call.scratch);
+    const float* packed = weights_ ? weights_->floats() : nullptr;
+    if (packed == nullptr) {  // weights that are computed: packed on every run
+      float* here = reinterpret_cast<float*>(scratch);
+      pack(static_cast<const float*>(call.inputs[1]), here);
+      packed = here;
+      scratch += rounded(packed_bytes());
+    }
+    Epilogue epilogue;
+    epilogue.row_bias = bias_port_ >= 0 ? static_cast<const float*>(call.inputs[bias_port_])
+                                        : (plan_.bias.empty() ? nullptr : plan_.bias.data());
+    if (residual_ >= 0) epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
+    epilogue.activation = plan_.activation;
+    epilogue.alpha = plan_.alpha;
+    epilogue.beta = plan_.beta;
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    auto* y = static_cast<float*>(call.outputs[0]);
+    if (transposed_) {
+      conv_transpose2d(shape_, packed, x, y, epilogue, scratch, call.pool);
+    } else {
+      conv2d(method_, shape_, packed, x, y, epilogue, scratch, call.pool);
+    }
+  }
+
+  std::string describe() const override {
+    static constexpr const char* names[] = {"pointwise", "implicit gemm", "depthwise", "few pixels"};
+    return fmt::format("conv {} {}", transposed_ ? "" : names[static_cast<int>(method_)], what_);
+  }
+  size_t scratch_bytes() const override {
+    const size_t own = transposed_ ? conv_transpose_scratch_bytes(shape_, threads_)
+                                   : conv_scratch_bytes(method_, shape_, threads_);
+    return own + (weights_ ? 0 : rounded(packed_bytes()));
+  }
+  // The residual is read element by element where it is added.
+  std::vector<int> in_place() const override {
+    return residual_ >= 0 ? std::vector<int>{residual_} : std::vector<int>{};
+  }
+  bool ignores_input(int k) const override { return k == 1 && weights_ != nullptr; }
+  double flops() const override { return flops_; }
+
+ private:
+  static int port_of(const StepContext& context, ir::ValueId id) {
+    const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), id);
+    return static_cast<int>(found - context.input_ids.begin());
+  }
+  static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  size_t packed_bytes() const {
+    return transposed_ ? conv_transpose_packed_bytes(shape_) : conv_packed_bytes(method_, shape_);
+  }
+  void pack(const float* weights, float* packed) const {
+    if (transposed_) {
+      conv_transpose_pack(shape_, weights, packed);
+    } else {
+      conv_pack(method_, shape_, weights, packed);
+    }
+  }
+
+  std::shared_ptr<const AlignedBuffer> pack_constant(const StepContext& context) {
+    const ir::Tensor& weights = *context.inputs[1].constant;
+    std::string key = fmt::format(
+        "conv{} {} {} {} {}x{}", transposed_ ? "t" : std::to_string(static_cast<int>(method_)),
+        weights.data(), shape_.groups, shape_.out_channels, shape_.kernel_height, shape_.kernel_width);
+    for (float s : plan_.scale) key += fmt::format(" {:a}", s);
+    return context.packs.get(key, packed_bytes(), [&](void* to) {
+      if (plan_.scale.empty()) return pack(weights.as<float>(), static_cast<float*>(to));
+      ir::Tensor scaled = weights.clone();
+      scale_weights(scaled);
+      pack(scaled.as<float>(), static_cast<float*>(to));
+    });
+  }
+
+  /// Multiplies the weights of each output channel by its scale.
+  void scale_weights(ir::Tensor& weights) const {
+    const int64_t taps = shape_.kernel_height * shape_.kernel_width;
+    auto* w = weights.as<float>();
+    const int64_t out_per_group = shape_.out_channels / shape_.groups;
+    const int64_t in_per_group = shape_.in_channels / shape_.groups;
+    for (int64_t i = 0; i < weights.size(); ++i) {
+      int64_t channel = i / (in_per_group * taps);
+      if (transposed_)
+        channel = (i / (in_per_group * out_per_group * taps)) * out_per_group + i / taps % out_per_group;
+      w[i] *= plan_.scale[static_cast<size_t>(channel)];
+    }
+  }
+
+  ConvShape shape_;
+  EpiloguePlan plan_;
+  std::string what_;
+  bool transposed_;
+  ConvMethod method_ = ConvMethod::implicit_gemm;
+  int threads_ = 1;
+  int residual_ = -1;
+  int bias_port_ = -1;
+  std::shared_ptr<const AlignedBuffer> weights_;
+  double flops_ = 0;
+};
+
+std::unique_ptr<Kernel> make(const StepContext& context, bool transposed) {
+  ConvSetup setup;
+  if (!read_setup(context, transposed, setup)) return nullptr;
+  // A scale that is not folded into constant weights has no place to go.
+  if (!setup.plan.scale.empty() && context.inputs[1].constant == nullptr) return nullptr;
+  return std::make_unique<ConvKernel>(std::move(setup), transposed, context);
+}
+
+std::unique_ptr<Kernel> make_conv(const StepContext& context) { return make(context, false); }
+std::unique_ptr<Kernel> make_conv_transpose(const StepContext& context) { return make(context, true); }
+
+}  // namespace
+
+void convolution_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"", "Conv", make_conv});
+  table.push_back({"", "ConvTranspose", make_conv_transpose});
+}
+
+}  // namespace axrun::runtime

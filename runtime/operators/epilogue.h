@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+
+/// What follows a contraction inside its kernel, in this order: scale and bias per channel, a residual, an
+/// activation.
+struct EpiloguePlan {
+  ir::Shape shape;           ///< of the contraction's result
+  int channel_axis = 0;      ///< of the result
+  std::vector<float> scale;  ///< per channel; empty: 1
+  std::vector<float> bias;   ///< per channel; empty: 0
+  ir::ValueId residual = ir::absent;
+  Activation activation = Activation::none;
+  float alpha = 0, beta = 0;
+
+  int64_t channels() const { return shape[static_cast<size_t>(channel_axis)]; }
+};
+
+using PortLookup = std::function<StepPort(ir::ValueId)>;
+
+/// Extends the epilogue by the operator(s) applied to `value` (the result so far): one node, or two that form
+/// an activation together (x * sigmoid(x)). False, and nothing changed, when they cannot be part of it.
+bool extend_epilogue(EpiloguePlan& plan, const std::vector<const ir::Node*>& nodes, ir::ValueId value,
+                     const PortLookup& port);
+
+/// How many nodes, from `position` of the group on, form one extension (see extend_epilogue).
+size_t extension_length(const std::vector<const ir::Node*>& group, size_t position);
+
+/// Reads the whole group after its first node; false when some node does not fit.
+bool read_epilogue(EpiloguePlan& plan, const StepContext& context);
+
+/// The activation of one node, with constant parameters; Activation::none when it is none of those kernels
+/// have.
+Activation activation_of(const ir::Node& node, const PortLookup& port, float& alpha, float& beta);
+
+}  // namespace axrun::runtime
