@@ -1,0 +1,283 @@
+// Data movement: whatever the expression shows to be a strided copy, and Concat, Pad and Gather.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "ir/error.h"
+#include "ir/view.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+bool copyable(ElementType type) { return type != ElementType::string && type != ElementType::undefined; }
+
+/// One result as a strided copy of one input.
+struct StridedCopy {
+  int input = 0;
+  int output = 0;
+  int64_t offset = 0;  ///< of the first element read, in elements
+  CopyShape shape;
+  size_t element_bytes = 0;
+  bool empty = false;
+};
+
+std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Program& program, size_t output) {
+  const auto stage = std::find_if(program.stages.begin(), program.stages.end(), [&](const ir::Stage& s) {
+    return s.results.size() == 1 && s.results[0] == program.outputs[output];
+  });
+  if (stage == program.stages.end() || stage->kind != ir::StageKind::map) return std::nullopt;
+  const ir::Expr& body = program.exprs[static_cast<size_t>(stage->body[0])];
+  if (body.op != ir::ScalarOp::load || body.args[0] != ir::none || !copyable(body.type)) return std::nullopt;
+  StridedCopy copy;
+  copy.output = static_cast<int>(output);
+  copy.input = -1;
+  for (size_t k = 0; k < program.operands.size(); ++k) {
+    if (program.operands[k] == body.integer) copy.input = static_cast<int>(k);
+  }
+  if (copy.input < 0 || stage->axes.size() > max_copy_rank) return std::nullopt;
+  copy.element_bytes = ir::size_of(body.type);
+  copy.empty = context.outputs[output].count() == 0;
+
+  const auto& dims = program.tensors[static_cast<size_t>(body.integer)].dims;
+  const ir::Shape strides = ir::row_major_strides(*ir::constant_dims(dims));
+  copy.shape.rank = static_cast<int>(stage->axes.size());
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const auto index = ir::affine_index(program, *stage, body.indices[d]);
+    if (!index) return std::nullopt;
+    copy.offset += index->constant * strides[d];
+    for (size_t a = 0; a < stage->axes.size(); ++a)
+      copy.shape.x_strides[a] += index->coefficients[a] * strides[d];
+  }
+  int64_t stride = 1;
+  for (size_t a = stage->axes.size(); a-- > 0;) {
+    copy.shape.extents[a] = stage->axes[a].extent.value();
+    copy.shape.y_strides[a] = stride;
+    stride *= copy.shape.extents[a];
+  }
+  return copy;
+}
+
+class CopyKernel final : public Kernel {
+ public:
+  CopyKernel(std::vector<StridedCopy> copies, std::string name)
+      : copies_(std::move(copies)), name_(std::move(name)) {}
+
+  void run(const KernelCall& call) const override {
+    for (const StridedCopy& copy : copies_) {
+      void* y = call.outputs[copy.output];
+      if (y == nullptr || copy.empty) continue;
+      const char* x = static_cast<const char*>(call.inputs[copy.input]) +
+                      copy.offset * static_cast<int64_t>(copy.element_bytes);
+      copy_strided(copy.element_bytes, copy.shape, x, y, call.pool);
+    }
+  }
+  std::string describe() const override { return "copy " + name_; }
+
+ private:
+  std::vector<StridedCopy> copies_;
+  std::string name_;
+};
+
+std::unique_ptr<Kernel> make_copy(const StepContext& context) {
+  if (context.fused()) return nullptr;
+  const ir::Program& program = *context.programs[0];
+  if (program.outputs.empty() || program.stages.size() != program.outputs.size()) return nullptr;
+  std::vector<StridedCopy> copies;
+  for (size_t k = 0; k < program.outputs.size(); ++k) {
+    if (program.outputs[k] == ir::none || !context.has_output(k)) continue;
+    auto copy = read_copy(context, program, k);
+    if (!copy) return nullptr;
+    copies.push_back(*copy);
+  }
+  return std::make_unique<CopyKernel>(std::move(copies), context.node.op);
+}
+
+/// Concat: every part is a block of rows in the result.
+class ConcatKernel final : public Kernel {
+ public:
+  ConcatKernel(const StepContext& context, int axis) {
+    const StepPort& output = context.outputs[0];
+    const auto element = static_cast<int64_t>(ir::size_of(output.type));
+    for (int d = 0; d < axis; ++d) rows_ *= output.shape[static_cast<size_t>(d)];
+    row_bytes_ = element;
+    for (size_t d = static_cast<size_t>(axis); d < output.shape.size(); ++d) row_bytes_ *= output.shape[d];
+    for (const StepPort& input : context.inputs) {
+      int64_t bytes = element;
+      for (size_t d = static_cast<size_t>(axis); d < input.shape.size(); ++d) bytes *= input.shape[d];
+      part_bytes_.push_back(bytes);
+    }
+  }
+
+  void run(const KernelCall& call) const override {
+    char* y = static_cast<char*>(call.outputs[0]);
+    if (rows_ == 1) {
+      for (size_t k = 0; k < part_bytes_.size(); ++k) {
+        if (part_bytes_[k] > 0) std::memcpy(y, call.inputs[k], static_cast<size_t>(part_bytes_[k]));
+        y += part_bytes_[k];
+      }
+      return;
+    }
+    const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(row_bytes_, 1));
+    call.pool.parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        char* to = y + row * row_bytes_;
+        for (size_t k = 0; k < part_bytes_.size(); ++k) {
+          const int64_t bytes = part_bytes_[k];
+          if (bytes > 0)
+            std::memcpy(to, static_cast<const char*>(call.inputs[k]) + row * bytes,
+                        static_cast<size_t>(bytes));
+          to += bytes;
+        }
+      }
+    });
+  }
+  std::string describe() const override { return "concat"; }
+
+ private:
+  int64_t rows_ = 1;
+  int64_t row_bytes_ = 1;
+  std::vector<int64_t> part_bytes_;
+};
+
+std::unique_ptr<Kernel> make_concat(const StepContext& context) {
+  if (context.fused() || !copyable(context.outputs[0].type) || context.outputs[0].count() == 0)
+    return nullptr;
+  for (const StepPort& input : context.inputs) {
+    if (!input.present || input.type != context.outputs[0].type) return nullptr;
+  }
+  const auto rank = static_cast<int64_t>(context.outputs[0].rank());
+  const int64_t axis = context.integer("axis", 1);
+  return std::make_unique<ConcatKernel>(context, static_cast<int>(axis < 0 ? axis + rank : axis));
+}
+
+/// Pad with a constant: the frame is filled, the rest copied. Negative pads crop.
+class PadKernel final : public Kernel {
+ public:
+  PadKernel(const StepContext& context, const std::vector<int64_t>& pads) {
+    const ir::Shape& x = context.inputs[0].shape;
+    const ir::Shape& y = context.outputs[0].shape;
+    element_ = ir::size_of(context.outputs[0].type);
+    count_ = context.outputs[0].count();
+    const ir::Shape x_strides = ir::row_major_strides(x);
+    const ir::Shape y_strides = ir::row_major_strides(y);
+    shape_.rank = static_cast<int>(x.size());
+    for (size_t d = 0; d < x.size(); ++d) {
+      const int64_t before = std::max<int64_t>(pads[d], 0);
+      const int64_t cropped = std::max<int64_t>(-pads[d], 0);
+      shape_.extents[d] = std::max<int64_t>(0, std::min(x[d] - cropped, y[d] - before));
+      shape_.x_strides[d] = x_strides[d];
+      shape_.y_strides[d] = y_strides[d];
+      x_offset_ += cropped * x_strides[d];
+      y_offset_ += before * y_strides[d];
+      copied_ *= shape_.extents[d];
+    }
+    value_port_ = context.has_input(2) ? 2 : -1;
+    if (value_port_ < 0 && context.outputs[0].type == ElementType::f32) {
+      const auto value = static_cast<float>(context.real("value", 0.0));
+      std::memcpy(value_, &value, sizeof(value));
+    }
+  }
+
+  void run(const KernelCall& call) const override {
+    const auto* value =
+        value_port_ >= 0 ? static_cast<const unsigned char*>(call.inputs[value_port_]) : value_;
+    char* y = static_cast<char*>(call.outputs[0]);
+    // One element broadcast over the result, then the middle on top.
+    CopyShape fill;
+    fill.rank = 1;
+    fill.extents[0] = count_;
+    fill.y_strides[0] = 1;
+    if (copied_ < count_) copy_strided(element_, fill, value, y, call.pool);
+    if (copied_ == 0) return;
+    const auto bytes = static_cast<int64_t>(element_);
+    copy_strided(element_, shape_, static_cast<const char*>(call.inputs[0]) + x_offset_ * bytes,
+                 y + y_offset_ * bytes, call.pool);
+  }
+  std::string describe() const override { return "pad"; }
+
+ private:
+  CopyShape shape_;
+  size_t element_ = 4;
+  int64_t count_ = 0;
+  int64_t copied_ = 1;
+  int64_t x_offset_ = 0, y_offset_ = 0;
+  int value_port_ = -1;
+  alignas(8) unsigned char value_[8] = {};
+};
+
+std::unique_ptr<Kernel> make_pad(const StepContext& context) {
+  if (context.fused() || context.string("mode", "constant") != "constant" ||
+      !copyable(context.outputs[0].type)) {
+    return nullptr;
+  }
+  if (context.has_input(3) || context.outputs[0].count() == 0) return nullptr;
+  std::vector<int64_t> pads =
+      context.node.version < 2 ? context.integers("paddings") : context.integers("pads");
+  if (context.node.version >= 11) {
+    if (!context.has_input(1) || context.inputs[1].constant == nullptr) return nullptr;
+    pads = context.inputs[1].constant->to_ints();
+  }
+  const auto rank = static_cast<size_t>(context.outputs[0].rank());
+  if (pads.size() != 2 * rank || rank > max_copy_rank) return nullptr;
+  if (!context.has_input(2) && context.outputs[0].type != ElementType::f32 && context.has_attribute("value"))
+    return nullptr;
+  return std::make_unique<PadKernel>(context, pads);
+}
+
+class GatherKernel final : public Kernel {
+ public:
+  GatherKernel(const StepContext& context, int axis) {
+    const ir::Shape& x = context.inputs[0].shape;
+    for (int d = 0; d < axis; ++d) outer_ *= x[static_cast<size_t>(d)];
+    rows_ = x[static_cast<size_t>(axis)];
+    row_bytes_ = static_cast<int64_t>(ir::size_of(context.inputs[0].type));
+    for (size_t d = static_cast<size_t>(axis) + 1; d < x.size(); ++d) row_bytes_ *= x[d];
+    indices_ = context.inputs[1].count();
+    narrow_ = context.inputs[1].type == ElementType::i32;
+    place_ = fmt::format("Gather '{}'", context.node.name);
+  }
+
+  void run(const KernelCall& call) const override {
+    const auto* indices = static_cast<const int64_t*>(call.inputs[1]);
+    if (narrow_) {
+      auto* wide = static_cast<int64_t*>(call.scratch);
+      for (int64_t i = 0; i < indices_; ++i) wide[i] = static_cast<const int32_t*>(call.inputs[1])[i];
+      indices = wide;
+    }
+    if (!gather_rows(outer_, rows_, row_bytes_, indices_, indices, call.inputs[0], call.outputs[0],
+                     call.pool)) {
+      throw Error(Fault::user, fmt::format("{}: an index is outside of -{}..{}", place_, rows_, rows_ - 1));
+    }
+  }
+  std::string describe() const override { return "gather"; }
+  size_t scratch_bytes() const override { return narrow_ ? static_cast<size_t>(indices_) * 8 : 0; }
+
+ private:
+  int64_t outer_ = 1, rows_ = 0, row_bytes_ = 0, indices_ = 0;
+  bool narrow_ = false;
+  std::string place_;
+};
+
+std::unique_ptr<Kernel> make_gather(const StepContext& context) {
+  if (context.fused() || !copyable(context.inputs[0].type) || context.outputs[0].count() == 0) return nullptr;
+  const int rank = context.inputs[0].rank();
+  const auto axis = static_cast<int>(context.integer("axis", 0));
+  return std::make_unique<GatherKernel>(context, axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace
+
+void movement_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"", "Concat", make_concat});
+  table.push_back({"", "Pad", make_pad});
+  table.push_back({"", "Gather", make_gather});
+  table.push_back({"*", "*", make_copy});
+}
+
+}  // namespace axrun::runtime
