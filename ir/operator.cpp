@@ -36,6 +36,8 @@ std::vector<OperatorEntry> list_operators() {
   signal_operators(list);
   loss_operators(list);
   opaque_operators(list);
+  random_operators(list);
+  legacy_operators(list);
   return list;
 }
 

@@ -145,5 +145,7 @@ void microsoft_operators(std::vector<OperatorEntry>& table);
 void signal_operators(std::vector<OperatorEntry>& table);
 void loss_operators(std::vector<OperatorEntry>& table);
 void opaque_operators(std::vector<OperatorEntry>& table);
+void random_operators(std::vector<OperatorEntry>& table);
+void legacy_operators(std::vector<OperatorEntry>& table);
 
 }  // namespace axrun::ir

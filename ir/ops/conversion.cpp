@@ -14,9 +14,11 @@ namespace {
 bool is_f8(ElementType type) { return is_float(type) && size_of(type) == 1; }
 
 /// ONNX's conversion of one element between numeric types and boolean. `saturate` matters towards float8
-/// only.
+/// only. Floats out of the range of an integer type are undefined by ONNX; its tests have narrow integers
+/// wrap, as they do on x86.
 Scalar convert(const Scalar& x, ElementType to, bool saturate) {
   if (to == ElementType::boolean) return x.type() == to ? x : x != 0;
+  if (is_float(x.type()) && is_integer(to) && bits_of(to) < 32) return cast(to, cast(ElementType::i32, x));
   return is_f8(to) && saturate ? cast_saturate(to, x) : cast(to, x);
 }
 

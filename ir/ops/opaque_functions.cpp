@@ -1,0 +1,33 @@
+#include "ir/ops/opaque_functions.h"
+
+namespace axrun::ir {
+
+Tensors constant_function(const Stage& stage, const Tensors&) { return {payload_of<Tensor>(stage)}; }
+
+void opaque_functions(std::vector<OpaqueEntry>& table) {
+  table.insert(
+      table.end(),
+      {
+          {"constant", "the numbers of a list attribute follow no formula", constant_function},
+          {"tree_ensemble", "the length and the path of a walk through a tree depend on data",
+           tree_ensemble_function},
+          {"nonzero", "the size of the result depends on data", nonzero_function},
+          {"compress", "the size of the result depends on data", compress_function},
+          {"unique", "the size of the result depends on data", unique_function},
+          {"non_max_suppression", "the size of the result depends on data, and each choice on all before it",
+           non_max_suppression_function},
+          {"determinant", "elimination permutes rows as the data says", determinant_function},
+          {"cast_string", "text is not a number", cast_string_function},
+          {"equal_strings", "strings have no arithmetic", equal_strings_function},
+          {"concatenate_strings", "strings have no arithmetic", concatenate_strings_function},
+          {"split_strings", "the size of the result depends on the text", split_strings_function},
+          {"find_strings", "strings have no arithmetic", find_strings_function},
+          {"choose_strings", "literals of tensor expressions are numbers", choose_strings_function},
+          {"normalize_strings", "the size of the result depends on the text", normalize_strings_function},
+          {"match_strings", "the run of an automaton depends on the text", match_strings_function},
+          {"count_ngrams", "a look-up in a dictionary of sequences, of strings or integers",
+           count_ngrams_function},
+      });
+}
+
+}  // namespace axrun::ir
