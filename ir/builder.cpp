@@ -79,6 +79,7 @@ TensorId Builder::declare(ElementType type, const Dims& dims, const std::string&
     unique = (name.empty() ? "t" + std::to_string(id) : name) + "_" + std::to_string(copy);
   }
   program_.tensors.push_back({unique, type, dims});
+  dims_.push_back(dims);
   return id;
 }
 
@@ -344,7 +345,7 @@ ElementType Scalar::type() const { return builder_->program_.exprs[static_cast<s
 
 ElementType TensorRef::type() const { return builder_->program_.tensors[static_cast<size_t>(id_)].type; }
 
-const Dims& TensorRef::dims() const { return builder_->program_.tensors[static_cast<size_t>(id_)].dims; }
+const Dims& TensorRef::dims() const { return builder_->dims_[static_cast<size_t>(id_)]; }
 
 Scalar TensorRef::operator()(const Indices& indices) const { return guarded(indices, {}, {}); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -42,7 +43,7 @@ class TensorRef {
   bool defined() const { return builder_ != nullptr; }
   TensorId id() const { return id_; }
   ElementType type() const;
-  const Dims& dims() const;
+  const Dims& dims() const;  ///< valid as long as the builder
   int rank() const { return static_cast<int>(dims().size()); }
   /// The element at the indices (i64 scalars), which must be in bounds whenever it is evaluated: the
   /// interpreter checks, and a violation by data (an index input) is reported as the user's error.
@@ -148,6 +149,7 @@ class Builder {
   friend class TensorRef;
   friend class Scalar;
   Program program_;
+  std::deque<Dims> dims_;  ///< of every tensor; unlike those in the program they stay where they are
   std::unordered_multimap<size_t, ExprId> known_;
   std::unordered_set<std::string> names_;
   Dims scope_;  ///< extents of the axes of the stage whose body is being built
