@@ -116,7 +116,8 @@ class AXRUN_API Session {
 
 /// Values for every input of the session, made up from the seed: floats in [-1, 1); integers that index (they
 /// reach the indices of a Gather and its like) within the indexed dimension, other integers small and
-/// non-negative; free sizes take `free_size` where no option fixes them. `notes` gets a line per input: its
+/// non-negative. Sizes that the model leaves open, where no option fixes them: 1 for a batch, otherwise
+/// `free_size` (0: what suits their place, see runtime/free_sizes.h). `notes` gets a line per input: its
 /// shape, range and reason.
 AXRUN_API std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptions& options,
                                                 uint64_t seed, int64_t free_size,

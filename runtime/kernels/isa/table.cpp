@@ -1,6 +1,8 @@
 #include "runtime/kernels/isa/table.h"
 
 #include "runtime/kernels/isa/activation.h"
+#include "runtime/kernels/isa/conv.h"
+#include "runtime/kernels/isa/copy.h"
 #include "runtime/kernels/isa/gemm.h"
 #include "runtime/kernels/isa/unary.h"
 
@@ -15,10 +17,15 @@ const KernelTable table = {
     .gemm_cell = gemm_cell,
     .pack_a = pack_a,
     .pack_b = pack_b,
+    .conv_scratch_floats = conv_scratch_floats,
+    .conv_cell = conv_cell,
+    .depthwise_scratch_floats = depthwise_scratch_floats,
+    .depthwise_cell = depthwise_cell,
     .unary = unary,
     .activate = activate,
     .affine_row = affine_row,
     .affine_columns = affine_columns,
+    .transpose_block = transpose_block,
 };
 
 }  // namespace axrun::runtime::AXRUN_ISA

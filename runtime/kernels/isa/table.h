@@ -55,22 +55,22 @@ struct GemmCell {
   float* scratch;  ///< gemm_scratch_floats
 };
 
-/// A convolution's window geometry over one plane, with the padded input kept in strips: see conv_strip.h.
+/// A convolution's window geometry over one plane.
 struct ConvGeometry {
   int64_t in_height, in_width, out_height, out_width;
   int64_t kernel_height, kernel_width, stride_height, stride_width;
   int64_t dilation_height, dilation_width, pad_top, pad_left;
 };
 
-/// Output rows [row0, row1) of one group of one image, all its output channels.
+/// Output rows [row0, row1) and channels [channel0, channel1) of one group of one image.
 struct ConvCell {
   ConvGeometry geometry;
-  int64_t channels, out_channels;  ///< of this group
-  int64_t row0, row1;
-  const float* packed_weights;  ///< pack_a of W[out_channels][channels * kernel]
-  const float* x;               ///< the group's first input plane
-  float* y;                     ///< the group's first output plane
-  CoreEpilogue epilogue;        ///< row_bias and residual of this group
+  int64_t channels, out_channels;          ///< of this group
+  int64_t row0, row1, channel0, channel1;  ///< channel0 is a multiple of gemm_panel_rows(out_channels)
+  const float* packed_weights;             ///< pack_a of W[out_channels][channels * kernel]
+  const float* x;                          ///< the group's first input plane
+  float* y;                                ///< the group's first output plane
+  CoreEpilogue epilogue;  ///< row_bias and residual of this group; residual_row_stride is a plane
   float* scratch;
 };
 

@@ -1,0 +1,390 @@
+#include "runtime/kernels/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/core_epilogue.h"
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/isa/table.h"
+#include "runtime/parallel.h"
+
+namespace axrun::runtime {
+namespace {
+
+constexpr int64_t work_per_range = 250'000;           ///< multiply-adds, some microseconds
+constexpr int64_t most_cells = 32;                    ///< per image and group
+constexpr int64_t strip_floats = 96 * 1024;           ///< stay in the second cache level
+constexpr int64_t depthwise_strip_floats = 6 * 1024;  ///< stay in the first
+constexpr int64_t few_pixels_limit = 16;
+constexpr int64_t most_depthwise_outputs = 4;  ///< per input channel; more are faster as a product
+
+int64_t round_up(int64_t n) { return divide_up(n, 16) * 16; }
+int64_t taps(const ConvShape& s) { return s.kernel_height * s.kernel_width; }
+int64_t group_channels(const ConvShape& s) { return s.in_channels / s.groups; }
+int64_t group_out_channels(const ConvShape& s) { return s.out_channels / s.groups; }
+int64_t in_plane(const ConvShape& s) { return s.in_height * s.in_width; }
+int64_t out_plane(const ConvShape& s) { return s.out_height * s.out_width; }
+bool is_empty(const ConvShape& s) { return s.batch == 0 || s.out_channels == 0 || out_plane(s) == 0; }
+
+bool is_pointwise(const ConvShape& s) {
+  return taps(s) == 1 && s.stride_height == 1 && s.stride_width == 1 && s.pad_top == 0 && s.pad_left == 0 &&
+         s.in_height == s.out_height && s.in_width == s.out_width;
+}
+
+ConvGeometry geometry(const ConvShape& s) {
+  return {s.in_height,       s.in_width,       s.out_height,    s.out_width,
+          s.kernel_height,   s.kernel_width,   s.stride_height, s.stride_width,
+          s.dilation_height, s.dilation_width, s.pad_top,       s.pad_left};
+}
+
+/// The epilogue of the planes from `channel` on of image `image`.
+CoreEpilogue epilogue_at(const ConvShape& s, const Epilogue& e, int64_t image, int64_t channel) {
+  CoreEpilogue core = to_core(e);
+  core.residual_row_stride = out_plane(s);
+  if (core.row_bias != nullptr) core.row_bias += channel;
+  if (core.residual != nullptr) core.residual += (image * s.out_channels + channel) * out_plane(s);
+  return core;
+}
+
+/// Output rows per strip of at most `floats` floats, evened out over the image, and no more than `wanted`.
+int64_t strip_rows(const ConvShape& s, int64_t channels, int64_t floats, int64_t wanted) {
+  const int64_t reach_height = (s.kernel_height - 1) * s.dilation_height;
+  const int64_t reach_width = (s.kernel_width - 1) * s.dilation_width;
+  const double row = static_cast<double>(channels) *
+                     static_cast<double>(std::min(s.stride_height, reach_height + 1)) *
+                     static_cast<double>(std::min(s.stride_width, reach_width + 1)) *
+                     static_cast<double>(s.out_width + reach_width / s.stride_width);
+  const auto fitting =
+      static_cast<int64_t>(static_cast<double>(floats) / std::max(row, 1.0)) - reach_height / s.stride_height;
+  const int64_t rows = std::clamp<int64_t>(std::min(fitting, wanted), 1, s.out_height);
+  return divide_up(s.out_height, divide_up(s.out_height, rows));
+}
+
+/// How implicit_gemm is cut. Depends on the shape alone.
+struct ImplicitGrid {
+  int64_t rows, row_cells, channels, channel_cells, panel_rows;
+
+  explicit ImplicitGrid(const ConvShape& s) {
+    const double work = static_cast<double>(out_plane(s)) * static_cast<double>(group_out_channels(s)) *
+                        static_cast<double>(group_channels(s) * taps(s));
+    const auto wanted =
+        static_cast<int64_t>(std::clamp(work / static_cast<double>(work_per_range), 1.0, double{most_cells}));
+    const int64_t images = std::max<int64_t>(s.batch * s.groups, 1);
+    const int64_t wanted_cells = divide_up(wanted, images);
+    panel_rows = gemm_panel_rows(group_out_channels(s), kernel_table().panel_rows);
+    // A strip repeats the rows its neighbour also needs: not fewer than four times those, nor than a few
+    // register tiles.
+    const int64_t overlap = (s.kernel_height - 1) * s.dilation_height / s.stride_height;
+    const int64_t least = std::max(4 * overlap, divide_up(128, s.out_width));
+    rows = strip_rows(s, group_channels(s), strip_floats,
+                      std::max(least, divide_up(s.out_height, wanted_cells)));
+    row_cells = divide_up(s.out_height, rows);
+    const int64_t panels = divide_up(group_out_channels(s), panel_rows);
+    const int64_t wanted_channel_cells =
+        std::clamp<int64_t>(panels / 4, 1, std::max<int64_t>(1, wanted_cells / row_cells));
+    channels = divide_up(panels, wanted_channel_cells) * panel_rows;
+    channel_cells = divide_up(group_out_channels(s), channels);
+  }
+};
+
+ConvCell implicit_cell(const ConvShape& s, int64_t rows, int64_t channels) {
+  ConvCell cell = {};
+  cell.geometry = geometry(s);
+  cell.channels = group_channels(s);
+  cell.out_channels = group_out_channels(s);
+  cell.row1 = rows;
+  cell.channel1 = channels;
+  return cell;
+}
+
+void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, float* y,
+                       const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
+  const ImplicitGrid grid(s);
+  const KernelTable& table = kernel_table();
+  const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid.rows, grid.channels)));
+  const int64_t packed_floats =
+      divide_up(group_out_channels(s), grid.panel_rows) * grid.panel_rows * group_channels(s) * taps(s);
+  const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
+  const double cell_work = static_cast<double>(grid.rows * s.out_width) * static_cast<double>(grid.channels) *
+                           static_cast<double>(group_channels(s) * taps(s));
+  const auto grain = static_cast<int64_t>(static_cast<double>(work_per_range) / std::max(cell_work, 1.0)) + 1;
+  pool.parallel_for_workers(cells, std::min(grain, cells), [&](int64_t worker, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = i;
+      const int64_t row_cell = rest % grid.row_cells;
+      rest /= grid.row_cells;
+      const int64_t channel_cell = rest % grid.channel_cells;
+      rest /= grid.channel_cells;
+      const int64_t group = rest % s.groups;
+      const int64_t image = rest / s.groups;
+      ConvCell cell = implicit_cell(s, 0, 0);
+      cell.row0 = row_cell * grid.rows;
+      cell.row1 = std::min(s.out_height, cell.row0 + grid.rows);
+      cell.channel0 = channel_cell * grid.channels;
+      cell.channel1 = std::min(cell.out_channels, cell.channel0 + grid.channels);
+      cell.packed_weights = packed + group * packed_floats;
+      cell.x = x + (image * s.in_channels + group * cell.channels) * in_plane(s);
+      cell.y = y + (image * s.out_channels + group * cell.out_channels) * out_plane(s);
+      cell.epilogue = epilogue_at(s, epilogue, image, group * cell.out_channels);
+      cell.scratch = scratch + worker * floats;
+      table.conv_cell(cell);
+    }
+  });
+}
+
+int64_t depthwise_rows(const ConvShape& s) { return strip_rows(s, 1, depthwise_strip_floats, s.out_height); }
+
+DepthwiseCell depthwise_cell(const ConvShape& s, int64_t row0, int64_t row1) {
+  DepthwiseCell cell = {};
+  cell.geometry = geometry(s);
+  cell.multiplier = group_out_channels(s);
+  cell.row0 = row0;
+  cell.row1 = row1;
+  return cell;
+}
+
+void run_depthwise(const ConvShape& s, const float* weights, const float* x, float* y,
+                   const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
+  const KernelTable& table = kernel_table();
+  const int64_t rows = depthwise_rows(s);
+  const int64_t row_cells = divide_up(s.out_height, rows);
+  const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, 0, rows)));
+  const int64_t cells = s.batch * s.in_channels * row_cells;
+  // A multiply-add costs several times as much here as in a product: each loads its operand.
+  const double cell_work = 6.0 * static_cast<double>(rows * s.out_width) *
+                           static_cast<double>(group_out_channels(s) * (taps(s) + 3));
+  const auto grain = static_cast<int64_t>(static_cast<double>(work_per_range) / std::max(cell_work, 1.0)) + 1;
+  pool.parallel_for_workers(cells, std::min(grain, cells), [&](int64_t worker, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row0 = i % row_cells * rows;
+      const int64_t plane = i / row_cells;
+      const int64_t channel = plane % s.in_channels;
+      DepthwiseCell cell = depthwise_cell(s, row0, std::min(s.out_height, row0 + rows));
+      const int64_t out_channel = channel * cell.multiplier;
+      cell.weights = weights + out_channel * taps(s);
+      cell.x = x + plane * in_plane(s);
+      cell.y = y + plane * cell.multiplier * out_plane(s);
+      cell.epilogue = epilogue_at(s, epilogue, plane / s.in_channels, out_channel);
+      cell.scratch = scratch + worker * floats;
+      table.depthwise_cell(cell);
+    }
+  });
+}
+
+/// The product of one image and group.
+GemmArguments pointwise_product(const ConvShape& s) {
+  GemmArguments g;
+  g.m = group_out_channels(s);
+  g.n = out_plane(s);
+  g.k = group_channels(s);
+  g.b_row_stride = g.c_row_stride = out_plane(s);
+  if (s.groups == 1) {
+    g.batch_rank = 1;
+    g.batch_extents[0] = s.batch;
+    g.b_batch_strides[0] = s.in_channels * in_plane(s);
+    g.c_batch_strides[0] = g.residual_batch_strides[0] = s.out_channels * out_plane(s);
+  }
+  static const float placeholder = 0;
+  g.packed_a = &placeholder;
+  return g;
+}
+
+void run_pointwise(const ConvShape& s, const float* packed, const float* x, float* y,
+                   const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
+  GemmArguments g = pointwise_product(s);
+  g.epilogue = epilogue;
+  g.epilogue.residual_row_stride = out_plane(s);
+  if (s.groups == 1) {
+    g.packed_a = packed;
+    g.b = x;
+    g.c = y;
+    return gemm(g, scratch, pool);
+  }
+  const auto packed_floats = static_cast<int64_t>(gemm_packed_a_bytes(g.m, g.k) / sizeof(float));
+  for (int64_t i = 0; i < s.batch * s.groups; ++i) {
+    const int64_t group = i % s.groups;
+    g.packed_a = packed + group * packed_floats;
+    g.b = x + i * g.k * in_plane(s);
+    g.c = y + i * g.m * out_plane(s);
+    if (epilogue.row_bias != nullptr) g.epilogue.row_bias = epilogue.row_bias + group * g.m;
+    if (epilogue.residual != nullptr) g.epilogue.residual = epilogue.residual + i * g.m * out_plane(s);
+    gemm(g, scratch, pool);
+  }
+}
+
+/// few_pixels: result[pixel][channel] = windows[tap][pixel]^T * W^T.
+GemmArguments pixel_product(const ConvShape& s) {
+  GemmArguments g;
+  g.m = out_plane(s);
+  g.n = s.out_channels;
+  g.k = s.in_channels * taps(s);
+  g.a_row_stride = 1;
+  g.a_column_stride = g.m;
+  g.c_row_stride = g.n;
+  static const float placeholder = 0;
+  g.packed_b = &placeholder;
+  return g;
+}
+
+void gather_windows(const ConvShape& s, const float* x, float* windows) {
+  for (int64_t channel = 0; channel < s.in_channels; ++channel, x += in_plane(s)) {
+    for (int64_t h = 0; h < s.kernel_height; ++h) {
+      for (int64_t w = 0; w < s.kernel_width; ++w) {
+        for (int64_t i = 0; i < s.out_height; ++i) {
+          const int64_t row = i * s.stride_height + h * s.dilation_height - s.pad_top;
+          for (int64_t j = 0; j < s.out_width; ++j) {
+            const int64_t column = j * s.stride_width + w * s.dilation_width - s.pad_left;
+            const bool inside = row >= 0 && row < s.in_height && column >= 0 && column < s.in_width;
+            *windows++ = inside ? x[row * s.in_width + column] : 0.0f;
+          }
+        }
+      }
+    }
+  }
+}
+
+void run_few_pixels(const ConvShape& s, const float* packed, const float* x, float* y,
+                    const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
+  GemmArguments g = pixel_product(s);
+  const int64_t pixels = g.m;
+  float* const windows = scratch;
+  float* const result = windows + round_up(g.k * pixels);
+  float* const gemm_scratch = result + round_up(pixels * g.n);
+  g.packed_b = packed;
+  const bool single = pixels == 1;
+  // The product's row bias is per pixel: ours is per column of the transposed result.
+  g.epilogue.scale = epilogue.scale;
+  g.epilogue.column_bias = epilogue.row_bias;
+  if (single || epilogue.residual == nullptr) {
+    g.epilogue.activation = epilogue.activation;
+    g.epilogue.alpha = epilogue.alpha;
+    g.epilogue.beta = epilogue.beta;
+  }
+  for (int64_t image = 0; image < s.batch; ++image) {
+    const float* input = x + image * s.in_channels * in_plane(s);
+    float* output = y + image * s.out_channels * pixels;
+    const float* residual =
+        epilogue.residual == nullptr ? nullptr : epilogue.residual + image * s.out_channels * pixels;
+    if (!is_pointwise(s)) gather_windows(s, input, windows);
+    g.a = is_pointwise(s) ? input : windows;
+    g.c = single ? output : result;
+    if (single && residual != nullptr) {
+      g.epilogue.residual = residual;
+      g.epilogue.residual_row_stride = g.n;
+      g.epilogue.residual_scale = epilogue.residual_scale;
+    }
+    gemm(g, gemm_scratch, pool);
+    if (single) continue;
+    if (residual == nullptr) {
+      kernel_table().transpose_block(sizeof(float), g.n, pixels, result, g.n, output, pixels);
+      continue;
+    }
+    const int64_t count = g.n * pixels;
+    for (int64_t i = 0; i < count; ++i) {
+      output[i] = result[i / pixels + i % pixels * g.n] + epilogue.residual_scale * residual[i];
+    }
+    kernel_table().activate(epilogue.activation, count, output, output, epilogue.alpha, epilogue.beta);
+  }
+}
+
+}  // namespace
+
+ConvMethod choose_conv_method(const ConvShape& s) {
+  if (s.groups > 1 && s.groups == s.in_channels && group_out_channels(s) <= most_depthwise_outputs) {
+    return ConvMethod::depthwise;
+  }
+  if (s.groups == 1 && out_plane(s) <= few_pixels_limit && s.out_channels > 1) return ConvMethod::few_pixels;
+  return is_pointwise(s) ? ConvMethod::pointwise : ConvMethod::implicit_gemm;
+}
+
+bool conv_method_fits(ConvMethod method, const ConvShape& s) {
+  switch (method) {
+    case ConvMethod::pointwise:
+      return is_pointwise(s);
+    case ConvMethod::implicit_gemm:
+      return true;
+    case ConvMethod::depthwise:
+      return s.groups == s.in_channels;
+    case ConvMethod::few_pixels:
+      return s.groups == 1;
+  }
+  return false;
+}
+
+size_t conv_packed_bytes(ConvMethod method, const ConvShape& s) {
+  const int64_t k = group_channels(s) * taps(s);
+  switch (method) {
+    case ConvMethod::depthwise:
+      return static_cast<size_t>(s.out_channels * k) * sizeof(float);
+    case ConvMethod::few_pixels:
+      return gemm_packed_b_bytes(k, s.out_channels);
+    case ConvMethod::pointwise:
+    case ConvMethod::implicit_gemm:
+      break;
+  }
+  return static_cast<size_t>(s.groups) * gemm_packed_a_bytes(group_out_channels(s), k);
+}
+
+void conv_pack(ConvMethod method, const ConvShape& s, const float* weights, float* packed) {
+  const int64_t k = group_channels(s) * taps(s);
+  switch (method) {
+    case ConvMethod::depthwise:
+      if (s.out_channels * k > 0) std::memcpy(packed, weights, conv_packed_bytes(method, s));
+      return;
+    case ConvMethod::few_pixels:
+      return gemm_pack_b(k, s.out_channels, weights, 1, k, packed);
+    case ConvMethod::pointwise:
+    case ConvMethod::implicit_gemm:
+      break;
+  }
+  const int64_t rows = group_out_channels(s);
+  const auto floats = static_cast<int64_t>(gemm_packed_a_bytes(rows, k) / sizeof(float));
+  for (int64_t group = 0; group < s.groups; ++group) {
+    gemm_pack_a(rows, k, weights + group * rows * k, k, 1, packed + group * floats);
+  }
+}
+
+size_t conv_scratch_bytes(ConvMethod method, const ConvShape& s, int threads) {
+  if (is_empty(s)) return 0;
+  const int64_t workers = std::max(threads, 1);
+  const KernelTable& table = kernel_table();
+  switch (method) {
+    case ConvMethod::pointwise:
+      return gemm_scratch_bytes(pointwise_product(s), threads);
+    case ConvMethod::implicit_gemm: {
+      const ImplicitGrid grid(s);
+      const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid.rows, grid.channels)));
+      const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
+      return static_cast<size_t>(floats * std::min(workers, cells)) * sizeof(float);
+    }
+    case ConvMethod::depthwise: {
+      const int64_t floats =
+          round_up(table.depthwise_scratch_floats(depthwise_cell(s, 0, depthwise_rows(s))));
+      return static_cast<size_t>(floats * workers) * sizeof(float);
+    }
+    case ConvMethod::few_pixels: {
+      const GemmArguments g = pixel_product(s);
+      return static_cast<size_t>(round_up(g.k * g.m) + round_up(g.m * g.n)) * sizeof(float) +
+             gemm_scratch_bytes(g, threads);
+    }
+  }
+  return 0;
+}
+
+void conv2d(ConvMethod method, const ConvShape& s, const float* packed, const float* x, float* y,
+            const Epilogue& epilogue, void* scratch, ThreadPool& pool) {
+  if (is_empty(s)) return;
+  auto* const floats = static_cast<float*>(scratch);
+  switch (method) {
+    case ConvMethod::pointwise:
+      return run_pointwise(s, packed, x, y, epilogue, floats, pool);
+    case ConvMethod::implicit_gemm:
+      return run_implicit_gemm(s, packed, x, y, epilogue, floats, pool);
+    case ConvMethod::depthwise:
+      return run_depthwise(s, packed, x, y, epilogue, floats, pool);
+    case ConvMethod::few_pixels:
+      return run_few_pixels(s, packed, x, y, epilogue, floats, pool);
+  }
+}
+
+}  // namespace axrun::runtime

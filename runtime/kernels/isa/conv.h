@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/kernels/isa/table.h"
+
+namespace axrun::runtime::AXRUN_ISA {
+
+// The table's entries of this family; contracts in table.h.
+int64_t conv_scratch_floats(const ConvCell& cell);
+void conv_cell(const ConvCell& cell);
+int64_t depthwise_scratch_floats(const DepthwiseCell& cell);
+void depthwise_cell(const DepthwiseCell& cell);
+
+}  // namespace axrun::runtime::AXRUN_ISA
