@@ -1,0 +1,203 @@
+// Softmax and its logarithm, layer, instance and batch normalization, float32.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+namespace {
+
+bool f32_in_and_out(const StepContext& context) {
+  return !context.fused() && context.has_input(0) && context.inputs[0].type == ir::ElementType::f32 &&
+         context.has_output(0) && context.inputs[0].count() > 0;
+}
+
+bool f32_or_absent(const StepContext& context, size_t k, int64_t count) {
+  return !context.has_input(k) ||
+         (context.inputs[k].type == ir::ElementType::f32 && context.inputs[k].count() == count);
+}
+
+class SoftmaxKernel final : public Kernel {
+ public:
+  SoftmaxKernel(AxisView view, bool logarithm) : view_(view), logarithm_(logarithm) {}
+  void run(const KernelCall& call) const override {
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    auto* y = static_cast<float*>(call.outputs[0]);
+    if (logarithm_) {
+      log_softmax(view_, x, y, call.pool);
+    } else {
+      softmax(view_, x, y, call.pool);
+    }
+  }
+  std::string describe() const override { return logarithm_ ? "log softmax" : "softmax"; }
+  std::vector<int> in_place() const override { return {0}; }
+
+ private:
+  AxisView view_;
+  bool logarithm_;
+};
+
+std::unique_ptr<Kernel> make_softmax(const StepContext& context, bool logarithm) {
+  if (!f32_in_and_out(context)) return nullptr;
+  const ir::Shape& shape = context.inputs[0].shape;
+  const bool flattens = context.node.version < 13;
+  int64_t axis = context.integer("axis", flattens ? 1 : -1);
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  AxisView view;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const auto at = static_cast<int64_t>(d);
+    if (at < axis) {
+      view.outer *= shape[d];
+    } else if (at == axis || flattens) {
+      view.extent *= shape[d];
+    } else {
+      view.inner *= shape[d];
+    }
+  }
+  return std::make_unique<SoftmaxKernel>(view, logarithm);
+}
+std::unique_ptr<Kernel> make_plain_softmax(const StepContext& context) {
+  return make_softmax(context, false);
+}
+std::unique_ptr<Kernel> make_log_softmax(const StepContext& context) { return make_softmax(context, true); }
+
+class LayerNormKernel final : public Kernel {
+ public:
+  LayerNormKernel(int64_t rows, int64_t columns, float epsilon, bool subtract_mean)
+      : rows_(rows), columns_(columns), epsilon_(epsilon), subtract_mean_(subtract_mean) {}
+  void run(const KernelCall& call) const override {
+    LayerNormArguments arguments;
+    arguments.rows = rows_;
+    arguments.columns = columns_;
+    arguments.x = static_cast<const float*>(call.inputs[0]);
+    arguments.y = static_cast<float*>(call.outputs[0]);
+    arguments.scale = static_cast<const float*>(call.inputs[1]);
+    arguments.bias = has_bias ? static_cast<const float*>(call.inputs[2]) : nullptr;
+    arguments.epsilon = epsilon_;
+    if (subtract_mean_) {
+      if (wants_mean) arguments.mean = static_cast<float*>(call.outputs[1]);
+      if (wants_deviation) arguments.inverse_deviation = static_cast<float*>(call.outputs[2]);
+      layer_norm(arguments, call.pool);
+    } else {
+      rms_norm(arguments, call.pool);
+    }
+  }
+  std::string describe() const override { return subtract_mean_ ? "layer norm" : "rms norm"; }
+  std::vector<int> in_place() const override { return {0}; }
+  bool has_bias = false, wants_mean = false, wants_deviation = false;
+
+ private:
+  int64_t rows_, columns_;
+  float epsilon_;
+  bool subtract_mean_;
+};
+
+std::unique_ptr<Kernel> make_layer_like(const StepContext& context, bool subtract_mean) {
+  if (!f32_in_and_out(context) || !context.has_input(1)) return nullptr;
+  const ir::Shape& shape = context.inputs[0].shape;
+  int64_t axis = context.integer("axis", -1);
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  int64_t rows = 1, columns = 1;
+  for (size_t d = 0; d < shape.size(); ++d) (static_cast<int64_t>(d) < axis ? rows : columns) *= shape[d];
+  if (!f32_or_absent(context, 1, columns) || !f32_or_absent(context, 2, columns)) return nullptr;
+  for (size_t k = 1; k < context.outputs.size(); ++k) {
+    if (context.has_output(k) && (!subtract_mean || context.outputs[k].type != ir::ElementType::f32))
+      return nullptr;
+  }
+  auto kernel = std::make_unique<LayerNormKernel>(
+      rows, columns, static_cast<float>(context.real("epsilon", 1e-5)), subtract_mean);
+  kernel->has_bias = context.has_input(2);
+  kernel->wants_mean = context.has_output(1);
+  kernel->wants_deviation = context.has_output(2);
+  return kernel;
+}
+std::unique_ptr<Kernel> make_layer_norm(const StepContext& context) { return make_layer_like(context, true); }
+std::unique_ptr<Kernel> make_rms_norm(const StepContext& context) { return make_layer_like(context, false); }
+
+class InstanceNormKernel final : public Kernel {
+ public:
+  InstanceNormKernel(const ir::Shape& shape, float epsilon)
+      : batch_(shape[0]), channels_(shape[1]), epsilon_(epsilon) {
+    for (size_t d = 2; d < shape.size(); ++d) plane_ *= shape[d];
+  }
+  void run(const KernelCall& call) const override {
+    instance_norm(batch_, channels_, plane_, static_cast<const float*>(call.inputs[0]),
+                  static_cast<float*>(call.outputs[0]), static_cast<const float*>(call.inputs[1]),
+                  static_cast<const float*>(call.inputs[2]), epsilon_, call.pool);
+  }
+  std::string describe() const override { return "instance norm"; }
+  std::vector<int> in_place() const override { return {0}; }
+
+ private:
+  int64_t batch_, channels_, plane_ = 1;
+  float epsilon_;
+};
+
+std::unique_ptr<Kernel> make_instance_norm(const StepContext& context) {
+  if (!f32_in_and_out(context) || context.inputs[0].rank() < 2 || context.node.version < 6) return nullptr;
+  const int64_t channels = context.inputs[0].shape[1];
+  if (!context.has_input(1) || !context.has_input(2) || !f32_or_absent(context, 1, channels) ||
+      !f32_or_absent(context, 2, channels)) {
+    return nullptr;
+  }
+  return std::make_unique<InstanceNormKernel>(context.inputs[0].shape,
+                                              static_cast<float>(context.real("epsilon", 1e-5)));
+}
+
+/// Batch normalization with constant parameters: an affine map per channel.
+class BatchNormKernel final : public Kernel {
+ public:
+  BatchNormKernel(const ir::Shape& shape, std::vector<float> scale, std::vector<float> bias)
+      : outer_(shape[0]), channels_(shape[1]), scale_(std::move(scale)), bias_(std::move(bias)) {
+    for (size_t d = 2; d < shape.size(); ++d) inner_ *= shape[d];
+  }
+  void run(const KernelCall& call) const override {
+    channel_affine(outer_, channels_, inner_, static_cast<const float*>(call.inputs[0]), scale_.data(),
+                   bias_.data(), Activation::none, 0, 0, static_cast<float*>(call.outputs[0]), call.pool);
+  }
+  std::string describe() const override { return "channel affine"; }
+  std::vector<int> in_place() const override { return {0}; }
+
+ private:
+  int64_t outer_, channels_, inner_ = 1;
+  std::vector<float> scale_, bias_;
+};
+
+std::unique_ptr<Kernel> make_batch_norm(const StepContext& context) {
+  if (!f32_in_and_out(context) || context.inputs[0].rank() < 2 || context.node.version < 7) return nullptr;
+  if (context.integer("training_mode", 0) != 0 || context.has_attribute("spatial")) return nullptr;
+  const int64_t channels = context.inputs[0].shape[1];
+  const float* parameters[4];
+  for (size_t k = 1; k < 5; ++k) {
+    if (!context.has_input(k) || context.inputs[k].constant == nullptr ||
+        !f32_or_absent(context, k, channels))
+      return nullptr;
+    parameters[k - 1] = context.inputs[k].constant->as<float>();
+  }
+  for (size_t k = 1; k < context.outputs.size(); ++k) {
+    if (context.has_output(k)) return nullptr;
+  }
+  const double epsilon = static_cast<float>(context.real("epsilon", 1e-5));
+  std::vector<float> scale, bias;
+  for (int64_t c = 0; c < channels; ++c) {
+    const double factor = parameters[0][c] / std::sqrt(parameters[3][c] + epsilon);
+    scale.push_back(static_cast<float>(factor));
+    bias.push_back(static_cast<float>(parameters[1][c] - factor * parameters[2][c]));
+  }
+  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(scale), std::move(bias));
+}
+
+}  // namespace
+
+void normalization_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"", "Softmax", make_plain_softmax});
+  table.push_back({"", "LogSoftmax", make_log_softmax});
+  table.push_back({"", "LayerNormalization", make_layer_norm});
+  table.push_back({"", "RMSNormalization", make_rms_norm});
+  table.push_back({"", "SimplifiedLayerNormalization", make_rms_norm});
+  table.push_back({"", "InstanceNormalization", make_instance_norm});
+  table.push_back({"", "BatchNormalization", make_batch_norm});
+}
+
+}  // namespace axrun::runtime
