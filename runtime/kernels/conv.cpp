@@ -134,12 +134,12 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
 
 int64_t depthwise_rows(const ConvShape& s) { return strip_rows(s, 1, depthwise_strip_floats, s.out_height); }
 
-DepthwiseCell depthwise_cell(const ConvShape& s, int64_t row0, int64_t row1) {
+DepthwiseCell depthwise_cell(const ConvShape& s, int64_t rows) {
   DepthwiseCell cell = {};
   cell.geometry = geometry(s);
   cell.multiplier = group_out_channels(s);
-  cell.row0 = row0;
-  cell.row1 = row1;
+  cell.channels = 1;
+  cell.row1 = rows;
   return cell;
 }
 
@@ -148,23 +148,29 @@ void run_depthwise(const ConvShape& s, const float* weights, const float* x, flo
   const KernelTable& table = kernel_table();
   const int64_t rows = depthwise_rows(s);
   const int64_t row_cells = divide_up(s.out_height, rows);
-  const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, 0, rows)));
-  const int64_t cells = s.batch * s.in_channels * row_cells;
+  const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, rows)));
   // A multiply-add costs several times as much here as in a product: each loads its operand.
-  const double cell_work = 6.0 * static_cast<double>(rows * s.out_width) *
-                           static_cast<double>(group_out_channels(s) * (taps(s) + 3));
-  const auto grain = static_cast<int64_t>(static_cast<double>(work_per_range) / std::max(cell_work, 1.0)) + 1;
-  pool.parallel_for_workers(cells, std::min(grain, cells), [&](int64_t worker, int64_t begin, int64_t end) {
+  const double row_work =
+      6.0 * static_cast<double>(s.out_width) * static_cast<double>(group_out_channels(s) * (taps(s) + 3));
+  const auto fitting = static_cast<int64_t>(static_cast<double>(work_per_range) /
+                                            std::max(row_work * static_cast<double>(rows), 1.0));
+  const int64_t channels = std::clamp<int64_t>(fitting, 1, s.in_channels);
+  const int64_t channel_cells = divide_up(s.in_channels, channels);
+  const int64_t cells = s.batch * channel_cells * row_cells;
+  pool.parallel_for_workers(cells, 1, [&](int64_t worker, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row0 = i % row_cells * rows;
-      const int64_t plane = i / row_cells;
-      const int64_t channel = plane % s.in_channels;
-      DepthwiseCell cell = depthwise_cell(s, row0, std::min(s.out_height, row0 + rows));
+      const int64_t row_cell = i % row_cells;
+      const int64_t channel = i / row_cells % channel_cells * channels;
+      const int64_t image = i / row_cells / channel_cells;
+      DepthwiseCell cell = depthwise_cell(s, 0);
+      cell.channels = std::min(channels, s.in_channels - channel);
+      cell.row0 = row_cell * rows;
+      cell.row1 = std::min(s.out_height, cell.row0 + rows);
       const int64_t out_channel = channel * cell.multiplier;
       cell.weights = weights + out_channel * taps(s);
-      cell.x = x + plane * in_plane(s);
-      cell.y = y + plane * cell.multiplier * out_plane(s);
-      cell.epilogue = epilogue_at(s, epilogue, plane / s.in_channels, out_channel);
+      cell.x = x + (image * s.in_channels + channel) * in_plane(s);
+      cell.y = y + (image * s.out_channels + out_channel) * out_plane(s);
+      cell.epilogue = epilogue_at(s, epilogue, image, out_channel);
       cell.scratch = scratch + worker * floats;
       table.depthwise_cell(cell);
     }
@@ -230,13 +236,22 @@ void gather_windows(const ConvShape& s, const float* x, float* windows) {
   for (int64_t channel = 0; channel < s.in_channels; ++channel, x += in_plane(s)) {
     for (int64_t h = 0; h < s.kernel_height; ++h) {
       for (int64_t w = 0; w < s.kernel_width; ++w) {
-        for (int64_t i = 0; i < s.out_height; ++i) {
+        // Output columns [first, last) read inside the input.
+        const int64_t shift = w * s.dilation_width - s.pad_left;
+        const int64_t first = shift >= 0 ? 0 : std::min(s.out_width, divide_up(-shift, s.stride_width));
+        const int64_t room = s.in_width - shift;
+        const int64_t last =
+            room <= 0 ? first : std::clamp(divide_up(room, s.stride_width), first, s.out_width);
+        for (int64_t i = 0; i < s.out_height; ++i, windows += s.out_width) {
           const int64_t row = i * s.stride_height + h * s.dilation_height - s.pad_top;
-          for (int64_t j = 0; j < s.out_width; ++j) {
-            const int64_t column = j * s.stride_width + w * s.dilation_width - s.pad_left;
-            const bool inside = row >= 0 && row < s.in_height && column >= 0 && column < s.in_width;
-            *windows++ = inside ? x[row * s.in_width + column] : 0.0f;
+          if (row < 0 || row >= s.in_height) {
+            std::fill_n(windows, s.out_width, 0.0f);
+            continue;
           }
+          const float* from = x + row * s.in_width + shift;
+          for (int64_t j = 0; j < first; ++j) windows[j] = 0.0f;
+          for (int64_t j = first; j < last; ++j) windows[j] = from[j * s.stride_width];
+          for (int64_t j = last; j < s.out_width; ++j) windows[j] = 0.0f;
         }
       }
     }
@@ -358,8 +373,7 @@ size_t conv_scratch_bytes(ConvMethod method, const ConvShape& s, int threads) {
       return static_cast<size_t>(floats * std::min(workers, cells)) * sizeof(float);
     }
     case ConvMethod::depthwise: {
-      const int64_t floats =
-          round_up(table.depthwise_scratch_floats(depthwise_cell(s, 0, depthwise_rows(s))));
+      const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, depthwise_rows(s))));
       return static_cast<size_t>(floats * workers) * sizeof(float);
     }
     case ConvMethod::few_pixels: {

@@ -15,19 +15,39 @@ int64_t round_up_to_tile(int64_t n) { return divide_up(n, tile_columns) * tile_c
 /// Scratch: the strip of all channels (and what a tile reads past its end), the offsets of B's rows, and one
 /// panel of results where flat positions include dropped ones.
 struct Layout {
+  /// Register tiles follow each output row and store where the result belongs. Otherwise they follow flat
+  /// positions, across row ends, into `results`, and rows are copied from there.
+  bool by_rows;
   int64_t strip_floats, offset_floats, result_stride, result_floats;
 };
 
 Layout make_layout(const ConvCell& cell, const Strip& strip) {
+  const ConvGeometry& g = cell.geometry;
   Layout layout = {};
   layout.strip_floats = round_up_to_tile(cell.channels * strip.channel_floats + tile_columns);
-  const int64_t taps = cell.geometry.kernel_height * cell.geometry.kernel_width;
-  layout.offset_floats = round_up_to_tile(2 * cell.channels * taps);
-  if (strip.width != cell.geometry.out_width) {
+  const int64_t terms = cell.channels * g.kernel_height * g.kernel_width;
+  layout.offset_floats = round_up_to_tile(2 * terms);
+  // In steps along k, per vector of results: starting and storing a tile costs about 5, copying rows 10.
+  const int64_t rows_cost = strip.rows * divide_up(g.out_width, lanes) * (terms + 5);
+  const int64_t flat_cost = divide_up(strip.flat, lanes) * (terms + (strip.width == g.out_width ? 5 : 15));
+  layout.by_rows = rows_cost <= flat_cost;
+  if (!layout.by_rows && strip.width != g.out_width) {
     layout.result_stride = round_up_to_tile(strip.flat);
     layout.result_floats = gemm_panel_rows(cell.out_channels, tile_rows) * layout.result_stride;
   }
   return layout;
+}
+
+/// Runs tiles over `count` consecutive positions.
+void run_tiles(Tile tile, int64_t rows, int64_t count) {
+  const bool has_residual = tile.residual != nullptr;
+  for (int64_t i = 0; i < count; i += tile_columns) {
+    tile.columns = smaller<int64_t>(tile_columns, count - i);
+    run_tile(AForm::columns, BForm::offsets, rows, tile);
+    tile.b += tile_columns;
+    tile.c += tile_columns;
+    if (has_residual) tile.residual += tile_columns;
+  }
 }
 
 }  // namespace
@@ -48,14 +68,14 @@ void conv_cell(const ConvCell& cell) {
   auto* const offsets = reinterpret_cast<int64_t*>(input + layout.strip_floats);
   float* const results = input + layout.strip_floats + layout.offset_floats;
 
-  int64_t k = 0;
+  const int64_t taps = g.kernel_height * g.kernel_width;
+  const int64_t k = cell.channels * taps;
+  if (k > 0) tap_offsets(strip, offsets);
   for (int64_t channel = 0; channel < cell.channels; ++channel) {
     fill_strip(strip, cell.row0, cell.x + channel * g.in_height * g.in_width,
                input + channel * strip.channel_floats);
-    for (int64_t h = 0; h < g.kernel_height; ++h) {
-      for (int64_t w = 0; w < g.kernel_width; ++w) {
-        offsets[k++] = channel * strip.channel_floats + tap_offset(strip, h, w);
-      }
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      offsets[channel * taps + tap] = channel * strip.channel_floats + offsets[tap];
     }
   }
   // Lanes past the end are dropped, but must not slow the arithmetic down with stray denormals.
@@ -82,13 +102,14 @@ void conv_cell(const ConvCell& cell) {
     tile.a = cell.packed_weights + m * k;
     float* const y = cell.y + m * plane + cell.row0 * g.out_width;
     if (direct && e.row_bias != nullptr) tile.row_bias = e.row_bias + m;
-    for (int64_t flat = 0; flat < strip.flat; flat += tile_columns) {
-      tile.columns = smaller<int64_t>(tile_columns, strip.flat - flat);
-      tile.b = input + flat;
-      tile.c = (direct ? y : results) + flat;
-      if (direct && e.residual != nullptr)
-        tile.residual = e.residual + m * plane + cell.row0 * g.out_width + flat;
-      run_tile(AForm::columns, BForm::offsets, channels, tile);
+    const float* const residual =
+        direct && e.residual != nullptr ? e.residual + m * plane + cell.row0 * g.out_width : nullptr;
+    const int64_t runs = layout.by_rows ? rows : 1;
+    for (int64_t row = 0; row < runs; ++row) {
+      tile.b = input + row * strip.width;
+      tile.c = direct ? y + row * g.out_width : results;
+      tile.residual = residual == nullptr ? nullptr : residual + row * g.out_width;
+      run_tiles(tile, channels, layout.by_rows ? g.out_width : strip.flat);
     }
     if (direct) continue;
     for (int64_t i = 0; i < channels; ++i) {

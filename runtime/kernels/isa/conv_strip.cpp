@@ -18,13 +18,35 @@ void copy(const float* from, int64_t count, float* to) {
   }
 }
 
-/// to[i] = from[i * stride]. The constant stride lets the compiler use shuffles.
-void copy_strided(const float* from, int64_t stride, int64_t count, float* to) {
-  if (stride == 1) return copy(from, count, to);
-  if (stride == 2) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
-    return;
+typedef int32_t LaneIndex __attribute__((vector_size(vector_bytes)));
+
+AXRUN_INLINE Vector even_lanes(Vector low, Vector high) {
+#if defined(AXRUN_ISA_avx512)
+  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30});
+#elif defined(AXRUN_ISA_avx2)
+  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6, 8, 10, 12, 14});
+#else
+  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6});
+#endif
+}
+
+void copy_every_second(const float* from, int64_t count, float* to) {
+  int64_t i = 0;
+  for (; i + lanes < count; i += lanes) {
+    store(to + i, even_lanes(load(from + 2 * i), load(from + 2 * i + lanes)));
   }
+  if (i >= count) return;
+  // The odd element after the last one wanted may not exist.
+  const int64_t readable = 2 * (count - i) - 1;
+  const Vector low = load(from + 2 * i, first_lanes(smaller<int64_t>(lanes, readable)));
+  const Vector high = readable > lanes ? load(from + 2 * i + lanes, first_lanes(readable - lanes)) : Vector{};
+  store(to + i, even_lanes(low, high), first_lanes(count - i));
+}
+
+/// to[i] = from[i * stride].
+AXRUN_INLINE void copy_strided(const float* from, int64_t stride, int64_t count, float* to) {
+  if (stride == 1) return copy(from, count, to);
+  if (stride == 2) return copy_every_second(from, count, to);
   for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
 }
 

@@ -46,24 +46,28 @@ void depthwise_cell(const DepthwiseCell& cell) {
   auto* const offsets = reinterpret_cast<int64_t*>(input + input_floats);
   float* const sums = input + input_floats + round_up_to_chunk(2 * taps);
 
-  fill_strip(strip, cell.row0, cell.x, input);
   const int64_t slack_end = smaller(input_floats, strip.channel_floats + widest * lanes);
   for (int64_t i = strip.channel_floats; i < slack_end; ++i) input[i] = 0.0f;
-  for (int64_t h = 0; h < g.kernel_height; ++h) {
-    for (int64_t w = 0; w < g.kernel_width; ++w) offsets[h * g.kernel_width + w] = tap_offset(strip, h, w);
-  }
-  for (int64_t m = 0; m < cell.multiplier; ++m) {
-    const float* weights = cell.weights + m * taps;
-    int64_t flat = 0;
-    for (; flat + 4 * lanes < strip.flat; flat += 8 * lanes)
-      sum_taps<8>(taps, offsets, weights, input + flat, sums + flat);
-    for (; flat + lanes < strip.flat; flat += 4 * lanes)
-      sum_taps<4>(taps, offsets, weights, input + flat, sums + flat);
-    for (; flat < strip.flat; flat += lanes) sum_taps<1>(taps, offsets, weights, input + flat, sums + flat);
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t at = (cell.row0 + row) * g.out_width;
-      finish_row(sums + row * strip.width, g.out_width, cell.epilogue, m, at,
-                 cell.y + m * g.out_height * g.out_width + at);
+  tap_offsets(strip, offsets);
+  const int64_t plane = g.out_height * g.out_width;
+  for (int64_t channel = 0; channel < cell.channels; ++channel) {
+    fill_strip(strip, cell.row0, cell.x + channel * g.in_height * g.in_width, input);
+    for (int64_t i = 0; i < cell.multiplier; ++i) {
+      const int64_t out_channel = channel * cell.multiplier + i;
+      const float* weights = cell.weights + out_channel * taps;
+      int64_t flat = 0;
+      for (; flat + 4 * lanes < strip.flat; flat += 8 * lanes) {
+        sum_taps<8>(taps, offsets, weights, input + flat, sums + flat);
+      }
+      for (; flat + lanes < strip.flat; flat += 4 * lanes) {
+        sum_taps<4>(taps, offsets, weights, input + flat, sums + flat);
+      }
+      for (; flat < strip.flat; flat += lanes) sum_taps<1>(taps, offsets, weights, input + flat, sums + flat);
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t at = (cell.row0 + row) * g.out_width;
+        finish_row(sums + row * strip.width, g.out_width, cell.epilogue, out_channel, at,
+                   cell.y + out_channel * plane + at);
+      }
     }
   }
 }

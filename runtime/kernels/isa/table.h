@@ -74,15 +74,16 @@ struct ConvCell {
   float* scratch;
 };
 
-/// Output rows [row0, row1) of one input channel's `multiplier` output planes.
+/// Output rows [row0, row1) of the `multiplier` output planes of each of some adjacent input channels of one
+/// image.
 struct DepthwiseCell {
   ConvGeometry geometry;
-  int64_t multiplier;
+  int64_t multiplier, channels;
   int64_t row0, row1;
-  const float* weights;  ///< [multiplier][kernel]
+  const float* weights;  ///< [channels][multiplier][kernel]
   const float* x;
   float* y;
-  CoreEpilogue epilogue;
+  CoreEpilogue epilogue;  ///< row_bias and residual of the first output plane
   float* scratch;
 };
 
