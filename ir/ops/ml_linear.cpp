@@ -49,8 +49,8 @@ void linear_regressor(const OperatorContext& context, Builder& b) {
   b.output(to_f32(b, post_transform(b, transform, scores)));
 }
 
-/// One row of coefficients per class, or a single one whose score decides between two classes: then the
-/// scores are 1 - s and s, which ONNX Runtime does not transform. Labels are decided before the transform.
+/// One row of coefficients per class, or a single one whose score decides between two classes. Labels are
+/// decided before the transform.
 void linear_classifier(const OperatorContext& context, Builder& b) {
   const FeatureRows x = feature_rows(b, context, 0);
   ClassLabels labels = class_labels(context, "classlabels_ints", "classlabels_strings");
@@ -67,11 +67,7 @@ void linear_classifier(const OperatorContext& context, Builder& b) {
     return;
   }
   const bool two_columns = labels.count() == 2;
-  if (!two_columns) {
-    labels = labels.is_string() ? ClassLabels{{}, {"0", "1"}} : ClassLabels{{0, 1}, {}};
-  } else if (transform == PostTransform::probit) {
-    context.unsupported("PROBIT of a single score for two classes");
-  }
+  if (!two_columns) labels = labels.is_string() ? ClassLabels{{}, {"0", "1"}} : ClassLabels{{0, 1}, {}};
   const TensorRef classes = b.map({x.rows}, [&](const Indices& i) {
     return cast(ElementType::i64, scores({i[0], b.integer(0)}) > 0.0);
   });
@@ -81,10 +77,7 @@ void linear_classifier(const OperatorContext& context, Builder& b) {
     b.output(to_f32(b, post_transform(b, transform, scores)));
     return;
   }
-  b.output(b.map({x.rows, Dim(2)}, [&](const Indices& i) {
-    const Scalar score = scores({i[0], b.integer(0)});
-    return cast(ElementType::f32, select(i[1] == 0, 1.0 - score, score));
-  }));
+  b.output(two_scores(context, b, transform, scores, false));
 }
 
 }  // namespace

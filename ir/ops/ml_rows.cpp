@@ -87,6 +87,17 @@ TensorRef post_transform(Builder& b, PostTransform transform, const TensorRef& s
   return scores;
 }
 
+TensorRef two_scores(const OperatorContext& context, Builder& b, PostTransform transform,
+                     const TensorRef& score, bool signed_scores) {
+  if (transform == PostTransform::probit) context.unsupported("PROBIT of a single score for two classes");
+  return b.map({score.dims()[0], Dim(2)}, [&](const Indices& i) {
+    const Scalar s = score({i[0], b.integer(0)});
+    const Scalar opposite = signed_scores || transform == PostTransform::logistic ? -s : 1.0 - s;
+    const Scalar chosen = select(i[1] == 0, opposite, s);
+    return cast(ElementType::f32, transform == PostTransform::logistic ? 1.0 / (exp(-chosen) + 1.0) : chosen);
+  });
+}
+
 TensorRef highest_class(Builder& b, const TensorRef& scores) {
   const Scalar lowest = is_float(scores.type())
                             ? b.real(scores.type(), -std::numeric_limits<double>::infinity())

@@ -27,6 +27,11 @@ TensorRef post_transform(Builder& b, PostTransform transform, const TensorRef& s
 /// inverse error function, a = 0.147).
 Scalar probit(const Scalar& x);
 
+/// Scores of two classes where a single one, [N, 1], decides: -s and s through LOGISTIC, 1 - s and s
+/// otherwise (or -s and s where `signed_scores`). These rules, and that the other transforms do not apply,
+/// are ONNX Runtime's; PROBIT is refused.
+TensorRef two_scores(const OperatorContext& context, Builder& b, PostTransform transform,
+                     const TensorRef& score, bool signed_scores);
 /// Number of the highest score of each row of [N, C], the first one of equal ones: [N], i64.
 TensorRef highest_class(Builder& b, const TensorRef& scores);
 

@@ -176,13 +176,7 @@ void kernel_svm_classifier(const OperatorContext& context, Builder& b, const Fea
     b.output(to_f32(b, post_transform(b, transform, decisions)));
     return;
   }
-  // One decision becomes two scores; transforms are not applied to it, as in ONNX Runtime.
-  if (transform == PostTransform::probit) context.unsupported("PROBIT of a single score for two classes");
-  b.output(b.map({x.rows, Dim(2)}, [&](const Indices& i) {
-    const Scalar decision = decisions({i[0], b.integer(0)});
-    const Scalar opposite = transform == PostTransform::none ? -decision : 1.0 - decision;
-    return cast(ElementType::f32, select(i[1] == 0, opposite, decision));
-  }));
+  b.output(two_scores(context, b, transform, decisions, transform == PostTransform::none));
 }
 
 void svm_classifier(const OperatorContext& context, Builder& b) {

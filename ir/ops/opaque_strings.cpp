@@ -127,7 +127,7 @@ std::vector<std::string> split_at_blanks(const std::string& text, int64_t most_s
   size_t at = text.find_first_not_of(blank);
   while (at != std::string::npos) {
     if (most_splits >= 0 && static_cast<int64_t>(parts.size()) == most_splits) {
-      parts.push_back(text.substr(at));
+      parts.push_back(text.substr(at, text.find_last_not_of(blank) + 1 - at));
       break;
     }
     const size_t end = text.find_first_of(blank, at);

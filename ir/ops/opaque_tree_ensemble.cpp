@@ -124,10 +124,10 @@ void finish_regression(const TreeEnsemble& ensemble, const std::vector<Score>& s
 void split_score(const TreeEnsemble& ensemble, double s, std::vector<double>& row) {
   if (ensemble.transform == PostTransform::probit) {
     row = {probit_of(s), 0};
-  } else if (ensemble.votes_for_one_class && ensemble.weights_not_negative) {
-    row = {1 - s, s};
   } else if (ensemble.transform == PostTransform::logistic) {
     row = {logistic(-s), logistic(s)};
+  } else if (ensemble.votes_for_one_class && ensemble.weights_not_negative) {
+    row = {1 - s, s};
   } else {
     row = {-s, s};
   }
@@ -169,7 +169,8 @@ size_t finish_classification(const TreeEnsemble& ensemble, std::vector<Score>& s
   const bool halves = scores.size() == 2 && ensemble.votes_for_one_class && ensemble.weights_not_negative;
   const size_t winner = deciding > (halves ? 0.5 : 0.0) ? 1 : 0;
   if (two_scores) {
-    row = {scores[0].value, scores[1].value};
+    // Without a vote a class has no score, base value or not.
+    for (const Score& score : scores) row.push_back(score.voted ? score.value : 0);
     transform_row(ensemble.transform, row);
   } else if (scores.size() == 2) {
     split_score(ensemble, scores[0].value, row);
