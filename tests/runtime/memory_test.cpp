@@ -1,0 +1,101 @@
+// What memory the runtime takes: the plan of the arena, and allocations while running.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include "runtime/plan/memory_plan.h"
+#include "tests/runtime/models.h"
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocations{0};
+void* counted(std::size_t bytes, std::size_t alignment) {
+  if (counting) ++allocations;
+  void* memory = alignment > 16
+                     ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                     : std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, 16); }
+void* operator new[](std::size_t bytes) { return counted(bytes, 16); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace axrun::tests {
+namespace {
+
+using runtime::BufferLife;
+
+TEST(Allocations, NoneAfterWarmUpForStaticShapes) {
+  runtime::SessionOptions options;
+  options.threads = 1;
+  const auto session = residual_network(2).session(options);
+  const std::vector<ir::Tensor> inputs = {ModelMaker::random({2, 3, 12, 12}, 9)};
+  std::vector<ir::Tensor> outputs = {ir::Tensor::allocate(ir::ElementType::f32, {2, 16})};
+  for (int i = 0; i < 3; ++i) session->run_into(inputs, outputs);
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 100; ++i) session->run_into(inputs, outputs);
+  counting = false;
+  EXPECT_EQ(allocations, 0);
+}
+
+TEST(Allocations, TheCounterCounts) {
+  allocations = 0;
+  counting = true;
+  const std::vector<int> some(100);
+  counting = false;
+  EXPECT_EQ(allocations, 1);
+  EXPECT_EQ(some.size(), 100u);
+}
+
+TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<BufferLife> buffers(1 + random() % 60);
+    for (BufferLife& buffer : buffers) {
+      buffer.bytes = random() % 5000;
+      buffer.first = static_cast<int>(random() % 50);
+      buffer.last = buffer.first + static_cast<int>(random() % 10);
+    }
+    for (bool reuse : {true, false}) {
+      const auto plan = runtime::plan_memory(buffers, reuse);
+      for (size_t a = 0; a < buffers.size(); ++a) {
+        EXPECT_EQ(plan.offsets[a] % 64, 0u);
+        EXPECT_LE(plan.offsets[a] + buffers[a].bytes, plan.bytes);
+        for (size_t b = 0; b < a; ++b) {
+          const bool together = buffers[a].first <= buffers[b].last && buffers[b].first <= buffers[a].last;
+          const bool apart = plan.offsets[a] + buffers[a].bytes <= plan.offsets[b] ||
+                             plan.offsets[b] + buffers[b].bytes <= plan.offsets[a];
+          ASSERT_TRUE(apart || (reuse && !together)) << "seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, AChainNeedsTwoBuffers) {
+  std::vector<BufferLife> chain;
+  for (int i = 0; i < 20; ++i) chain.push_back({1000, i, i + 1});
+  EXPECT_EQ(runtime::plan_memory(chain, true).bytes, 2 * 1024u);
+  EXPECT_EQ(runtime::plan_memory(chain, false).bytes, 20 * 1024u);
+}
+
+}  // namespace
+}  // namespace axrun::tests

@@ -1,0 +1,283 @@
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "ir/error.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using ir::ElementType;
+using ir::Tensor;
+using runtime::RuntimeValue;
+
+void expect_close(const Tensor& got, const Tensor& want, double tolerance = 1e-5) {
+  ASSERT_EQ(got.shape(), want.shape());
+  ASSERT_EQ(got.type(), want.type());
+  for (int64_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(got.get_real(i), want.get_real(i), tolerance) << "element " << i;
+  }
+}
+
+runtime::SessionOptions with_tier(runtime::Tier tier, int threads = 1) {
+  runtime::SessionOptions options;
+  options.tier = tier;
+  options.threads = threads;
+  return options;
+}
+
+TEST(Session, TiersAgreeOnStaticShapes) {
+  const ModelMaker model = residual_network(2);
+  const std::vector<RuntimeValue> inputs = {RuntimeValue(ModelMaker::random({2, 3, 12, 12}, 9))};
+  const auto want = model.session(with_tier(runtime::Tier::reference))->run(inputs);
+  for (int threads : {1, 2}) {
+    const auto session = model.session(with_tier(runtime::Tier::fallback, threads));
+    for (int repeat = 0; repeat < 3; ++repeat) expect_close(session->run(inputs)[0].tensor, want[0].tensor);
+  }
+}
+
+TEST(Session, NamedSizesTakeEveryValue) {
+  const ModelMaker model = residual_network(ir::Dim::symbol("batch"));
+  runtime::SessionOptions options = with_tier(runtime::Tier::fallback);
+  options.plan_cache = 2;  // fewer plans than shapes: they come and go
+  const auto session = model.session(options);
+  const auto reference = model.session(with_tier(runtime::Tier::reference));
+  for (int64_t batch : {1, 4, 2, 3, 1, 4, 7}) {
+    const std::vector<RuntimeValue> inputs = {RuntimeValue(ModelMaker::random({batch, 3, 12, 12}, 9))};
+    expect_close(session->run(inputs)[0].tensor, reference->run(inputs)[0].tensor);
+  }
+}
+
+TEST(Session, FixedSizesAreChecked) {
+  const ModelMaker model = residual_network(ir::Dim::symbol("batch"));
+  runtime::SessionOptions options = with_tier(runtime::Tier::fallback);
+  options.dims["batch"] = 2;
+  const auto session = model.session(options);
+  EXPECT_EQ(ir::to_string(*session->inputs()[0].dims), "[2, 3, 12, 12]");
+  EXPECT_EQ(ir::to_string(*session->outputs()[0].dims), "[2, 16]");
+  options.dims["nothing"] = 2;
+  EXPECT_THROW(model.session(options), Error);
+}
+
+/// The message and fault of what `call` throws.
+template <typename Call>
+std::pair<Fault, std::string> failure_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.fault(), error.what()};
+  }
+  return {Fault::internal, "no error"};
+}
+
+TEST(Session, WrongInputsNameTheInput) {
+  const auto session = residual_network(2).session(with_tier(runtime::Tier::fallback));
+  const auto check = [&](const std::vector<RuntimeValue>& inputs, const std::string& part) {
+    const auto [fault, text] = failure_of([&] { session->run(inputs); });
+    EXPECT_EQ(fault, Fault::user);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  check({}, "1 inputs");
+  check({RuntimeValue()}, "input 'x' is missing");
+  check({RuntimeValue(ModelMaker::random({2, 3, 12}, 1))}, "f32 [2, 3, 12]");
+  check({RuntimeValue(ModelMaker::random({3, 3, 12, 12}, 1))}, "takes f32 [2, 3, 12, 12]");
+  check({RuntimeValue(Tensor::allocate(ElementType::f64, {2, 3, 12, 12}))}, "f64");
+}
+
+TEST(Session, BoundOutputsAreWrittenInPlace) {
+  const auto session = residual_network(2).session(with_tier(runtime::Tier::fallback));
+  const Tensor input = ModelMaker::random({2, 3, 12, 12}, 9);
+  std::vector<Tensor> outputs = {Tensor::allocate(ElementType::f32, {2, 16})};
+  const void* buffer = outputs[0].data();
+  session->run_into({input}, outputs);
+  EXPECT_EQ(outputs[0].data(), buffer);
+  expect_close(outputs[0], session->run({RuntimeValue(input)})[0].tensor, 0);
+  std::vector<Tensor> wrong = {Tensor::allocate(ElementType::f32, {2, 17})};
+  EXPECT_EQ(failure_of([&] { session->run_into({input}, wrong); }).first, Fault::user);
+}
+
+TEST(Session, ManyThreadsShareOneSession) {
+  const ModelMaker model = residual_network(ir::Dim::symbol("batch"));
+  const auto session = model.session(with_tier(runtime::Tier::fallback, 2));
+  const auto reference = model.session(with_tier(runtime::Tier::reference));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  std::vector<std::vector<RuntimeValue>> inputs;
+  std::vector<Tensor> want;
+  for (int64_t t = 0; t < 4; ++t) {
+    inputs.push_back({RuntimeValue(ModelMaker::random({t + 1, 3, 12, 12}, static_cast<uint64_t>(t)))});
+    want.push_back(reference->run(inputs.back())[0].tensor);
+  }
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tensor got = session->run(inputs[t])[0].tensor;
+        for (int64_t k = 0; k < got.size(); ++k) {
+          if (std::fabs(got.get_real(k) - want[t].get_real(k)) > 1e-5) ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// What only the run can shape
+// --------------------------------------------------------------------------------------
+
+/// y = x[x > 0] * 2 summed with its count, through NonZero: shapes depend on data.
+ModelMaker data_dependent() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {10});
+  const ir::ValueId doubled = m.node("Add", {x, x});
+  const ir::ValueId positive = m.node("Greater", {x, m.constant(Tensor::scalar(ElementType::f32, 0))});
+  const ir::ValueId where = m.node("NonZero", {positive});
+  const ir::ValueId rows = m.node("Transpose", {where});
+  const ir::ValueId picked = m.node("GatherND", {doubled, rows});
+  const ir::ValueId count = m.node("Shape", {picked});
+  const ir::ValueId range =
+      m.node("Range", {m.constant(Tensor::scalar(ElementType::i64, 0)), m.node("Squeeze", {count}),
+                       m.constant(Tensor::scalar(ElementType::i64, 1))});
+  ir::Attribute to;
+  to.integer = 1;
+  const ir::ValueId numbers = m.node("Cast", {range}, {{"to", to}});
+  m.output(m.node("Add", {picked, numbers}));
+  m.output(doubled);
+  return m;
+}
+
+TEST(Session, ShapesThatDependOnData) {
+  const ModelMaker model = data_dependent();
+  const auto session = model.session(with_tier(runtime::Tier::fallback));
+  const auto reference = model.session(with_tier(runtime::Tier::reference));
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<RuntimeValue> inputs = {RuntimeValue(ModelMaker::random({10}, seed))};
+    const auto got = session->run(inputs);
+    const auto want = reference->run(inputs);
+    expect_close(got[0].tensor, want[0].tensor);
+    expect_close(got[1].tensor, want[1].tensor);
+  }
+  const std::vector<RuntimeValue> none = {RuntimeValue(Tensor::allocate(ElementType::f32, {10}))};
+  EXPECT_EQ(session->run(none)[0].tensor.shape(), ir::Shape({0}));
+}
+
+TEST(Session, OutputsMayBeInputsAndConstants) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {2, 3});
+  const ir::ValueId flat = m.node("Reshape", {x, m.integers({6})});
+  m.output(x);
+  m.output(flat);
+  m.output(m.node("Identity", {m.weights({4}, 3)}));
+  const ir::ValueId twice = m.node("Add", {flat, flat});
+  m.output(twice);
+  m.output(m.node("Reshape", {twice, m.integers({3, 2})}));
+  const auto session = m.session(with_tier(runtime::Tier::fallback));
+  const Tensor input = ModelMaker::random({2, 3}, 1);
+  const auto got = session->run({RuntimeValue(input)});
+  expect_close(got[0].tensor, input, 0);
+  EXPECT_NE(got[0].tensor.data(), input.data());
+  expect_close(got[1].tensor, input.reshaped({6}), 0);
+  expect_close(got[2].tensor, ModelMaker::random({4}, 3), 0);
+  EXPECT_EQ(got[3].tensor.get_real(5), 2 * input.get_real(5));
+  expect_close(got[4].tensor, got[3].tensor.reshaped({3, 2}), 0);
+}
+
+TEST(Session, LoopWithCapturesAndScanOutputs) {
+  // s_0 = 0; s_{i+1} = s_i + x; the scan output collects s_i * w.
+  auto body = std::make_shared<ir::Graph>();
+  body->name = "body";
+  const auto add = [&](const std::string& name, ElementType type) {
+    ir::Value value;
+    value.name = name;
+    value.type = type;
+    return body->add_value(value);
+  };
+  const ir::ValueId i = add("i", ElementType::i64), go = add("go", ElementType::boolean),
+                    s = add("s", ElementType::f32);
+  body->value(i).dims = body->value(go).dims = ir::Dims{};
+  body->value(s).dims = ir::Dims{4};
+  const ir::ValueId x_in = add("x", ElementType::f32), w_in = add("w", ElementType::f32);
+  const ir::ValueId next = add("next", ElementType::f32), scaled = add("scaled", ElementType::f32),
+                    more = add("more", ElementType::boolean);
+  body->inputs = {i, go, s};
+  const auto emit = [&](const std::string& op, std::vector<ir::ValueId> inputs, ir::ValueId output) {
+    ir::Node node;
+    node.name = op + std::to_string(output);
+    node.op = op;
+    node.version = 17;
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    body->nodes.push_back(node);
+  };
+  emit("Add", {s, x_in}, next);
+  emit("Mul", {s, w_in}, scaled);
+  emit("Identity", {go}, more);
+  body->outputs = {more, next, scaled};
+
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {4});
+  const ir::ValueId trips = m.input("trips", ElementType::i64, {});
+  const ir::ValueId w = m.weights({4}, 8);
+  const ir::ValueId zero = m.constant(Tensor::allocate(ElementType::f32, {4}));
+  body->captures = {{x, x_in}, {w, w_in}};
+  ir::Tensor yes = Tensor::allocate(ElementType::boolean, {});
+  yes.set_int(0, 1);
+  const ir::ValueId final_sum =
+      m.node("Loop", {trips, m.constant(yes), zero}, {{"body", ModelMaker::attribute(body)}});
+  ir::Value stacked;
+  stacked.name = "stacked";
+  const ir::ValueId stack = m.graph().add_value(stacked);
+  m.graph().nodes.back().outputs.push_back(stack);
+  m.output(m.node("Relu", {final_sum}));
+  m.output(stack);
+  const auto fallback = m.session(with_tier(runtime::Tier::fallback));
+  const auto reference = m.session(with_tier(runtime::Tier::reference));
+  for (int64_t count : {3, 1, 0, 5}) {
+    const std::vector<RuntimeValue> inputs = {
+        RuntimeValue(ModelMaker::random({4}, 2)),
+        RuntimeValue(Tensor::scalar(ElementType::i64, static_cast<double>(count)))};
+    const auto got = fallback->run(inputs);
+    const auto want = reference->run(inputs);
+    expect_close(got[0].tensor, want[0].tensor);
+    if (count > 0) {
+      expect_close(got[1].tensor, want[1].tensor);
+      EXPECT_EQ(got[1].tensor.shape(), ir::Shape({count, 4}));
+    }
+  }
+}
+
+TEST(Session, ConflictingShapesAreRefusedAtLoad) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {2, 3});
+  m.output(m.node("Add", {x, m.weights({4}, 1)}));
+  const auto [fault, text] = failure_of([&] { m.session(); });
+  EXPECT_EQ(fault, Fault::model);
+  EXPECT_NE(text.find("[2, 3], [4] cannot be broadcast"), std::string::npos) << text;
+}
+
+TEST(Session, BadDataIsTheUsersFault) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {5, 2});
+  const ir::ValueId index = m.input("index", ElementType::i64, {1});
+  m.output(m.node("Gather", {x, index}));
+  for (runtime::Tier tier : {runtime::Tier::fallback, runtime::Tier::reference}) {
+    const auto session = m.session(with_tier(tier));
+    const auto run = [&](int64_t at) {
+      session->run({RuntimeValue(ModelMaker::random({5, 2}, 1)), RuntimeValue(Tensor::from_i64({at}))});
+    };
+    run(4);
+    run(-5);
+    for (int64_t at : {int64_t{5}, int64_t{-6}, INT64_MAX, INT64_MIN}) {
+      const auto [fault, text] = failure_of([&] { run(at); });
+      EXPECT_EQ(fault, Fault::user);
+      EXPECT_NE(text.find("Gather"), std::string::npos) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axrun::tests
