@@ -1,0 +1,155 @@
+#include "tests/onnx_suite/suite_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "ir/error.h"
+#include "onnx_import/tensor_file.h"
+
+namespace axrun::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::RuntimeValue;
+
+constexpr double relative_tolerance = 1e-3;
+constexpr double absolute_tolerance = 1e-7;
+
+RuntimeValue value_of(const onnx_import::DataValue& data) {
+  std::vector<RuntimeValue> items;
+  for (const auto& element : data.elements) items.push_back(value_of(element));
+  switch (data.kind) {
+    case ir::ValueKind::sequence:
+      return RuntimeValue::sequence(std::move(items));
+    case ir::ValueKind::optional:
+      return RuntimeValue::optional(std::move(items));
+    default:
+      return RuntimeValue(data.tensor);
+  }
+}
+
+/// Why the tensors differ; empty when they agree.
+std::string difference(const ir::Tensor& got, const ir::Tensor& want, bool types_only) {
+  if (got.type() != want.type() || got.shape() != want.shape()) {
+    return fmt::format("{} {}, expected {} {}", ir::name_of(got.type()), ir::to_string(got.shape()),
+                       ir::name_of(want.type()), ir::to_string(want.shape()));
+  }
+  if (types_only) return {};
+  for (int64_t i = 0; i < want.size(); ++i) {
+    if (want.type() == ir::ElementType::string) {
+      if (got.strings()[i] != want.strings()[i])
+        return fmt::format("element {} is '{}', expected '{}'", i, got.strings()[i], want.strings()[i]);
+      continue;
+    }
+    if (!ir::is_float(want.type())) {
+      if (got.get_int(i) != want.get_int(i))
+        return fmt::format("element {} is {}, expected {}", i, got.get_int(i), want.get_int(i));
+      continue;
+    }
+    const double g = got.get_real(i), w = want.get_real(i);
+    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
+    if (!(std::fabs(g - w) <= absolute_tolerance + relative_tolerance * std::fabs(w)) || std::isinf(w)) {
+      return fmt::format("element {} is {}, expected {}", i, g, w);
+    }
+  }
+  return {};
+}
+
+std::string difference(const RuntimeValue& got, const RuntimeValue& want, bool types_only) {
+  if (want.kind == ir::ValueKind::tensor) {
+    if (got.kind != ir::ValueKind::tensor || !got.tensor.defined()) return "not a tensor";
+    return difference(got.tensor, want.tensor, types_only);
+  }
+  if (got.kind != want.kind && want.kind == ir::ValueKind::optional && want.items->size() == 1) {
+    return difference(got, (*want.items)[0], types_only);
+  }
+  if (got.kind != want.kind || !got.items) return "another kind of value";
+  if (got.items->size() != want.items->size()) {
+    return fmt::format("{} elements, expected {}", got.items->size(), want.items->size());
+  }
+  for (size_t k = 0; k < want.items->size(); ++k) {
+    const std::string why = difference((*got.items)[k], (*want.items)[k], types_only);
+    if (!why.empty()) return fmt::format("element {}: {}", k, why);
+  }
+  return {};
+}
+
+/// True when the outputs come from a random generator that no specification fixes.
+bool is_random(const ir::Graph& graph) {
+  static const std::set<std::string> generators = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                                   "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
+    if (generators.count(node.op) > 0) return true;
+    if (node.op != "Dropout" || node.version < 12 || node.inputs.size() < 3 || node.inputs[2] == ir::absent)
+      return false;
+    const ir::Tensor& training = graph.value(node.inputs[2]).constant;
+    const ir::Tensor ratio =
+        node.inputs[1] == ir::absent ? ir::Tensor() : graph.value(node.inputs[1]).constant;
+    const bool never = ratio.defined() && ratio.get_real(0) == 0;
+    return !never && (!training.defined() || training.get_int(0) != 0);
+  });
+}
+
+/// input_K.pb or output_K.pb of a data set, as the graph's kinds say. A file may be missing or empty: not
+/// present.
+std::vector<RuntimeValue> read_values(const fs::path& folder, const std::string& prefix,
+                                      const std::vector<runtime::Port>& ports) {
+  std::vector<RuntimeValue> values(ports.size());
+  for (size_t k = 0; k < ports.size(); ++k) {
+    const fs::path file = folder / fmt::format("{}_{}.pb", prefix, k);
+    if (!fs::exists(file)) continue;
+    values[k] = value_of(onnx_import::read_value_file(file.string(), ports[k].kind));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> find_cases(const std::string& root) {
+  std::vector<std::string> folders;
+  if (!fs::exists(root)) return folders;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.path().filename() == "model.onnx") folders.push_back(entry.path().parent_path().string());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+CaseResult run_case(const std::string& folder, runtime::Tier tier) {
+  CaseResult result{fs::path(folder).filename().string(), Outcome::passed, {}};
+  try {
+    runtime::SessionOptions options;
+    options.tier = tier;
+    options.threads = 1;
+    const auto session = runtime::Session::load(folder + "/model.onnx", options);
+    const bool random = is_random(*session->model().graph);
+    if (random) result.outcome = Outcome::random;
+    for (int set = 0;; ++set) {
+      const fs::path data = fs::path(folder) / fmt::format("test_data_set_{}", set);
+      if (!fs::exists(data)) break;
+      const auto want = read_values(data, "output", session->outputs());
+      const auto got = session->run(read_values(data, "input", session->inputs()));
+      for (size_t k = 0; k < want.size(); ++k) {
+        if (!want[k].present()) continue;
+        const std::string why = difference(got[k], want[k], random);
+        if (why.empty()) continue;
+        result.outcome = Outcome::wrong;
+        result.why = fmt::format("output {}: {}", k, why);
+        return result;
+      }
+    }
+  } catch (const Error& error) {
+    result.outcome = error.fault() == Fault::unsupported ? Outcome::refused : Outcome::failed;
+    result.why = error.what();
+  } catch (const std::exception& error) {
+    result.outcome = Outcome::failed;
+    result.why = error.what();
+  }
+  return result;
+}
+
+}  // namespace axrun::tests

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace axrun::tests {
+
+/// How one case of ONNX's own suite ended.
+enum class Outcome {
+  passed,
+  random,   ///< the outputs are random: only types and shapes were compared
+  refused,  ///< an operator, type or attribute axrun does not have, said by a clear message
+  wrong,    ///< another answer than the stored one
+  failed,   ///< an error where there should be an answer
+};
+
+struct CaseResult {
+  std::string name;
+  Outcome outcome = Outcome::passed;
+  std::string why;
+};
+
+/// Folders below `root` that hold a model.onnx, sorted.
+std::vector<std::string> find_cases(const std::string& root);
+
+/// Runs one folder (model.onnx, test_data_set_K) on a tier and compares with the suite's tolerance:
+/// |got - want| <= 1e-7 + 1e-3 |want|; integers, booleans and strings equal.
+CaseResult run_case(const std::string& folder, runtime::Tier tier);
+
+}  // namespace axrun::tests
