@@ -11,10 +11,10 @@ namespace axrun::onnx_import {
 
 /// Bounds on what a model may ask for. A model beyond one of them is refused with Error(unsupported).
 struct ImportOptions {
-  int max_nesting = 64;                        ///< graphs within graphs, and functions calling functions
-  int64_t max_nodes = 10'000'000;              ///< over all graphs
-  int64_t max_inlined_nodes = 1'000'000;       ///< of those, the ones that come out of model-local functions
-  int64_t max_dense_bytes = int64_t{1} << 30;  ///< of all sparse constants together, once dense
+  int max_nesting = 64;                          ///< graphs within graphs, and functions calling functions
+  int64_t max_nodes = 10'000'000;                ///< over all graphs
+  int64_t max_inlined_bytes = int64_t{1} << 28;  ///< of model-local functions, counted once per call
+  int64_t max_dense_bytes = int64_t{1} << 30;    ///< of all sparse constants together, once dense
   /// Refuse the model when it uses an operator that is not in the operator table. Tools that only look at a
   /// model turn this off.
   bool check_operators = true;
@@ -30,7 +30,7 @@ struct ImportOptions {
 /// - A body reads what its enclosing graphs define through Graph::captures only; constants of enclosing
 ///   graphs become constants of the body (sharing the buffer).
 /// - Only graph inputs of the main graph have dims: constants, sizes named in the file (one Dim symbol per
-///   name, written as an identifier), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
+///   name), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
 ///   sizes. Inputs of bodies keep their stored element type. Stored types and shapes of outputs and
 ///   intermediate values are not read: files in the wild carry stale ones.
 /// - Names that are not UTF-8, or contain control characters, appear with \xNN escapes.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "onnx_import/external_data.h"
+#include "onnx_import/import.h"
+#include "onnx_import/mapped_file.h"
+#include "onnx_import/messages.h"
+
+namespace axrun::onnx_import {
+
+/// What the parts of one import share.
+struct ImportContext {
+  ByteSource source;
+  ExternalData external;
+  ImportOptions options;
+  UnknownFields unknown_fields = {};
+  /// One line for each thing that axrun lacks. Reading goes on, so that all of them are found.
+  std::vector<std::string> unsupported = {};
+  int64_t nodes = 0;          ///< met so far, calls and constants included
+  int64_t inlined_bytes = 0;  ///< of functions, once per call
+  int64_t dense_bytes = 0;    ///< of sparse tensors made dense
+
+  /// Throws Error(unsupported) with all of `unsupported` and `unknown_fields`, if there are any.
+  /// `what` is what uses them: "the model".
+  void refuse_unsupported(std::string_view what) const;
+};
+
+}  // namespace axrun::onnx_import

@@ -1,0 +1,380 @@
+#include "onnx_import/graph_builder.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/error.h"
+#include "onnx_import/attributes.h"
+#include "onnx_import/scope.h"
+#include "onnx_import/tensor_data.h"
+#include "onnx_import/topological_order.h"
+#include "onnx_import/value_type.h"
+
+namespace axrun::onnx_import {
+namespace {
+
+using ir::Attribute;
+using ir::ValueId;
+
+/// Outputs of nodes that are known under another name already: those of a function, to its call.
+using BoundOutputs = std::unordered_map<std::string_view, ValueId>;
+
+[[noreturn]] void fail(const std::string& text) { throw Error(Fault::model, text); }
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const FunctionLibrary& functions, ImportContext& context)
+      : functions_(functions), context_(context) {}
+
+  std::shared_ptr<ir::Graph> build(std::string_view bytes, const Opsets& opsets) {
+    GraphDraft draft;
+    Scope scope{.draft = draft, .opsets = opsets};
+    return finish(bytes, scope);
+  }
+
+ private:
+  std::shared_ptr<ir::Graph> build_body(std::string_view bytes, Scope& parent) {
+    check_nesting(parent);
+    GraphDraft draft;
+    Scope scope{.draft = draft,
+                .opsets = parent.opsets,
+                .parent_of_body = &parent,
+                .call = parent.call,
+                .prefix = parent.prefix,
+                .nesting = parent.nesting + 1};
+    return finish(bytes, scope);
+  }
+
+  std::shared_ptr<ir::Graph> finish(std::string_view bytes, Scope& scope) {
+    const auto message = read_message<GraphMessage>(bytes, context_.unknown_fields);
+    scope.graph().name = printable(message.name);
+    const size_t values = message.nodes.size() * 5 / 4 + message.initializers.size() + message.inputs.size();
+    scope.graph().values.reserve(values);
+    scope.graph().nodes.reserve(message.nodes.size());
+    scope.values.reserve(values);
+    scope.draft.node_names.reserve(message.nodes.size());
+    add_initializers(scope, message);
+    add_inputs(scope, message);
+    std::vector<NodeMessage> nodes;
+    nodes.reserve(message.nodes.size());
+    for (const std::string_view node : message.nodes) {
+      nodes.push_back(read_message<NodeMessage>(node, context_.unknown_fields));
+    }
+    add_nodes(scope, nodes, {});
+    add_outputs(scope, message);
+    sort_nodes(scope.graph());
+    scope.draft.finish_names();
+    return scope.draft.graph;
+  }
+
+  // Values of a graph
+  // -------------------------------------------------------------------------------------------------------
+
+  static void define(Scope& scope, std::string_view name, ValueId id, const Origin& role) {
+    if (name.empty()) fail(role.text() + " has no name");
+    if (!scope.values.emplace(name, id).second) {
+      fail(fmt::format("the value {} is defined twice, the second time as {}", quoted(name), role.text()));
+    }
+  }
+
+  static void set_constant(ir::Value& value, ir::Tensor tensor) {
+    if (!tensor.defined()) return;  // unsupported, and noted
+    value.type = tensor.type();
+    value.dims = ir::to_dims(tensor.shape());
+    value.constant = std::move(tensor);
+  }
+
+  void add_initializers(Scope& scope, const GraphMessage& message) {
+    const auto add = [&](std::string_view name, ir::Tensor tensor) {
+      const ValueId id = scope.add_value(name);
+      define(scope, name, id, {"an initializer", {}});
+      set_constant(scope.graph().value(id), std::move(tensor));
+    };
+    for (const std::string_view bytes : message.initializers) {
+      const auto tensor = read_message<TensorMessage>(bytes, context_.unknown_fields);
+      add(tensor.name, tensor_of(tensor, Origin{"initializer", tensor.name}, context_));
+    }
+    for (const std::string_view bytes : message.sparse_initializers) {
+      const auto tensor = read_message<SparseTensorMessage>(bytes, context_.unknown_fields);
+      std::string_view name;
+      if (tensor.values) name = read_message<TensorMessage>(*tensor.values, context_.unknown_fields).name;
+      add(name, tensor_of(tensor, Origin{"sparse initializer", name}, context_));
+    }
+  }
+
+  void add_inputs(Scope& scope, const GraphMessage& message) {
+    ir::Graph& graph = scope.graph();
+    const bool is_body = scope.parent_of_body != nullptr;
+    const auto first_input = static_cast<ValueId>(graph.values.size());
+    InputTypes types(context_);
+    std::vector<std::pair<ValueId, ValueInfoMessage>> inputs;
+    for (const std::string_view bytes : message.inputs) {
+      const auto input = read_message<ValueInfoMessage>(bytes, context_.unknown_fields);
+      const auto known = scope.values.find(input.name);
+      if (known != scope.values.end() && known->second < first_input) continue;  // has an initializer
+      const ValueId id = scope.add_value(input.name);
+      define(scope, input.name, id, {"a graph input", {}});
+      graph.inputs.push_back(id);
+      if (is_body) {
+        types.set_body_type(graph.value(id), input);
+      } else {
+        inputs.emplace_back(id, input);
+      }
+    }
+    if (!is_body) types.set_types(graph, inputs);
+  }
+
+  void add_outputs(Scope& scope, const GraphMessage& message) {
+    for (const std::string_view bytes : message.outputs) {
+      const auto output = read_message<ValueInfoMessage>(bytes, context_.unknown_fields);
+      const auto id = scope.find(output.name);
+      if (!id || *id == ir::absent) {
+        fail(fmt::format("output {} of graph {} is never computed", quoted(output.name),
+                         quoted(scope.graph().name)));
+      }
+      scope.graph().outputs.push_back(*id);
+    }
+  }
+
+  // Nodes
+  // -------------------------------------------------------------------------------------------------------
+
+  void add_nodes(Scope& scope, const std::vector<NodeMessage>& nodes, const BoundOutputs& bound) {
+    context_.nodes += static_cast<int64_t>(nodes.size());
+    if (context_.nodes > context_.options.max_nodes) {
+      throw Error(Fault::unsupported,
+                  fmt::format("the model has more than {} nodes", context_.options.max_nodes));
+    }
+    const std::vector<std::string> names = name_nodes(scope, nodes);
+    // All outputs first: a node may come before those that it reads, in its own graph or an enclosing one.
+    std::vector<std::vector<ValueId>> outputs(nodes.size());
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      outputs[k] = define_outputs(scope, nodes[k], names[k], bound);
+    }
+    // Then all constants: bodies copy them instead of capturing them.
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (is_constant(nodes[k])) add_constant(scope, nodes[k], names[k], outputs[k]);
+    }
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (is_constant(nodes[k])) continue;
+      if (const Function* function = functions_.find(nodes[k])) {
+        inline_call(scope, nodes[k], names[k], outputs[k], *function);
+      } else {
+        add_node(scope, nodes[k], names[k], std::move(outputs[k]));
+      }
+    }
+  }
+
+  static std::vector<ValueId> define_outputs(Scope& scope, const NodeMessage& message,
+                                             const std::string& name, const BoundOutputs& bound) {
+    std::vector<ValueId> outputs;
+    outputs.reserve(message.outputs.size());
+    for (const std::string_view output : message.outputs) {
+      ValueId id = ir::absent;
+      if (!output.empty()) {
+        const auto known = bound.find(output);
+        id = known != bound.end() ? known->second : scope.add_value(output);
+        const Origin node{message.op_type, name};
+        define(scope, output, id, {"an output", {}, &node});
+      }
+      outputs.push_back(id);
+    }
+    return outputs;
+  }
+
+  static std::vector<std::string> name_nodes(Scope& scope, const std::vector<NodeMessage>& nodes) {
+    std::vector<std::string> names(nodes.size());
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (nodes[k].op_type.empty()) fail(fmt::format("node {} has no operator", quoted(nodes[k].name)));
+      if (nodes[k].name.empty()) continue;
+      names[k] = scope.draft.node_names.take(scope.prefix, nodes[k].name);
+    }
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (!nodes[k].name.empty()) continue;
+      const std::string_view output =
+          nodes[k].outputs.empty() ? std::string_view() : nodes[k].outputs.front();
+      names[k] = scope.draft.node_names.take(
+          fmt::format("{}{}_{}", scope.prefix, printable(nodes[k].op_type), printable(output)));
+    }
+    return names;
+  }
+
+  bool is_constant(const NodeMessage& node) const {
+    return node.op_type == "Constant" && plain_domain(node.domain).empty() &&
+           functions_.find(node) == nullptr;
+  }
+
+  void add_constant(Scope& scope, const NodeMessage& message, const std::string& name,
+                    const std::vector<ValueId>& outputs) {
+    const Origin what{message.op_type, name};
+    if (!message.inputs.empty()) fail(what.text() + " has inputs");
+    if (message.outputs.size() != 1) fail(fmt::format("{} has {} outputs", what.text(), outputs.size()));
+    ir::Node node;
+    node.attributes = attributes_of(scope, message, name);
+    ir::Tensor tensor = constant_of(node, what);
+    if (outputs.front() != ir::absent) set_constant(scope.graph().value(outputs.front()), std::move(tensor));
+  }
+
+  void add_node(Scope& scope, const NodeMessage& message, const std::string& name,
+                std::vector<ValueId> outputs) {
+    ir::Node node;
+    node.name = name;
+    node.domain = printable(plain_domain(message.domain));
+    node.op = printable(message.op_type);
+    const auto version = scope.opsets.find(node.domain);
+    if (version == scope.opsets.end()) {
+      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, quoted(name),
+                       domain_name(node.domain)));
+    }
+    node.version = version->second;
+    if (!message.overload.empty()) {
+      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, quoted(name),
+                       quoted(message.overload)));
+    }
+    node.inputs = inputs_of(scope, message, name);
+    node.outputs = std::move(outputs);
+    node.attributes = attributes_of(scope, message, name);
+    check_operator(node, context_);
+    scope.graph().nodes.push_back(std::move(node));
+  }
+
+  static std::vector<ValueId> inputs_of(Scope& scope, const NodeMessage& message, const std::string& name) {
+    std::vector<ValueId> inputs;
+    inputs.reserve(message.inputs.size());
+    for (const std::string_view input : message.inputs) {
+      const auto id = input.empty() ? ir::absent : scope.find(input);
+      if (!id) {
+        fail(fmt::format("{} {} reads {}, which nothing defines", printable(message.op_type), quoted(name),
+                         quoted(input)));
+      }
+      inputs.push_back(*id);
+    }
+    return inputs;
+  }
+
+  std::map<std::string, Attribute> attributes_of(Scope& scope, const NodeMessage& message,
+                                                 const std::string& node_name) {
+    std::map<std::string, Attribute> attributes;
+    for (const std::string_view bytes : message.attributes) {
+      const auto attribute = read_message<AttributeMessage>(bytes, context_.unknown_fields);
+      const Origin node{message.op_type, node_name};
+      const Origin what{"attribute", attribute.name, &node};
+      if (attributes.contains(std::string(attribute.name))) fail(what.text() + " is given twice");
+      if (!attribute.ref_attr_name.empty()) {
+        const Attribute* value = referenced_attribute(scope, attribute, what);
+        if (value != nullptr) attributes.emplace(attribute.name, *value);
+        continue;
+      }
+      attributes.emplace(attribute.name, attribute_of(attribute, what, context_, [&](std::string_view graph) {
+                           return build_body(graph, scope);
+                         }));
+    }
+    return attributes;
+  }
+
+  /// What a call gives to the attribute of its function that is referred to; nullptr when it gives nothing
+  /// and there is no default: then the attribute is absent.
+  static const Attribute* referenced_attribute(const Scope& scope, const AttributeMessage& attribute,
+                                               const Origin& what) {
+    if (scope.call == nullptr) fail(what.text() + " refers to an attribute of a function, but is in none");
+    const auto found = scope.call->attributes.find(std::string(attribute.ref_attr_name));
+    if (found == scope.call->attributes.end()) return nullptr;
+    const Attribute& value = found->second;
+    if (attribute.type != 0 && kind_of_attribute_type(attribute.type, what) != value.kind) {
+      fail(fmt::format("{} must be {}; the call gives {}", what.text(),
+                       kind_name(kind_of_attribute_type(attribute.type, what)), kind_name(value.kind)));
+    }
+    return &value;
+  }
+
+  void check_nesting(const Scope& scope) const {
+    if (scope.nesting < context_.options.max_nesting) return;
+    throw Error(Fault::unsupported, fmt::format("graph {}: graphs and functions are nested more than {} deep",
+                                                quoted(scope.graph().name), context_.options.max_nesting));
+  }
+
+  // Functions
+  // -------------------------------------------------------------------------------------------------------
+
+  void check_call(const Scope& scope, const Function& function) {
+    check_nesting(scope);
+    std::string chain = quoted(function.name);
+    for (const FunctionCall* call = scope.call; call != nullptr; call = call->caller) {
+      chain = quoted(call->function.name) + " -> " + chain;
+      if (&call->function == &function) fail("a function calls itself: " + chain);
+    }
+    context_.inlined_bytes += function.bytes;
+    if (context_.inlined_bytes > context_.options.max_inlined_bytes) {
+      throw Error(Fault::unsupported,
+                  fmt::format("the model has more than {} bytes of functions once inlined",
+                              context_.options.max_inlined_bytes));
+    }
+  }
+
+  void inline_call(Scope& scope, const NodeMessage& message, const std::string& name,
+                   const std::vector<ValueId>& outputs, const Function& function) {
+    check_call(scope, function);
+    const Origin callee{"function", function.name};
+    const Origin what{"the call", name, &callee};
+    if (message.inputs.size() > function.inputs.size() || message.outputs.size() > function.outputs.size()) {
+      fail(what.text() + " has more inputs or outputs than the function");
+    }
+    FunctionCall call{function, attributes_of(scope, message, name), scope.call};
+    for (const auto& [key, attribute] : call.attributes) {
+      if (attribute.kind != Attribute::Kind::graph && attribute.kind != Attribute::Kind::graphs) continue;
+      context_.unsupported.push_back(fmt::format("{}: a graph as attribute {}", what.text(), quoted(key)));
+    }
+    call.attributes.insert(function.defaults.begin(), function.defaults.end());
+    Scope inner{.draft = scope.draft,
+                .opsets = function.opsets,
+                .call = &call,
+                .prefix = name + "/",
+                .nesting = scope.nesting + 1};
+    const std::vector<ValueId> inputs = inputs_of(scope, message, name);
+    for (size_t k = 0; k < function.inputs.size(); ++k) {
+      inner.values.emplace(function.inputs[k], k < inputs.size() ? inputs[k] : ir::absent);
+    }
+    BoundOutputs bound;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (outputs[k] != ir::absent) bound.emplace(function.outputs[k], outputs[k]);
+    }
+    add_nodes(inner, function.nodes, bound);
+    for (const auto& [output, id] : bound) {
+      const auto computed = inner.values.find(output);
+      if (computed == inner.values.end() || computed->second == ir::absent) {
+        fail(fmt::format("{}: the function never computes its output {}", what.text(), quoted(output)));
+      }
+      if (computed->second != id) add_identity(inner, computed->second, id);
+    }
+  }
+
+  /// For an output of a function that is one of its inputs.
+  void add_identity(Scope& scope, ValueId from, ValueId to) {
+    ir::Node node;
+    node.name = scope.draft.node_names.take(scope.prefix + "Identity_" + scope.graph().value(to).name);
+    node.op = "Identity";
+    const auto version = scope.opsets.find("");
+    node.version = version != scope.opsets.end() ? version->second : 1;
+    node.inputs = {from};
+    node.outputs = {to};
+    scope.graph().nodes.push_back(std::move(node));
+    ++context_.nodes;
+  }
+
+  const FunctionLibrary& functions_;
+  ImportContext& context_;
+};
+
+}  // namespace
+
+std::shared_ptr<ir::Graph> build_graph(std::string_view graph_bytes, const Opsets& opsets,
+                                       const FunctionLibrary& functions, ImportContext& context) {
+  return GraphBuilder(functions, context).build(graph_bytes, opsets);
+}
+
+}  // namespace axrun::onnx_import

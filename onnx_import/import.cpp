@@ -1,0 +1,94 @@
+#include "onnx_import/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "ir/error.h"
+#include "onnx_import/context.h"
+#include "onnx_import/functions.h"
+#include "onnx_import/graph_builder.h"
+#include "onnx_import/names.h"
+#include "onnx_import/opsets.h"
+
+namespace axrun::onnx_import {
+namespace {
+
+void check_header(const ModelMessage& message) {
+  if (!message.ir_version) throw Error(Fault::model, "the model has no IR version");
+  if (*message.ir_version < 1) {
+    throw Error(Fault::model, fmt::format("the model has IR version {}", *message.ir_version));
+  }
+  if (!message.graph) throw Error(Fault::model, "the model has no graph");
+}
+
+/// Before IR version 3 models did not say which opset they use: it was the first.
+void add_default_opset(Opsets& opsets, int64_t ir_version) {
+  if (ir_version < 3) opsets.emplace("", 1);
+}
+
+std::string producer_of(const ModelMessage& message) {
+  std::string producer = printable(message.producer_name);
+  if (!message.producer_version.empty()) producer += " " + printable(message.producer_version);
+  return producer;
+}
+
+ir::Model import_checked(ImportContext& context) {
+  const auto message = read_message<ModelMessage>(context.source.bytes, context.unknown_fields);
+  check_header(message);
+  Opsets opsets = read_opsets(message.opsets, context);
+  add_default_opset(opsets, *message.ir_version);
+  const FunctionLibrary functions(message.functions, opsets, context);
+  ir::Model model;
+  model.ir_version = *message.ir_version;
+  model.producer = producer_of(message);
+  model.graph = build_graph(*message.graph, opsets, functions, context);
+  model.opsets.insert(opsets.begin(), opsets.end());
+  context.refuse_unsupported("the model");
+  return model;
+}
+
+ir::Model import_source(ByteSource source, ExternalData external, const ImportOptions& options) {
+  if (source.bytes.empty()) throw Error(Fault::model, "the model file is empty");
+  const char* begin = source.bytes.data();
+  ImportContext context{.source = std::move(source), .external = std::move(external), .options = options};
+  try {
+    return import_checked(context);
+  } catch (const WireError& error) {
+    throw Error(Fault::model,
+                fmt::format("not an ONNX model, or damaged at byte {}: {}", error.at - begin, error.what));
+  } catch (const std::bad_alloc&) {
+    throw Error(Fault::user, "not enough memory to import the model");
+  }
+}
+
+}  // namespace
+
+void ImportContext::refuse_unsupported(std::string_view what) const {
+  std::vector<std::string> lines = unsupported;
+  for (const auto& [message, number] : unknown_fields) {
+    lines.push_back(fmt::format("field {} of {}: newer than ONNX 1.22, or not ONNX", number, message));
+  }
+  if (lines.empty()) return;
+  constexpr size_t shown = 10000;
+  const size_t count = lines.size();
+  std::string text =
+      fmt::format("{} uses {} thing{} that axrun does not support:", what, count, count == 1 ? "" : "s");
+  for (size_t k = 0; k < std::min(count, shown); ++k) text += "\n  " + lines[k];
+  if (count > shown) text += fmt::format("\n  and {} more", count - shown);
+  throw Error(Fault::unsupported, text);
+}
+
+ir::Model import_file(const std::string& path, const ImportOptions& options) {
+  return import_source(source_of(MappedFile::open(path)), ExternalData::beside(path), options);
+}
+
+ir::Model import_memory(const void* data, size_t size, const std::string& directory,
+                        const ImportOptions& options, std::shared_ptr<const void> owner) {
+  ByteSource source{std::string_view(static_cast<const char*>(data), size), std::move(owner), false};
+  return import_source(std::move(source), ExternalData(directory), options);
+}
+
+}  // namespace axrun::onnx_import

@@ -1,0 +1,68 @@
+#include "onnx_import/opsets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ir/error.h"
+#include "ir/operator.h"
+#include "onnx_import/names.h"
+
+namespace axrun::onnx_import {
+namespace {
+
+/// The newest versions that the operator table was written for (ONNX 1.22). What a later one changes is
+/// unknown.
+constexpr std::array<std::pair<std::string_view, int>, 2> newest_versions = {{{"", 27}, {"ai.onnx.ml", 5}}};
+
+std::string_view why_missing(const ir::Node& node) {
+  bool domain_known = false;
+  bool name_known = false;
+  for (const ir::OperatorEntry& entry : ir::all_operators()) {
+    domain_known |= entry.domain == node.domain;
+    name_known |= entry.domain == node.domain && entry.name == node.op;
+  }
+  if (name_known) return "the operator is known, but not at this version";
+  return domain_known ? "unknown operator" : "unknown domain";
+}
+
+}  // namespace
+
+std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::string domain_name(std::string_view domain) { return domain.empty() ? "ai.onnx" : printable(domain); }
+
+Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext& context) {
+  Opsets opsets;
+  for (const std::string_view bytes : messages) {
+    const auto message = read_message<OpsetMessage>(bytes, context.unknown_fields);
+    const std::string domain = printable(plain_domain(message.domain));
+    if (message.version < 1 || message.version > INT32_MAX) {
+      throw Error(Fault::model,
+                  fmt::format("the model imports version {} of {}", message.version, domain_name(domain)));
+    }
+    int& version = opsets[domain];
+    version = std::max(version, static_cast<int>(message.version));
+  }
+  if (!context.options.check_operators) return opsets;
+  for (const auto& [domain, newest] : newest_versions) {
+    const auto found = opsets.find(domain);
+    if (found != opsets.end() && found->second > newest) {
+      context.unsupported.push_back(fmt::format("opset {} of {}: the newest known one is {}", found->second,
+                                                domain_name(domain), newest));
+    }
+  }
+  return opsets;
+}
+
+void check_operator(const ir::Node& node, ImportContext& context) {
+  if (!context.options.check_operators) return;
+  if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
+  if (ir::is_graph_operator(node.domain, node.op)) return;
+  context.unsupported.push_back(fmt::format("{} {} ({} {}): {}", node.op, quoted(node.name),
+                                            domain_name(node.domain), node.version, why_missing(node)));
+}
+
+}  // namespace axrun::onnx_import

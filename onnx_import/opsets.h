@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_import/context.h"
+
+namespace axrun::onnx_import {
+
+/// Imported versions by domain, "" for ai.onnx.
+using Opsets = std::map<std::string, int, std::less<>>;
+
+/// "ai.onnx" is another spelling of the empty domain.
+std::string_view plain_domain(std::string_view domain);
+/// For messages: "ai.onnx" for the empty domain.
+std::string domain_name(std::string_view domain);
+
+/// Reads OperatorSetIdProto messages. Of two versions of a domain the higher one counts. Throws Error(model)
+/// for versions that are not positive; notes those of ai.onnx and ai.onnx.ml that are newer than what axrun
+/// knows.
+Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext& context);
+
+/// Notes the node in context.unsupported unless its operator is in the table at this version.
+void check_operator(const ir::Node& node, ImportContext& context);
+
+}  // namespace axrun::onnx_import

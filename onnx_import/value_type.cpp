@@ -1,0 +1,133 @@
+#include "onnx_import/value_type.h"
+
+#include <fmt/format.h>
+
+#include "ir/error.h"
+#include "onnx_import/element_codes.h"
+#include "onnx_import/tensor_data.h"
+
+namespace axrun::onnx_import {
+namespace {
+
+std::string_view element_name(int32_t code) {
+  const ElementCode* element = find_element_code(code);
+  return element != nullptr ? element->name : "?";
+}
+
+/// "?" is what exporters write for a size that they do not know.
+bool is_named(const DimensionMessage& dimension) {
+  return !dimension.name.empty() && dimension.name != "?" && !(dimension.value && *dimension.value > 0);
+}
+
+}  // namespace
+
+std::string type_text(const TypeMessage& type) {
+  const std::string inner = type.inner ? type_text(*type.inner) : "?";
+  switch (type.kind) {
+    case TypeMessage::Kind::tensor:
+      return fmt::format("tensor({})", element_name(type.element));
+    case TypeMessage::Kind::sparse_tensor:
+      return fmt::format("sparse_tensor({})", element_name(type.element));
+    case TypeMessage::Kind::sequence:
+      return fmt::format("seq({})", inner);
+    case TypeMessage::Kind::optional:
+      return fmt::format("optional({})", inner);
+    case TypeMessage::Kind::map:
+      return fmt::format("map({},{})", element_name(type.element), inner);
+    case TypeMessage::Kind::opaque:
+      return "opaque()";
+    case TypeMessage::Kind::none:
+      break;
+  }
+  return "?";
+}
+
+void InputTypes::set_kind(ir::Value& value, const TypeMessage& type, const Origin& what) {
+  switch (type.kind) {
+    case TypeMessage::Kind::sequence:
+      value.kind = ir::ValueKind::sequence;
+      break;
+    case TypeMessage::Kind::optional:
+      value.kind = ir::ValueKind::optional;
+      break;
+    case TypeMessage::Kind::map:
+      value.kind = ir::ValueKind::map;
+      break;
+    case TypeMessage::Kind::tensor:
+      value.kind = ir::ValueKind::tensor;
+      break;
+    case TypeMessage::Kind::none:
+      throw Error(Fault::model, what.text() + " has no type");
+    case TypeMessage::Kind::sparse_tensor:
+    case TypeMessage::Kind::opaque:
+      context_.unsupported.push_back(fmt::format("{}: type {}", what.text(), type_text(type)));
+      return;
+  }
+  const TypeMessage* element = &type;
+  while (element->inner) element = element->inner.get();
+  if (element->kind != TypeMessage::Kind::tensor) {
+    throw Error(Fault::model, fmt::format("{} has the incomplete type {}", what.text(), type_text(type)));
+  }
+  const ElementCode* code = find_element_code(element->element);
+  if (code == nullptr) {
+    throw Error(Fault::model,
+                fmt::format("{} has the unknown element type {}", what.text(), element->element));
+  }
+  if (code->type == ir::ElementType::undefined) {
+    context_.unsupported.push_back(fmt::format("{}: element type {}", what.text(), code->name));
+  }
+  value.type = code->type;
+}
+
+ir::Dims InputTypes::dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what) {
+  ir::Dims dims;
+  ir::Shape known;
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const DimensionMessage& dimension = type.dims[axis];
+    if (is_named(dimension)) {
+      dims.push_back(ir::Dim::symbol(printable(dimension.name)));
+    } else if (dimension.value &&
+               (*dimension.value > 0 || (*dimension.value == 0 && dimension.name.empty()))) {
+      dims.push_back(ir::Dim(*dimension.value));
+      known.push_back(*dimension.value);
+    } else {
+      dims.push_back(ir::Dim::symbol(size_names_.take(fmt::format("{}_dim_{}", value.name, axis))));
+    }
+  }
+  checked_count(known, what);
+  return dims;
+}
+
+void InputTypes::set_types(ir::Graph& graph,
+                           const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs) {
+  std::vector<TypeMessage> types;
+  for (const auto& [id, message] : inputs) {
+    types.push_back(message.type ? read_type(*message.type, context_.unknown_fields) : TypeMessage());
+    for (const DimensionMessage& dimension : types.back().dims) {
+      if (is_named(dimension)) size_names_.exclude(printable(dimension.name));
+    }
+  }
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    ir::Value& value = graph.value(inputs[k].first);
+    const Origin what{"graph input", inputs[k].second.name};
+    set_kind(value, types[k], what);
+    if (types[k].kind != TypeMessage::Kind::tensor || !types[k].has_shape) continue;
+    if (types[k].dims.size() > rank_limit) {
+      context_.unsupported.push_back(fmt::format("{}: rank {}", what.text(), types[k].dims.size()));
+    } else {
+      value.dims = dims_of(value, types[k], what);
+    }
+  }
+}
+
+void InputTypes::set_body_type(ir::Value& value, const ValueInfoMessage& message) {
+  if (!message.type) return;
+  const TypeMessage type = read_type(*message.type, context_.unknown_fields);
+  // Bodies are often written without types: an incomplete one says as little as a missing one.
+  const TypeMessage* element = &type;
+  while (element->inner) element = element->inner.get();
+  if (element->kind != TypeMessage::Kind::tensor || element->element == 0) return;
+  set_kind(value, type, Origin{"body input", message.name});
+}
+
+}  // namespace axrun::onnx_import

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+#include "onnx_import/context.h"
+#include "onnx_import/messages.h"
+#include "onnx_import/names.h"
+#include "onnx_import/origin.h"
+
+namespace axrun::onnx_import {
+
+/// ONNX's notation: "tensor(float)", "seq(map(int64,tensor(float)))", "optional(seq(tensor(float)))". Shapes
+/// are left out.
+std::string type_text(const TypeMessage& type);
+
+/// Reads the declared types of graph inputs.
+class InputTypes {
+ public:
+  explicit InputTypes(ImportContext& context) : context_(context) {}
+
+  /// All inputs of the main graph, in one call: the sizes they name and the sizes they leave open must not
+  /// meet.
+  void set_types(ir::Graph& graph, const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs);
+  /// An input of a body: its kind and element type if they are declared.
+  void set_body_type(ir::Value& value, const ValueInfoMessage& message);
+
+ private:
+  void set_kind(ir::Value& value, const TypeMessage& type, const Origin& what);
+  ir::Dims dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what);
+
+  ImportContext& context_;
+  UniqueNames size_names_;
+};
+
+}  // namespace axrun::onnx_import
