@@ -122,6 +122,11 @@ std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptio
   std::vector<RuntimeValue> values;
   for (size_t k = 0; k < session.inputs().size(); ++k) {
     const Port& port = session.inputs()[k];
+    if (port.kind == ir::ValueKind::optional) {
+      values.push_back(RuntimeValue::optional({}));
+      if (notes != nullptr) notes->push_back(fmt::format("{}: an empty optional", port.name));
+      continue;
+    }
     if (port.kind != ir::ValueKind::tensor || port.type == ElementType::undefined) {
       throw Error(Fault::user, fmt::format("input '{}' is not a tensor of a known type: no values can be "
                                            "made up for it",

@@ -10,6 +10,8 @@ double bytes_of(const ir::ValueFact& fact) {
                : 0;
 }
 
+}  // namespace
+
 StepProfile describe_step(const Plan& plan, const Step& step) {
   StepProfile profile;
   profile.name = step.node->name;
@@ -27,8 +29,6 @@ StepProfile describe_step(const Plan& plan, const Step& step) {
   }
   return profile;
 }
-
-}  // namespace
 
 void Profiler::add(const Key& key, double start_us, double elapsed_us,
                    const std::function<StepProfile()>& describe) {

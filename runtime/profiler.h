@@ -11,6 +11,9 @@
 
 namespace axrun::runtime {
 
+/// What a step is, without times.
+StepProfile describe_step(const Plan& plan, const Step& step);
+
 /// Adds up the time of every step of every plan, bodies and continuations included.
 class Profiler final : public StepObserver {
  public:

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/dim.h"
+#include "runtime/cli/values.h"
 
 namespace axrun::cli {
 
@@ -30,8 +31,8 @@ std::string place(const Tensor& tensor, int64_t position) {
 Comparison compare_strings(const Tensor& want, const Tensor& got) {
   for (int64_t k = 0; k < want.size(); ++k) {
     if (want.strings()[k] == got.strings()[k]) continue;
-    return mismatch(fmt::format("{} is '{}', expected '{}'", place(want, k), got.strings()[k],
-                                want.strings()[k]));
+    return mismatch(
+        fmt::format("{} is '{}', expected '{}'", place(want, k), got.strings()[k], want.strings()[k]));
   }
   return {};
 }
@@ -88,8 +89,8 @@ Comparison compare_floats(const Tensor& want, const Tensor& got, const Tolerance
     far += std::fabs(want.get_real(k) - got.get_real(k)) > limit / 2 ? 1 : 0;
   }
   result.ok = static_cast<double>(far) <= 0.005 * static_cast<double>(want.size());
-  if (!result.ok) result.why = fmt::format("{} of {} elements are off by more than {:.3g}", far, want.size(),
-                                           limit / 2);
+  if (!result.ok)
+    result.why = fmt::format("{} of {} elements are off by more than {:.3g}", far, want.size(), limit / 2);
   return result;
 }
 
@@ -98,37 +99,23 @@ Comparison compare_tensors(const Tensor& want, const Tensor& got, const Toleranc
     return got.defined() == want.defined() ? Comparison{} : mismatch("one of the two is absent");
   }
   if (want.shape() != got.shape()) {
-    return mismatch(fmt::format("shape {}, expected {}", ir::to_string(got.shape()),
-                                ir::to_string(want.shape())));
+    return mismatch(
+        fmt::format("shape {}, expected {}", ir::to_string(got.shape()), ir::to_string(want.shape())));
   }
   if (want.type() != got.type()) {
-    return mismatch(fmt::format("element type {}, expected {}", ir::name_of(got.type()),
-                                ir::name_of(want.type())));
+    return mismatch(
+        fmt::format("element type {}, expected {}", ir::name_of(got.type()), ir::name_of(want.type())));
   }
   if (want.type() == ElementType::string) return compare_strings(want, got);
   return ir::is_float(want.type()) ? compare_floats(want, got, tolerance)
                                    : compare_integers(want, got, tolerance);
 }
 
-const char* kind_text(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::tensor:
-      return "a tensor";
-    case ValueKind::sequence:
-      return "a sequence";
-    case ValueKind::optional:
-      return "an optional";
-    case ValueKind::map:
-      return "a map";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 Comparison compare(const RuntimeValue& want, const RuntimeValue& got, const Tolerance& tolerance) {
   if (want.kind != got.kind) {
-    return mismatch(fmt::format("{}, expected {}", kind_text(got.kind), kind_text(want.kind)));
+    return mismatch(fmt::format("a {}, expected a {}", kind_name(got.kind), kind_name(want.kind)));
   }
   if (want.kind == ValueKind::tensor) return compare_tensors(want.tensor, got.tensor, tolerance);
   const size_t wanted = want.items ? want.items->size() : 0;

@@ -87,8 +87,7 @@ std::vector<std::optional<RuntimeValue>> read_data_inputs(const std::string& fol
       throw Error(Fault::user, fmt::format("'{}' belongs to none of the model's inputs", path));
     }
     if (found[index]) {
-      throw Error(Fault::user,
-                  fmt::format("'{}' is a second value for input '{}'", path, ports[index].name));
+      throw Error(Fault::user, fmt::format("'{}' is a second value for input '{}'", path, ports[index].name));
     }
     // The file does not say what kind of value it holds.
     if (ports[index].kind != kind) data = onnx_import::read_value_file(path, ports[index].kind);

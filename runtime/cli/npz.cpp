@@ -84,8 +84,8 @@ class Archive {
     const size_t end = find_end();
     uint64_t count = number<uint16_t>(end + 10);
     uint64_t offset = number<uint32_t>(end + 16);
-    const bool has_locator = end >= end64_locator_size &&
-                             number<uint32_t>(end - end64_locator_size) == end64_locator_signature;
+    const bool has_locator =
+        end >= end64_locator_size && number<uint32_t>(end - end64_locator_size) == end64_locator_signature;
     if (has_locator && (count == 0xffff || offset == 0xffffffff)) {
       const auto end64 = number<uint64_t>(end - end64_locator_size + 8);
       if (part(end64, end64_size).empty() || number<uint32_t>(end64) != end64_signature) {

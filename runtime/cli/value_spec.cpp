@@ -45,7 +45,8 @@ void parse_declaration(const std::string& text, const std::string& whole, ValueS
   std::vector<std::string> parts = split(text, 'x');
   spec.type = ir::parse_element_type(parts.back());
   if (!spec.type || *spec.type == ElementType::undefined) {
-    refuse(whole, fmt::format("'{}' is no element type (f32, f16, i64, u8, bool, string, ...)", parts.back()));
+    refuse(whole,
+           fmt::format("'{}' is no element type (f32, f16, i64, u8, bool, string, ...)", parts.back()));
   }
   parts.pop_back();
   for (const std::string& part : parts) {
@@ -88,9 +89,9 @@ Tensor raw_tensor(const ValueSpec& spec) {
   const size_t size = ir::size_of(type);
   const auto count = static_cast<size_t>(ir::element_count(spec.shape));
   if (file->bytes().size() / size != count || file->bytes().size() != count * size) {
-    throw Error(Fault::user, fmt::format("'{}' has {} bytes, but {} {} takes {} elements of {}", spec.path,
-                                         file->bytes().size(), ir::name_of(type), ir::to_string(spec.shape),
-                                         count, size));
+    throw Error(Fault::user,
+                fmt::format("'{}' has {} bytes, but {} {} takes {} elements of {}", spec.path,
+                            file->bytes().size(), ir::name_of(type), ir::to_string(spec.shape), count, size));
   }
   Tensor tensor = Tensor::allocate_uninitialized(type, spec.shape);
   if (count > 0) std::memcpy(tensor.data(), file->bytes().data(), file->bytes().size());
@@ -250,10 +251,10 @@ runtime::RuntimeValue value_of(const ValueSpec& spec, const runtime::Port& port,
   }
   const bool stated = spec.type.has_value() && value.kind == ir::ValueKind::tensor;
   if (stated && (value.tensor.type() != *spec.type || value.tensor.shape() != spec.shape)) {
-    throw Error(Fault::user, fmt::format("'{}' holds {} {}, not {} {}", spec.path,
-                                         ir::name_of(value.tensor.type()),
-                                         ir::to_string(value.tensor.shape()), ir::name_of(*spec.type),
-                                         ir::to_string(spec.shape)));
+    throw Error(
+        Fault::user,
+        fmt::format("'{}' holds {} {}, not {} {}", spec.path, ir::name_of(value.tensor.type()),
+                    ir::to_string(value.tensor.shape()), ir::name_of(*spec.type), ir::to_string(spec.shape)));
   }
   return value;
 }

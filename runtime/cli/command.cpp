@@ -1,0 +1,119 @@
+#include "runtime/cli/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "ir/error.h"
+#include "runtime/cli/inspect.h"
+#include "runtime/cli/json_text.h"
+#include "runtime/cli/options.h"
+#include "runtime/cli/record.h"
+#include "runtime/cli/run_model.h"
+#include "runtime/cli/watchdog.h"
+#include "runtime/knobs.h"
+#include "runtime/version.h"
+
+namespace axrun::cli {
+namespace {
+
+struct Failure {
+  int exit_code;
+  const char* fault;
+};
+
+Failure failure_of(Fault fault) {
+  switch (fault) {
+    case Fault::user:
+      return {exit_user, "user"};
+    case Fault::model:
+      return {exit_model, "model"};
+    case Fault::unsupported:
+      return {exit_model, "unsupported"};
+    case Fault::internal:
+      break;
+  }
+  return {exit_internal, "internal"};
+}
+
+std::string knobs_text() {
+  std::string text;
+  for (size_t k = 0; k < runtime::knobs().size(); ++k) {
+    const runtime::Knob& knob = runtime::knobs()[k];
+    const char* value = runtime::knob_value(static_cast<runtime::KnobName>(k));
+    text += fmt::format("{}={}\n    {}\n    values: {}; not set: {}\n", knob.name, value ? value : "",
+                        knob.meaning, knob.values, knob.standard);
+  }
+  return text;
+}
+
+std::string knobs_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (size_t k = 0; k < runtime::knobs().size(); ++k) {
+    const runtime::Knob& knob = runtime::knobs()[k];
+    const char* value = runtime::knob_value(static_cast<runtime::KnobName>(k));
+    list.push_back({{"name", knob.name},
+                    {"value", value ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr)},
+                    {"default", knob.standard},
+                    {"values", knob.values},
+                    {"meaning", knob.meaning}});
+  }
+  return line_of({{"schema_version", 1}, {"version", runtime::version()}, {"knobs", std::move(list)}});
+}
+
+int execute(const Options& options, Clock::time_point process_start) {
+  switch (options.command) {
+    case Options::Command::help:
+      std::fputs(options.help_text.c_str(), stdout);
+      return exit_ok;
+    case Options::Command::version:
+      std::fputs(fmt::format("axrun {} ({})\n", runtime::version(), runtime::build_text()).c_str(), stdout);
+      return exit_ok;
+    case Options::Command::knobs:
+      std::fputs((options.json ? knobs_json() : knobs_text()).c_str(), stdout);
+      return exit_ok;
+    case Options::Command::inspect:
+      std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
+      return exit_ok;
+    case Options::Command::run:
+      break;
+  }
+  const std::vector<std::string> mistakes = runtime::knob_mistakes();
+  if (!mistakes.empty()) {
+    throw Error(Fault::user, fmt::format("environment variable {}", fmt::join(mistakes, "\n")));
+  }
+  const Watchdog watchdog(options.timeout);
+  return run_model(options, process_start);
+}
+
+}  // namespace
+
+int command(int argc, const char* const* argv) {
+  const Clock::time_point process_start = Clock::now();
+  // Known before the command line is: its mistakes are reported as JSON too.
+  const bool json =
+      std::any_of(argv, argv + argc, [](const char* text) { return std::string_view(text) == "--json"; });
+  const auto fail = [&](Failure failure, const std::string& message) {
+    std::fflush(stdout);
+    std::fputs(fmt::format("axrun: error: {}\n", message).c_str(), stderr);
+    if (json) std::fputs(json_error(failure.fault, message, failure.exit_code).c_str(), stdout);
+    return failure.exit_code;
+  };
+  try {
+    return execute(parse_options(argc, argv), process_start);
+  } catch (const Error& error) {
+    return fail(failure_of(error.fault()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(failure_of(Fault::internal), "out of memory");
+  } catch (const std::exception& error) {
+    return fail(failure_of(Fault::internal), error.what());
+  }
+}
+
+}  // namespace axrun::cli

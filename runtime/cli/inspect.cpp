@@ -1,0 +1,178 @@
+#include "runtime/cli/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ir/error.h"
+#include "ir/infer.h"
+#include "ir/operator.h"
+#include "onnx_import/import.h"
+#include "runtime/cli/json_text.h"
+#include "runtime/cli/values.h"
+#include "runtime/version.h"
+
+namespace axrun::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct PortLine {
+  std::string name;
+  std::string type;
+  std::string shape;
+};
+
+struct Summary {
+  ir::Model model;
+  std::vector<PortLine> inputs, outputs;
+  std::vector<std::string> sizes;        ///< named, in order of appearance
+  std::map<std::string, int> operators;  ///< "Conv", "com.microsoft.Attention"
+  int nodes = 0;                         ///< bodies included
+  int64_t parameters = 0;                ///< elements of constants
+  int64_t parameter_bytes = 0;
+  std::vector<std::string> refused;
+};
+
+std::string full_name(const ir::Node& node) {
+  return node.domain.empty() ? node.op : fmt::format("{}.{}", node.domain, node.op);
+}
+
+void count(const ir::Graph& graph, Summary& summary, std::set<const void*>& seen) {
+  for (const ir::Value& value : graph.values) {
+    // Bodies share the constants of the graphs around them.
+    if (!value.constant.defined() || !seen.insert(value.constant.data()).second) continue;
+    summary.parameters += value.constant.size();
+    summary.parameter_bytes += static_cast<int64_t>(value.constant.bytes());
+  }
+  for (const ir::Node& node : graph.nodes) {
+    ++summary.nodes;
+    ++summary.operators[full_name(node)];
+    const bool known = ir::is_graph_operator(node.domain, node.op) ||
+                       ir::find_operator(node.domain, node.op, node.version) != nullptr;
+    if (!known) {
+      summary.refused.push_back(
+          fmt::format("{} '{}' (opset {}) is not supported", full_name(node), node.name, node.version));
+    }
+    for (const ir::Graph* body : ir::bodies_of(node)) count(*body, summary, seen);
+  }
+}
+
+PortLine line_of_port(const std::string& name, ir::ValueKind kind, ir::ElementType type,
+                      const std::optional<ir::Dims>& dims) {
+  if (kind != ir::ValueKind::tensor) return {name, kind_name(kind), ""};
+  const std::string type_text(type == ir::ElementType::undefined ? "unknown type" : ir::name_of(type));
+  return {name, type_text, dims ? ir::to_string(*dims) : "of unknown rank"};
+}
+
+Summary summarise(const std::string& path) {
+  Summary summary;
+  onnx_import::ImportOptions options;
+  options.check_operators = false;
+  summary.model = onnx_import::import_file(path, options);
+  const ir::Graph& graph = *summary.model.graph;
+  std::set<const void*> seen;
+  count(graph, summary, seen);
+
+  for (ir::ValueId id : graph.inputs) {
+    const ir::Value& value = graph.value(id);
+    summary.inputs.push_back(line_of_port(value.name, value.kind, value.type, value.dims));
+    if (!value.dims) continue;
+    std::vector<std::string> names;
+    for (const ir::Dim& dim : *value.dims) dim.collect_symbols(names);
+    for (const std::string& name : names) {
+      const bool met = std::find(summary.sizes.begin(), summary.sizes.end(), name) != summary.sizes.end();
+      if (!met) summary.sizes.push_back(name);
+    }
+  }
+  // Outputs as far as their shapes follow from the inputs.
+  ir::Inference inference(graph, {});
+  if (summary.refused.empty()) {
+    try {
+      inference.run();
+    } catch (const Error& error) {
+      summary.refused.emplace_back(error.what());
+    }
+  }
+  for (ir::ValueId id : graph.outputs) {
+    const ir::ValueFact& fact = inference.fact(id);
+    summary.outputs.push_back(line_of_port(graph.value(id).name, graph.value(id).kind, fact.type, fact.dims));
+  }
+  return summary;
+}
+
+std::vector<std::pair<std::string, int>> most_used_first(const std::map<std::string, int>& operators) {
+  std::vector<std::pair<std::string, int>> list(operators.begin(), operators.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return list;
+}
+
+Json ports_json(const std::vector<PortLine>& ports) {
+  Json list = Json::array();
+  for (const PortLine& port : ports) {
+    list.push_back({{"name", port.name}, {"type", port.type}, {"shape", port.shape}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string inspect_text(const std::string& path) {
+  const Summary summary = summarise(path);
+  std::string text = fmt::format("{:<12}{}, ONNX IR version {}{}\n", "model", path, summary.model.ir_version,
+                                 summary.model.producer.empty() ? "" : ", by " + summary.model.producer);
+  const auto line = [&](const std::string& heading, const std::string& content) {
+    text += fmt::format("{:<12}{}\n", heading, content);
+  };
+  bool first = true;
+  for (const auto& [domain, version] : summary.model.opsets) {
+    line(first ? "opsets" : "", fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+    first = false;
+  }
+  const auto list_ports = [&](const char* heading, const std::vector<PortLine>& ports) {
+    for (size_t k = 0; k < ports.size(); ++k) {
+      line(k == 0 ? heading : "", fmt::format("{}: {} {}", ports[k].name, ports[k].type, ports[k].shape));
+    }
+  };
+  list_ports("inputs", summary.inputs);
+  list_ports("outputs", summary.outputs);
+  if (!summary.sizes.empty()) line("open sizes", fmt::format("{}", fmt::join(summary.sizes, ", ")));
+  line("parameters", fmt::format("{} in {:.1f} KiB", summary.parameters,
+                                 static_cast<double>(summary.parameter_bytes) / 1024));
+  line("nodes", fmt::format("{}", summary.nodes));
+  for (const auto& [op, number] : most_used_first(summary.operators))
+    line("", fmt::format("{:>6} {}", number, op));
+  for (size_t k = 0; k < summary.refused.size(); ++k) line(k == 0 ? "refused" : "", summary.refused[k]);
+  return text;
+}
+
+std::string inspect_json(const std::string& path) {
+  const Summary summary = summarise(path);
+  Json json;
+  json["schema_version"] = 1;
+  json["version"] = runtime::version();
+  json["model"] = path;
+  json["ir_version"] = summary.model.ir_version;
+  json["producer"] = summary.model.producer;
+  json["opsets"] = Json::object();
+  for (const auto& [domain, version] : summary.model.opsets) {
+    json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
+  }
+  json["inputs"] = ports_json(summary.inputs);
+  json["outputs"] = ports_json(summary.outputs);
+  json["open_sizes"] = summary.sizes;
+  json["parameters"] = summary.parameters;
+  json["parameter_bytes"] = summary.parameter_bytes;
+  json["nodes"] = summary.nodes;
+  json["operators"] = Json::object();
+  for (const auto& [op, number] : most_used_first(summary.operators)) json["operators"][op] = number;
+  json["refused"] = summary.refused;
+  return line_of(json);
+}
+
+}  // namespace axrun::cli

@@ -1,0 +1,3 @@
+#include "runtime/cli/command.h"
+
+int main(int argc, char** argv) { return axrun::cli::command(argc, argv); }

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "runtime/session.h"
+
+namespace axrun::cli {
+
+/// What `axrun` ends with; `axrun --help` lists them.
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_user = 1,      ///< command line, missing file, bad inputs
+  exit_model = 2,     ///< the model is damaged, invalid or unsupported
+  exit_mismatch = 3,  ///< an output differs from the expected one
+  exit_internal = 70,
+  exit_timeout = 124,
+};
+
+/// Everything the command line says.
+struct Options {
+  enum class Command { run, inspect, knobs, version, help };
+  Command command = Command::run;
+  std::string help_text;  ///< for Command::help
+
+  std::string model;  ///< empty: the demonstration model
+
+  // Values.
+  std::string data;
+  std::vector<std::string> inputs;   ///< NAME:SPEC
+  std::vector<std::string> expects;  ///< NAME:SPEC
+  std::string save;
+  std::map<std::string, ir::Shape> shapes;
+  std::map<std::string, int64_t> dims;
+  std::optional<double> tolerance;
+  uint64_t seed = 0;
+
+  // What is measured.
+  std::optional<int64_t> runs;
+  std::optional<double> seconds;
+  std::optional<int64_t> warmup;
+  std::optional<double> timeout;
+
+  // Execution.
+  int threads = 0;  ///< 0: not given
+  runtime::Tier tier = runtime::Tier::automatic;
+  std::optional<double> budget;
+  std::string cache_dir;
+  bool no_cache = false;
+
+  // Output.
+  bool json = false;
+  bool quiet = false;
+  bool profile = false;
+  std::string profile_target = "text";  ///< "text", "json" or a file
+  std::string trace;
+
+  bool profiling() const { return profile || !trace.empty(); }
+};
+
+/// Throws Error(user) for anything it does not know.
+Options parse_options(int argc, const char* const* argv);
+
+}  // namespace axrun::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace axrun::cli {
+
+/// A line on the terminal that says what goes on, once that takes longer than a second. Silent where stderr
+/// is no terminal.
+class Progress {
+ public:
+  explicit Progress(bool wanted);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Call between timed pieces of work. Writes at most a few times a second.
+  bool due() const { return active_ && std::chrono::steady_clock::now() >= next_; }
+  void show(const std::string& text);
+  /// Removes the line; text for people comes after it.
+  void clear();
+
+ private:
+  bool active_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace axrun::cli

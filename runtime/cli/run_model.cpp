@@ -1,0 +1,177 @@
+#include "runtime/cli/run_model.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "ir/error.h"
+#include "onnx_import/mapped_file.h"
+#include "runtime/cli/data_values.h"
+#include "runtime/cli/demonstration.h"
+#include "runtime/cli/record.h"
+#include "runtime/cli/values.h"
+#include "runtime/knobs.h"
+#include "runtime/plan/plan.h"
+#include "runtime/profiler.h"
+
+namespace axrun::cli {
+
+using runtime::RuntimeValue;
+using runtime::Session;
+
+namespace {
+
+runtime::SessionOptions session_options(const Options& options) {
+  runtime::SessionOptions session;
+  session.threads = options.threads;
+  session.tier = options.tier;
+  session.shapes = options.shapes;
+  session.dims = options.dims;
+  session.profile = options.profiling();
+  return session;
+}
+
+/// Sizes made up here may not suit the model: its refusal says which they were.
+Measurement measure_with_hint(Session& session, const Inputs& inputs, const Options& options,
+                              Progress& progress) {
+  try {
+    return measure(session, inputs.values, options, progress);
+  } catch (const Error& error) {
+    if (inputs.open_dims.empty() || error.fault() == Fault::internal) throw;
+    throw Error(
+        error.fault(),
+        fmt::format("{}\nThe model leaves sizes open; made up were {}. Others can be chosen with --dim "
+                    "NAME=N or --shape.",
+                    error.what(), fmt::join(inputs.open_dims, ", ")));
+  }
+}
+
+/// What was executed, in order: profiled steps, else those of the plan.
+std::vector<runtime::StepProfile> executed_steps(Session& session, const Options& options,
+                                                 const std::vector<RuntimeValue>& inputs) {
+  if (options.profiling()) return session.profile();
+  std::vector<runtime::StepProfile> steps;
+  if (options.tier == runtime::Tier::reference) {
+    for (const ir::Node& node : session.model().graph->nodes) {
+      runtime::StepProfile step;
+      step.name = node.name;
+      step.op = node.op;
+      step.kernel = "reference";
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+  std::vector<ir::Shape> shapes;
+  for (const RuntimeValue& value : inputs) shapes.push_back(value.tensor.shape());
+  if (const auto plan = session.current_plan(shapes)) {
+    for (const runtime::Step& step : plan->steps()) steps.push_back(runtime::describe_step(*plan, step));
+  }
+  return steps;
+}
+
+void compare_outputs(Record& record, Session& session, const Options& options, const Inputs& inputs,
+                     Progress& progress) {
+  Tolerance tolerance;
+  if (options.tolerance) tolerance.relative = *options.tolerance;
+  const auto expected = gather_expected(session, options, record.measurement.outputs);
+  bool any = false;
+  for (size_t k = 0; k < session.outputs().size(); ++k) {
+    OutputRecord output;
+    output.name = session.outputs()[k].name;
+    output.value = record.measurement.outputs[k];
+    if (expected[k]) output.comparison = compare(*expected[k], output.value, tolerance);
+    any |= expected[k].has_value();
+    record.outputs.push_back(std::move(output));
+  }
+  if (!options.data.empty() && !any) {
+    record.notes.push_back(fmt::format("'{}' holds no expected outputs: nothing was compared", options.data));
+  }
+  if (record.matches()) return;
+  if (options.tier == runtime::Tier::reference) {
+    record.notes.emplace_back(
+        "this is the reference: the expected values differ from the model's definition");
+    return;
+  }
+  progress.show("looking for the first node that differs from the reference");
+  record.divergence = session.first_divergence(inputs.values, tolerance.relative);
+  if (!record.divergence) {
+    record.notes.emplace_back(
+        "every node agrees with the reference, which differs from the expected values too");
+  }
+}
+
+void add_notes(Record& record, const Options& options) {
+  if (options.budget && *options.budget > 0) {
+    record.notes.emplace_back("--budget has no effect: this version has no optimiser");
+  }
+  if (is_noisy(record.latency, record.measurement.times_ms.size())) {
+    record.notes.emplace_back(
+        "noisy: the slowest 5% of runs took more than 1.5 times the median; something else "
+        "uses the machine");
+  }
+  for (const std::string& name : runtime::unknown_knobs()) {
+    record.notes.push_back(
+        fmt::format("environment variable {} is none that axrun reads (axrun knobs)", name));
+  }
+}
+
+void write_reports(const Record& record, const Options& options) {
+  // Where stdout is for a program, people read stderr.
+  const bool profile_to_stdout = options.profile && options.profile_target == "json" && !options.json;
+  std::FILE* people = options.json || profile_to_stdout ? stderr : stdout;
+  const size_t runs = record.measurement.times_ms.size();
+  if (!options.quiet) {
+    std::fputs(text_report(record, options).c_str(), people);
+    if (options.profile && options.profile_target == "text") {
+      std::fputs(profile_text(record.steps, runs).c_str(), people);
+    }
+  }
+  if (options.json) std::fputs(json_report(record, options).c_str(), stdout);
+  if (profile_to_stdout) std::fputs(profile_json(record.steps, runs).c_str(), stdout);
+  const bool to_file =
+      options.profile && options.profile_target != "text" && options.profile_target != "json";
+  if (to_file) {
+    const bool json = options.profile_target.ends_with(".json");
+    onnx_import::write_whole_file(options.profile_target,
+                                  json ? profile_json(record.steps, runs) : profile_text(record.steps, runs));
+  }
+  if (!options.trace.empty()) onnx_import::write_whole_file(options.trace, chrome_trace(record.steps));
+}
+
+}  // namespace
+
+int run_model(const Options& options, Clock::time_point process_start) {
+  Progress progress(!options.quiet);
+  Record record;
+  record.demonstration = options.model.empty();
+  record.model =
+      record.demonstration ? write_demonstration(options.cache_dir, !options.no_cache) : options.model;
+
+  const Clock::time_point load_start = Clock::now();
+  const std::unique_ptr<Session> session = Session::load(record.model, session_options(options));
+  record.load_ms = milliseconds_since(load_start);
+  check_expected(*session, options);
+  Inputs inputs = gather_inputs(*session, options);
+  const double before_first_ms = milliseconds_since(process_start);
+  record.measurement = measure_with_hint(*session, inputs, options, progress);
+  record.start_to_first_ms = before_first_ms + record.measurement.first_ms;
+  record.peak_rss_bytes = runtime::peak_rss_bytes();  // before comparing adds to it
+
+  record.inputs = std::move(inputs.origins);
+  record.latency = latency_of(record.measurement.times_ms);
+  record.nodes = session->model().graph->nodes.size();
+  record.opsets = session->model().opsets;
+  record.threads = session->threads();
+  record.machine = runtime::describe_machine();
+  record.steps = executed_steps(*session, options, inputs.values);
+  if (!options.save.empty()) save_outputs(options.save, session->outputs(), record.measurement.outputs);
+  compare_outputs(record, *session, options, inputs, progress);
+  add_notes(record, options);
+  progress.clear();
+  write_reports(record, options);
+  if (record.matches()) return exit_ok;
+  std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
+  return exit_mismatch;
+}
+
+}  // namespace axrun::cli
