@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "ir/ops/compute.h"
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/requirements.h"
 
@@ -83,6 +84,19 @@ void define_thresholded_relu(const OperatorContext& context, Builder& b) {
 
 void define_swish(const OperatorContext& context, Builder& b) {
   map_with(context, b, {{"alpha", 1}}, [](const Scalar& x, const auto& p) { return x * sigmoid(p[0] * x); });
+}
+
+/// a * sigmoid(alpha * a) * b, of two tensors of one shape.
+void define_swiglu(const OperatorContext& context, Builder& b) {
+  require_type(context, 0, TypeClass::floating);
+  require_same_type(context, 0, 1);
+  const TensorRef gate = operand(b, context, 0);
+  const TensorRef linear = shaped_operand(b, context, 1, gate.dims(), "input B");
+  const double alpha = context.real("alpha", 1);
+  b.output(b.map(gate.dims(), [&](const Indices& i) {
+    const Scalar a = gate(i);
+    return a * sigmoid(parameter(a, alpha) * a) * linear(i);
+  }));
 }
 
 void define_gelu(const OperatorContext& context, Builder& b) {
@@ -167,6 +181,7 @@ void activation_operators(std::vector<OperatorEntry>& table) {
                              {"", "Sigmoid", 1, define_simple<sigmoid>},
                              {"", "Softplus", 1, define_simple<softplus>},
                              {"", "Softsign", 1, define_simple<softsign>},
+                             {"", "SwiGLU", 28, define_swiglu},
                              {"", "Swish", 24, define_swish},
                              {"", "ThresholdedRelu", 1, define_thresholded_relu}});
 }

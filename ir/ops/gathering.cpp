@@ -66,18 +66,6 @@ void define_gather_nd(const OperatorContext& context, Builder& b) {
   }));
 }
 
-/// The single number of an input as a size; floats are truncated.
-Dim scalar_size(const OperatorContext& context, int k) {
-  if (is_float(context.type(k))) {
-    const Tensor& value = context.constant(k);
-    context.check(value.size() == 1, "the depth must be a single number");
-    return value.get_int(0);
-  }
-  const Dims elements = context.elements(k);
-  context.check(elements.size() == 1, "the depth must be a single number");
-  return elements[0];
-}
-
 /// values[1] where the new axis' index equals the data, values[0] elsewhere; indices outside -depth..depth-1
 /// equal none.
 void define_one_hot(const OperatorContext& context, Builder& b) {
@@ -86,7 +74,7 @@ void define_one_hot(const OperatorContext& context, Builder& b) {
   const TensorRef values = operand(b, context, 2);
   require_rank(context, 2, 1);
   context.check(context.equal(values.dims()[0], Dim(2)), "values must be [off, on]");
-  const Dim depth = scalar_size(context, 1);
+  const Dim depth = single_size(context, 1, "the depth");
   context.check(!depth.is_constant() || depth.value() >= 0, "the depth is negative");
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", -1), indices.rank() + 1));
   Dims dims = indices.dims();

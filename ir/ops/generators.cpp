@@ -72,14 +72,9 @@ void define_eye_like(const OperatorContext& context, Builder& b) {
 
 /// start + i * delta for i below (limit - start) / delta rounded up.
 void define_integer_range(const OperatorContext& context, Builder& b) {
-  const auto single = [&](int k) {
-    const Dims elements = context.elements(k);
-    context.check(elements.size() == 1, "start, limit and delta must be single numbers");
-    return elements[0];
-  };
-  const Dim start = single(0);
-  const Dim limit = single(1);
-  const int64_t delta = known_value(single(2));
+  const Dim start = single_size(context, 0, "start");
+  const Dim limit = single_size(context, 1, "limit");
+  const int64_t delta = known_value(single_size(context, 2, "delta"));
   context.check(delta != 0, "delta is 0");
   const Dim span = delta > 0 ? limit - start : start - limit;
   const Dim stride = delta > 0 ? Dim(delta) : Dim(0) - Dim(delta);

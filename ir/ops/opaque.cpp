@@ -74,14 +74,6 @@ void non_max_suppression(const OperatorContext& context, Builder& b) {
                     payload(SuppressionParameters{center}))[0]);
 }
 
-void determinant(const OperatorContext& context, Builder& b) {
-  const TensorRef x = real_operand(b, context, 0);
-  context.check(x.rank() >= 2, "a matrix is needed");
-  const size_t batch = x.dims().size() - 2;
-  context.check(context.equal(x.dims()[batch], x.dims()[batch + 1]), "the matrices must be square");
-  b.output(b.opaque("determinant", {x}, {{x.type(), part(x.dims(), 0, batch)}})[0]);
-}
-
 TensorRef string_operand(const OperatorContext& context, Builder& b, int k) {
   return typed_operand(b, context, k, {ElementType::string});
 }
@@ -206,7 +198,6 @@ void tf_idf_vectorizer(const OperatorContext& context, Builder& b) {
 
 void opaque_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {{"", "Compress", 9, compress},
-                             {"", "Det", 11, determinant},
                              {"", "NonMaxSuppression", 10, non_max_suppression},
                              {"", "NonZero", 9, nonzero},
                              {"", "RegexFullMatch", 20, regex_full_match},

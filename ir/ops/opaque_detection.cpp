@@ -86,38 +86,4 @@ Tensors non_max_suppression_function(const Stage& stage, const Tensors& argument
   return {Tensor::from_i64(selected).reshaped({static_cast<int64_t>(selected.size()) / 3, 3})};
 }
 
-Tensors determinant_function(const Stage&, const Tensors& arguments) {
-  const Tensor& x = arguments.at(0);
-  const int64_t n = x.shape().back();
-  const Shape batch(x.shape().begin(), x.shape().end() - 2);
-  Tensor result = Tensor::allocate(x.type(), batch);
-  std::vector<double> a(static_cast<size_t>(n * n));
-  const auto at = [&](int64_t row, int64_t column) -> double& {
-    return a[static_cast<size_t>(row * n + column)];
-  };
-  for (int64_t m = 0; m < result.size(); ++m) {
-    for (int64_t k = 0; k < n * n; ++k) a[static_cast<size_t>(k)] = x.get_real(m * n * n + k);
-    double determinant = 1;
-    for (int64_t column = 0; column < n; ++column) {
-      int64_t pivot = column;
-      for (int64_t row = column + 1; row < n; ++row) {
-        if (std::abs(at(row, column)) > std::abs(at(pivot, column))) pivot = row;
-      }
-      if (pivot != column) {
-        for (int64_t k = column; k < n; ++k) std::swap(at(pivot, k), at(column, k));
-        determinant = -determinant;
-      }
-      const double diagonal = at(column, column);
-      determinant *= diagonal;
-      if (diagonal == 0) break;
-      for (int64_t row = column + 1; row < n; ++row) {
-        const double factor = at(row, column) / diagonal;
-        for (int64_t k = column + 1; k < n; ++k) at(row, k) -= factor * at(column, k);
-      }
-    }
-    result.set_real(m, determinant);
-  }
-  return {result};
-}
-
 }  // namespace axrun::ir

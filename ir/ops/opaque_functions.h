@@ -42,9 +42,6 @@ struct SuppressionParameters {
   bool center_format = false;
 };
 
-/// (x [..., M, M]): determinants [...].
-Tensors determinant_function(const Stage& stage, const Tensors& arguments);
-
 /// (x) with a payload TextConversion.
 Tensors cast_string_function(const Stage& stage, const Tensors& arguments);
 struct TextConversion {

@@ -97,6 +97,18 @@ int64_t known_value(const Dim& dim) {
   return dim.value();
 }
 
+Dim single_size(const OperatorContext& context, int input, const std::string& what) {
+  const std::string refusal = what + " must be a single number";
+  if (is_float(context.type(input))) {
+    const Tensor& value = context.constant(input);
+    context.check(value.size() == 1, refusal);
+    return value.get_int(0);
+  }
+  const Dims elements = context.elements(input);
+  context.check(elements.size() == 1, refusal);
+  return elements[0];
+}
+
 std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, int input,
                                                 std::string_view attribute) {
   if (context.has(input)) return context.integers(input);

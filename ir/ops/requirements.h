@@ -44,6 +44,9 @@ inline bool flag(const OperatorContext& context, std::string_view name, bool oth
 /// The dim's value; NotYetKnown while it is symbolic.
 int64_t known_value(const Dim& dim);
 
+/// The single number that input k holds, as a size; floats are truncated. `what` names it in the error.
+Dim single_size(const OperatorContext& context, int input, const std::string& what);
+
 /// Inputs given as a list of axes: from input k when present, else from the attribute (which older versions
 /// have). Empty when neither is there.
 std::optional<std::vector<int64_t>> listed_axes(const OperatorContext& context, int input,

@@ -171,14 +171,12 @@ void define_tile(const OperatorContext& context, Builder& b) {
   build_tile(context, b, operand(b, context, 0), context.elements(1));
 }
 
-/// Until opset 5: one repeat count, along one axis.
+/// Until opset 5: one repeat count, along one axis; both of the input's type.
 void define_tile_axis(const OperatorContext& context, Builder& b) {
   const TensorRef x = operand(b, context, 0);
-  const Dims count = context.elements(1);
-  const std::vector<int64_t> axis = context.integers(2);
-  context.check(count.size() == 1 && axis.size() == 1, "tiles and axis must be scalars");
+  const int64_t axis = known_value(single_size(context, 2, "the axis"));
   Dims repeats(x.dims().size(), Dim(1));
-  repeats[static_cast<size_t>(context.axis(axis[0], x.rank()))] = count[0];
+  repeats[static_cast<size_t>(context.axis(axis, x.rank()))] = single_size(context, 1, "the number of tiles");
   build_tile(context, b, x, repeats);
 }
 

@@ -59,9 +59,7 @@ void define_top_k_attribute(const OperatorContext& context, Builder& b) {
 }
 
 void define_top_k(const OperatorContext& context, Builder& b) {
-  const Dims k = context.elements(1);
-  context.check(k.size() == 1, "k must be a single number");
-  build_top_k(context, b, k[0]);
+  build_top_k(context, b, single_size(context, 1, "k"));
 }
 
 }  // namespace
