@@ -59,32 +59,46 @@ void measure(benchmark::State& state, double operations, Body body) {
   state.counters["GFLOPS"] = operations / best * 1e-9;
 }
 
-/// Independent multiply-adds in registers: the rate of the units themselves.
 typedef float Wide512 __attribute__((vector_size(64)));
 typedef float Wide256 __attribute__((vector_size(32)));
-template <class Wide>
-__attribute__((always_inline)) inline float multiply_adds() {
-  constexpr int chains = 12;
-  Wide sums[chains] = {};
-  const Wide factor = Wide{} + 0.5f;
+
+/// Independent multiply-adds in registers: the rate of the units themselves.
+__attribute__((noinline, target("avx512f"))) void multiply_adds_avx512(Wide512* result) {
+  const Wide512 factor = *result;
+  Wide512 sums[12];
+  for (int i = 0; i < 12; ++i) sums[i] = factor + static_cast<float>(i);
   for (int i = 0; i < 1000; ++i) {
 #pragma GCC unroll 12
-    for (int chain = 0; chain < chains; ++chain) {
-      asm volatile("vfmadd213ps %1, %1, %0" : "+v"(sums[chain]) : "v"(factor));
-    }
+    for (Wide512& sum : sums) sum = __builtin_ia32_vfmaddps512_mask(sum, factor, factor, -1, 4);
   }
-  float result = 0;
-  for (const Wide& sum : sums) result += sum[0];
-  return result;
+#pragma GCC unroll 12
+  for (const Wide512& sum : sums) *result += sum;
 }
-__attribute__((noinline, target("avx512f"))) float multiply_adds_avx512() { return multiply_adds<Wide512>(); }
-__attribute__((noinline, target("avx2,fma"))) float multiply_adds_avx2() { return multiply_adds<Wide256>(); }
+__attribute__((noinline, target("avx2,fma"))) void multiply_adds_avx2(Wide256* result) {
+  const Wide256 factor = *result;
+  Wide256 sums[12];
+  for (int i = 0; i < 12; ++i) sums[i] = factor + static_cast<float>(i);
+  for (int i = 0; i < 1000; ++i) {
+#pragma GCC unroll 12
+    for (Wide256& sum : sums) sum = __builtin_ia32_vfmaddps256(sum, factor, factor);
+  }
+#pragma GCC unroll 12
+  for (const Wide256& sum : sums) *result += sum;
+}
 
 void peak_avx512(benchmark::State& state) {
-  measure(state, 1000.0 * 12 * 32, [] { benchmark::DoNotOptimize(multiply_adds_avx512()); });
+  measure(state, 1000.0 * 12 * 32, [] {
+    Wide512 value = {};
+    multiply_adds_avx512(&value);
+    benchmark::DoNotOptimize(value);
+  });
 }
 void peak_avx2(benchmark::State& state) {
-  measure(state, 1000.0 * 12 * 16, [] { benchmark::DoNotOptimize(multiply_adds_avx2()); });
+  measure(state, 1000.0 * 12 * 16, [] {
+    Wide256 value = {};
+    multiply_adds_avx2(&value);
+    benchmark::DoNotOptimize(value);
+  });
 }
 
 struct GemmCase {

@@ -1,6 +1,7 @@
 #include "runtime/parallel.h"
 
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
@@ -57,6 +58,10 @@ class TbbPool final : public ThreadPool {
     });
   }
 
+  /// TBB warns on standard error of an arena larger than the machine, unless the process's limit allows it.
+  /// Of several limits the lowest counts, so all pools set the same one.
+  static constexpr size_t process_limit = 1024;
+  tbb::global_control limit_{tbb::global_control::max_allowed_parallelism, process_limit};
   tbb::task_arena arena_;
 };
 

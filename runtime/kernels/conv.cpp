@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t work_per_range = 250'000;           ///< multiply-adds, some microseconds
 constexpr int64_t most_cells = 32;                    ///< per image and group
 constexpr int64_t strip_floats = 96 * 1024;           ///< stay in the second cache level
-constexpr int64_t depthwise_strip_floats = 6 * 1024;  ///< stay in the first
+constexpr int64_t depthwise_strip_floats = 4 * 1024;  ///< stay in the first
 constexpr int64_t few_pixels_limit = 16;
 constexpr int64_t most_depthwise_outputs = 4;  ///< per input channel; more are faster as a product
 

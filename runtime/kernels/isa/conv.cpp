@@ -53,9 +53,11 @@ void run_tiles(Tile tile, int64_t rows, int64_t count) {
 }  // namespace
 
 int64_t conv_scratch_floats(const ConvCell& cell) {
+  // The last rows of an image may be fewer and choose differently: reserve for both choices.
   const Strip strip = make_strip(cell.geometry, cell.row1 - cell.row0);
   const Layout layout = make_layout(cell, strip);
-  return layout.strip_floats + layout.offset_floats + layout.result_floats;
+  const int64_t results = gemm_panel_rows(cell.out_channels, tile_rows) * round_up_to_tile(strip.flat);
+  return layout.strip_floats + layout.offset_floats + (strip.width == cell.geometry.out_width ? 0 : results);
 }
 
 void conv_cell(const ConvCell& cell) {
@@ -113,10 +115,8 @@ void conv_cell(const ConvCell& cell) {
     }
     if (direct) continue;
     for (int64_t i = 0; i < channels; ++i) {
-      for (int64_t row = 0; row < rows; ++row) {
-        finish_row(results + i * layout.result_stride + row * strip.width, g.out_width, e, m + i,
-                   (cell.row0 + row) * g.out_width, y + i * plane + row * g.out_width);
-      }
+      finish_rows(results + i * layout.result_stride, strip.width, rows, g.out_width, e, m + i,
+                  cell.row0 * g.out_width, y + i * plane);
     }
   }
 }

@@ -4,74 +4,87 @@ namespace axrun::runtime::AXRUN_ISA {
 namespace {
 
 void clear(float* to, int64_t count) {
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(to + i, Vector{});
-  if (i < count) store(to + i, Vector{}, first_lanes(count - i));
+  for (int64_t i = 0; i < count; i += lanes) {
+    store(to + i, Vector{}, first_lanes(smaller<int64_t>(lanes, count - i)));
+  }
 }
 
-void copy(const float* from, int64_t count, float* to) {
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(to + i, load(from + i));
-  if (i < count) {
-    const Mask mask = first_lanes(count - i);
-    store(to + i, load(from + i, mask), mask);
+/// to[i] = from[i] for i in [first, last), 0 elsewhere in [0, count). Writes whole vectors: there is one
+/// column phase and rows are filled in order, so what lands past a row's end is overwritten by the next row,
+/// or lies in the slack after the strip.
+void copy_padded(const float* from, int64_t first, int64_t last, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += lanes) {
+    if (i >= first && i + lanes <= last) {
+      store(to + i, load(from + i));
+      continue;
+    }
+    const int64_t begin = smaller<int64_t>(lanes, larger<int64_t>(0, first - i));
+    const int64_t end = smaller<int64_t>(lanes, larger<int64_t>(begin, last - i));
+    store(to + i, load_window(from + i, begin, end));
   }
 }
 
 typedef int32_t LaneIndex __attribute__((vector_size(vector_bytes)));
 
-AXRUN_INLINE Vector even_lanes(Vector low, Vector high) {
+/// Lanes first, first + 2, ... of the two vectors after each other.
+template <int first>
+AXRUN_INLINE Vector every_second(Vector low, Vector high) {
+  constexpr int f = first;
 #if defined(AXRUN_ISA_avx512)
-  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30});
+  return __builtin_shuffle(low, high,
+                           LaneIndex{f, f + 2, f + 4, f + 6, f + 8, f + 10, f + 12, f + 14, f + 16, f + 18,
+                                     f + 20, f + 22, f + 24, f + 26, f + 28, f + 30});
 #elif defined(AXRUN_ISA_avx2)
-  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6, 8, 10, 12, 14});
+  return __builtin_shuffle(low, high, LaneIndex{f, f + 2, f + 4, f + 6, f + 8, f + 10, f + 12, f + 14});
 #else
-  return __builtin_shuffle(low, high, LaneIndex{0, 2, 4, 6});
+  return __builtin_shuffle(low, high, LaneIndex{f, f + 2, f + 4, f + 6});
 #endif
 }
 
-void copy_every_second(const float* from, int64_t count, float* to) {
-  int64_t i = 0;
-  for (; i + lanes < count; i += lanes) {
-    store(to + i, even_lanes(load(from + 2 * i), load(from + 2 * i + lanes)));
+/// Splits a row into its even and odd elements, `count` each (odd may be null): from[i] counts for i in
+/// [first, last), zeros elsewhere.
+void split_padded(const float* from, int64_t first, int64_t last, int64_t count, float* even, float* odd) {
+  const auto read = [&](int64_t i) __attribute__((always_inline)) {
+    if (i >= first && i + lanes <= last) return load(from + i);
+    const int64_t begin = smaller<int64_t>(lanes, larger<int64_t>(0, first - i));
+    const int64_t end = smaller<int64_t>(lanes, larger<int64_t>(begin, last - i));
+    return load_window(from + i, begin, end);
+  };
+  for (int64_t i = 0; i < count; i += lanes) {
+    const Vector low = read(2 * i);
+    const Vector high = read(2 * i + lanes);
+    const Mask mask = first_lanes(smaller<int64_t>(lanes, count - i));
+    store(even + i, every_second<0>(low, high), mask);
+    if (odd != nullptr) store(odd + i, every_second<1>(low, high), mask);
   }
-  if (i >= count) return;
-  // The odd element after the last one wanted may not exist.
-  const int64_t readable = 2 * (count - i) - 1;
-  const Vector low = load(from + 2 * i, first_lanes(smaller<int64_t>(lanes, readable)));
-  const Vector high = readable > lanes ? load(from + 2 * i + lanes, first_lanes(readable - lanes)) : Vector{};
-  store(to + i, even_lanes(low, high), first_lanes(count - i));
-}
-
-/// to[i] = from[i * stride].
-AXRUN_INLINE void copy_strided(const float* from, int64_t stride, int64_t count, float* to) {
-  if (stride == 1) return copy(from, count, to);
-  if (stride == 2) return copy_every_second(from, count, to);
-  for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
 }
 
 }  // namespace
 
 void fill_strip(const Strip& s, int64_t row0, const float* plane, float* to) {
   const ConvGeometry& g = s.g;
+  const int64_t plane_floats = s.height * s.width;
+  // Padded columns [first, last) are the input's.
+  const int64_t first = larger<int64_t>(0, g.pad_left);
+  const int64_t last = larger(first, g.in_width + g.pad_left);
   for (int64_t row_phase = 0; row_phase < s.row_phases; ++row_phase) {
-    for (int64_t column_phase = 0; column_phase < s.column_phases; ++column_phase) {
-      // Columns [first, last) of the phase plane lie inside the input.
-      const int64_t shift = column_phase - g.pad_left;
-      const int64_t first = shift >= 0 ? 0 : smaller(s.width, divide_up(-shift, g.stride_width));
-      const int64_t inside = g.in_width - shift;
-      const int64_t last =
-          inside <= 0 ? first : larger(first, smaller(s.width, divide_up(inside, g.stride_width)));
-      int64_t row = row0 * g.stride_height + row_phase - g.pad_top;
-      for (int64_t i = 0; i < s.height; ++i, row += g.stride_height, to += s.width) {
-        if (row < 0 || row >= g.in_height || first == last) {
-          clear(to, s.width);
-          continue;
+    float* const phase = to + row_phase * s.column_phases * plane_floats;
+    int64_t row = row0 * g.stride_height + row_phase - g.pad_top;
+    for (int64_t i = 0; i < s.height; ++i, row += g.stride_height) {
+      float* const at = phase + i * s.width;
+      const float* const from = plane + row * g.in_width - g.pad_left;
+      if (row < 0 || row >= g.in_height || first == last) {
+        for (int64_t p = 0; p < s.column_phases; ++p) clear(at + p * plane_floats, s.width);
+      } else if (g.stride_width == 1) {
+        copy_padded(from, first, last, s.width, at);
+      } else if (g.stride_width == 2) {
+        split_padded(from, first, last, s.width, at, s.column_phases == 2 ? at + plane_floats : nullptr);
+      } else {
+        for (int64_t p = 0; p < s.column_phases; ++p) {
+          for (int64_t j = 0, column = p; j < s.width; ++j, column += g.stride_width) {
+            at[p * plane_floats + j] = column >= first && column < last ? from[column] : 0.0f;
+          }
         }
-        for (int64_t j = 0; j < first; ++j) to[j] = 0.0f;
-        copy_strided(plane + row * g.in_width + first * g.stride_width + shift, g.stride_width, last - first,
-                     to + first);
-        for (int64_t j = last; j < s.width; ++j) to[j] = 0.0f;
       }
     }
   }

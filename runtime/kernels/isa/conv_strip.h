@@ -56,7 +56,8 @@ static inline void tap_offsets(const Strip& s, int64_t* offsets) {
   }
 }
 
-/// Copies one plane's part, from output row `row0` on, into `to` (channel_floats).
+/// Copies one plane's part, from output row `row0` on, into `to` (channel_floats). Up to `lanes` floats more
+/// are overwritten with anything: fill channels in order.
 void fill_strip(const Strip& strip, int64_t row0, const float* plane, float* to);
 
 }  // namespace axrun::runtime::AXRUN_ISA

@@ -19,6 +19,7 @@ AXRUN_INLINE void sum_taps(int64_t taps, const int64_t* offsets, const float* we
   for (int64_t tap = 0; tap < taps; ++tap) {
     const Vector weight = broadcast(weights[tap]);
     const float* from = input + offsets[tap];
+    asm("" : "+r"(from));  // one pointer with constant displacements, not a register per vector
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sum[v] = fused(weight, load(from + v * lanes), sum[v]);
   }
@@ -26,13 +27,26 @@ AXRUN_INLINE void sum_taps(int64_t taps, const int64_t* offsets, const float* we
   for (int v = 0; v < vectors; ++v) store(sums + v * lanes, sum[v]);
 }
 
+/// Sums over all taps for `count` consecutive positions. Writes whole vectors, up to the next multiple of
+/// widest * lanes.
+void sum_positions(int64_t count, int64_t taps, const int64_t* offsets, const float* weights,
+                   const float* input, float* sums) {
+  int64_t i = 0;
+  for (; i + 4 * lanes < count; i += 8 * lanes) sum_taps<8>(taps, offsets, weights, input + i, sums + i);
+  for (; i + lanes < count; i += 4 * lanes) sum_taps<4>(taps, offsets, weights, input + i, sums + i);
+  for (; i < count; i += lanes) sum_taps<1>(taps, offsets, weights, input + i, sums + i);
+}
+
+/// Wide rows are summed one by one, which keeps the sums in the first cache level; narrow ones all at once.
+bool by_rows(const ConvGeometry& g) { return g.out_width >= 6 * lanes; }
+
 }  // namespace
 
 int64_t depthwise_scratch_floats(const DepthwiseCell& cell) {
   const Strip strip = make_strip(cell.geometry, cell.row1 - cell.row0);
   const int64_t taps = cell.geometry.kernel_height * cell.geometry.kernel_width;
   return round_up_to_chunk(strip.channel_floats + widest * lanes) + round_up_to_chunk(2 * taps) +
-         round_up_to_chunk(strip.flat);
+         round_up_to_chunk(by_rows(cell.geometry) ? cell.geometry.out_width : strip.flat);
 }
 
 void depthwise_cell(const DepthwiseCell& cell) {
@@ -46,27 +60,25 @@ void depthwise_cell(const DepthwiseCell& cell) {
   auto* const offsets = reinterpret_cast<int64_t*>(input + input_floats);
   float* const sums = input + input_floats + round_up_to_chunk(2 * taps);
 
-  const int64_t slack_end = smaller(input_floats, strip.channel_floats + widest * lanes);
-  for (int64_t i = strip.channel_floats; i < slack_end; ++i) input[i] = 0.0f;
+  for (int64_t i = strip.channel_floats; i < input_floats; ++i) input[i] = 0.0f;
   tap_offsets(strip, offsets);
   const int64_t plane = g.out_height * g.out_width;
+  const int64_t first = cell.row0 * g.out_width;
   for (int64_t channel = 0; channel < cell.channels; ++channel) {
     fill_strip(strip, cell.row0, cell.x + channel * g.in_height * g.in_width, input);
     for (int64_t i = 0; i < cell.multiplier; ++i) {
       const int64_t out_channel = channel * cell.multiplier + i;
-      const float* weights = cell.weights + out_channel * taps;
-      int64_t flat = 0;
-      for (; flat + 4 * lanes < strip.flat; flat += 8 * lanes) {
-        sum_taps<8>(taps, offsets, weights, input + flat, sums + flat);
-      }
-      for (; flat + lanes < strip.flat; flat += 4 * lanes) {
-        sum_taps<4>(taps, offsets, weights, input + flat, sums + flat);
-      }
-      for (; flat < strip.flat; flat += lanes) sum_taps<1>(taps, offsets, weights, input + flat, sums + flat);
-      for (int64_t row = 0; row < rows; ++row) {
-        const int64_t at = (cell.row0 + row) * g.out_width;
-        finish_row(sums + row * strip.width, g.out_width, cell.epilogue, out_channel, at,
-                   cell.y + out_channel * plane + at);
+      const float* const weights = cell.weights + out_channel * taps;
+      float* const y = cell.y + out_channel * plane + first;
+      if (by_rows(g)) {
+        for (int64_t row = 0; row < rows; ++row) {
+          const int64_t at = row * g.out_width;
+          sum_positions(g.out_width, taps, offsets, weights, input + row * strip.width, sums);
+          finish_row(sums, g.out_width, cell.epilogue, out_channel, first + at, y + at);
+        }
+      } else {
+        sum_positions(strip.flat, taps, offsets, weights, input, sums);
+        finish_rows(sums, strip.width, rows, g.out_width, cell.epilogue, out_channel, first, y);
       }
     }
   }

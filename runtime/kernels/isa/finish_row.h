@@ -5,10 +5,11 @@
 
 namespace axrun::runtime::AXRUN_ISA {
 
-/// The epilogue for sums that were gathered in a buffer: `count` elements of row `row` from column `column`
-/// on. `output` may be the residual, or `sums`.
-AXRUN_INLINE void finish_row(const float* sums, int64_t count, const CoreEpilogue& e, int64_t row,
-                             int64_t column, float* output) {
+/// The epilogue for sums that were gathered in a buffer: `rows` rows of `width` elements, `sums_stride`
+/// apart, that all belong to row `row` of the result (a channel) and follow each other there from column
+/// `column` on. `output` may be the residual, or `sums` if that is as dense.
+AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t rows, int64_t width,
+                              const CoreEpilogue& e, int64_t row, int64_t column, float* output) {
   const float* residual = e.residual == nullptr ? nullptr : e.residual + row * e.residual_row_stride + column;
   const float* column_bias = e.column_bias == nullptr ? nullptr : e.column_bias + column;
   const Vector scale = broadcast(e.scale);
@@ -16,18 +17,39 @@ AXRUN_INLINE void finish_row(const float* sums, int64_t count, const CoreEpilogu
   const Vector residual_scale = broadcast(e.residual_scale);
   const bool clamps = e.activation == Activation::relu || e.activation == Activation::clip;
   const bool clips = e.activation == Activation::clip;
-  const Vector low = broadcast(clips ? e.alpha : 0.0f);
+  const Vector low = broadcast(clips ? e.alpha : clamps ? 0.0f : -__builtin_inff());
   const Vector high = broadcast(clips ? e.beta : __builtin_inff());
-  for (int64_t i = 0; i < count; i += lanes) {
-    const Mask mask = first_lanes(smaller<int64_t>(lanes, count - i));
-    Vector value = fused(load(sums + i, mask), scale, row_bias);
-    if (column_bias != nullptr) value += load(column_bias + i, mask);
-    if (residual != nullptr) value = fused(load(residual + i, mask), residual_scale, value);
-    if (clamps) value = minimum(high, maximum(low, value));
-    store(output + i, value, mask);
+  const auto finish = [&](int64_t from, int64_t at, auto read, auto write) __attribute__((always_inline)) {
+    Vector value = fused(read(sums + from), scale, row_bias);
+    if (column_bias != nullptr) value += read(column_bias + at);
+    if (residual != nullptr) value = fused(read(residual + at), residual_scale, value);
+    write(output + at, minimum(high, maximum(low, value)));
+  };
+  const int64_t whole = width / lanes * lanes;
+  const Mask mask = first_lanes(width - whole);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t from = i * sums_stride;
+    const int64_t at = i * width;
+    for (int64_t j = 0; j < whole; j += lanes) {
+      finish(
+          from + j, at + j, [](const float* p) __attribute__((always_inline)) { return load(p); },
+          [](float* p, Vector v) __attribute__((always_inline)) { store(p, v); });
+    }
+    if (whole < width) {
+      finish(
+          from + whole,
+          at + whole, [&](const float* p) __attribute__((always_inline)) { return load(p, mask); },
+          [&](float* p, Vector v) __attribute__((always_inline)) { store(p, v, mask); });
+    }
   }
-  if (!clamps && e.activation != Activation::none)
-    activate(e.activation, count, output, output, e.alpha, e.beta);
+  if (!clamps && e.activation != Activation::none) {
+    activate(e.activation, rows * width, output, output, e.alpha, e.beta);
+  }
+}
+
+AXRUN_INLINE void finish_row(const float* sums, int64_t count, const CoreEpilogue& e, int64_t row,
+                             int64_t column, float* output) {
+  finish_rows(sums, count, 1, count, e, row, column, output);
 }
 
 }  // namespace axrun::runtime::AXRUN_ISA

@@ -152,6 +152,22 @@ AXRUN_INLINE void store(float* p, Vector v, Mask mask) {
 }
 #endif
 
+/// Lanes [first, last) of p, 0 <= first <= last <= lanes; the others load as 0 and need not be readable.
+AXRUN_INLINE Vector load_window(const float* p, int64_t first, int64_t last) {
+#if defined(AXRUN_ISA_avx512)
+  return _mm512_maskz_loadu_ps(static_cast<Mask>(((1u << last) - 1u) & ~((1u << first) - 1u)), p);
+#elif defined(AXRUN_ISA_avx2)
+  const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(last)), index);
+  const __m256i too_low = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(first)), index);
+  return _mm256_maskload_ps(p, _mm256_andnot_si256(too_low, below));
+#else
+  Vector v = {};
+  for (int64_t i = first; i < last; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+
 template <class T>
 AXRUN_INLINE T smaller(T a, T b) {
   return b < a ? b : a;

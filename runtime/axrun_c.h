@@ -1,0 +1,143 @@
+/* axrun's C interface. It is stable: functions keep their meaning and structures their layout; what is new
+ * comes as new functions.
+ *
+ *     axrun_session* session;
+ *     if (axrun_session_load("model.onnx", NULL, &session) != AXRUN_OK) puts(axrun_last_error());
+ *     axrun_request* request;
+ *     axrun_request_create(session, &request);
+ *     axrun_bind_input(request, 0, &image);      image.data stays yours
+ *     axrun_run(request);
+ *     axrun_tensor scores;
+ *     axrun_get_output(request, 0, &scores);
+ *
+ * A session may be used from many threads at once, each with a request of its own. Functions that can fail
+ * return a status; what went wrong is then axrun_last_error(), in the calling thread. Pointers given to axrun
+ * are read during the call only, but for the data of bound tensors. Handles may be NULL where they are freed.
+ */
+#ifndef AXRUN_C_H
+#define AXRUN_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ir/api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum axrun_status {
+  AXRUN_OK = 0,
+  AXRUN_USER_ERROR = 1,  /* bad arguments, missing file, inputs that do not fit the model */
+  AXRUN_MODEL_ERROR = 2, /* the model is damaged or invalid */
+  AXRUN_UNSUPPORTED = 3, /* the model needs something that axrun lacks */
+  AXRUN_INTERNAL_ERROR = 70
+} axrun_status;
+
+/* Element types. 4-bit integers take one byte each; booleans are bytes 0 or 1; a string is a const char*,
+ * ended by a null character. */
+typedef enum axrun_type {
+  AXRUN_UNDEFINED = 0,
+  AXRUN_F16 = 1,
+  AXRUN_BF16 = 2,
+  AXRUN_F32 = 3,
+  AXRUN_F64 = 4,
+  AXRUN_F8E4M3FN = 5,
+  AXRUN_F8E4M3FNUZ = 6,
+  AXRUN_F8E5M2 = 7,
+  AXRUN_F8E5M2FNUZ = 8,
+  AXRUN_I4 = 9,
+  AXRUN_I8 = 10,
+  AXRUN_I16 = 11,
+  AXRUN_I32 = 12,
+  AXRUN_I64 = 13,
+  AXRUN_U4 = 14,
+  AXRUN_U8 = 15,
+  AXRUN_U16 = 16,
+  AXRUN_U32 = 17,
+  AXRUN_U64 = 18,
+  AXRUN_BOOL = 19,
+  AXRUN_STRING = 20
+} axrun_type;
+
+typedef enum axrun_tier { AXRUN_TIER_REFERENCE = 0, AXRUN_TIER_FALLBACK = 1, AXRUN_TIER_AUTO = 2 } axrun_tier;
+
+/* What an input or output is; values other than tensors can be looked at, but not bound. */
+typedef enum axrun_kind {
+  AXRUN_KIND_TENSOR = 0,
+  AXRUN_KIND_SEQUENCE = 1,
+  AXRUN_KIND_OPTIONAL = 2,
+  AXRUN_KIND_MAP = 3
+} axrun_kind;
+
+/* A dense row-major tensor in the caller's memory. */
+typedef struct axrun_tensor {
+  axrun_type type;
+  size_t rank;
+  const int64_t* dims; /* rank of them; may be NULL for rank 0 */
+  void* data;          /* the elements; not written through where it is an input */
+  size_t bytes;        /* size of data; for strings, of the array of pointers */
+} axrun_tensor;
+
+/* An input or output of a model. The pointers live as long as the session. */
+typedef struct axrun_port {
+  const char* name;
+  axrun_kind kind;
+  axrun_type type;              /* AXRUN_UNDEFINED while unknown */
+  int rank;                     /* -1 while unknown */
+  const int64_t* dims;          /* -1 for a size that is open */
+  const char* const* dim_names; /* the name or expression of an open size, "" for a fixed one */
+} axrun_port;
+
+typedef struct axrun_options axrun_options;
+typedef struct axrun_session axrun_session;
+typedef struct axrun_request axrun_request;
+
+/* "0.1.0" */
+AXRUN_API const char* axrun_version(void);
+/* Text of the last failure in this thread, with the model's own names; "" before the first. Valid until the
+ * next call in this thread. */
+AXRUN_API const char* axrun_last_error(void);
+
+/* Options of a session; NULL in their place means the standard ones. */
+AXRUN_API axrun_status axrun_options_create(axrun_options** options);
+AXRUN_API void axrun_options_free(axrun_options* options);
+/* Threads of one run; 0: every processor this process may use. */
+AXRUN_API axrun_status axrun_options_set_threads(axrun_options* options, int threads);
+AXRUN_API axrun_status axrun_options_set_tier(axrun_options* options, axrun_tier tier);
+/* Fixes the shape of an input, or a size that the model names. */
+AXRUN_API axrun_status axrun_options_set_shape(axrun_options* options, const char* input, const int64_t* dims,
+                                               size_t rank);
+AXRUN_API axrun_status axrun_options_set_dim(axrun_options* options, const char* name, int64_t size);
+/* Plans kept for different input shapes. */
+AXRUN_API axrun_status axrun_options_set_plan_cache(axrun_options* options, size_t plans);
+
+/* Loads a model. */
+AXRUN_API axrun_status axrun_session_load(const char* path, const axrun_options* options,
+                                          axrun_session** session);
+/* From memory; `directory` is where external data may lie, NULL refuses it. */
+AXRUN_API axrun_status axrun_session_load_memory(const void* data, size_t size, const char* directory,
+                                                 const axrun_options* options, axrun_session** session);
+/* Requests must be freed before their session. */
+AXRUN_API void axrun_session_free(axrun_session* session);
+AXRUN_API size_t axrun_input_count(const axrun_session* session);
+AXRUN_API size_t axrun_output_count(const axrun_session* session);
+AXRUN_API axrun_status axrun_input_info(const axrun_session* session, size_t index, axrun_port* port);
+AXRUN_API axrun_status axrun_output_info(const axrun_session* session, size_t index, axrun_port* port);
+
+/* A request holds what one thread needs for runs: bound inputs, bound or allocated outputs. */
+AXRUN_API axrun_status axrun_request_create(axrun_session* session, axrun_request** request);
+AXRUN_API void axrun_request_free(axrun_request* request);
+/* The tensor's data is read by every run until another tensor is bound; strings are copied now. */
+AXRUN_API axrun_status axrun_bind_input(axrun_request* request, size_t index, const axrun_tensor* tensor);
+/* Every run writes its result there; type and shape must be the result's. NULL: allocate. With all outputs
+ * bound and sizes fixed, runs allocate nothing once warm. Strings cannot be bound. */
+AXRUN_API axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun_tensor* tensor);
+AXRUN_API axrun_status axrun_run(axrun_request* request);
+/* The output of the last run; dims and data are valid until the next run, bind or free. */
+AXRUN_API axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_tensor* tensor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

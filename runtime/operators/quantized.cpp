@@ -1,0 +1,358 @@
+// QuantizeLinear, DequantizeLinear, both in one pass, and DynamicQuantizeLinear.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/kernels/isa/table.h"
+#include "runtime/operators/quantized_parts.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+constexpr int64_t grain_elements = 16384;
+
+/// A quantized tensor as [outer][channels][inner] with one scale and zero point per channel.
+struct Granularity {
+  int64_t outer = 1, channels = 1, inner = 1;
+  int64_t count() const { return outer * channels * inner; }
+};
+
+/// Input 1 is the scale and input 2 the zero point of input 0; empty for scales per block.
+std::optional<Granularity> granularity_of(const StepContext& context) {
+  const StepPort& x = context.inputs[0];
+  const StepPort& scale = context.inputs[1];
+  const bool has_zero = context.has_input(2);
+  if (has_zero && context.inputs[2].count() != scale.count()) return std::nullopt;
+  Granularity g;
+  if (scale.count() == 1 && scale.rank() <= 1) {
+    g.inner = x.count();
+    return g;
+  }
+  if (scale.rank() != 1 || context.integer("block_size", 0) != 0) return std::nullopt;
+  int64_t axis = context.integer("axis", 1);
+  if (axis < 0) axis += x.rank();
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    const int64_t extent = x.shape[static_cast<size_t>(d)];
+    (d < axis ? g.outer : d == axis ? g.channels : g.inner) *= extent;
+  }
+  return g;
+}
+
+bool plain_f32_scale(const StepContext& context) {
+  if (!context.has_input(0) || !context.has_input(1) || context.inputs[1].type != ElementType::f32)
+    return false;
+  return context.integer("precision", 0) == 0 && context.inputs[0].count() > 0;
+}
+
+/// Calls row(channel, first element, count) on pieces of rows that share one scale.
+template <typename Row>
+void for_rows(const Granularity& g, ThreadPool& pool, const Row& row) {
+  if (g.outer * g.channels == 1) {
+    pool.parallel_for(g.inner, grain_elements,
+                      [&](int64_t begin, int64_t end) { row(0, begin, end - begin); });
+    return;
+  }
+  const int64_t grain = std::max<int64_t>(1, grain_elements / std::max<int64_t>(g.inner, 1));
+  pool.parallel_for(g.outer * g.channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) row(r % g.channels, r * g.inner, g.inner);
+  });
+}
+
+// Bytes
+// ------------------------------------------------------------------------------------------------------------
+
+class ByteKernel final : public Kernel {
+ public:
+  ByteKernel(Byte type, Granularity g, bool quantizes) : type_(type), g_(g), quantizes_(quantizes) {}
+  void run(const KernelCall& call) const override {
+    QuantizationShape shape;
+    shape.outer = g_.outer;
+    shape.channels = g_.channels;
+    shape.inner = g_.inner;
+    shape.scale = static_cast<const float*>(call.inputs[1]);
+    shape.zero_point = has_zero ? call.inputs[2] : nullptr;
+    if (quantizes_) {
+      quantize(type_, shape, static_cast<const float*>(call.inputs[0]), call.outputs[0], call.pool);
+    } else {
+      dequantize(type_, shape, call.inputs[0], static_cast<float*>(call.outputs[0]), call.pool);
+    }
+  }
+  std::string describe() const override { return quantizes_ ? "quantize" : "dequantize"; }
+  bool has_zero = false;
+
+ private:
+  Byte type_;
+  Granularity g_;
+  bool quantizes_;
+};
+
+// 16 and 32 bits, and 4 bits stored as bytes
+// ------------------------------------------------------------------------------------------------------------
+
+/// saturate(round_half_even(x / scale) + zero) within [low, high], as a float; NaN gives 0.
+inline float quantized_value(float x, float scale, float zero, float low, float high) {
+  // Adding and taking away 1.5 * 2^23 rounds half to even below 2^22 in magnitude.
+  constexpr float magic = 12582912.0f;
+  const float quotient = x / scale;
+  const float bounded = quotient < low - zero ? low - zero : quotient > high - zero ? high - zero : quotient;
+  const float rounded = (bounded + magic) - magic + zero;
+  return std::isnan(quotient) ? 0.0f : rounded;
+}
+
+struct Bounds {
+  float low, high;
+};
+
+Bounds bounds_of(ElementType type) {
+  return {static_cast<float>(ir::integer_min(type)), static_cast<float>(ir::integer_max(type))};
+}
+
+template <typename T>
+class QuantizeKernel final : public Kernel {
+ public:
+  QuantizeKernel(ElementType type, Granularity g) : bounds_(bounds_of(type)), g_(g) {}
+  void run(const KernelCall& call) const override {
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    const auto* scales = static_cast<const float*>(call.inputs[1]);
+    const auto* zeros = has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
+    auto* y = static_cast<T*>(call.outputs[0]);
+    for_rows(g_, call.pool, [&](int64_t channel, int64_t first, int64_t count) {
+      const float scale = scales[channel];
+      const float zero = zeros == nullptr ? 0.0f : static_cast<float>(zeros[channel]);
+      for (int64_t i = first; i < first + count; ++i) {
+        y[i] = static_cast<T>(quantized_value(x[i], scale, zero, bounds_.low, bounds_.high));
+      }
+    });
+  }
+  std::string describe() const override { return "quantize"; }
+  bool has_zero = false;
+
+ private:
+  Bounds bounds_;
+  Granularity g_;
+};
+
+template <typename T>
+class DequantizeKernel final : public Kernel {
+ public:
+  explicit DequantizeKernel(Granularity g) : g_(g) {}
+  void run(const KernelCall& call) const override {
+    const auto* x = static_cast<const T*>(call.inputs[0]);
+    const auto* scales = static_cast<const float*>(call.inputs[1]);
+    const auto* zeros = has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
+    auto* y = static_cast<float*>(call.outputs[0]);
+    for_rows(g_, call.pool, [&](int64_t channel, int64_t first, int64_t count) {
+      const float scale = scales[channel];
+      const auto zero = zeros == nullptr ? 0u : static_cast<uint32_t>(zeros[channel]);
+      for (int64_t i = first; i < first + count; ++i) {
+        y[i] = static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(x[i]) - zero)) * scale;
+      }
+    });
+  }
+  std::string describe() const override { return "dequantize"; }
+  bool has_zero = false;
+
+ private:
+  Granularity g_;
+};
+
+template <typename K>
+std::unique_ptr<Kernel> with_zero(std::unique_ptr<K> kernel, const StepContext& context) {
+  kernel->has_zero = context.has_input(2);
+  return kernel;
+}
+
+// QuantizeLinear followed by DequantizeLinear
+// ------------------------------------------------------------------------------------------------------------
+
+/// One pass over float values; the quantized ones exist only block by block.
+class QuantizePairKernel final : public Kernel {
+ public:
+  struct Port {
+    int scale = -1, zero = -1;  ///< inputs of the step; -1 for a zero point of 0
+  };
+  QuantizePairKernel(ElementType type, int64_t count, Port first, Port second)
+      : type_(type), count_(count), first_(first), second_(second) {}
+
+  void run(const KernelCall& call) const override {
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    auto* y = static_cast<float*>(call.outputs[0]);
+    const float quantum = scale_of(call, first_), unit = scale_of(call, second_);
+    const int32_t zero = zero_of(call, first_), offset = zero_of(call, second_);
+    const auto byte = byte_type(type_);
+    const Bounds bounds = bounds_of(type_);
+    call.pool.parallel_for(count_, grain_elements, [&](int64_t begin, int64_t end) {
+      constexpr int64_t block = 2048;
+      alignas(64) unsigned char bytes[block];
+      for (int64_t i = begin; i < end; i += block) {
+        const int64_t count = std::min(block, end - i);
+        if (byte) {
+          kernel_table().quantize_row(*byte, count, x + i, quantum, zero, bytes);
+          kernel_table().dequantize_row(*byte, count, bytes, unit, offset, y + i);
+          continue;
+        }
+        for (int64_t j = i; j < i + count; ++j) {
+          const float value =
+              quantized_value(x[j], quantum, static_cast<float>(zero), bounds.low, bounds.high);
+          y[j] = (value - static_cast<float>(offset)) * unit;
+        }
+      }
+    });
+  }
+  std::string describe() const override { return "quantize and dequantize"; }
+  std::vector<int> in_place() const override { return {0}; }
+
+ private:
+  static float scale_of(const KernelCall& call, const Port& port) {
+    return *static_cast<const float*>(call.inputs[port.scale]);
+  }
+  int32_t zero_of(const KernelCall& call, const Port& port) const {
+    if (port.zero < 0) return 0;
+    const void* data = call.inputs[port.zero];
+    if (type_ == ElementType::u16) return *static_cast<const uint16_t*>(data);
+    if (type_ == ElementType::i16) return *static_cast<const int16_t*>(data);
+    return byte_at(*byte_type(type_), data);
+  }
+
+  ElementType type_;
+  int64_t count_;
+  Port first_, second_;
+};
+
+/// Ports of a node's parameters in the step; empty unless they are one f32 scale and one zero point of
+/// `type`.
+std::optional<QuantizePairKernel::Port> parameter_port(const StepContext& context, const ir::Node& node,
+                                                       ElementType type) {
+  QuantizePairKernel::Port port;
+  const auto find = [&](size_t k, ElementType wanted, int& position) {
+    if (k >= node.inputs.size() || node.inputs[k] == ir::absent) return k == 2;
+    const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), node.inputs[k]);
+    if (found == context.input_ids.end()) return false;
+    position = static_cast<int>(found - context.input_ids.begin());
+    const StepPort& given = context.inputs[static_cast<size_t>(position)];
+    return given.type == wanted && given.count() == 1 && given.rank() <= 1;
+  };
+  if (!find(1, ElementType::f32, port.scale) || !find(2, type, port.zero)) return std::nullopt;
+  return port;
+}
+
+std::unique_ptr<Kernel> make_pair(const StepContext& context) {
+  if (context.group.size() != 2 || !plain_f32_scale(context)) return nullptr;
+  const ir::Node& last = *context.group[1];
+  if (last.op != "DequantizeLinear" || last.inputs[0] != context.node.outputs[0]) return nullptr;
+  if (context.inputs[0].type != ElementType::f32 || context.outputs[0].type != ElementType::f32)
+    return nullptr;
+  const ir::Program& quantize = *context.programs[0];
+  const ElementType type = quantize.tensors[static_cast<size_t>(quantize.outputs[0])].type;
+  if (!byte_type(type) && type != ElementType::u16 && type != ElementType::i16) return nullptr;
+  const auto first = parameter_port(context, context.node, type);
+  const auto second = parameter_port(context, last, type);
+  if (!first || !second) return nullptr;
+  return std::make_unique<QuantizePairKernel>(type, context.outputs[0].count(), *first, *second);
+}
+
+std::unique_ptr<Kernel> make_quantize(const StepContext& context) {
+  if (context.fused()) return make_pair(context);
+  if (!plain_f32_scale(context) || context.inputs[0].type != ElementType::f32) return nullptr;
+  const auto g = granularity_of(context);
+  if (!g) return nullptr;
+  const ElementType type = context.outputs[0].type;
+  switch (type) {
+    case ElementType::u8:
+    case ElementType::i8:
+      return with_zero(std::make_unique<ByteKernel>(*byte_type(type), *g, true), context);
+    case ElementType::u4:
+      return with_zero(std::make_unique<QuantizeKernel<uint8_t>>(type, *g), context);
+    case ElementType::i4:
+      return with_zero(std::make_unique<QuantizeKernel<int8_t>>(type, *g), context);
+    case ElementType::u16:
+      return with_zero(std::make_unique<QuantizeKernel<uint16_t>>(type, *g), context);
+    case ElementType::i16:
+      return with_zero(std::make_unique<QuantizeKernel<int16_t>>(type, *g), context);
+    default:
+      return nullptr;
+  }
+}
+
+std::unique_ptr<Kernel> make_dequantize(const StepContext& context) {
+  if (context.fused() || !plain_f32_scale(context) || context.outputs[0].type != ElementType::f32)
+    return nullptr;
+  const auto g = granularity_of(context);
+  if (!g) return nullptr;
+  switch (context.inputs[0].type) {
+    case ElementType::u8:
+    case ElementType::u4:
+      return with_zero(std::make_unique<ByteKernel>(Byte::u8, *g, false), context);
+    case ElementType::i8:
+    case ElementType::i4:
+      return with_zero(std::make_unique<ByteKernel>(Byte::i8, *g, false), context);
+    case ElementType::u16:
+      return with_zero(std::make_unique<DequantizeKernel<uint16_t>>(*g), context);
+    case ElementType::i16:
+      return with_zero(std::make_unique<DequantizeKernel<int16_t>>(*g), context);
+    case ElementType::i32:
+      return with_zero(std::make_unique<DequantizeKernel<int32_t>>(*g), context);
+    default:
+      return nullptr;
+  }
+}
+
+// DynamicQuantizeLinear
+// ------------------------------------------------------------------------------------------------------------
+
+class DynamicQuantizeKernel final : public Kernel {
+ public:
+  explicit DynamicQuantizeKernel(int64_t count) : count_(count) {}
+  void run(const KernelCall& call) const override {
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    float low = 0, high = 0;
+    reduce(Reduction::min, {1, count_, 1}, x, &low, call.pool);
+    reduce(Reduction::max, {1, count_, 1}, x, &high, call.pool);
+    low = std::min(low, 0.0f);
+    const float range = std::max(high, 0.0f) - low;
+    const float scale = range == 0.0f ? 1.0f : range / 255.0f;
+    const auto zero = static_cast<uint8_t>(quantized_value(-low, scale, 0.0f, 0.0f, 255.0f));
+    QuantizationShape shape;
+    shape.inner = count_;
+    shape.scale = &scale;
+    shape.zero_point = &zero;
+    quantize(Byte::u8, shape, x, call.outputs[0], call.pool);
+    if (wants_scale) *static_cast<float*>(call.outputs[1]) = scale;
+    if (wants_zero) *static_cast<uint8_t*>(call.outputs[2]) = zero;
+  }
+  std::string describe() const override { return "dynamic quantize"; }
+  bool wants_scale = false, wants_zero = false;
+
+ private:
+  int64_t count_;
+};
+
+std::unique_ptr<Kernel> make_dynamic_quantize(const StepContext& context) {
+  if (context.fused() || !context.has_input(0) || !context.has_output(0)) return nullptr;
+  if (context.inputs[0].type != ElementType::f32 || context.inputs[0].count() == 0) return nullptr;
+  auto kernel = std::make_unique<DynamicQuantizeKernel>(context.inputs[0].count());
+  kernel->wants_scale = context.has_output(1);
+  kernel->wants_zero = context.has_output(2);
+  return kernel;
+}
+
+}  // namespace
+
+void linear_quantization_factories(std::vector<FactoryEntry>& table) {
+  for (std::string_view domain : {"", "com.microsoft"}) {
+    table.push_back({domain, "QuantizeLinear", make_quantize});
+    table.push_back({domain, "DequantizeLinear", make_dequantize});
+  }
+  table.push_back({"", "DynamicQuantizeLinear", make_dynamic_quantize});
+}
+
+void quantized_factories(std::vector<FactoryEntry>& table) {
+  linear_quantization_factories(table);
+  quantized_product_factories(table);
+  quantized_convolution_factories(table);
+  quantized_elementwise_factories(table);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,148 @@
+#include "runtime/operators/recurrent_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace axrun::runtime {
+namespace {
+
+enum Port : size_t { port_x, port_w, port_r, port_b, port_lengths, port_h, port_c, port_p };
+
+struct NamedActivation {
+  std::string_view name;
+  Activation function;
+  bool has_alpha, has_beta;
+  float alpha, beta;
+};
+constexpr NamedActivation named_activations[] = {
+    {"sigmoid", Activation::sigmoid, false, false, 0, 0},
+    {"tanh", Activation::tanh, false, false, 0, 0},
+    {"relu", Activation::relu, false, false, 0, 0},
+    {"leakyrelu", Activation::leaky_relu, true, false, 0.01f, 0},
+    {"hardsigmoid", Activation::hard_sigmoid, true, true, 0.2f, 0.5f},
+};
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// The functions of every direction, one after the other; false when one has no kernel.
+bool read_activations(const StepContext& context, RecurrentSetup& setup) {
+  std::vector<std::string> names;
+  std::vector<double> alphas, betas;
+  const auto& attributes = context.node.attributes;
+  if (const auto found = attributes.find("activations"); found != attributes.end())
+    names = found->second.strings;
+  if (const auto found = attributes.find("activation_alpha"); found != attributes.end())
+    alphas = found->second.reals;
+  if (const auto found = attributes.find("activation_beta"); found != attributes.end())
+    betas = found->second.reals;
+  const std::vector<std::string> defaults =
+      setup.cell == Cell::lstm  ? std::vector<std::string>{"sigmoid", "tanh", "tanh"}
+      : setup.cell == Cell::gru ? std::vector<std::string>{"sigmoid", "tanh"}
+                                : std::vector<std::string>{"tanh"};
+  if (names.empty()) {
+    for (int d = 0; d < setup.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
+  }
+  size_t alpha = 0, beta = 0;
+  for (int d = 0; d < setup.directions; ++d) {
+    for (size_t k = 0; k < defaults.size(); ++k) {
+      const size_t at = static_cast<size_t>(d) * defaults.size() + k;
+      if (at >= names.size()) return false;
+      const std::string name = lower_case(names[at]);
+      const auto* found = std::find_if(std::begin(named_activations), std::end(named_activations),
+                                       [&](const NamedActivation& a) { return a.name == name; });
+      if (found == std::end(named_activations)) return false;
+      GateActivation activation{found->function, found->alpha, found->beta};
+      if (found->has_alpha && alpha < alphas.size()) activation.alpha = static_cast<float>(alphas[alpha++]);
+      if (found->has_beta && beta < betas.size()) activation.beta = static_cast<float>(betas[beta++]);
+      setup.weights[static_cast<size_t>(d)].activations[k] = activation;
+    }
+  }
+  return true;
+}
+
+/// W or R of one direction, [gates * hidden, columns], packed as the right side of a product: rows first ..
+/// first + count of it become columns.
+std::shared_ptr<const AlignedBuffer> pack_rows(const StepContext& context, const ir::Tensor& weights,
+                                               int direction, int64_t first, int64_t count) {
+  const int64_t rows = weights.shape()[1], columns = weights.shape()[2];
+  const float* from = weights.as<float>() + (direction * rows + first) * columns;
+  const std::string key =
+      fmt::format("gemm b {} {} {} 1 {}", static_cast<const void*>(from), columns, count, columns);
+  return context.packs.get(key, gemm_packed_b_bytes(columns, count), [&](void* to) {
+    gemm_pack_b(columns, count, from, 1, columns, static_cast<float*>(to));
+  });
+}
+
+void read_weights(const StepContext& context, RecurrentSetup& setup) {
+  const int64_t columns = setup.gate_columns();
+  for (int d = 0; d < setup.directions; ++d) {
+    DirectionWeights& weights = setup.weights[static_cast<size_t>(d)];
+    weights.input = pack_rows(context, *context.inputs[port_w].constant, d, 0, columns);
+    const ir::Tensor& recurrence = *context.inputs[port_r].constant;
+    if (setup.cell == Cell::gru && !setup.reset_after) {
+      weights.state = pack_rows(context, recurrence, d, 0, 2 * setup.hidden);
+      weights.hidden = pack_rows(context, recurrence, d, 2 * setup.hidden, setup.hidden);
+    } else {
+      weights.state = pack_rows(context, recurrence, d, 0, columns);
+    }
+    if (!setup.has_bias) continue;
+    const float* bias = context.inputs[port_b].constant->as<float>() + 2 * d * columns;
+    weights.bias_input.assign(bias, bias + columns);
+    // Only a GRU with linear_before_reset needs the two biases of its hidden gate apart.
+    const int64_t apart = setup.cell == Cell::gru && setup.reset_after ? setup.hidden : 0;
+    for (int64_t i = 0; i < columns - apart; ++i)
+      weights.bias_input[static_cast<size_t>(i)] += bias[columns + i];
+    if (apart > 0) {
+      weights.bias_state.assign(static_cast<size_t>(columns), 0.0f);
+      std::copy(bias + 2 * columns - apart, bias + 2 * columns, weights.bias_state.end() - apart);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell cell) {
+  if (context.fused() || context.inputs.size() < 3) return std::nullopt;
+  for (size_t k = 0; k < context.inputs.size(); ++k) {
+    const bool required = k <= port_r;
+    if (required && !context.has_input(k)) return std::nullopt;
+    if (!context.has_input(k) || k == port_lengths) continue;
+    if (context.inputs[k].type != ir::ElementType::f32) return std::nullopt;
+  }
+  RecurrentSetup setup;
+  setup.cell = cell;
+  setup.gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
+  setup.batch_first = context.integer("layout", 0) != 0;
+  const ir::Shape& x = context.inputs[port_x].shape;
+  setup.length = x[setup.batch_first ? 1 : 0];
+  setup.batch = x[setup.batch_first ? 0 : 1];
+  setup.input = x[2];
+  setup.hidden = context.inputs[port_r].shape[2];
+  const std::string direction = context.string("direction", "forward");
+  setup.directions = direction == "bidirectional" ? 2 : 1;
+  setup.reverse = direction == "reverse";
+  setup.reset_after = context.integer("linear_before_reset", 0) != 0;
+  setup.input_forget = context.integer("input_forget", 0) != 0;
+  setup.clip = static_cast<float>(context.real("clip", 0));
+  setup.has_bias = context.has_input(port_b);
+  setup.has_lengths = context.has_input(port_lengths);
+  setup.has_initial_hidden = context.has_input(port_h);
+  setup.has_initial_cell = cell == Cell::lstm && context.has_input(port_c);
+  setup.has_peepholes = cell == Cell::lstm && context.has_input(port_p);
+  if (setup.length == 0 || setup.batch == 0 || setup.hidden == 0 || setup.input == 0) return std::nullopt;
+  setup.weights.resize(static_cast<size_t>(setup.directions));
+  if (!read_activations(context, setup)) return std::nullopt;
+  setup.constant_weights = context.inputs[port_w].constant != nullptr &&
+                           context.inputs[port_r].constant != nullptr &&
+                           (!setup.has_bias || context.inputs[port_b].constant != nullptr);
+  if (setup.constant_weights) read_weights(context, setup);
+  return setup;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+
+enum class Cell : uint8_t { lstm, gru, rnn };
+
+struct GateActivation {
+  Activation function = Activation::none;
+  float alpha = 0, beta = 0;
+};
+
+/// The weights of one direction, ready for products with row vectors on the left. `bias_input` and
+/// `bias_state` have a value per gate and unit; empty where there is none.
+struct DirectionWeights {
+  std::shared_ptr<const AlignedBuffer> input;   ///< packed W, transposed; null when W is not constant
+  std::shared_ptr<const AlignedBuffer> state;   ///< packed R (GRU without linear_before_reset: gates z, r)
+  std::shared_ptr<const AlignedBuffer> hidden;  ///< that GRU's gate h
+  std::vector<float> bias_input;
+  std::vector<float> bias_state;
+  GateActivation activations[3];
+};
+
+/// Everything a recurrent kernel decides at plan time. Ports are those of the operator: X, W, R, B,
+/// sequence_lens, initial_h, initial_c, P.
+struct RecurrentSetup {
+  Cell cell = Cell::lstm;
+  int64_t gates = 4;
+  int64_t length = 0, batch = 0, input = 0, hidden = 0;
+  int directions = 1;
+  bool reverse = false;      ///< the only direction runs backwards
+  bool batch_first = false;  ///< attribute layout
+  bool reset_after = false;  ///< GRU's linear_before_reset
+  bool input_forget = false;
+  float clip = 0;
+  bool has_bias = false, has_lengths = false, has_initial_hidden = false, has_initial_cell = false,
+       has_peepholes = false;
+  bool constant_weights = false;  ///< W, R and B are packed and summed at load
+  std::vector<DirectionWeights> weights;
+
+  bool backward(int direction) const { return reverse || direction == 1; }
+  int64_t gate_columns() const { return gates * hidden; }
+};
+
+/// Reads a node of LSTM, GRU or RNN; empty when the kernel does not cover it.
+std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell cell);
+
+}  // namespace axrun::runtime
