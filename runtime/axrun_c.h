@@ -72,7 +72,7 @@ typedef enum axrun_kind {
 
 /* A dense row-major tensor in the caller's memory. */
 typedef struct axrun_tensor {
-  axrun_type type;
+  int type; /* axrun_type */
   size_t rank;
   const int64_t* dims; /* rank of them; may be NULL for rank 0 */
   void* data;          /* the elements; not written through where it is an input */
@@ -82,8 +82,8 @@ typedef struct axrun_tensor {
 /* An input or output of a model. The pointers live as long as the session. */
 typedef struct axrun_port {
   const char* name;
-  axrun_kind kind;
-  axrun_type type;              /* AXRUN_UNDEFINED while unknown */
+  int kind;                     /* axrun_kind */
+  int type;                     /* axrun_type, AXRUN_UNDEFINED while unknown */
   int rank;                     /* -1 while unknown */
   const int64_t* dims;          /* -1 for a size that is open */
   const char* const* dim_names; /* the name or expression of an open size, "" for a fixed one */
@@ -104,7 +104,7 @@ AXRUN_API axrun_status axrun_options_create(axrun_options** options);
 AXRUN_API void axrun_options_free(axrun_options* options);
 /* Threads of one run; 0: every processor this process may use. */
 AXRUN_API axrun_status axrun_options_set_threads(axrun_options* options, int threads);
-AXRUN_API axrun_status axrun_options_set_tier(axrun_options* options, axrun_tier tier);
+AXRUN_API axrun_status axrun_options_set_tier(axrun_options* options, int tier);
 /* Fixes the shape of an input, or a size that the model names. */
 AXRUN_API axrun_status axrun_options_set_shape(axrun_options* options, const char* input, const int64_t* dims,
                                                size_t rank);

@@ -54,8 +54,8 @@ struct PortInfo {
     }
     for (const std::string& text : dim_names) dim_name_pointers.push_back(text.c_str());
     port = {name.c_str(),
-            static_cast<axrun_kind>(from.kind),
-            static_cast<axrun_type>(from.type),
+            static_cast<int>(from.kind),
+            static_cast<int>(from.type),
             from.dims ? static_cast<int>(dims.size()) : -1,
             dims.data(),
             dim_name_pointers.data()};
@@ -245,7 +245,7 @@ axrun_status axrun_options_set_threads(axrun_options* options, int threads) {
   });
 }
 
-axrun_status axrun_options_set_tier(axrun_options* options, axrun_tier tier) {
+axrun_status axrun_options_set_tier(axrun_options* options, int tier) {
   return guarded([&] {
     require(options != nullptr, "options is NULL");
     require(tier >= AXRUN_TIER_REFERENCE && tier <= AXRUN_TIER_AUTO, "there is no such tier");
@@ -370,7 +370,7 @@ axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_
     }
     const bool strings = output.type() == ElementType::string;
     const std::vector<const char*>& pointers = request->strings[index];
-    tensor->type = static_cast<axrun_type>(output.type());
+    tensor->type = static_cast<int>(output.type());
     tensor->rank = output.shape().size();
     tensor->dims = output.shape().data();
     tensor->data = const_cast<void*>(strings ? static_cast<const void*>(pointers.data()) : output.data());
