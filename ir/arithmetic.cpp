@@ -1,6 +1,7 @@
 #include "ir/arithmetic.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ir/error.h"
@@ -73,6 +74,19 @@ bool less(ElementType type, int64_t a, int64_t b) {
   return type == ElementType::u64 ? bits(a) < bits(b) : a < b;
 }
 
+/// In the order of ScalarOp.
+constexpr std::array<std::string_view, 62> operation_names = {
+    "real",        "integer",     "extent",        "axis",       "time",    "parameter",    "load",
+    "select",      "cast",        "cast_saturate", "neg",        "abs",     "sign",         "floor",
+    "ceil",        "round_even",  "truncate",      "sqrt",       "exp",     "log",          "sin",
+    "cos",         "tan",         "asin",          "acos",       "atan",    "sinh",         "cosh",
+    "tanh",        "asinh",       "acosh",         "atanh",      "erf",     "is_nan",       "is_inf",
+    "logical_not", "bit_not",     "add",           "sub",        "mul",     "div",          "floor_div",
+    "floor_mod",   "remainder",   "pow",           "min",        "max",     "atan2",        "logical_and",
+    "logical_or",  "logical_xor", "bit_and",       "bit_or",     "bit_xor", "shift_left",   "shift_right",
+    "equal",       "not_equal",   "less",          "less_equal", "greater", "greater_equal"};
+static_assert(operation_names.size() == static_cast<size_t>(ScalarOp::greater_equal) + 1);
+
 }  // namespace
 
 bool is_comparison(ScalarOp op) { return op >= ScalarOp::equal && op <= ScalarOp::greater_equal; }
@@ -80,6 +94,18 @@ bool is_comparison(ScalarOp op) { return op >= ScalarOp::equal && op <= ScalarOp
 bool is_logical(ScalarOp op) {
   return op == ScalarOp::logical_and || op == ScalarOp::logical_or || op == ScalarOp::logical_xor ||
          op == ScalarOp::logical_not;
+}
+
+std::string_view name_of(ScalarOp op) { return operation_names.at(static_cast<size_t>(op)); }
+
+std::optional<ScalarOp> parse_scalar_op(std::string_view name) {
+  auto it = std::find(operation_names.begin(), operation_names.end(), name);
+  if (it == operation_names.end()) return std::nullopt;
+  return static_cast<ScalarOp>(it - operation_names.begin());
+}
+
+bool gives_boolean(ScalarOp op) {
+  return is_comparison(op) || is_logical(op) || op == ScalarOp::is_nan || op == ScalarOp::is_inf;
 }
 
 int argument_count(ScalarOp op) {

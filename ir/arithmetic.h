@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "ir/program.h"
 
@@ -12,7 +13,13 @@ namespace axrun::ir {
 
 bool is_comparison(ScalarOp op);
 bool is_logical(ScalarOp op);
+/// Comparisons, logical operations, is_nan and is_inf.
+bool gives_boolean(ScalarOp op);
+/// A load has 2: the guard and the value where it is false.
 int argument_count(ScalarOp op);
+/// "floor_div"; parse_scalar_op is its inverse.
+std::string_view name_of(ScalarOp op);
+std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 
 /// Both operands of `type`. Results wrap to the type; comparisons give 0 or 1. nullopt: division by zero.
 /// INT_MIN / -1 wraps. x ** negative is 0 unless x is 1 or -1.

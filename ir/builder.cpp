@@ -72,6 +72,13 @@ TensorRef Builder::operand(int position, ElementType type, const Dims& dims, con
 
 void Builder::output(const TensorRef& tensor) { program_.outputs.push_back(tensor.id()); }
 
+TensorRef Builder::take_output() {
+  AXRUN_ASSERT(!program_.outputs.empty());
+  const TensorId id = program_.outputs.back();
+  program_.outputs.pop_back();
+  return {this, id};
+}
+
 TensorId Builder::declare(ElementType type, const Dims& dims, const std::string& name) {
   auto id = static_cast<TensorId>(program_.tensors.size());
   std::string unique = name.empty() ? "t" + std::to_string(id) : name;

@@ -5,11 +5,11 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "ir/expression_pool.h"
 #include "ir/program.h"
 
 namespace axrun::ir {
@@ -71,6 +71,8 @@ class Builder {
   TensorRef operand(int position, ElementType type, const Dims& dims, const std::string& name = {});
   /// Appends an output.
   void output(const TensorRef& tensor);
+  /// Withdraws the last output, for a definition that goes on from another one's result.
+  TensorRef take_output();
 
   Scalar real(ElementType type, double value);
   Scalar integer(int64_t value, ElementType type = ElementType::i64);
@@ -150,7 +152,7 @@ class Builder {
   friend class Scalar;
   Program program_;
   std::deque<Dims> dims_;  ///< of every tensor; unlike those in the program they stay where they are
-  std::unordered_multimap<size_t, ExprId> known_;
+  ExpressionPool pool_;
   std::unordered_set<std::string> names_;
   Dims scope_;  ///< extents of the axes of the stage whose body is being built
 };

@@ -1,35 +1,10 @@
 // Scalar expressions of the builder: sharing of equal nodes, and the simplifications of integer arithmetic.
-#include <bit>
-#include <functional>
-
 #include "ir/arithmetic.h"
 #include "ir/builder.h"
 #include "ir/error.h"
 
 namespace axrun::ir {
 namespace {
-
-void mix(size_t& hash, size_t value) { hash = hash * 0x9e3779b97f4a7c15ULL + value + (hash >> 29); }
-
-size_t hash_of(const Expr& expr) {
-  size_t hash = static_cast<size_t>(expr.op) * 64 + static_cast<size_t>(expr.type);
-  for (ExprId argument : expr.args) mix(hash, static_cast<size_t>(argument));
-  mix(hash, static_cast<size_t>(expr.integer));
-  mix(hash, static_cast<size_t>(std::bit_cast<uint64_t>(expr.real)));
-  for (ExprId index : expr.indices) mix(hash, static_cast<size_t>(index));
-  if (auto constant = expr.dim.constant()) {
-    mix(hash, static_cast<size_t>(*constant));
-  } else {
-    mix(hash, std::hash<std::string>()(expr.dim.to_string()));
-  }
-  return hash;
-}
-
-bool same(const Expr& a, const Expr& b) {
-  return a.op == b.op && a.type == b.type && a.args == b.args && a.integer == b.integer &&
-         std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real) && a.indices == b.indices &&
-         a.dim == b.dim;
-}
 
 std::string mismatch(const Scalar& a, const Scalar& b) {
   return "'" + a.builder().program().name + "': values of types " + std::string(name_of(a.type())) + " and " +
@@ -38,17 +13,7 @@ std::string mismatch(const Scalar& a, const Scalar& b) {
 
 }  // namespace
 
-ExprId Builder::intern(Expr expr) {
-  size_t hash = hash_of(expr);
-  auto [first, last] = known_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    if (same(program_.exprs[static_cast<size_t>(it->second)], expr)) return it->second;
-  }
-  auto id = static_cast<ExprId>(program_.exprs.size());
-  program_.exprs.push_back(std::move(expr));
-  known_.emplace(hash, id);
-  return id;
-}
+ExprId Builder::intern(Expr expr) { return pool_.intern(program_.exprs, std::move(expr)); }
 
 ExprId Builder::append(Expr expr) {
   ExprId simpler = none;
@@ -217,16 +182,15 @@ Scalar binary(ScalarOp op, const Scalar& a, const Scalar& b) {
   if (a.type() != b.type()) throw Error(Fault::model, mismatch(a, b));
   Expr expr;
   expr.op = op;
-  expr.type = is_comparison(op) || is_logical(op) ? ElementType::boolean : a.type();
+  expr.type = gives_boolean(op) ? ElementType::boolean : a.type();
   expr.args = {a.id(), b.id(), none};
   return {&a.builder(), a.builder().append(std::move(expr))};
 }
 
 Scalar unary(ScalarOp op, const Scalar& a) {
-  bool predicate = op == ScalarOp::is_nan || op == ScalarOp::is_inf || is_logical(op);
   Expr expr;
   expr.op = op;
-  expr.type = predicate ? ElementType::boolean : a.type();
+  expr.type = gives_boolean(op) ? ElementType::boolean : a.type();
   expr.args = {a.id(), none, none};
   return {&a.builder(), a.builder().append(std::move(expr))};
 }

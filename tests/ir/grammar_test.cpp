@@ -273,8 +273,14 @@ const std::vector<Break>& breaks() {
        [](Program& p) { stage_of(p, Kind::map).body[0] = append(p, ScalarOp::parameter, f32); }},
       {"monoid-type",
        [](Program& p) {
-         Stage& s = stage_of(p, Kind::reduce);
-         s.body[0] = integer(p, boolean, 1);
+         Stage made;
+         made.kind = Kind::reduce;
+         made.name = "flags";
+         made.reduce_axes = {{"r0", 3}};
+         made.body = {integer(p, boolean, 1)};
+         made.results = {static_cast<TensorId>(p.tensors.size())};
+         p.tensors.push_back({"flags", boolean, {}});
+         p.stages.push_back(made);
        }},
       {"tuple-components", [](Program& p) { stage_of(p, Kind::reduce, 1).monoid.identity.pop_back(); }},
       {"tuple-components",

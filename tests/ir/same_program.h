@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "ir/program.h"
+
+namespace axrun::ir {
+
+/// Equality up to the numbering of expressions and tensors, unused expressions left out. Tensors are matched
+/// by their place: operands in order, then results in order.
+bool same_program(const Program& a, const Program& b, std::string& difference);
+
+}  // namespace axrun::ir
