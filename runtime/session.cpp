@@ -307,7 +307,11 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
                                 ir::name_of(result.tensor.type()), ir::to_string(result.tensor.shape()),
                                 ir::name_of(outputs[k].type()), ir::to_string(outputs[k].shape())));
       }
-      std::memcpy(outputs[k].data(), result.tensor.data(), result.tensor.bytes());
+      if (result.tensor.type() == ir::ElementType::string) {
+        std::copy_n(result.tensor.strings(), result.tensor.size(), outputs[k].strings());
+      } else if (result.tensor.bytes() > 0) {
+        std::memcpy(outputs[k].data(), result.tensor.data(), result.tensor.bytes());
+      }
     } else if (!outputs[k].defined()) {
       outputs[k] = result.tensor;
     }
@@ -319,10 +323,11 @@ void Session::prepare(const std::vector<ir::Shape>& shapes) {
   if (state_->options.tier == Tier::reference) return;
   std::vector<RuntimeValue> values;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    // A shape without data: nothing is read while a plan is built.
+    // A shape without data: nothing is read while a plan is built, but a tensor points somewhere.
+    static char nowhere = 0;
     const ir::ElementType type =
         k < state_->inputs.size() ? state_->inputs[k].type : ir::ElementType::undefined;
-    values.emplace_back(ir::Tensor::borrow(type, shapes[k], nullptr));
+    values.emplace_back(ir::Tensor::borrow(type, shapes[k], &nowhere));
   }
   state_->check(values);
   state_->plan_for(values);
