@@ -53,18 +53,21 @@ void define_cast(const OperatorContext& context, Builder& b) {
 
 void define_cast_like(const OperatorContext& context, Builder& b) { build_cast(context, b, context.type(1)); }
 
-/// Integers of one width are each other modulo 2^width, and a boolean is 0 or 1; other pairs would need the
-/// bits of floats.
+/// Integers of one width are each other modulo 2^width, and a boolean is 0 or 1. Only where a float takes
+/// part are bits more than a value.
 void define_bit_cast(const OperatorContext& context, Builder& b) {
   const ElementType to = type_attribute(context, "to");
   const ElementType from = context.type(0);
   context.check(from != ElementType::string && to != ElementType::string && bits_of(from) == bits_of(to),
                 fmt::format("{} and {} differ in width", name_of(from), name_of(to)));
-  const bool bytes = from == ElementType::boolean && is_integer(to);
-  if (from != to && !bytes && !(is_integer(from) && is_integer(to))) {
+  if (from == to || (!is_float(from) && !is_float(to))) {
+    return map_elements(context, b, [&](const Scalar& x) { return convert(x, to, false); });
+  }
+  if (from == ElementType::boolean || to == ElementType::boolean) {
     context.unsupported(fmt::format("the bits of {} as {}", name_of(from), name_of(to)));
   }
-  map_elements(context, b, [&](const Scalar& x) { return cast(to, x); });
+  const TensorRef x = operand(b, context, 0);
+  b.output(b.opaque("bit_cast", {x}, {{to, x.dims()}}, std::make_shared<const ElementType>(to))[0]);
 }
 
 /// The identity, with a mask that keeps everything: boolean since opset 10, of the input's type before.

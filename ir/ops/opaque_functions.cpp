@@ -9,6 +9,7 @@ void opaque_functions(std::vector<OpaqueEntry>& table) {
       table.end(),
       {
           {"constant", "the numbers of a list attribute follow no formula", constant_function},
+          {"bit_cast", "the bits of a float are not its value", bit_cast_function},
           {"tree_ensemble", "the length and the path of a walk through a tree depend on data",
            tree_ensemble_function},
           {"nonzero", "the size of the result depends on data", nonzero_function},

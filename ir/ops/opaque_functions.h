@@ -18,6 +18,9 @@ using Tensors = std::vector<Tensor>;
 /// Payload Tensor: answers it.
 Tensors constant_function(const Stage& stage, const Tensors& arguments);
 
+/// (x) with the new ElementType, of the same width, as payload; neither is boolean or string.
+Tensors bit_cast_function(const Stage& stage, const Tensors& arguments);
+
 /// Payload TreeEnsemble (ir/ops/tree_ensemble.h).
 Tensors tree_ensemble_function(const Stage& stage, const Tensors& arguments);
 

@@ -103,6 +103,16 @@ TEST(Elementwise, CastFollowsTheTableOfConversions) {
   EXPECT_EQ(named.to_ints(), std::vector<int64_t>{2});
 }
 
+TEST(Elementwise, BitCastKeepsTheBits) {
+  const auto cast = [](const Tensor& x, int64_t to) {
+    return NodeUnderTest("BitCast", 26).input(x).set("to", to);
+  };
+  EXPECT_EQ(cast(reals({2}, {1, -0.0}), 12).run().to_ints(), (std::vector<int64_t>{0x3f800000, 0x80000000}));
+  EXPECT_EQ(cast(ints({1}, {0x3c00}, ElementType::u16), 10).run().get_real(0), 1);
+  EXPECT_EQ(cast(ints({1}, {200}, ElementType::u8), 3).run().get_int(0), -56);
+  EXPECT_THROW(cast(reals({1}, {1}), 7).run(), Error);
+}
+
 TEST(Elementwise, DropoutIsTheIdentityWithAFullMask) {
   const Tensor x = reals({2}, {1, 2});
   const auto results = NodeUnderTest("Dropout", 13, 2).input(x).run_all();
