@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/ops/compute.h"
+#include "ir/ops/heads.h"
 
 namespace axrun::ir {
 
@@ -190,6 +191,7 @@ void contraction_operators(std::vector<OperatorEntry>& table) {
                                 {"", "Gemm", 1, define_gemm},
                             });
   quantized_contraction_operators(table);
+  attention_operators(table);
 }
 
 }  // namespace axrun::ir

@@ -49,4 +49,6 @@ TensorRef matrix_sum(Builder& b, const MatrixProduct& shape,
 
 void quantized_contraction_operators(std::vector<OperatorEntry>& table);
 
+void attention_operators(std::vector<OperatorEntry>& table);
+
 }  // namespace axrun::ir
