@@ -6,6 +6,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/operator.h"
+#include "same_program.h"
 
 namespace axrun::ir::test {
 
@@ -107,6 +108,7 @@ class NodeUnderTest {
 
  private:
   std::vector<Tensor> run(const Program& program) const {
+    require_faithful(program);
     std::vector<Tensor> operands(program.operands.size());
     for (size_t k = 0; k < operands.size(); ++k) {
       if (program.operands[k] != none) operands[k] = inputs_[k];

@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 
+#include "ir/error.h"
+#include "ir/text.h"
+
 namespace axrun::ir {
 namespace {
 
@@ -132,6 +135,14 @@ bool same_program(const Program& a, const Program& b, std::string& difference) {
   const bool same = comparison.run();
   difference = comparison.difference;
   return same;
+}
+
+void require_faithful(const Program& program) {
+  const std::string text = print(program);
+  const Program read = parse(text, payloads_of(program));
+  std::string difference;
+  if (!same_program(program, read, difference)) throw Error(Fault::internal, difference + "\n" + text);
+  if (print(read) != text) throw Error(Fault::internal, "the text changes when read and printed:\n" + text);
 }
 
 }  // namespace axrun::ir
