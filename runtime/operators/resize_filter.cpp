@@ -1,0 +1,350 @@
+// Interpolation along one dimension after the other, plane by plane: every point of a dimension is a weighted
+// sum of a few points of the original one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/error.h"
+#include "ir/evaluate.h"
+#include "ir/ops/resize.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/operators/resize_parts.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+/// Taps of every point of one dimension.
+struct TapTable {
+  std::vector<int64_t> indices;  ///< [out][taps], inside the original dimension
+  std::vector<float> weights;    ///< [out][taps]
+  std::vector<uint8_t> outside;  ///< [out]: gets the extrapolation value; empty: none does
+};
+
+/// One resized dimension, and where it stands: [outer][in][inner] becomes [outer][out][inner].
+struct FilteredAxis {
+  int64_t in = 0, out = 0, taps = 2;
+  int64_t outer = 1, inner = 1;  ///< within a plane, when this axis' turn comes
+  int64_t finished_inner = 1;    ///< when all have had theirs
+  int region = -1;               ///< entry of roi that holds the start, where only the run knows it
+  int regions = 0;
+  TapTable table;
+};
+
+ir::OperatorContext operator_context(const StepContext& context) {
+  std::vector<ir::OperandInfo> operands;
+  for (const StepPort& port : context.inputs) {
+    ir::OperandInfo info;
+    info.present = port.present;
+    info.type = port.type;
+    if (port.present) info.dims = ir::to_dims(port.shape);
+    info.constant = port.constant;
+    operands.push_back(info);
+  }
+  return {context.node, std::move(operands)};
+}
+
+/// Original coordinates of an axis, and the filter's weights [out][taps], by the definition's own formulas.
+std::vector<ir::Tensor> evaluate_axis(const ir::Resizing& resizing, const ir::ResizeAxis& axis,
+                                      const ir::Filter& filter, const ir::Tensor* roi) {
+  ir::Builder b("axis");
+  ir::TensorRef regions;
+  if (roi != nullptr) regions = b.operand(0, roi->type(), ir::to_dims(roi->shape()));
+  b.output(b.map({axis.output}, [&](const ir::Indices& i) {
+    return ir::original_coordinate(b, resizing, axis, regions, i[0]);
+  }));
+  b.output(b.map({axis.output, ir::Dim(filter.count)}, [&](const ir::Indices& i) {
+    const ir::Scalar coordinate = ir::original_coordinate(b, resizing, axis, regions, i[0]);
+    return ir::filter_weight(b, resizing, filter, coordinate, i[1]);
+  }));
+  std::vector<ir::Tensor> operands;
+  if (roi != nullptr) operands.push_back(*roi);
+  return ir::evaluate(b.finish(), operands);
+}
+
+/// Indices and weights from coordinates and raw weights.
+void fill_table(const ir::Resizing& resizing, const ir::Filter& filter, const ir::Tensor& coordinates,
+                const ir::Tensor& weights, FilteredAxis& axis) {
+  TapTable& table = axis.table;
+  table.indices.clear();
+  table.weights.clear();
+  table.outside.clear();
+  for (int64_t j = 0; j < axis.out; ++j) {
+    const double coordinate = coordinates.get_real(j);
+    const auto floor = static_cast<int64_t>(std::floor(std::clamp(coordinate, -1e15, 1e15)));
+    double total = 0;
+    std::vector<double> row;
+    for (int64_t t = 0; t < axis.taps; ++t) {
+      const int64_t index = floor + filter.first + t;
+      const bool inside = index >= 0 && index < axis.in;
+      row.push_back(resizing.exclude_outside && !inside ? 0 : weights.get_real(j * axis.taps + t));
+      total += row.back();
+      table.indices.push_back(std::clamp<int64_t>(index, 0, axis.in - 1));
+    }
+    const double divisor = resizing.exclude_outside || resizing.antialias ? total : 1;
+    for (double weight : row) table.weights.push_back(static_cast<float>(weight / divisor));
+    if (resizing.crops()) {
+      table.outside.push_back(coordinate < 0 || coordinate > static_cast<double>(axis.in - 1));
+    }
+  }
+}
+
+/// tf_crop_and_resize with a region that only the run knows: linear interpolation, every step of the
+/// coordinate rounded to float32 as in the definition.
+void fill_cropped(float start, float end, const FilteredAxis& axis, int64_t* indices, float* weights,
+                  uint8_t* outside) {
+  const auto last = static_cast<float>(axis.in - 1);
+  for (int64_t j = 0; j < axis.out; ++j) {
+    float coordinate = 0.5f * (start + end) * last;
+    if (axis.out > 1) {
+      const float spread = static_cast<float>(j) * (end - start) * last / static_cast<float>(axis.out - 1);
+      coordinate = start * last + spread;
+    }
+    outside[j] = !(coordinate >= 0 && coordinate <= last);
+    const float at = outside[j] != 0 ? 0.0f : coordinate;
+    const float below = std::floor(at);
+    indices[2 * j] = static_cast<int64_t>(below);
+    indices[2 * j + 1] = std::min<int64_t>(indices[2 * j] + 1, axis.in - 1);
+    weights[2 * j + 1] = at - below;
+    weights[2 * j] = 1.0f - weights[2 * j + 1];
+  }
+}
+
+/// Taps as a run uses them.
+struct TapView {
+  const int64_t* indices;
+  const float* weights;
+  const uint8_t* outside;
+  bool identity;  ///< every point is its own tap
+};
+
+/// Whether a cropped region turned out to be the whole axis, point for point.
+bool is_identity(const FilteredAxis& axis, const int64_t* indices, const float* weights) {
+  if (axis.in != axis.out) return false;
+  for (int64_t j = 0; j < axis.out; ++j) {
+    if (indices[2 * j] != j || weights[2 * j] != 1.0f) return false;
+  }
+  return true;
+}
+
+/// y[outer][out][inner] from x[outer][in][inner].
+void apply(const FilteredAxis& axis, const TapView& view, const float* x, float* y) {
+  const int64_t taps = axis.taps;
+  for (int64_t o = 0; o < axis.outer; ++o) {
+    const float* from = x + o * axis.in * axis.inner;
+    float* to = y + o * axis.out * axis.inner;
+    if (axis.inner == 1) {
+      for (int64_t j = 0; j < axis.out; ++j) {
+        const int64_t* index = view.indices + j * taps;
+        const float* weight = view.weights + j * taps;
+        float sum = weight[0] * from[index[0]];
+        for (int64_t t = 1; t < taps; ++t) sum += weight[t] * from[index[t]];
+        to[j] = sum;
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < axis.out; ++j) {
+      float* row = to + j * axis.inner;
+      const float* first = from + view.indices[j * taps] * axis.inner;
+      const float first_weight = view.weights[j * taps];
+      if (taps == 2) {
+        const float* second = from + view.indices[2 * j + 1] * axis.inner;
+        const float second_weight = view.weights[2 * j + 1];
+        for (int64_t i = 0; i < axis.inner; ++i) row[i] = first_weight * first[i] + second_weight * second[i];
+        continue;
+      }
+      for (int64_t i = 0; i < axis.inner; ++i) row[i] = first_weight * first[i];
+      for (int64_t t = 1; t < taps; ++t) {
+        const float* next = from + view.indices[j * taps + t] * axis.inner;
+        const float weight = view.weights[j * taps + t];
+        for (int64_t i = 0; i < axis.inner; ++i) row[i] += weight * next[i];
+      }
+    }
+  }
+}
+
+class FilteredResizeKernel final : public Kernel {
+ public:
+  FilteredResizeKernel(const StepContext& context, std::vector<FilteredAxis> axes, int64_t planes,
+                       float value)
+      : axes_(std::move(axes)), planes_(planes), value_(value), threads_(context.threads) {
+    in_plane_ = context.inputs[0].count() / planes;
+    out_plane_ = context.outputs[0].count() / planes;
+    int64_t size = in_plane_;
+    for (FilteredAxis& axis : axes_) {
+      size = size / axis.in * axis.out;
+      widest_ = std::max(widest_, size);
+      if (axis.region >= 0) table_bytes_ += table_bytes(axis);
+      any_outside_ = any_outside_ || axis.region >= 0 || !axis.table.outside.empty();
+    }
+    widest_ = (widest_ + 15) / 16 * 16;
+    name_ = fmt::format("interpolate {} planes of {} to {}", planes_, in_plane_, out_plane_);
+    roi_is_double_ = context.has_input(1) && context.inputs[1].type == ElementType::f64;
+  }
+
+  void run(const KernelCall& call) const override {
+    TapView views[most_axes];
+    char* next = static_cast<char*>(call.scratch);
+    for (size_t k = 0; k < axes_.size(); ++k) {
+      const FilteredAxis& axis = axes_[k];
+      views[k] = {axis.table.indices.data(), axis.table.weights.data(),
+                  axis.table.outside.empty() ? nullptr : axis.table.outside.data(), false};
+      if (axis.region < 0) continue;
+      auto* indices = reinterpret_cast<int64_t*>(next);
+      auto* weights = reinterpret_cast<float*>(indices + 2 * axis.out);
+      auto* outside = reinterpret_cast<uint8_t*>(weights + 2 * axis.out);
+      fill_cropped(roi(call, axis.region), roi(call, axis.region + axis.regions), axis, indices, weights,
+                   outside);
+      views[k] = {indices, weights, outside, is_identity(axis, indices, weights)};
+      next += table_bytes(axis);
+    }
+    const auto* x = static_cast<const float*>(call.inputs[0]);
+    auto* y = static_cast<float*>(call.outputs[0]);
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(out_plane_, 1));
+    call.pool.parallel_for_workers(planes_, grain, [&](int64_t worker, int64_t begin, int64_t end) {
+      auto* scratch =
+          reinterpret_cast<float*>(static_cast<char*>(call.scratch) + table_bytes_) + worker * 2 * widest_;
+      for (int64_t p = begin; p < end; ++p) run_plane(views, x + p * in_plane_, y + p * out_plane_, scratch);
+    });
+  }
+  std::string describe() const override { return name_; }
+  size_t scratch_bytes() const override {
+    const int64_t floats = axes_.size() > 1 ? 2 * widest_ * threads_ : 0;
+    return table_bytes_ + static_cast<size_t>(floats) * sizeof(float);
+  }
+
+  static constexpr size_t most_axes = 8;
+
+ private:
+  static size_t table_bytes(const FilteredAxis& axis) {
+    return static_cast<size_t>((axis.out * (2 * 8 + 2 * 4 + 1) + 63) / 64 * 64);
+  }
+  float roi(const KernelCall& call, int at) const {
+    if (roi_is_double_) return static_cast<float>(static_cast<const double*>(call.inputs[1])[at]);
+    return static_cast<const float*>(call.inputs[1])[at];
+  }
+
+  void run_plane(const TapView* views, const float* x, float* y, float* scratch) const {
+    size_t last = axes_.size();
+    while (last > 0 && views[last - 1].identity) --last;
+    if (last == 0) std::copy_n(x, out_plane_, y);
+    const float* from = x;
+    int64_t half = 0;
+    for (size_t k = 0; k < last; ++k) {
+      if (views[k].identity) continue;
+      float* to = k + 1 == last ? y : scratch + half * widest_;
+      apply(axes_[k], views[k], from, to);
+      from = to;
+      half = 1 - half;
+    }
+    if (!any_outside_) return;
+    for (size_t k = 0; k < axes_.size(); ++k) {
+      const FilteredAxis& axis = axes_[k];
+      if (views[k].outside == nullptr) continue;
+      const int64_t block = axis.finished_inner;
+      for (int64_t o = 0; o < out_plane_ / (axis.out * block); ++o) {
+        for (int64_t j = 0; j < axis.out; ++j) {
+          if (views[k].outside[j] != 0) std::fill_n(y + (o * axis.out + j) * block, block, value_);
+        }
+      }
+    }
+  }
+
+  std::vector<FilteredAxis> axes_;
+  int64_t planes_;
+  float value_;
+  int threads_;
+  int64_t in_plane_ = 0, out_plane_ = 0, widest_ = 0;
+  size_t table_bytes_ = 0;
+  bool any_outside_ = false, roi_is_double_ = false;
+  std::string name_;
+};
+
+/// The axes in the order in which they are applied (those that shrink first), with their places in a plane of
+/// the given shape.
+void order_axes(std::vector<FilteredAxis>& axes, std::vector<size_t> dimensions, ir::Shape plane) {
+  std::vector<size_t> order(axes.size());
+  for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+  // Later dimensions first where the growth is the same: rows are then whole when they are blended.
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const double growth_a = static_cast<double>(axes[a].out) / static_cast<double>(axes[a].in);
+    const double growth_b = static_cast<double>(axes[b].out) / static_cast<double>(axes[b].in);
+    return growth_a != growth_b ? growth_a < growth_b : dimensions[a] > dimensions[b];
+  });
+  std::vector<FilteredAxis> sorted;
+  for (size_t k : order) {
+    FilteredAxis axis = std::move(axes[k]);
+    const size_t at = dimensions[k];
+    for (size_t d = 0; d < plane.size(); ++d) {
+      if (d < at) axis.outer *= plane[d];
+      if (d > at) axis.inner *= plane[d];
+    }
+    plane[at] = axis.out;
+    sorted.push_back(std::move(axis));
+  }
+  for (size_t k = 0; k < order.size(); ++k) {
+    for (size_t d = dimensions[order[k]] + 1; d < plane.size(); ++d) sorted[k].finished_inner *= plane[d];
+  }
+  axes = std::move(sorted);
+}
+
+std::unique_ptr<Kernel> make_checked(const StepContext& context) {
+  const ir::OperatorContext definition = operator_context(context);
+  const bool simple = context.node.op == "Upsample" || context.node.version < 11;
+  const ir::Resizing resizing = simple ? ir::simple_resizing_of(definition) : ir::resizing_of(definition);
+  if (resizing.interpolation == ir::Interpolation::nearest) return nullptr;
+  const ir::Tensor* roi = resizing.crops() ? context.inputs[1].constant : nullptr;
+  const bool late = resizing.crops() && roi == nullptr;
+  const bool plain =
+      resizing.interpolation == ir::Interpolation::linear && !resizing.antialias && !resizing.exclude_outside;
+  if (late &&
+      (!plain || (context.inputs[1].type != ElementType::f32 && context.inputs[1].type != ElementType::f64)))
+    return nullptr;
+  std::vector<FilteredAxis> axes;
+  std::vector<size_t> dimensions;
+  int64_t planes = 1;
+  for (size_t d = 0; d < resizing.axes.size(); ++d) {
+    const ir::ResizeAxis& given = resizing.axes[d];
+    if (resizing.is_identity(given)) {
+      if (axes.empty()) planes *= given.input.value();
+      continue;
+    }
+    FilteredAxis axis;
+    axis.in = given.input.value();
+    axis.out = given.output.value();
+    if (late && given.region >= 0) {
+      axis.region = given.region;
+      axis.regions = resizing.regions;
+    } else {
+      const ir::Filter filter = ir::filter_of(definition, resizing, given);
+      if (filter.count > 4096) return nullptr;
+      axis.taps = filter.count;
+      const auto values = evaluate_axis(resizing, given, filter, roi);
+      fill_table(resizing, filter, values[0], values[1], axis);
+    }
+    axes.push_back(std::move(axis));
+    dimensions.push_back(d);
+  }
+  if (axes.empty() || axes.size() > FilteredResizeKernel::most_axes || planes == 0) return nullptr;
+  const size_t first = dimensions[0];
+  for (size_t& d : dimensions) d -= first;
+  const ir::Shape& x = context.inputs[0].shape;
+  order_axes(axes, dimensions, ir::Shape(x.begin() + static_cast<std::ptrdiff_t>(first), x.end()));
+  return std::make_unique<FilteredResizeKernel>(context, std::move(axes), planes,
+                                                static_cast<float>(resizing.extrapolation_value));
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_filtered_resize(const StepContext& context) {
+  if (context.inputs[0].type != ElementType::f32) return nullptr;
+  try {
+    return make_checked(context);
+  } catch (const ir::NotYetKnown&) {
+    return nullptr;
+  }
+}
+
+}  // namespace axrun::runtime
