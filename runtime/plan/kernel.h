@@ -70,7 +70,8 @@ struct StepContext {
   PackCache& packs;
 
   bool fused() const { return group.size() > 1; }
-  bool has_input(size_t k) const { return k < inputs.size() && inputs[k].present; }
+  /// Input k of `node` itself: what the rest of the group reads comes after its inputs and does not count.
+  bool has_input(size_t k) const { return k < node.inputs.size() && k < inputs.size() && inputs[k].present; }
   bool has_output(size_t k) const { return k < outputs.size() && outputs[k].present; }
   /// Attributes of `node` (the definition has already checked their kinds).
   int64_t integer(std::string_view name, int64_t otherwise) const;
