@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ir/error.h"
+#include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/options.h"
@@ -70,7 +71,7 @@ std::string knobs_json() {
 int execute(const Options& options, Clock::time_point process_start) {
   switch (options.command) {
     case Options::Command::help:
-      std::fputs(options.help_text.c_str(), stdout);
+      std::fputs(help_text, stdout);
       return exit_ok;
     case Options::Command::version:
       std::fputs(fmt::format("axrun {} ({})\n", runtime::version(), runtime::build_text()).c_str(), stdout);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -11,32 +12,6 @@
 
 namespace axrun::cli {
 namespace {
-
-constexpr const char* description =
-    "Runs an ONNX model: makes up what it is not given, prints outputs and times. Without a MODEL it makes "
-    "a\n"
-    "small one and runs that.";
-
-constexpr const char* footer = R"(
-Values (SPEC), the same for --input and --expect
-  @x.npy  @x.npz:KEY  @x.pb     a file that knows its type and shape
-  2x3xf32=@x.bin                raw little-endian elements
-  2xf32=1,2  i64=5  2x3xf32=0   elements in order; a single one fills the tensor; no sizes: a scalar
-  zeros  ones  random           of the shape that the model declares
-
-Examples
-  axrun model.onnx                                  made-up inputs, about a second of runs
-  axrun model.onnx --data test_data_set_0           inputs and expected outputs of an ONNX test folder
-  axrun model.onnx --input ids:1x4xi64=1,2,3,4 --dim batch=1 --json
-  axrun model.onnx --shape image:1x3x480x640 --seconds 5 --threads 1
-  axrun model.onnx --profile --trace trace.json     time of every step; open the trace in a browser's tracer
-  axrun inspect model.onnx                          inputs, outputs, operators, parameters
-  axrun knobs                                       environment variables
-
-Exit codes
-  0 ok   1 command line, missing file or bad inputs   2 model damaged, invalid or unsupported
-  3 an output differs from the expected one   70 internal error   124 --timeout passed
-)";
 
 const std::map<std::string, runtime::Tier> tiers = {{"reference", runtime::Tier::reference},
                                                     {"fallback", runtime::Tier::fallback},
@@ -58,10 +33,11 @@ void add_shape(const std::string& text, std::map<std::string, ir::Shape>& shapes
     throw Error(Fault::user, fmt::format("--shape {}: it is written NAME:1x3x224x224", text));
   }
   ir::Shape shape;
-  for (std::string_view rest = std::string_view(text).substr(colon + 1); !rest.empty();) {
-    const size_t end = std::min(rest.find('x'), rest.size());
-    shape.push_back(number_in(rest.substr(0, end), "--shape", text));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  const std::string_view sizes = std::string_view(text).substr(colon + 1);
+  for (size_t start = 0; !sizes.empty() && start <= sizes.size();) {
+    const size_t end = std::min(sizes.find('x', start), sizes.size());
+    shape.push_back(number_in(sizes.substr(start, end - start), "--shape", text));
+    start = end + 1;
   }
   shapes[text.substr(0, colon)] = std::move(shape);
 }
@@ -95,89 +71,45 @@ struct Raw {
   bool version = false;
 };
 
-void add_value_options(CLI::App& app, Options& options, Raw& raw) {
-  const std::string group = "Values";
-  app.add_option("--data", options.data,
-                 "ONNX test_data_set folder: input_K.pb are fed, output_K.pb compared")
-      ->group(group)
-      ->type_name("DIR");
-  const auto repeated = [&](const char* flag, std::vector<std::string>& values, const char* type,
-                            const char* help) {
-    app.add_option(flag, values, help)->group(group)->type_name(type)->allow_extra_args(false);
+void add_options(CLI::App& app, Options& options, Raw& raw) {
+  // Without this an option that may be repeated would swallow the model's name after it.
+  const auto repeated = [&](const char* flag, std::vector<std::string>& values) {
+    app.add_option(flag, values)->allow_extra_args(false);
   };
-  repeated("--input", options.inputs, "NAME:SPEC", "value of an input (SPEC: below); may be repeated");
-  repeated("--expect", options.expects, "NAME:SPEC", "expected value of an output; may be repeated");
-  repeated("--shape", raw.shapes, "NAME:1x3x..", "shape of an input; may be repeated");
-  repeated("--dim", raw.dims, "NAME=N", "size of a dimension that the model names; may be repeated");
-  app.add_option("--tolerance", options.tolerance,
-                 "an element may be off by REL times the output's largest magnitude (1e-4); from 0.05 on the "
-                 "model counts as quantised, and a few elements may be off by more than half of that")
-      ->group(group)
-      ->type_name("REL")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options.seed, "seed of made-up values (0)")->group(group)->type_name("N");
-  app.add_option("--save", options.save, "write the outputs of the last run as DIR/output_K.pb")
-      ->group(group)
-      ->type_name("DIR");
-}
+  app.add_option("MODEL", options.model);
+  app.add_option("--data", options.data);
+  repeated("--input", options.inputs);
+  repeated("--expect", options.expects);
+  repeated("--shape", raw.shapes);
+  repeated("--dim", raw.dims);
+  app.add_option("--seed", options.seed);
+  app.add_option("--save", options.save);
+  app.add_option("--tolerance", options.tolerance)->check(CLI::NonNegativeNumber);
 
-void add_execution_options(CLI::App& app, Options& options, Raw& raw) {
-  const std::string group = "Execution";
-  app.add_option("--threads", options.threads, "threads of one run (AXRUN_THREADS, else every processor)")
-      ->group(group)
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--tier", raw.tier,
-                 "reference: exact and slow; fallback: precompiled kernels; auto: the best there is (auto)")
-      ->group(group)
-      ->type_name("reference|fallback|auto")
-      ->check(
-          [](const std::string& text) { return tiers.count(text) > 0 ? "" : "no tier is called " + text; });
-  app.add_option("--runs", options.runs, "timed runs (as many as fit into a second, at most 1000)")
-      ->group(group)
-      ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  app.add_option("--seconds", options.seconds, "time runs for S seconds instead")
-      ->group(group)
-      ->type_name("S")
-      ->check(CLI::NonNegativeNumber)
-      ->excludes("--runs");
-  app.add_option("--warmup", options.warmup, "runs before the timed ones (1; 0 for the reference tier)")
-      ->group(group)
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--timeout", options.timeout, "give up after S seconds: exit 124")
-      ->group(group)
-      ->type_name("S")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--budget", options.budget,
-                 "seconds the optimiser may work before the last run, 0: none (no optimiser in this version)")
-      ->group(group)
-      ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--cache-dir", options.cache_dir, "folder for what is kept between processes")
-      ->group(group)
-      ->type_name("DIR");
-  app.add_flag("--no-cache", options.no_cache, "keep nothing between processes")->group(group);
-}
+  CLI::Option* runs = app.add_option("--runs", options.runs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_option("--seconds", options.seconds)->check(CLI::NonNegativeNumber)->excludes(runs);
+  app.add_option("--warmup", options.warmup)->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads)->check(CLI::Range(1, 4096));
+  app.add_option("--tier", raw.tier)->check([](const std::string& text) {
+    return tiers.count(text) > 0 ? "" : "it is reference, fallback or auto";
+  });
+  app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
+  app.add_option("--cache-dir", options.cache_dir);
+  app.add_flag("--no-cache", options.no_cache);
+  app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
 
-void add_output_options(CLI::App& app, Options& options, Raw& raw) {
-  const std::string group = "Output";
-  app.add_flag("--json", options.json, "one JSON object on stdout, text for people on stderr")->group(group);
-  app.add_option("--profile", options.profile_target, "time of every step: text (default), json, or a file")
-      ->group(group)
-      ->type_name("[text|json|FILE]");
-  app.add_option("--trace", options.trace, "steps of the last run in Chrome's trace format")
-      ->group(group)
-      ->type_name("FILE");
-  app.add_flag("--quiet", options.quiet, "no text for people; errors are printed")->group(group);
-  app.add_flag("--version", raw.version, "print the version")->group(group);
+  app.add_flag("--json", options.json);
+  app.add_option("--profile", options.profile_target);
+  app.add_option("--trace", options.trace);
+  app.add_flag("--quiet", options.quiet);
+  app.add_flag("--version", raw.version);
 }
 
 void check_numbers(const Options& options) {
   for (const auto& value : {options.seconds, options.timeout, options.budget, options.tolerance}) {
-    if (value && !std::isfinite(*value))
+    if (value && !std::isfinite(*value)) {
       throw Error(Fault::user, "numbers on the command line must be finite");
+    }
   }
 }
 
@@ -186,21 +118,16 @@ void check_numbers(const Options& options) {
 Options parse_options(int argc, const char* const* argv) {
   Options options;
   Raw raw;
-  CLI::App app(description, "axrun");
-  app.footer(footer);
-  app.set_help_flag("--help,-h", "print this text")->group("Output");
-  app.get_formatter()->column_width(34);
-  app.add_option("MODEL", options.model, "ONNX file")->type_name("");
-  add_value_options(app, options, raw);
-  add_execution_options(app, options, raw);
-  add_output_options(app, options, raw);
-
-  CLI::App* inspect =
-      app.add_subcommand("inspect", "show a model's inputs, outputs, operators and parameters");
-  inspect->add_option("MODEL", options.model, "ONNX file")->type_name("")->required();
-  inspect->add_flag("--json", options.json, "one JSON object");
-  CLI::App* knobs = app.add_subcommand("knobs", "list the environment variables that axrun reads");
-  knobs->add_flag("--json", options.json, "one JSON object");
+  CLI::App app("", "axrun");
+  app.set_help_flag("--help,-h");
+  add_options(app, options, raw);
+  CLI::App* inspect = app.add_subcommand("inspect");
+  inspect->set_help_flag("--help,-h");
+  inspect->add_option("MODEL", options.model)->required();
+  inspect->add_flag("--json", options.json);
+  CLI::App* knobs = app.add_subcommand("knobs");
+  knobs->set_help_flag("--help,-h");
+  knobs->add_flag("--json", options.json);
 
   std::vector<std::string> arguments = arguments_of(argc, argv);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -208,10 +135,9 @@ Options parse_options(int argc, const char* const* argv) {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     options.command = Options::Command::help;
-    options.help_text = app.help();
     return options;
   } catch (const CLI::ParseError& error) {
-    throw Error(Fault::user, fmt::format("{} (see axrun --help)", error.what()));
+    throw Error(Fault::user, fmt::format("{} (axrun --help lists the options)", error.what()));
   }
   options.profile = app.count("--profile") > 0;
   for (const std::string& text : raw.shapes) add_shape(text, options.shapes);
@@ -222,6 +148,18 @@ Options parse_options(int argc, const char* const* argv) {
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
   if (raw.version) options.command = Options::Command::version;
   return options;
+}
+
+std::vector<std::string> known_options() {
+  Options options;
+  Raw raw;
+  CLI::App app;
+  add_options(app, options, raw);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
 }
 
 }  // namespace axrun::cli

@@ -25,7 +25,6 @@ enum ExitCode : int {
 struct Options {
   enum class Command { run, inspect, knobs, version, help };
   Command command = Command::run;
-  std::string help_text;  ///< for Command::help
 
   std::string model;  ///< empty: the demonstration model
 
@@ -64,5 +63,8 @@ struct Options {
 
 /// Throws Error(user) for anything it does not know.
 Options parse_options(int argc, const char* const* argv);
+
+/// "--data", ...: for the test of the help text.
+std::vector<std::string> known_options();
 
 }  // namespace axrun::cli

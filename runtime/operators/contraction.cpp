@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/operators/contraction_parts.h"
 #include "runtime/operators/epilogue.h"
 
 namespace axrun::runtime {
@@ -311,7 +312,9 @@ void contraction_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "MatMul", make_matmul});
   table.push_back({"", "Gemm", make_gemm});
   table.push_back({"com.microsoft", "FusedMatMul", make_matmul});
+  table.push_back({"com.microsoft", "FusedMatMul", make_general_contraction});
   table.push_back({"com.microsoft", "FusedGemm", make_fused_gemm});
+  table.push_back({"", "Einsum", make_general_contraction});
 }
 
 }  // namespace axrun::runtime

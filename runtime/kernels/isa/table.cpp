@@ -3,12 +3,15 @@
 #include "runtime/kernels/isa/activation.h"
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/copy.h"
+#include "runtime/kernels/isa/elementwise.h"
 #include "runtime/kernels/isa/gemm.h"
+#include "runtime/kernels/isa/pool.h"
+#include "runtime/kernels/isa/quantized.h"
+#include "runtime/kernels/isa/rows.h"
 #include "runtime/kernels/isa/unary.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 extern const KernelTable table;
 const KernelTable table = {
     .panel_rows = tile_rows,
@@ -25,7 +28,25 @@ const KernelTable table = {
     .activate = activate,
     .affine_row = affine_row,
     .affine_columns = affine_columns,
+    .binary = binary,
+    .compare = compare,
+    .select = select,
+    .softmax_row = softmax_row,
+    .softmax_columns = softmax_columns,
+    .normalize_row = normalize_row,
+    .reduce_row = reduce_row,
+    .reduce_columns = reduce_columns,
+    .max_pool = max_pool,
+    .average_pool = average_pool,
     .transpose_block = transpose_block,
+    .quantize_row = quantize_row,
+    .dequantize_row = dequantize_row,
+    .quantize_columns = quantize_columns,
+    .dequantize_columns = dequantize_columns,
+    .quantized_packed_bytes = quantized_packed_bytes,
+    .quantized_pack_b = quantized_pack_b,
+    .quantized_scratch_bytes = quantized_scratch_bytes,
+    .quantized_cell = quantized_cell,
 };
 
 }  // namespace axrun::runtime::AXRUN_ISA

@@ -87,8 +87,10 @@ struct DepthwiseCell {
   float* scratch;
 };
 
+/// Rows [m0, m1) and columns [n0, n1) of an integer product with n columns; n0 is a multiple of the panel
+/// width.
 struct QuantizedGemmCell {
-  int64_t m0, m1, n0, n1, k;
+  int64_t n, m0, m1, n0, n1, k;
   Byte a_type;
   const uint8_t* a;
   int64_t a_row_stride;

@@ -1,0 +1,65 @@
+#include "runtime/cli/help.h"
+
+namespace axrun::cli {
+
+const char* const help_text = R"(Runs ONNX models.
+
+  axrun MODEL [options]           run it: inputs are made up where none are given, outputs and times printed
+  axrun [options]                 the same with a small demonstration model
+  axrun inspect MODEL [--json]    inputs, outputs, operators and parameters of a model
+  axrun knobs [--json]            environment variables
+
+Values
+  --data DIR             an ONNX test_data_set folder: feed its input_K.pb, compare with its output_K.pb
+  --input NAME:SPEC      the value of an input; may be repeated
+  --expect NAME:SPEC     what an output is to be; may be repeated
+  --shape NAME:1x3x..    the shape of an input; may be repeated
+  --dim NAME=N           a size that the model names; may be repeated
+  --seed N               seed of made-up values (0)
+  --save DIR             write the outputs of the last run as DIR/output_K.pb
+  --tolerance REL        an element may differ by REL times the largest magnitude of its output, at least by
+                         REL/100 (1e-4). From 0.05 on the model counts as quantised: no more than 0.5% of the
+                         elements beyond half of that, and up to 5% of the integers may differ
+
+  SPEC, for inputs and expected outputs alike:
+    @x.npy  @x.npz:KEY  @x.pb     a file that knows its type and shape
+    2x3xf32=@x.bin                raw little-endian elements
+    2xf32=1,2  i64=5  2x3xf32=0   elements in order; one alone fills the tensor; without sizes a scalar
+    zeros  ones  random           of the shape that the model declares, or with a type: 2x3xf32=zeros
+
+Runs
+  --runs N               timed runs (as many as fit into a second, at most 1000)
+  --seconds S            time runs for S seconds instead
+  --warmup N             runs before the timed ones (1; 0 in the reference tier)
+  --threads N            threads of one run (AXRUN_THREADS, else every processor this process may use)
+  --tier NAME            reference: exact and slow; fallback: precompiled kernels; auto: the best there is (auto)
+  --budget S             seconds the optimiser may work before the last run, 0 for none (this version has no
+                         optimiser: accepted, without effect)
+  --cache-dir DIR        folder for what is kept between processes (AXRUN_CACHE_DIR, else ~/.cache/axrun)
+  --no-cache             keep nothing between processes
+  --timeout S            give up after S seconds
+
+Output
+  --json                 one JSON object on stdout; text for people goes to stderr
+  --profile [HOW]        time of every step. HOW: text (default), json, or a file (FILE.json; --profile=FILE for
+                         other names)
+  --trace FILE           the last run's steps in Chrome's trace format
+  --quiet                no text for people but errors
+  --version  --help
+
+Examples
+  axrun model.onnx --data test_data_set_0
+  axrun model.onnx --input ids:1x4xi64=1,2,3,4 --expect scores:@scores.npy
+  axrun model.onnx --shape image:1x3x480x640 --seconds 5 --threads 1 --json
+  axrun model.onnx --profile --trace trace.json
+
+Exit codes
+  0    ok
+  1    command line, missing file, bad inputs
+  2    the model is damaged, invalid or not supported
+  3    an output differs from the expected one
+  70   internal error
+  124  not finished after --timeout
+)";
+
+}  // namespace axrun::cli

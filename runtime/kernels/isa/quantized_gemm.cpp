@@ -1,0 +1,237 @@
+// Integer matrix product. Two forms of the inner step, chosen once per process:
+//   wide   both operands as 16-bit differences from their zero points, two steps along k per 32-bit lane. A
+//   difference is
+//          within +-255, so a pair of products is far from overflow.
+//   bytes  (AVX-512 VNNI) A as u8 and B as i8, four steps per lane; the other signedness is reached by moving
+//   values and zero
+//          point by 128. Zero points are applied afterwards:
+//            sum (a - za)(b - zb) = sum ab - zb sum a - za (sum b - k zb).
+
+#include "runtime/kernels/isa/gemm_tile.h"
+#include "runtime/kernels/isa/quantized.h"
+#include "runtime/kernels/quantized.h"
+
+namespace axrun::runtime::AXRUN_ISA {
+namespace {
+
+typedef uint32_t Words __attribute__((vector_size(vector_bytes)));  // unsigned: sums wrap around
+typedef uint32_t UnalignedWords __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
+
+#if defined(AXRUN_ISA_avx512)
+constexpr int panel_rows = 12;
+bool has_bytes() {
+  static const bool result = __builtin_cpu_supports("avx512vnni");
+  return result;
+}
+AXRUN_INLINE Words dot_bytes(Words sum, Words a, Words b) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
+AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
+  return sum + reinterpret_cast<Words>(
+                   _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+}
+#else
+bool has_bytes() { return false; }
+AXRUN_INLINE Words dot_bytes(Words sum, Words, Words) { return sum; }
+#if defined(AXRUN_ISA_avx2)
+constexpr int panel_rows = 5;
+AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
+  return sum + reinterpret_cast<Words>(
+                   _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+}
+#else
+constexpr int panel_rows = 4;
+AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
+  return sum +
+         reinterpret_cast<Words>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+}
+#endif
+#endif
+
+AXRUN_INLINE Words load_words(const uint32_t* p) { return *reinterpret_cast<const UnalignedWords*>(p); }
+AXRUN_INLINE Words broadcast_word(uint32_t x) {
+  return reinterpret_cast<Words>(broadcast(static_cast<int32_t>(x)));
+}
+
+int64_t padded_columns(int64_t n) { return divide_up(n, tile_columns) * tile_columns; }
+int64_t groups(int64_t k) { return divide_up(k, has_bytes() ? 4 : 2); }
+
+/// Packed B: per column its zero point and (sum of b) - k * zero point (bytes form only, but always present),
+/// then panels [group][column] of words.
+struct PackedB {
+  const uint32_t* zero_points;
+  const uint32_t* offsets;
+  const uint32_t* words;
+};
+
+PackedB unpack(const void* packed, int64_t n) {
+  const auto* base = static_cast<const uint32_t*>(packed);
+  return {base, base + padded_columns(n), base + 2 * padded_columns(n)};
+}
+
+int32_t byte_at(Byte type, const void* p, int64_t i) {
+  return type == Byte::u8 ? static_cast<const uint8_t*>(p)[i] : static_cast<const int8_t*>(p)[i];
+}
+
+template <class T>
+AXRUN_INLINE void widen_row(const T* a, int64_t k, int32_t zero_point, int16_t* to) {
+  for (int64_t i = 0; i < k; ++i) to[i] = static_cast<int16_t>(a[i] - zero_point);
+  if (k % 2 != 0) to[k] = 0;
+}
+
+/// One row of A in the form in use; returns the sum of its (moved) bytes, which the bytes form needs.
+uint32_t pack_row(Byte type, const uint8_t* a, int64_t k, int32_t zero_point, uint32_t* to) {
+  if (!has_bytes()) {
+    auto* wide = reinterpret_cast<int16_t*>(to);
+    if (type == Byte::u8) {
+      widen_row(a, k, zero_point, wide);
+    } else {
+      widen_row(reinterpret_cast<const int8_t*>(a), k, zero_point, wide);
+    }
+    return 0;
+  }
+  auto* bytes = reinterpret_cast<uint8_t*>(to);
+  const uint8_t flip = type == Byte::u8 ? 0 : 0x80;
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const auto value = static_cast<uint8_t>(a[i] ^ flip);
+    bytes[i] = value;
+    sum += value;
+  }
+  for (int64_t i = k; i < groups(k) * 4; ++i) bytes[i] = 0;
+  return sum;
+}
+
+struct IntegerTile {
+  int64_t groups;
+  const uint32_t* a;  ///< rows `groups` apart
+  const uint32_t* a_sums;
+  uint32_t a_zero_point;
+  const uint32_t* b;
+  const uint32_t* b_zero_points;
+  const uint32_t* b_offsets;
+  int32_t* c;
+  int64_t c_row_stride, columns;
+};
+
+template <bool bytes, int rows>
+void integer_tile(const IntegerTile& t) {
+  Words sums[rows][tile_vectors] = {};
+  const uint32_t* b = t.b;
+  for (int64_t g = 0; g < t.groups; ++g, b += tile_columns) {
+    Words values[tile_vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < tile_vectors; ++v) values[v] = load_words(b + v * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const Words a = broadcast_word(t.a[i * t.groups + g]);
+#pragma GCC unroll 2
+      for (int v = 0; v < tile_vectors; ++v) {
+        sums[i][v] = bytes ? dot_bytes(sums[i][v], a, values[v]) : dot_wide(sums[i][v], a, values[v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    int32_t* row = t.c + i * t.c_row_stride;
+#pragma GCC unroll 2
+    for (int v = 0; v < tile_vectors; ++v) {
+      Words sum = sums[i][v];
+      if (bytes) {
+        sum -= load_words(t.b_zero_points + v * lanes) * broadcast_word(t.a_sums[i]) +
+               load_words(t.b_offsets + v * lanes) * broadcast_word(t.a_zero_point);
+      }
+      const int64_t count = smaller<int64_t>(lanes, t.columns - v * lanes);
+      if (count == lanes) {
+        *reinterpret_cast<UnalignedWords*>(row + v * lanes) = sum;
+      } else {
+        int32_t values[lanes];
+        __builtin_memcpy(values, &sum, sizeof values);
+        for (int64_t j = 0; j < count; ++j) row[v * lanes + j] = values[j];
+      }
+    }
+  }
+}
+
+template <bool bytes, int rows = panel_rows>
+AXRUN_INLINE void run_integer_tile(int64_t count, const IntegerTile& t) {
+  if constexpr (rows > 0) {
+    if (count == rows) return integer_tile<bytes, rows>(t);
+    run_integer_tile<bytes, rows - 1>(count, t);
+  }
+}
+
+}  // namespace
+
+int64_t quantized_packed_bytes(int64_t k, int64_t n) { return (2 + groups(k)) * padded_columns(n) * 4; }
+
+void quantized_pack_b(Byte type, int64_t k, int64_t n, const void* b, int64_t row_stride,
+                      int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed) {
+  const int64_t columns = padded_columns(n);
+  auto* const zero_point_words = static_cast<uint32_t*>(packed);
+  uint32_t* const offsets = zero_point_words + columns;
+  uint32_t* const words = offsets + columns;
+  const int32_t move = has_bytes() && type == Byte::u8 ? 128 : 0;
+  const int64_t per_group = has_bytes() ? 4 : 2;
+  for (int64_t j = 0; j < columns; ++j) {
+    const bool exists = j < n;
+    const int32_t given = zero_points == nullptr || !exists ? 0 : zero_points[per_column ? j : 0];
+    const int32_t zero_point = given - move;
+    uint32_t sum = 0;
+    for (int64_t g = 0; g < groups(k); ++g) {
+      uint32_t word = 0;
+      for (int64_t i = 0; i < per_group; ++i) {
+        const int64_t at = g * per_group + i;
+        if (at >= k || !exists) continue;
+        const int32_t value = byte_at(type, b, at * row_stride + j * column_stride) - move;
+        if (has_bytes()) {
+          sum += static_cast<uint32_t>(value);
+          word |= (static_cast<uint32_t>(value) & 0xff) << (8 * i);
+        } else {
+          word |= (static_cast<uint32_t>(value - zero_point) & 0xffff) << (16 * i);
+        }
+      }
+      words[j / tile_columns * tile_columns * groups(k) + g * tile_columns + j % tile_columns] = word;
+    }
+    zero_point_words[j] = static_cast<uint32_t>(zero_point);
+    offsets[j] = sum - static_cast<uint32_t>(k) * static_cast<uint32_t>(zero_point);
+  }
+}
+
+int64_t quantized_scratch_bytes(const QuantizedGemmCell& cell) {
+  return panel_rows * (groups(cell.k) + 1) * 4;
+}
+
+void quantized_cell(const QuantizedGemmCell& cell) {
+  auto* const rows_scratch = static_cast<uint32_t*>(cell.scratch);
+  uint32_t* const sums = rows_scratch + panel_rows * groups(cell.k);
+  const PackedB b = unpack(cell.packed_b, cell.n);
+  IntegerTile tile = {};
+  tile.groups = groups(cell.k);
+  tile.a = rows_scratch;
+  tile.a_sums = sums;
+  tile.a_zero_point = static_cast<uint32_t>(cell.a_zero_point + (cell.a_type == Byte::u8 ? 0 : 128));
+  tile.c_row_stride = cell.c_row_stride;
+  for (int64_t m = cell.m0; m < cell.m1; m += panel_rows) {
+    const int64_t rows = smaller<int64_t>(panel_rows, cell.m1 - m);
+    for (int64_t i = 0; i < rows; ++i) {
+      sums[i] = pack_row(cell.a_type, cell.a + (m + i) * cell.a_row_stride, cell.k, cell.a_zero_point,
+                         rows_scratch + i * tile.groups);
+    }
+    for (int64_t n = cell.n0; n < cell.n1; n += tile_columns) {
+      tile.columns = smaller<int64_t>(tile_columns, cell.n1 - n);
+      tile.b = b.words + n * tile.groups;
+      tile.b_zero_points = b.zero_points + n;
+      tile.b_offsets = b.offsets + n;
+      tile.c = cell.c + m * cell.c_row_stride + n;
+      if (has_bytes()) {
+        run_integer_tile<true>(rows, tile);
+      } else {
+        run_integer_tile<false>(rows, tile);
+      }
+    }
+  }
+}
+
+}  // namespace axrun::runtime::AXRUN_ISA
