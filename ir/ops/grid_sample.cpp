@@ -68,7 +68,9 @@ Scalar element_position(Builder& b, const Sampling& s, size_t d, const Scalar& n
   Scalar position = s.align_corners ? step(step(shifted * 0.5) * (size - 1.0))
                                     : step(step(step(shifted * size) - 1.0) * 0.5);
   if (nearest) position = round_even(position);
-  if (s.outside == Outside::zeros) return position;
+  // Cubic interpolation moves its neighbours inside, not the position itself.
+  const bool left = s.outside == Outside::border && s.interpolation == Interpolation::cubic;
+  if (s.outside == Outside::zeros || left) return position;
   const Scalar low = lower_border(b, s);
   const Scalar high = upper_border(b, s, d);
   const Scalar inside = logical_and(position >= low, position <= high);

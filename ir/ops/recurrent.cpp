@@ -171,11 +171,13 @@ TensorRef RecurrentStep::product(const TensorRef& values, int first, int count) 
                 });
 }
 
-Scalar RecurrentStep::activate(int which, const Scalar& x) const {
+const Activation& RecurrentStep::activation(int which) const {
   const size_t per_direction = node_.activations.size() / static_cast<size_t>(node_.directions);
-  const size_t number = static_cast<size_t>(direction_) * per_direction + static_cast<size_t>(which);
-  const Scalar clipped = node_.clip > 0 ? max(min(x, node_.clip), -node_.clip) : x;
-  return node_.activations[number](clipped);
+  return node_.activations[static_cast<size_t>(direction_) * per_direction + static_cast<size_t>(which)];
+}
+
+Scalar RecurrentStep::activate(int which, const Scalar& sum) const {
+  return activation(which)(node_.clip > 0 ? max(min(sum, node_.clip), -node_.clip) : sum);
 }
 
 // The operator

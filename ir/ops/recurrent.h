@@ -62,8 +62,10 @@ class RecurrentStep {
   Scalar recurrent_bias(int gate, const Indices& i) const;
   /// [batch, count, hidden]: values R^T for the gates first .. first + count - 1.
   TensorRef product(const TensorRef& values, int first, int count);
-  /// Activation number `which` of the direction, after the clipping of its argument.
-  Scalar activate(int which, const Scalar& x) const;
+  /// Activation number `which` of the direction.
+  const Activation& activation(int which) const;
+  /// The same for a gate, whose sum is clipped first.
+  Scalar activate(int which, const Scalar& sum) const;
 
   /// Whether the sequence of the batch entry goes on at this step; undefined without sequence_lens.
   Scalar active(const Scalar& batch) const;

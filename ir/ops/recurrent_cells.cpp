@@ -40,7 +40,7 @@ void define_lstm(const OperatorContext& context, Builder& b) {
       return forget * before(i) + in * s.activate(1, gate_sum(s, product, cell_gate, cell_gate, i));
     });
     const TensorRef hidden =
-        s.map([&](const Indices& i) { return gate(output_gate, cell, i) * s.activate(2, cell(i)); });
+        s.map([&](const Indices& i) { return gate(output_gate, cell, i) * s.activation(2)(cell(i)); });
     return std::vector<TensorRef>{hidden, cell};
   });
 }

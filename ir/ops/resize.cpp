@@ -13,10 +13,8 @@
 namespace axrun::ir {
 
 bool Resizing::is_identity(const ResizeAxis& axis) const {
-  if (crops()) return axis.input == Dim(1) && axis.output == Dim(1) && axis.region < 0;
-  if (axis.factor != 1) return false;
-  const bool shifted = coordinates == CoordinateMode::tf_half_pixel_for_nn;
-  return !shifted || nearest == NearestMode::floor || nearest == NearestMode::round_prefer_floor;
+  if (crops()) return axis.input == Dim(1) && axis.output == Dim(1);
+  return axis.factor == 1;
 }
 
 bool Resizing::repeats(const ResizeAxis& axis) const {
@@ -155,20 +153,15 @@ void set_sizes(const OperatorContext& context, Resizing& resizing, const std::ve
   }
 }
 
+/// floor(size * scale), whatever the region of a crop is: shape inference of ONNX and runtimes agree on that,
+/// although the text has the region's extent as a factor.
 void set_scales(const OperatorContext& context, Resizing& resizing, const std::vector<int>& axes) {
   const std::vector<double> scales = scales_of(context, 2, axes.size());
   for (size_t k = 0; k < axes.size(); ++k) {
     ResizeAxis& axis = resizing.axes[static_cast<size_t>(axes[k])];
     check_scale(context, scales[k]);
     axis.scale = scales[k];
-    double factor = scales[k];
-    if (resizing.crops()) {
-      const Tensor& roi = context.constant(1);
-      const auto start = static_cast<int64_t>(k);
-      const double extent = roi.get_real(start + static_cast<int64_t>(axes.size())) - roi.get_real(start);
-      factor = static_cast<float>(factor) * static_cast<float>(extent);
-    }
-    axis.output = scaled_size(context, axis.input, factor);
+    axis.output = scaled_size(context, axis.input, scales[k]);
   }
 }
 
@@ -215,7 +208,6 @@ Resizing resizing_of(const OperatorContext& context) {
       context.fail(
           fmt::format("roi has shape {}, not [{}]", to_string(context.dims(1)), 2 * resizing.regions));
     }
-    // A dimension of one element has the coordinate 0 whatever its region is.
     for (size_t k = 0; k < axes.size(); ++k) {
       ResizeAxis& axis = resizing.axes[static_cast<size_t>(axes[k])];
       axis.region = static_cast<int>(k);
@@ -230,7 +222,6 @@ Resizing resizing_of(const OperatorContext& context) {
     set_sizes(context, resizing, axes);
   }
   for (ResizeAxis& axis : resizing.axes) {
-    if (axis.input == Dim(1) && axis.output == Dim(1)) axis.region = -1;
     check_axis(context, axis);
     set_factor(axis);
   }

@@ -46,7 +46,8 @@ struct Resizing {
   std::vector<ResizeAxis> axes;
 
   bool crops() const { return coordinates == CoordinateMode::tf_crop_and_resize; }
-  /// Output index = input index along the axis.
+  /// Output index = input index along the axis: it is not resized. (A cropped axis of one element has the
+  /// coordinate 0 whatever its region is.)
   bool is_identity(const ResizeAxis& axis) const;
   /// Output index = input index * factor + 0..factor-1: each element is repeated.
   bool repeats(const ResizeAxis& axis) const;

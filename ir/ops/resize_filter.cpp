@@ -58,8 +58,9 @@ Scalar original_coordinate(Builder& b, const Resizing& resizing, const ResizeAxi
     case CoordinateMode::half_pixel:
       return centred;
     case CoordinateMode::half_pixel_symmetric: {
-      const Scalar adjustment = real_extent(b, axis.output) / fractional_output(b, axis);
-      return step(real_extent(b, axis.input) * 0.5 * (1.0 - adjustment) + centred);
+      const Scalar adjustment = step(real_extent(b, axis.output) / step(fractional_output(b, axis)));
+      const Scalar offset = step(real_extent(b, axis.input) * 0.5 * step(1.0 - adjustment));
+      return step(step(offset + step((x + 0.5) / scale_of(b, axis, step))) - 0.5);
     }
     case CoordinateMode::pytorch_half_pixel:
       if (axis.output == Dim(1)) return b.real(wide, 0);

@@ -62,15 +62,18 @@ namespace {
 /// one is dropped when it starts at or after the end of input and padding at the beginning.
 Dim window_count(const OperatorContext& context, const Window& window, size_t d, bool ceil_mode) {
   const Dim room = window.input[d] + window.pads_begin[d] + window.pads_end[d] - window.reach(d);
-  if (room.is_constant() && room.value() < 0) {
+  const Dim stride(window.strides[d]);
+  Dim count = floor_div(room, stride) + 1;
+  if (ceil_mode) {
+    count = ceil_div(room, stride) + 1;
+    const Dim start_past_end = (count - 1) * stride - (window.input[d] + window.pads_begin[d]);
+    count = count - max(Dim(0), min(Dim(1), start_past_end + 1));
+  }
+  if (count.is_constant() && count.value() < 0) {
     context.fail(fmt::format("the window of {} does not fit into dimension {} of size {}",
                              window.reach(d).to_string(), d + 2, window.input[d].to_string()));
   }
-  const Dim stride(window.strides[d]);
-  if (!ceil_mode) return floor_div(room, stride) + 1;
-  const Dim count = ceil_div(room, stride) + 1;
-  const Dim start_past_end = (count - 1) * stride - (window.input[d] + window.pads_begin[d]);
-  return count - max(Dim(0), min(Dim(1), start_past_end + 1));
+  return count;
 }
 
 }  // namespace
