@@ -11,7 +11,9 @@ using runtime::StepProfile;
 
 namespace {
 
-/// "12.3 G" in units of 1000; "-" where nothing is counted.
+constexpr size_t widest_column = 56;
+
+/// Thousand millions per second; "-" where nothing is counted.
 std::string rate(double amount, double microseconds) {
   if (amount <= 0 || microseconds <= 0) return "-";
   return fmt::format("{:.2f}", amount / microseconds * 1e-3);
@@ -45,13 +47,24 @@ std::string profile_text(const std::vector<StepProfile>& steps, size_t runs) {
   std::stable_sort(order.begin(), order.end(),
                    [](const StepProfile* a, const StepProfile* b) { return a->total_us > b->total_us; });
 
-  std::string text = fmt::format("\n{:>10} {:>6} {:>9} {:>8}  {:<24} {:<40} {:<20} {}\n", "us per run",
-                                 "share", "GFLOP/s", "GB/s", "operators", "kernel", "result", "node");
+  size_t operators_width = 9;
+  size_t kernel_width = 6;
+  size_t result_width = 6;
+  for (const StepProfile* step : order) {
+    operators_width = std::max(operators_width, std::min(step->op.size(), widest_column));
+    kernel_width = std::max(kernel_width, std::min(step->kernel.size(), widest_column));
+    result_width = std::max(result_width, std::min(step->shape.size(), widest_column));
+  }
+  std::string text = fmt::format("\n{:>10} {:>6} {:>9} {:>8}  {:<{}}  {:<{}}  {:<{}}  {}\n", "us per run",
+                                 "share", "GFLOP/s", "GB/s", "operators", operators_width, "kernel",
+                                 kernel_width, "result", result_width, "node");
   for (const StepProfile* step : order) {
     const double us_per_call = step->total_us / static_cast<double>(step->runs);
-    text += fmt::format("{:>10.2f} {:>5.1f}% {:>9} {:>8}  {:<24} {:<40} {:<20} {}\n", step->total_us / count,
-                        share(step->total_us), rate(step->flops, us_per_call), rate(step->bytes, us_per_call),
-                        shortened(step->op, 24), shortened(step->kernel, 40), step->shape, step->name);
+    text += fmt::format("{:>10.2f} {:>5.1f}% {:>9} {:>8}  {:<{}}  {:<{}}  {:<{}}  {}\n",
+                        step->total_us / count, share(step->total_us), rate(step->flops, us_per_call),
+                        rate(step->bytes, us_per_call), shortened(step->op, widest_column), operators_width,
+                        shortened(step->kernel, widest_column), kernel_width,
+                        shortened(step->shape, widest_column), result_width, step->name);
   }
   std::vector<std::pair<std::string, OperatorSum>> sums(by_operator.begin(), by_operator.end());
   std::stable_sort(sums.begin(), sums.end(),
