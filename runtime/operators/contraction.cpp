@@ -226,8 +226,9 @@ class GemmKernel final : public Kernel {
 
   std::string describe() const override { return "gemm " + what_; }
   size_t scratch_bytes() const override { return gemm_scratch_bytes(setup_.arguments, threads_); }
+  // The residual is read element by element where it is added, unless the product reads it too.
   std::vector<int> in_place() const override {
-    return residual_ >= 0 ? std::vector<int>{residual_} : std::vector<int>{};
+    return residual_ >= 2 ? std::vector<int>{residual_} : std::vector<int>{};
   }
   bool ignores_input(int k) const override { return k == 1 && setup_.pack_b; }
   double flops() const override { return flops_; }

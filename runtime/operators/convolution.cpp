@@ -162,9 +162,9 @@ class ConvKernel final : public Kernel {
                                    : conv_scratch_bytes(method_, shape_, threads_);
     return own + (weights_ ? 0 : rounded(packed_bytes()));
   }
-  // The residual is read element by element where it is added.
+  // The residual is read element by element where it is added, unless the product reads it too.
   std::vector<int> in_place() const override {
-    return residual_ >= 0 ? std::vector<int>{residual_} : std::vector<int>{};
+    return residual_ >= 2 ? std::vector<int>{residual_} : std::vector<int>{};
   }
   bool ignores_input(int k) const override { return k == 1 && weights_ != nullptr; }
   double flops() const override { return flops_; }
