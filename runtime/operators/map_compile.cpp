@@ -185,6 +185,10 @@ class Compiler {
         return constant(expr.type, 0, expr.dim.value());
       case ScalarOp::load:
         return load(expr);
+      case ScalarOp::axis:
+      case ScalarOp::time:
+      case ScalarOp::parameter:
+        return std::nullopt;
       default:
         return operation(expr);
     }
