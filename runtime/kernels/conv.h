@@ -52,7 +52,8 @@ void conv2d(ConvMethod method, const ConvShape& shape, const float* packed_weigh
 
 /// A transposed convolution X[batch][in_channels][in_h][in_w] -> Y[batch][out_channels][out_h][out_w] with
 /// weights W[in_channels][out_channels / groups][kernel_h][kernel_w]: input pixel i contributes to output
-/// pixel i * stride - pad + tap * dilation. The shape's fields keep the meaning "in: X, out: Y". Each of the
+/// pixel i * stride - pad + tap * dilation. The shape's fields keep the meaning "in: X, out: Y". An axis has a
+/// stride or a dilation larger than 1, not both (conv_transpose_nd takes any). Each of the
 /// stride_height * stride_width phases of the output is an ordinary convolution with part of the taps, so
 /// dilations must be 1 (conv_transpose_nd has no such limit). Epilogue as for conv2d.
 size_t conv_transpose_packed_bytes(const ConvShape& shape);

@@ -21,12 +21,13 @@ struct Phase {
   int64_t taps;
   int64_t pad;  ///< of the dense convolution
 
-  Phase(int64_t phase, int64_t out, int64_t kernel, int64_t stride, int64_t given_pad) {
+  /// A dilation larger than 1 needs stride 1: otherwise a phase's taps are not evenly spaced.
+  Phase(int64_t phase, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t given_pad) {
     first = (phase - given_pad) % stride;
     if (first < 0) first += stride;
     count = first < out ? divide_up(out - first, stride) : 0;
     taps = phase < kernel ? divide_up(kernel - phase, stride) : 0;
-    pad = taps - 1 - (first + given_pad - phase) / stride;
+    pad = dilation * (taps - 1) - (first + given_pad - phase) / stride;
   }
 };
 
@@ -35,8 +36,10 @@ struct PhasePair {
   ConvShape dense;
 
   PhasePair(const ConvShape& s, int64_t index)
-      : row(index / s.stride_width, s.out_height, s.kernel_height, s.stride_height, s.pad_top),
-        column(index % s.stride_width, s.out_width, s.kernel_width, s.stride_width, s.pad_left),
+      : row(index / s.stride_width, s.out_height, s.kernel_height, s.stride_height, s.dilation_height,
+            s.pad_top),
+        column(index % s.stride_width, s.out_width, s.kernel_width, s.stride_width, s.dilation_width,
+               s.pad_left),
         dense(s) {
     dense.batch = 1;
     dense.stride_height = dense.stride_width = 1;

@@ -91,6 +91,9 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
     shape.dilation_height = dilations[0];
     shape.pad_top = pads[0];
   }
+  const bool both = (shape.stride_height > 1 && shape.dilation_height > 1) ||
+                    (shape.stride_width > 1 && shape.dilation_width > 1);
+  if (transposed && both) return false;
   setup.plan.shape = y;
   setup.plan.channel_axis = 1;
   if (context.has_input(2)) {
