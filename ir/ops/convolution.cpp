@@ -24,11 +24,12 @@ Convolution grouped(const Window& window, const Dim& batch, int64_t groups, cons
   return c;
 }
 
+}  // namespace
+
 int64_t group_count(const OperatorContext& context) {
   return bounded_integer(context, "group", 1, 1, std::numeric_limits<int32_t>::max());
 }
 
-/// `channels` / `groups`; refuses a remainder.
 Dim split_channels(const OperatorContext& context, const Dim& channels, int64_t groups, const char* what) {
   if (!context.equal(floor_mod(channels, Dim(groups)), Dim(0))) {
     context.fail(
@@ -50,8 +51,6 @@ Dims weight_kernel(const OperatorContext& context, const Dims& input, const Dims
   return kernel;
 }
 
-}  // namespace
-
 Convolution convolution_of(const OperatorContext& context, const Dims& input, const Dims& weight) {
   const Dims spatial = spatial_dims(context, input, 1);
   const Dims kernel = weight_kernel(context, input, weight);
@@ -62,46 +61,6 @@ Convolution convolution_of(const OperatorContext& context, const Dims& input, co
   }
   return grouped(sliding_window(context, spatial, kernel), input[0], groups, weight[1],
                  split_channels(context, weight[0], groups, "output"));
-}
-
-Convolution transposed_convolution_of(const OperatorContext& context, const Dims& input, const Dims& weight) {
-  using AutoPad = WindowAttributes::AutoPad;
-  Window window;
-  window.input = spatial_dims(context, input, 1);
-  window.kernel = weight_kernel(context, input, weight);
-  const size_t rank = window.rank();
-  const int64_t groups = group_count(context);
-  if (!context.equal(input[1], weight[0])) {
-    context.fail(fmt::format("the input {} has not the channels of the weight {}", to_string(input),
-                             to_string(weight)));
-  }
-  const WindowAttributes attributes = window_attributes(context, rank);
-  window.strides = attributes.strides;
-  window.dilations = attributes.dilations;
-  const std::vector<int64_t> extra = spatial_attribute(context, "output_padding", rank, 0, 0);
-  const bool stated = !context.integers("output_shape").empty();
-  const std::vector<int64_t> stated_shape = spatial_attribute(context, "output_shape", rank, 0, 0);
-  const bool same = attributes.auto_pad == AutoPad::same_upper || attributes.auto_pad == AutoPad::same_lower;
-  for (size_t d = 0; d < rank; ++d) {
-    const Dim full = window.strides[d] * (window.input[d] - 1) + extra[d] + window.reach(d);
-    if (stated || same) {
-      // The output size is given and the padding follows from it; what exceeds the full size stays zero at
-      // the end.
-      const Dim output = stated ? Dim(stated_shape[d]) : window.input[d] * window.strides[d];
-      const Dim total = max(Dim(0), full - output);
-      const Dim half = floor_div(total, Dim(2));
-      window.pads_begin.push_back(attributes.auto_pad == AutoPad::same_upper ? half : total - half);
-      window.output.push_back(output);
-    } else {
-      const bool padded = attributes.auto_pad == AutoPad::notset;
-      window.pads_begin.push_back(padded ? attributes.pads[d] : 0);
-      window.output.push_back(padded ? full - attributes.pads[d] - attributes.pads[rank + d] : full);
-    }
-    window.pads_end.push_back(full - window.output[d] - window.pads_begin[d]);
-    const Dim& size = window.output[d];
-    context.check(!size.is_constant() || size.value() >= 0, "the padding exceeds the output");
-  }
-  return grouped(window, input[0], groups, split_channels(context, input[1], groups, "input"), weight[1]);
 }
 
 TensorRef convolution_sum(Builder& b, const Convolution& c,
@@ -144,40 +103,13 @@ void define_conv(const OperatorContext& context, Builder& b) {
   b.output(with_bias(context, b, sum, c));
 }
 
-/// Y[n, m, o] = B[m] + sum over c, k with (o + pad - k * dilation) = stride * i of X[n, c, i] W[c, m, k].
-void define_conv_transpose(const OperatorContext& context, Builder& b) {
-  const TensorRef x = real_operand(b, context, 0);
-  const TensorRef w = real_operand(b, context, 1);
-  context.check(w.type() == x.type(), "the weight must have the type of the input");
-  const Convolution c = transposed_convolution_of(context, x.dims(), w.dims());
-  const Window& window = c.window;
-  const auto body = [&](const Indices& i, const Indices& r) {
-    const Scalar channel = i[1] * c.group_inputs + r[0];
-    Indices input = {i[0], channel};
-    Indices weight = {channel, i[2]};
-    Scalar guard = b.boolean(true);
-    for (size_t d = 0; d < window.rank(); ++d) {
-      const Scalar position = i[3 + d] + window.pads_begin[d] - r[1 + d] * window.dilations[d];
-      const Scalar index = floor_div(position, window.strides[d]);
-      guard = logical_and(guard, logical_and(index >= 0, index < window.input[d]));
-      if (window.strides[d] > 1) guard = logical_and(guard, floor_mod(position, window.strides[d]) == 0);
-      input.push_back(index);
-      weight.push_back(r[1 + d]);
-    }
-    const Scalar value = x.guarded(input, guard, b.real(x.type(), 0));
-    return term_operand(context, value) * term_operand(context, w(weight));
-  };
-  const TensorRef sum = b.reduce_grouped(Monoid::Kind::sum, c.axes, c.merge, c.reduced, body);
-  b.output(with_bias(context, b, sum, c));
-}
-
 }  // namespace
 
 void convolution_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {
                                 {"", "Conv", 1, define_conv},
-                                {"", "ConvTranspose", 1, define_conv_transpose},
                             });
+  transposed_convolution_operators(table);
   quantized_convolution_operators(table);
   deformable_convolution_operators(table);
 }

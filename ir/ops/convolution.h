@@ -21,8 +21,6 @@ struct Convolution {
 /// For an input [N, C, in...] and a weight [M, C / group, k...]; checks them against each other and against
 /// the attributes.
 Convolution convolution_of(const OperatorContext& context, const Dims& input, const Dims& weight);
-/// The same for ConvTranspose: weight [C, M / group, k...].
-Convolution transposed_convolution_of(const OperatorContext& context, const Dims& input, const Dims& weight);
 
 /// One term of a convolution's sum.
 struct ConvolutionPoint {
@@ -33,6 +31,14 @@ struct ConvolutionPoint {
 TensorRef convolution_sum(Builder& b, const Convolution& convolution,
                           const std::function<Scalar(const ConvolutionPoint&)>& term);
 
+/// The attribute `group`, at least 1.
+int64_t group_count(const OperatorContext& context);
+/// channels / groups; refuses a remainder. `what` names the channels: "input", "output".
+Dim split_channels(const OperatorContext& context, const Dim& channels, int64_t groups, const char* what);
+/// The spatial dims of a weight, which must have the input's rank, agree with kernel_shape and not be empty.
+Dims weight_kernel(const OperatorContext& context, const Dims& input, const Dims& weight);
+
+void transposed_convolution_operators(std::vector<OperatorEntry>& table);
 void quantized_convolution_operators(std::vector<OperatorEntry>& table);
 void deformable_convolution_operators(std::vector<OperatorEntry>& table);
 

@@ -1,5 +1,4 @@
-// ConvInteger and QLinearConv: exact convolutions of 8-bit tensors. Padding is the input's zero point, so it
-// adds nothing.
+// ConvInteger and QLinearConv: exact convolutions of 8-bit tensors. Padding is the input's zero point.
 #include "ir/ops/compute.h"
 #include "ir/ops/convolution.h"
 #include "ir/ops/quantize.h"
@@ -17,17 +16,22 @@ Scalar channel_parameter(const OperatorContext& context, Builder& b, const Tenso
   return x({channel});
 }
 
-/// sum (x - x_zero)(w - w_zero) in i32, which wraps.
+/// sum (x - x_zero)(w - w_zero) in i32, which wraps. Both are centred first: the padding is 0 then.
 TensorRef exact_convolution(const OperatorContext& context, Builder& b, const Convolution& c,
                             const TensorRef& x, const TensorRef& x_zero, const TensorRef& w,
                             const TensorRef& w_zero) {
-  return convolution_sum(b, c, [&](const ConvolutionPoint& at) {
-    const Scalar zero_x = x_zero.defined() ? only_element(context, b, x_zero, "the input's zero point")
-                                           : b.integer(0, x.type());
-    const Scalar zero_w = w_zero.defined() ? channel_parameter(context, b, w_zero, c.result[1], at.channel)
-                                           : b.integer(0, w.type());
-    return centered(x.padded(at.input, zero_x), zero_x) * centered(w(at.weight), zero_w);
+  const TensorRef input = b.map(x.dims(), [&](const Indices& i) {
+    const Scalar zero = x_zero.defined() ? only_element(context, b, x_zero, "the input's zero point")
+                                         : b.integer(0, x.type());
+    return centered(x(i), zero);
   });
+  const TensorRef weight = b.map(w.dims(), [&](const Indices& i) {
+    const Scalar zero =
+        w_zero.defined() ? channel_parameter(context, b, w_zero, c.result[1], i[0]) : b.integer(0, w.type());
+    return centered(w(i), zero);
+  });
+  return convolution_sum(
+      b, c, [&](const ConvolutionPoint& at) { return input.padded(at.input, 0.0) * weight(at.weight); });
 }
 
 TensorRef zero_point(const OperatorContext& context, Builder& b, int k, int of) {
