@@ -56,10 +56,11 @@ void ConstantTable::choose(Builder& b, const Tensor& values) {
 
 Scalar ConstantTable::at(const Scalar& index) const {
   if (tensor_.defined()) return tensor_({index});
+  // The conditions in order, so that programs list them as their text reads.
+  std::vector<Scalar> is_at;
+  for (size_t k = 0; k + 1 < literals_.size(); ++k) is_at.push_back(index == static_cast<int64_t>(k));
   Scalar value = literals_.back();
-  for (size_t k = literals_.size() - 1; k-- > 0;) {
-    value = select(index == static_cast<int64_t>(k), literals_[k], value);
-  }
+  for (size_t k = is_at.size(); k-- > 0;) value = select(is_at[k], literals_[k], value);
   return value;
 }
 

@@ -8,15 +8,47 @@
 namespace axrun::ir {
 namespace {
 
-/// Normalises x, of a compute type, over its last dimension: (x - mean) / sqrt(variance + epsilon) * gamma +
-/// beta, or, where simplified, x / sqrt(mean of x^2 + epsilon) * gamma + beta. beta may be undefined.
+/// Mean and sum of squared deviations of each row of x, [rows..., width], updated element by element
+/// (Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products", 1962) with every
+/// operation rounded to f32. Where the mean is far larger than the deviation these roundings decide the
+/// leading digits of the result; they are ONNX Runtime's, the only specification SkipLayerNormalization has.
+struct RunningMoments {
+  TensorRef mean;
+  TensorRef squares;
+};
+RunningMoments running_moments(Builder& b, const TensorRef& x) {
+  const Dims rows = part(x.dims(), 0, x.dims().size() - 1);
+  const auto single = [](const Scalar& value) { return rounded(ElementType::f32, value); };
+  const TensorRef zero = b.map(rows, [&](const Indices&) { return b.real(ElementType::f32, 0); });
+  const auto moments = b.scan(
+      x.dims().back(), {x}, {zero, zero},
+      [&](Builder& s, const std::vector<TensorRef>& captures, const std::vector<TensorRef>& states) {
+        const auto value = [&](const Indices& i) { return single(captures[0](joined(i, {s.time()}))); };
+        const TensorRef mean = s.map(rows, [&](const Indices& i) {
+          const Scalar count = cast(ElementType::f32, s.time() + 1);
+          return single(states[0](i) + single(single(value(i) - states[0](i)) / count));
+        });
+        const TensorRef squares = s.map(rows, [&](const Indices& i) {
+          const Scalar before = single(value(i) - states[0](i));
+          return single(states[1](i) + single(before * single(value(i) - mean(i))));
+        });
+        return Builder::StepResult{{mean, squares}, {}};
+      });
+  return {moments[0], moments[1]};
+}
+
 struct LayerNorm {
   TensorRef output;  ///< of `type`
   TensorRef mean;    ///< undefined where simplified; [..., 1], like the next one
   TensorRef inverse_deviation;
 };
+
+enum class Statistics : uint8_t { exact, running_f32, simplified };
+
+/// Normalises x, of a compute type, over its last dimension: (x - mean) / sqrt(variance + epsilon) * gamma +
+/// beta, or, where simplified, x / sqrt(mean of x^2 + epsilon) * gamma + beta. beta may be undefined.
 LayerNorm normalize(Builder& b, const TensorRef& x, ElementType type, const TensorRef& gamma,
-                    const TensorRef& beta, double epsilon, bool simplified) {
+                    const TensorRef& beta, double epsilon, Statistics kind) {
   const ElementType real = x.type();
   const Dims rows = part(x.dims(), 0, x.dims().size() - 1);
   Dims statistics = rows;
@@ -25,16 +57,24 @@ LayerNorm normalize(Builder& b, const TensorRef& x, ElementType type, const Tens
   LayerNorm result;
   TensorRef squares;
   Builder::MapBody centered;  // of a whole index
-  if (simplified) {
+  if (kind == Statistics::simplified) {
     centered = [&](const Indices& i) { return x(i); };
     squares = b.sum(rows, {width}, [&](const Indices& i, const Indices& r) {
       const Scalar value = x(joined(i, r));
       return value * value;
     });
   } else {
-    const Moments moments = moments_of(b, x, {x.rank() - 1});
-    squares = moments.squares;
-    result.mean = b.map(statistics, [&](const Indices& i) { return moments.mean(part(i, 0, rows.size())); });
+    if (kind == Statistics::running_f32) {
+      const RunningMoments moments = running_moments(b, x);
+      squares = moments.squares;
+      result.mean =
+          b.map(statistics, [&](const Indices& i) { return moments.mean(part(i, 0, rows.size())); });
+    } else {
+      const Moments moments = moments_of(b, x, {x.rank() - 1});
+      squares = moments.squares;
+      result.mean =
+          b.map(statistics, [&](const Indices& i) { return moments.mean(part(i, 0, rows.size())); });
+    }
     centered = [&](const Indices& i) {
       Indices row = part(i, 0, rows.size());
       row.push_back(b.integer(0));
@@ -83,8 +123,10 @@ void skip_normalization(const OperatorContext& context, Builder& b, bool simplif
     const Scalar with_skip = value + cast(value.type(), broadcast_load(context, skip, i, dims));
     return bias.defined() ? with_skip + cast(value.type(), bias({i.back()})) : with_skip;
   });
-  const LayerNorm norm =
-      normalize(b, sum, x.type(), gamma, beta, context.real("epsilon", 1e-12F), simplified);
+  const Statistics kind = simplified                     ? Statistics::simplified
+                          : x.type() == ElementType::f32 ? Statistics::running_f32
+                                                         : Statistics::exact;
+  const LayerNorm norm = normalize(b, sum, x.type(), gamma, beta, context.real("epsilon", 1e-12F), kind);
   b.output(norm.output);
   if (context.outputs() < 2) return;
   // Where simplified there is no mean; the output stands for it with zeros.
@@ -179,7 +221,8 @@ void embed_layer_normalization(const OperatorContext& context, Builder& b) {
     if (!segments.defined()) return value;
     return value + cast(value.type(), segments({segment_ids(token), i[2]}));
   });
-  const LayerNorm norm = normalize(b, sum, words.type(), gamma, beta, context.real("epsilon", 1e-12F), false);
+  const LayerNorm norm =
+      normalize(b, sum, words.type(), gamma, beta, context.real("epsilon", 1e-12F), Statistics::exact);
   b.output(norm.output);
   if (context.outputs() < 2) return;
   if (mask.defined()) {

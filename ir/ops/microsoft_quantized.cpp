@@ -234,7 +234,8 @@ void qlinear_average_pool(const OperatorContext& context, Builder& b) {
   });
   b.output(b.map(image.outside(result), [&](const Indices& i) {
     const Indices at = image.inside(i);
-    return to.quantize(x.type(), single(sums(at) / points(part(at, 2, at.size()))));
+    const Scalar average = single(sums(at) / points(part(at, 2, at.size())));
+    return nearest(x.type(), single(single(average / to.scale()) + to.real_zero()));
   }));
 }
 

@@ -40,6 +40,10 @@ class NodeUnderTest {
     for (int k = 0; k < outputs; ++k) node_.outputs.push_back(k);
   }
 
+  NodeUnderTest& in_domain(const std::string& domain) {
+    node_.domain = domain;
+    return *this;
+  }
   NodeUnderTest& input(const Tensor& value) {
     node_.inputs.push_back(static_cast<ValueId>(inputs_.size()));
     inputs_.push_back(value);
@@ -72,6 +76,18 @@ class NodeUnderTest {
     Attribute& attribute = node_.attributes[name];
     attribute.kind = Attribute::Kind::integers;
     attribute.integers = values;
+    return *this;
+  }
+  NodeUnderTest& set_reals(const std::string& name, const std::vector<double>& values) {
+    Attribute& attribute = node_.attributes[name];
+    attribute.kind = Attribute::Kind::reals;
+    attribute.reals = values;
+    return *this;
+  }
+  NodeUnderTest& set_strings(const std::string& name, const std::vector<std::string>& values) {
+    Attribute& attribute = node_.attributes[name];
+    attribute.kind = Attribute::Kind::strings;
+    attribute.strings = values;
     return *this;
   }
   NodeUnderTest& set(const std::string& name, const Tensor& value) {
