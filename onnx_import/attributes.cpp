@@ -194,7 +194,7 @@ ir::Tensor constant_of(const ir::Node& node, const Origin& what) {
                    [](double value) { return static_cast<float>(value); });
     return tensor;
   }
-  fail(fmt::format("has the unknown attribute {}", quoted(name)));
+  fail(fmt::format("has the unknown attribute {}", in_quotes(name)));
   return {};
 }
 

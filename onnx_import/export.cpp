@@ -73,7 +73,7 @@ WireWriter value_info_message(const ir::Value& value, const std::string& name, b
   WireWriter info;
   info.bytes(1, name);
   if (value.type == ir::ElementType::undefined || value.kind == ir::ValueKind::map) {
-    if (is_input) fail(fmt::format("the type of input {} is not known", quoted(name)));
+    if (is_input) fail(fmt::format("the type of input {} is not known", in_quotes(name)));
     return info;
   }
   WireWriter tensor;
@@ -157,7 +157,7 @@ class GraphWriter {
                           UniqueNames& names) {
     const auto opset = opsets_.find(node.domain);
     if (opset == opsets_.end() || opset->second != node.version) {
-      fail(fmt::format("{} {} is of version {} of {}, the model is not", node.op, quoted(node.name),
+      fail(fmt::format("{} {} is of version {} of {}, the model is not", node.op, in_quotes(node.name),
                        node.version, domain_name(node.domain)));
     }
     const auto name_of = [&](ir::ValueId id) {
@@ -179,7 +179,7 @@ class GraphWriter {
 
   static WireWriter type_attribute(const std::string& name, const Attribute& attribute) {
     const auto type = type_message(attribute.string);
-    if (!type) fail(fmt::format("{} is not a type", quoted(attribute.string)));
+    if (!type) fail(fmt::format("{} is not a type", in_quotes(attribute.string)));
     WireWriter message;
     message.bytes(1, name);
     message.message(14, *type);

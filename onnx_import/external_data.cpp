@@ -48,7 +48,7 @@ ExternalData ExternalData::beside(const std::string& path) {
 ByteSource ExternalData::find(std::string_view location, const Origin& what) {
   if (const auto found = files_.find(location); found != files_.end()) return source_of(found->second);
   const auto refuse = [&](std::string_view why) {
-    throw Error(Fault::model, fmt::format("{}: external data {} {}", what.text(), quoted(location), why));
+    throw Error(Fault::model, fmt::format("{}: external data {} {}", what.text(), in_quotes(location), why));
   };
   if (directory_.empty()) refuse("cannot be read: the model does not come from a folder");
   if (location.empty()) refuse("has no location");
@@ -64,7 +64,7 @@ ByteSource ExternalData::find(std::string_view location, const Origin& what) {
   const auto file = folder ? resolve(*folder + "/" + std::string(location)) : std::nullopt;
   if (!file) {
     throw Error(Fault::user, fmt::format("{}: external data {} cannot be opened: {}", what.text(),
-                                         quoted(location), std::strerror(errno)));
+                                         in_quotes(location), std::strerror(errno)));
   }
   const auto second = second_directory_.empty() ? std::nullopt : resolve(second_directory_);
   if (!lies_inside(*file, *folder) && !(second && lies_inside(*file, *second))) {

@@ -15,7 +15,7 @@ void require_distinct(std::vector<std::string_view> names, const Origin& what, c
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
-    throw Error(Fault::model, fmt::format("{} has two {}s called {}", what.text(), role, quoted(*twice)));
+    throw Error(Fault::model, fmt::format("{} has two {}s called {}", what.text(), role, in_quotes(*twice)));
   }
 }
 

@@ -78,7 +78,7 @@ class GraphBuilder {
   static void define(Scope& scope, std::string_view name, ValueId id, const Origin& role) {
     if (name.empty()) fail(role.text() + " has no name");
     if (!scope.values.emplace(name, id).second) {
-      fail(fmt::format("the value {} is defined twice, the second time as {}", quoted(name), role.text()));
+      fail(fmt::format("the value {} is defined twice, the second time as {}", in_quotes(name), role.text()));
     }
   }
 
@@ -134,10 +134,16 @@ class GraphBuilder {
       const auto output = read_message<ValueInfoMessage>(bytes, context_.unknown_fields);
       const auto id = scope.find(output.name);
       if (!id || *id == ir::absent) {
-        fail(fmt::format("output {} of graph {} is never computed", quoted(output.name),
-                         quoted(scope.graph().name)));
+        fail(fmt::format("output {} of graph {} is never computed", in_quotes(output.name),
+                         in_quotes(scope.graph().name)));
       }
       scope.graph().outputs.push_back(*id);
+      // A hint that only the kind is taken from: element type and shape follow from the graph.
+      ir::Value& value = scope.graph().value(*id);
+      if (!output.type || value.constant.defined()) continue;
+      if (value.kind == ir::ValueKind::tensor && value.type == ir::ElementType::undefined) {
+        InputTypes(context_).set_body_type(value, output);
+      }
     }
   }
 
@@ -190,7 +196,7 @@ class GraphBuilder {
   static std::vector<std::string> name_nodes(Scope& scope, const std::vector<NodeMessage>& nodes) {
     std::vector<std::string> names(nodes.size());
     for (size_t k = 0; k < nodes.size(); ++k) {
-      if (nodes[k].op_type.empty()) fail(fmt::format("node {} has no operator", quoted(nodes[k].name)));
+      if (nodes[k].op_type.empty()) fail(fmt::format("node {} has no operator", in_quotes(nodes[k].name)));
       if (nodes[k].name.empty()) continue;
       names[k] = scope.draft.node_names.take(scope.prefix, nodes[k].name);
     }
@@ -228,13 +234,13 @@ class GraphBuilder {
     node.op = printable(message.op_type);
     const auto version = scope.opsets.find(node.domain);
     if (version == scope.opsets.end()) {
-      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, quoted(name),
+      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(name),
                        domain_name(node.domain)));
     }
     node.version = version->second;
     if (!message.overload.empty()) {
-      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, quoted(name),
-                       quoted(message.overload)));
+      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(name),
+                       in_quotes(message.overload)));
     }
     node.inputs = inputs_of(scope, message, name);
     node.outputs = std::move(outputs);
@@ -249,8 +255,8 @@ class GraphBuilder {
     for (const std::string_view input : message.inputs) {
       const auto id = input.empty() ? ir::absent : scope.find(input);
       if (!id) {
-        fail(fmt::format("{} {} reads {}, which nothing defines", printable(message.op_type), quoted(name),
-                         quoted(input)));
+        fail(fmt::format("{} {} reads {}, which nothing defines", printable(message.op_type), in_quotes(name),
+                         in_quotes(input)));
       }
       inputs.push_back(*id);
     }
@@ -295,7 +301,7 @@ class GraphBuilder {
   void check_nesting(const Scope& scope) const {
     if (scope.nesting < context_.options.max_nesting) return;
     throw Error(Fault::unsupported, fmt::format("graph {}: graphs and functions are nested more than {} deep",
-                                                quoted(scope.graph().name), context_.options.max_nesting));
+                                                in_quotes(scope.graph().name), context_.options.max_nesting));
   }
 
   // Functions
@@ -303,9 +309,9 @@ class GraphBuilder {
 
   void check_call(const Scope& scope, const Function& function) {
     check_nesting(scope);
-    std::string chain = quoted(function.name);
+    std::string chain = in_quotes(function.name);
     for (const FunctionCall* call = scope.call; call != nullptr; call = call->caller) {
-      chain = quoted(call->function.name) + " -> " + chain;
+      chain = in_quotes(call->function.name) + " -> " + chain;
       if (&call->function == &function) fail("a function calls itself: " + chain);
     }
     context_.inlined_bytes += function.bytes;
@@ -327,7 +333,7 @@ class GraphBuilder {
     FunctionCall call{function, attributes_of(scope, message, name), scope.call};
     for (const auto& [key, attribute] : call.attributes) {
       if (attribute.kind != Attribute::Kind::graph && attribute.kind != Attribute::Kind::graphs) continue;
-      context_.unsupported.push_back(fmt::format("{}: a graph as attribute {}", what.text(), quoted(key)));
+      context_.unsupported.push_back(fmt::format("{}: a graph as attribute {}", what.text(), in_quotes(key)));
     }
     call.attributes.insert(function.defaults.begin(), function.defaults.end());
     Scope inner{.draft = scope.draft,
@@ -347,7 +353,7 @@ class GraphBuilder {
     for (const auto& [output, id] : bound) {
       const auto computed = inner.values.find(output);
       if (computed == inner.values.end() || computed->second == ir::absent) {
-        fail(fmt::format("{}: the function never computes its output {}", what.text(), quoted(output)));
+        fail(fmt::format("{}: the function never computes its output {}", what.text(), in_quotes(output)));
       }
       if (computed->second != id) add_identity(inner, computed->second, id);
     }

@@ -34,7 +34,7 @@ class Descriptor {
 };
 
 [[noreturn]] void fail(const std::string& path, const char* doing, int error) {
-  throw Error(Fault::user, fmt::format("{} cannot be {}: {}", quoted(path), doing, std::strerror(error)));
+  throw Error(Fault::user, fmt::format("{} cannot be {}: {}", in_quotes(path), doing, std::strerror(error)));
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   if (::fstat(descriptor.number(), &status) != 0) fail(path, "examined", errno);
   if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
   if (!S_ISREG(status.st_mode)) {
-    throw Error(Fault::user, fmt::format("{} cannot be read: it is not a regular file", quoted(path)));
+    throw Error(Fault::user, fmt::format("{} cannot be read: it is not a regular file", in_quotes(path)));
   }
   std::shared_ptr<MappedFile> file(new MappedFile());
   const auto size = static_cast<size_t>(status.st_size);

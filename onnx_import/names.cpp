@@ -67,7 +67,7 @@ std::string printable(std::string_view name) {
   return result;
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   constexpr size_t shown = 200;
   if (name.size() <= shown) return "'" + printable(name) + "'";
   size_t cut = shown;

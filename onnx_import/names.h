@@ -14,7 +14,7 @@ namespace axrun::onnx_import {
 std::string printable(std::string_view name);
 bool is_printable_ascii(std::string_view name);
 /// For messages: 'name', printable, cut after 200 bytes.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// Hands out printable names that are unique among those it has handed out.
 class UniqueNames {

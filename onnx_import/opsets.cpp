@@ -61,7 +61,7 @@ void check_operator(const ir::Node& node, ImportContext& context) {
   if (!context.options.check_operators) return;
   if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
   if (ir::is_graph_operator(node.domain, node.op)) return;
-  context.unsupported.push_back(fmt::format("{} {} ({} {}): {}", node.op, quoted(node.name),
+  context.unsupported.push_back(fmt::format("{} {} ({} {}): {}", node.op, in_quotes(node.name),
                                             domain_name(node.domain), node.version, why_missing(node)));
 }
 

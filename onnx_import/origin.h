@@ -15,7 +15,7 @@ struct Origin {
 
   std::string text() const {
     std::string result = printable(role);
-    if (name.data() != nullptr) result += " " + quoted(name);
+    if (name.data() != nullptr) result += " " + in_quotes(name);
     if (owner != nullptr) result += " of " + owner->text();
     return result;
   }

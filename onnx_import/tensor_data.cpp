@@ -73,7 +73,7 @@ uint64_t decimal(std::string_view text, std::string_view key, const Origin& what
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    fail(what, fmt::format("external data {} {} is not a number", key, quoted(text)));
+    fail(what, fmt::format("external data {} {} is not a number", key, in_quotes(text)));
   }
   return value;
 }
@@ -94,11 +94,12 @@ ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const O
   const uint64_t size = file.bytes.size();
   if (offset > size || length.value_or(0) > size - offset) {
     fail(what, fmt::format("external data {} has {} bytes, the tensor is said to be at {} + {}",
-                           quoted(location), size, offset, length.value_or(needed)));
+                           in_quotes(location), size, offset, length.value_or(needed)));
   }
   const uint64_t available = length.value_or(size - offset);
   if (length ? available != needed : available < needed) {
-    fail(what, fmt::format("needs {} bytes, external data {} has {}", needed, quoted(location), available));
+    fail(what,
+         fmt::format("needs {} bytes, external data {} has {}", needed, in_quotes(location), available));
   }
   file.bytes = file.bytes.substr(offset, needed);
   return file;

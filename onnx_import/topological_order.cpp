@@ -64,11 +64,11 @@ bool is_sorted(const ir::Graph& graph, const std::vector<size_t>& producers) {
   constexpr size_t shown = 10;
   std::string text;
   for (size_t k = 0; k < std::min(path.size(), shown); ++k) {
-    text += fmt::format("{} {} needs ", graph.nodes[path[k]].op, quoted(graph.nodes[path[k]].name));
+    text += fmt::format("{} {} needs ", graph.nodes[path[k]].op, in_quotes(graph.nodes[path[k]].name));
   }
   if (path.size() > shown) text += fmt::format("({} more) ", path.size() - shown);
-  throw Error(Fault::model, fmt::format("graph {} has a cycle: {}{} {}", quoted(graph.name), text,
-                                        graph.nodes[node].op, quoted(graph.nodes[node].name)));
+  throw Error(Fault::model, fmt::format("graph {} has a cycle: {}{} {}", in_quotes(graph.name), text,
+                                        graph.nodes[node].op, in_quotes(graph.nodes[node].name)));
 }
 
 }  // namespace

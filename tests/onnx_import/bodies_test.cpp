@@ -85,7 +85,7 @@ TEST(Bodies, OwnNamesHideOuterOnes) {
   const ir::Graph& first = body_of(graph->nodes[1], "then_branch");
   const ir::Graph& body = body_of(first.nodes[0], "then_branch");
   EXPECT_EQ(summary(body), "Abs(cond) -> x; Add(x, late) -> sum");
-  EXPECT_EQ(captures(first, body), "cond->cond, late->late");
+  EXPECT_EQ(captures(first, body), "late->late, cond->cond");
 }
 
 TEST(Bodies, LoopBody) {

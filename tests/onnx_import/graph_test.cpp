@@ -201,7 +201,8 @@ TEST(Graph, NodeNamesAreUnique) {
   add_node(graph, "Relu", {"x"}, {"e"}, "same_2");
   add_output(graph, "a");
   std::vector<std::string> names;
-  for (const ir::Node& node : import_proto(model).graph->nodes) names.push_back(node.name);
+  const auto imported = import_proto(model).graph;
+  for (const ir::Node& node : imported->nodes) names.push_back(node.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
   EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "same"));
