@@ -61,6 +61,9 @@ class AXRUN_API Tensor {
   void set_int(int64_t position, int64_t value);
   std::vector<int64_t> to_ints() const;
 
+  /// False for a tensor that borrows from someone who does not know: it must not outlive the loan.
+  bool keeps_buffer() const { return owner_ != nullptr || data_ == nullptr; }
+
   /// Same buffer under another shape of equal element count.
   Tensor reshaped(const Shape& shape) const;
   Tensor clone() const;

@@ -143,7 +143,6 @@ std::vector<RuntimeValue> ReferenceExecutor::compute(const ir::Node& node,
     if (program.operands[k] != ir::none) operands[k] = inputs[k].tensor;
   }
   ir::EvaluateOptions options;
-  options.wide = true;
   options.parallel_for = [this](int64_t count, const std::function<void(int64_t, int64_t)>& body) {
     pool().parallel_for(count, 1, [&](int64_t begin, int64_t end) { body(begin, end); });
   };

@@ -40,7 +40,8 @@ class NodeExecutor {
   NodeObserver observer_;
 };
 
-/// The slow, trusted twin: every node is its tensor expression, evaluated in float64 and exact integers.
+/// The slow, trusted twin: every node is its tensor expression, evaluated in float64 and exact integers; what a node
+/// hands on is rounded to the type the model gives it.
 class ReferenceExecutor final : public NodeExecutor {
  public:
   using NodeExecutor::NodeExecutor;

@@ -33,6 +33,17 @@ void deliver(const RuntimeValue& value, RuntimeValue& result) {
   }
 }
 
+/// The value without loans from the frame's arena, whose bytes soon mean something else.
+RuntimeValue kept(RuntimeValue value) {
+  if (value.items) {
+    std::vector<RuntimeValue> items;
+    for (const RuntimeValue& item : *value.items) items.push_back(kept(item));
+    value.items = std::make_shared<const std::vector<RuntimeValue>>(std::move(items));
+  }
+  if (value.tensor.defined() && !value.tensor.keeps_buffer()) value.tensor = value.tensor.clone();
+  return value;
+}
+
 }  // namespace
 
 Plan::~Plan() = default;
@@ -121,7 +132,7 @@ void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) c
   }
   for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
     if (step.outputs[k] != ir::absent)
-      frame.slots[static_cast<size_t>(step.outputs[k])] = std::move(results[k]);
+      frame.slots[static_cast<size_t>(step.outputs[k])] = kept(std::move(results[k]));
   }
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "ir/error.h"
+#include "onnx_import/import.h"
 #include "onnx_import/tensor_file.h"
 
 namespace axrun::tests {
@@ -18,6 +20,14 @@ using runtime::RuntimeValue;
 
 constexpr double relative_tolerance = 1e-3;
 constexpr double absolute_tolerance = 1e-7;
+
+constexpr const char* castlike_mistake = "input 'like' is stored with shape [1], the model declares [3, 4]";
+
+/// Cases whose stored data is not what their own model or the operator's text says.
+const std::map<std::string, std::string> suite_mistakes = {
+    {"test_adam_multiple",
+     "computed with epsilon 1e-2, which the model's node does not carry (its default is 1e-6)"},
+};
 
 RuntimeValue value_of(const onnx_import::DataValue& data) {
   std::vector<RuntimeValue> items;
@@ -103,6 +113,13 @@ std::vector<RuntimeValue> read_values(const fs::path& folder, const std::string&
     const fs::path file = folder / fmt::format("{}_{}.pb", prefix, k);
     if (!fs::exists(file)) continue;
     values[k] = value_of(onnx_import::read_value_file(file.string(), ports[k].kind));
+    // The suite stores bf16 as its bits.
+    ir::Tensor& tensor = values[k].tensor;
+    if (ports[k].type == ir::ElementType::bf16 && tensor.type() == ir::ElementType::u16) {
+      const auto owner = std::make_shared<ir::Tensor>(tensor);
+      values[k] =
+          RuntimeValue(ir::Tensor::borrow(ir::ElementType::bf16, tensor.shape(), owner->data(), owner));
+    }
   }
   return values;
 }
@@ -121,12 +138,16 @@ std::vector<std::string> find_cases(const std::string& root) {
 
 CaseResult run_case(const std::string& folder, runtime::Tier tier) {
   CaseResult result{fs::path(folder).filename().string(), Outcome::passed, {}};
+  if (const auto known = suite_mistakes.find(result.name); known != suite_mistakes.end()) {
+    return {result.name, Outcome::contradictory, known->second};
+  }
   try {
     runtime::SessionOptions options;
     options.tier = tier;
     options.threads = 1;
     const auto session = runtime::Session::load(folder + "/model.onnx", options);
-    const bool random = is_random(*session->model().graph);
+    // The session may have folded the generator: the file says.
+    const bool random = is_random(*onnx_import::import_file(folder + "/model.onnx").graph);
     if (random) result.outcome = Outcome::random;
     for (int set = 0;; ++set) {
       const fs::path data = fs::path(folder) / fmt::format("test_data_set_{}", set);

@@ -14,6 +14,7 @@ enum class Outcome {
   refused,  ///< an operator, type or attribute axrun does not have, said by a clear message
   wrong,    ///< another answer than the stored one
   failed,   ///< an error where there should be an answer
+  contradictory,  ///< the stored output does not follow from the stored model
 };
 
 struct CaseResult {

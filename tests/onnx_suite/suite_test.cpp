@@ -15,7 +15,7 @@ namespace {
 constexpr const char* suite_root = "/usr/share/libonnx-testdata/data";
 
 const char* name_of(Outcome outcome) {
-  static constexpr const char* names[] = {"passed", "random", "refused", "wrong", "failed"};
+  static constexpr const char* names[] = {"passed", "random", "refused", "wrong", "failed", "contradictory"};
   return names[static_cast<int>(outcome)];
 }
 
