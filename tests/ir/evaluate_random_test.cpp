@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "ir/evaluate.h"
-#include "naive_evaluate.h"
-#include "random_program.h"
+#include "tests/ir/naive_evaluate.h"
+#include "tests/ir/random_program.h"
 
 namespace axrun::ir {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "ir/builder.h"
 #include "ir/error.h"
-#include "naive_evaluate.h"
-#include "random_program.h"
+#include "tests/ir/naive_evaluate.h"
+#include "tests/ir/random_program.h"
 
 namespace axrun::ir {
 namespace {

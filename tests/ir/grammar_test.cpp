@@ -8,7 +8,7 @@
 #include "ir/builder.h"
 #include "ir/error.h"
 #include "ir/opaque.h"
-#include "random_program.h"
+#include "tests/ir/random_program.h"
 
 namespace axrun::ir {
 namespace {

@@ -1,4 +1,4 @@
-#include "naive_evaluate.h"
+#include "tests/ir/naive_evaluate.h"
 
 #include <bit>
 #include <cmath>

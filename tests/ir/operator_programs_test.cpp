@@ -6,7 +6,7 @@
 
 #include "ir/error.h"
 #include "ir/operator.h"
-#include "same_program.h"
+#include "tests/ir/same_program.h"
 
 namespace axrun::ir {
 namespace {

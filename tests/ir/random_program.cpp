@@ -1,4 +1,4 @@
-#include "random_program.h"
+#include "tests/ir/random_program.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "same_program.h"
+#include "tests/ir/same_program.h"
 
 #include <bit>
 #include <map>

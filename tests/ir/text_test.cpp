@@ -10,9 +10,9 @@
 #include "ir/builder.h"
 #include "ir/error.h"
 #include "ir/evaluate.h"
-#include "naive_evaluate.h"
-#include "random_program.h"
-#include "same_program.h"
+#include "tests/ir/naive_evaluate.h"
+#include "tests/ir/random_program.h"
+#include "tests/ir/same_program.h"
 
 namespace axrun::ir {
 namespace {
