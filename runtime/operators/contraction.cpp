@@ -83,7 +83,7 @@ bool set_batch(GemmArguments& g, const ir::Shape& a, const ir::Shape& b, const i
 bool read_matmul(const StepContext& context, GemmSetup& setup) {
   ir::Shape a = context.inputs[0].shape;
   ir::Shape b = context.inputs[1].shape;
-  ir::Shape y = context.outputs[0].shape;
+  ir::Shape y = own_result_shape(context);
   if (a.empty() || b.empty()) return false;
   if (a.size() == 1) {
     a.insert(a.begin(), 1);
@@ -112,7 +112,7 @@ bool read_matmul(const StepContext& context, GemmSetup& setup) {
   g.epilogue.scale = contrib ? static_cast<float>(context.real("alpha", 1.0)) : 1.0f;
   if (y.size() < 2 || !set_batch(g, a, b, y)) return false;
   setup.pack_b = context.inputs[1].constant != nullptr && b.size() == 2;
-  setup.plan.shape = context.outputs[0].shape;
+  setup.plan.shape = own_result_shape(context);
   setup.plan.channel_axis = static_cast<int>(setup.plan.shape.size()) - 1;
   if (context.fused() && (setup.plan.shape.empty() || context.inputs[1].rank() == 1)) return false;
   return true;
@@ -121,7 +121,7 @@ bool read_matmul(const StepContext& context, GemmSetup& setup) {
 bool read_gemm(const StepContext& context, GemmSetup& setup) {
   const ir::Shape& a = context.inputs[0].shape;
   const ir::Shape& b = context.inputs[1].shape;
-  const ir::Shape& y = context.outputs[0].shape;
+  const ir::Shape y = own_result_shape(context);
   if (a.size() != 2 || b.size() != 2 || y.size() != 2 || context.node.version < 7) return false;
   const bool transpose_a = context.integer("transA", 0) != 0;
   const bool transpose_b = context.integer("transB", 0) != 0;

@@ -61,7 +61,7 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
   if (!all_f32(context)) return false;
   const ir::Shape& x = context.inputs[0].shape;
   const ir::Shape& w = context.inputs[1].shape;
-  const ir::Shape& y = context.outputs[0].shape;
+  const ir::Shape y = own_result_shape(context);
   if (x.size() != w.size() || (x.size() != 3 && x.size() != 4)) return false;
   const size_t rank = x.size() - 2;
   const std::vector<int64_t> strides = or_ones(context.integers("strides"), rank);

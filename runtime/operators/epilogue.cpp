@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/view.h"
+
 namespace axrun::runtime {
 namespace {
 
@@ -197,6 +199,28 @@ bool extend_epilogue(EpiloguePlan& plan, const std::vector<const ir::Node*>& nod
   return true;
 }
 
+ir::Shape own_result_shape(const StepContext& context) {
+  const ir::Program& program = *context.programs[0];
+  return *ir::constant_dims(program.tensors[static_cast<size_t>(program.outputs[0])].dims);
+}
+
+bool follow_view(EpiloguePlan& plan, const ir::Program& program) {
+  if (ir::viewed_operand(program) < 0) return false;
+  const auto shape = ir::constant_dims(program.tensors[static_cast<size_t>(program.outputs[0])].dims);
+  int64_t before = 1;
+  for (int d = 0; d < plan.channel_axis; ++d) before *= plan.shape[static_cast<size_t>(d)];
+  int64_t seen = 1;
+  for (size_t d = 0; d < shape->size(); ++d) {
+    if (seen == before && (*shape)[d] == plan.channels()) {
+      plan.shape = *shape;
+      plan.channel_axis = static_cast<int>(d);
+      return true;
+    }
+    seen *= (*shape)[d];
+  }
+  return false;
+}
+
 bool read_epilogue(EpiloguePlan& plan, const StepContext& context) {
   const PortLookup port = [&](ir::ValueId id) {
     const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), id);
@@ -206,6 +230,11 @@ bool read_epilogue(EpiloguePlan& plan, const StepContext& context) {
   };
   ir::ValueId value = context.node.outputs[0];
   for (size_t position = 1; position < context.group.size();) {
+    if (follow_view(plan, *context.programs[position])) {
+      value = context.group[position]->outputs[0];
+      ++position;
+      continue;
+    }
     const size_t length = extension_length(context.group, position);
     const std::vector<const ir::Node*> nodes(
         context.group.begin() + static_cast<std::ptrdiff_t>(position),

@@ -29,8 +29,15 @@ using PortLookup = std::function<StepPort(ir::ValueId)>;
 bool extend_epilogue(EpiloguePlan& plan, const std::vector<const ir::Node*>& nodes, ir::ValueId value,
                      const PortLookup& port);
 
+/// Follows the result through an operator that only renames its dims (Squeeze, Reshape): the epilogue goes on under
+/// the new shape. False, and nothing changed, when the channels are no longer a dimension of their own.
+bool follow_view(EpiloguePlan& plan, const ir::Program& program);
+
 /// How many nodes, from `position` of the group on, form one extension (see extend_epilogue).
 size_t extension_length(const std::vector<const ir::Node*>& group, size_t position);
+
+/// Shape of the first node's own result; the group's result may have it under other dims.
+ir::Shape own_result_shape(const StepContext& context);
 
 /// Reads the whole group after its first node; false when some node does not fit.
 bool read_epilogue(EpiloguePlan& plan, const StepContext& context);

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "ir/view.h"
 #include "runtime/operators/epilogue.h"
 #include "runtime/operators/map_program.h"
 #include "runtime/plan/plan_builder.h"
@@ -94,6 +95,13 @@ class Fusion {
     return extension_length(pair, 0) == 2 ? readers : std::vector<int>{};
   }
 
+  bool is_view_of(int n, ValueId value) const {
+    const auto& program = input_.programs[static_cast<size_t>(n)];
+    if (!program || node(n).outputs.size() != 1) return false;
+    const int operand = ir::viewed_operand(*program);
+    return operand >= 0 && node(n).inputs[static_cast<size_t>(operand)] == value;
+  }
+
   void attach_epilogue(int anchor) {
     const ir::Node& first = node(anchor);
     if (!is_contraction(first) || group_of_[static_cast<size_t>(anchor)] >= 0) return;
@@ -106,19 +114,30 @@ class Fusion {
     std::vector<int> members = {anchor};
     ValueId value = first.outputs[0];
     for (;;) {
-      const std::vector<int> next = next_extension(value);
+      // Views in between are taken along only when something follows them that belongs to the epilogue.
+      EpiloguePlan extended = plan;
+      std::vector<int> passed;
+      ValueId reached = value;
+      std::vector<int> next = next_extension(reached);
+      while (next.size() == 1 && is_view_of(next[0], reached) &&
+             follow_view(extended, *input_.programs[static_cast<size_t>(next[0])])) {
+        passed.push_back(next[0]);
+        reached = node(next[0]).outputs[0];
+        next = next_extension(reached);
+      }
       if (next.empty()) break;
       std::vector<const ir::Node*> nodes;
       for (int n : next) nodes.push_back(&node(n));
       const ir::Node& last = *nodes.back();
-      if (last.outputs.empty() || last.outputs[0] == ir::absent || port(last.outputs[0]).shape != plan.shape)
+      if (last.outputs.empty() || last.outputs[0] == ir::absent ||
+          port(last.outputs[0]).shape != extended.shape)
         break;
-      EpiloguePlan extended = plan;
-      if (!extend_epilogue(extended, nodes, value, [&](ValueId id) { return port(id); })) break;
+      if (!extend_epilogue(extended, nodes, reached, [&](ValueId id) { return port(id); })) break;
       const bool weights_constant =
           fact(first.inputs[1]).constant.defined() && (convolution || port(first.inputs[1]).rank() == 2);
       if (!extended.scale.empty() && !weights_constant) break;
       plan = std::move(extended);
+      members.insert(members.end(), passed.begin(), passed.end());
       members.insert(members.end(), next.begin(), next.end());
       value = last.outputs[0];
     }
