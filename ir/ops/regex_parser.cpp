@@ -4,84 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "ir/error.h"
+#include "ir/ops/regex_classes.h"
 
 namespace axrun::ir {
 namespace {
 
-using Ranges = std::vector<Regex::Range>;
 using Node = std::unique_ptr<RegexNode>;
-constexpr uint32_t highest_code_point = 0x10FFFF;
 constexpr int deepest_nesting = 200;
 constexpr int32_t most_repeats = 1000;  // as RE2
-
-/// Sorted and merged.
-Ranges normalized(Ranges ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  Ranges merged;
-  for (const auto& range : ranges) {
-    if (!merged.empty() && range.first <= merged.back().last + 1) {
-      merged.back().last = std::max(merged.back().last, range.last);
-    } else {
-      merged.push_back(range);
-    }
-  }
-  return merged;
-}
-
-Ranges complement(const Ranges& ranges) {
-  Ranges result;
-  uint32_t next = 0;
-  for (const auto& range : normalized(ranges)) {
-    if (range.first > next) result.push_back({next, range.first - 1});
-    next = range.last + 1;
-  }
-  if (next <= highest_code_point) result.push_back({next, highest_code_point});
-  return result;
-}
-
-void append(Ranges& to, const Ranges& more) { to.insert(to.end(), more.begin(), more.end()); }
-
-const Ranges digits = {{'0', '9'}};
-const Ranges spaces = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
-const Ranges word = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-
-struct NamedClass {
-  std::string_view name;
-  Ranges ranges;
-};
-const std::array<NamedClass, 14> posix_classes = {{
-    {"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
-    {"alpha", {{'A', 'Z'}, {'a', 'z'}}},
-    {"ascii", {{0, 0x7F}}},
-    {"blank", {{'\t', '\t'}, {' ', ' '}}},
-    {"cntrl", {{0, 0x1F}, {0x7F, 0x7F}}},
-    {"digit", {{'0', '9'}}},
-    {"graph", {{'!', '~'}}},
-    {"lower", {{'a', 'z'}}},
-    {"print", {{' ', '~'}}},
-    {"punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
-    {"space", {{'\t', '\r'}, {' ', ' '}}},
-    {"upper", {{'A', 'Z'}}},
-    {"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
-    {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-}};
-
-/// With the other case of ASCII letters.
-Ranges without_case(const Ranges& ranges) {
-  Ranges result = ranges;
-  for (const auto& range : ranges) {
-    for (uint32_t base : {uint32_t{'A'}, uint32_t{'a'}}) {
-      const uint32_t first = std::max(range.first, base);
-      const uint32_t last = std::min(range.last, base + 25);
-      if (first <= last) result.push_back({first ^ 0x20U, last ^ 0x20U});
-    }
-  }
-  return result;
-}
 
 class Parser {
  public:
@@ -284,17 +216,17 @@ class Parser {
     const uint32_t c = next("a character after \\");
     switch (c) {
       case 'd':
-        return digits;
+        return digit_class();
       case 'D':
-        return complement(digits);
+        return complement(digit_class());
       case 's':
-        return spaces;
+        return space_class();
       case 'S':
-        return complement(spaces);
+        return complement(space_class());
       case 'w':
-        return word;
+        return word_class();
       case 'W':
-        return complement(word);
+        return complement(word_class());
       case 'p':
       case 'P':
         throw Error(Fault::unsupported, fmt::format("pattern '{}': Unicode classes", pattern_));
@@ -394,9 +326,7 @@ class Parser {
     std::string name;
     while (more() && peek() != ':') name.push_back(static_cast<char>(next("a letter")));
     if (!take(':') || !take(']')) fail("a :] is missing");
-    for (const NamedClass& known : posix_classes) {
-      if (known.name == name) return negated ? complement(known.ranges) : known.ranges;
-    }
+    if (const Ranges* ranges = posix_class_named(name)) return negated ? complement(*ranges) : *ranges;
     fail(fmt::format("class '{}' is unknown", name));
   }
 
