@@ -25,6 +25,11 @@ constexpr const char* castlike_mistake = "input 'like' is stored with shape [1],
 
 /// Cases whose stored data is not what their own model or the operator's text says.
 const std::map<std::string, std::string> suite_mistakes = {
+    {"test_cast_FLOAT_to_BFLOAT16", "truncated, where ONNX's Cast rounds to nearest even"},
+    {"test_castlike_BFLOAT16_to_FLOAT", castlike_mistake},
+    {"test_castlike_BFLOAT16_to_FLOAT_expanded", castlike_mistake},
+    {"test_castlike_FLOAT_to_BFLOAT16", castlike_mistake},
+    {"test_castlike_FLOAT_to_BFLOAT16_expanded", castlike_mistake},
     {"test_adam_multiple",
      "computed with epsilon 1e-2, which the model's node does not carry (its default is 1e-6)"},
 };
