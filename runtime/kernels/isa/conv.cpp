@@ -90,6 +90,7 @@ void conv_cell(const ConvCell& cell) {
   Tile tile = {};
   tile.k = k;
   tile.a_stride = panel_rows;
+  tile.a_ahead = packed_ahead;
   tile.b_offsets = offsets;
   tile.finish = true;
   tile.scale = direct ? e.scale : 1.0f;

@@ -114,6 +114,7 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
         } else if (a.form == OperandForm::packed) {
           tile.a = a.data + m * cell.k + k * plan.panel_rows;
           tile.a_stride = plan.panel_rows;
+          tile.a_ahead = packed_ahead;
         } else if (a.form == OperandForm::rows) {
           tile.a = a.data + m * a.stride + k;
           tile.a_stride = a.stride;

@@ -85,6 +85,7 @@ void tile(const Tile& t) {
       for (int v = 0; v < vectors * vector_bytes / 64 || v < 1; ++v)
         __builtin_prefetch(b + t.b_ahead + v * 16);
     }
+    if (a_form == AForm::columns && rows > 4) __builtin_prefetch(a_column + t.a_ahead);
     Vector b_values[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) b_values[v] = load(b_row + v * lanes);

@@ -23,6 +23,7 @@ struct Tile {
   int64_t k;
   const float* a;
   int64_t a_stride;  ///< between rows (row form) or between columns (column form)
+  int64_t a_ahead;   ///< column form: distance to what will be read soon, and is fetched meanwhile
   const float* b;    ///< each row gives tile_columns readable floats
   int64_t b_row_stride;
   int64_t b_ahead;           ///< stride form: distance to what will be read soon, and is fetched meanwhile
@@ -41,6 +42,10 @@ struct Tile {
   Activation activation;
   float alpha, beta;
 };
+
+/// How far ahead packed panels of A are fetched: they are read once per column tile, and large ones come from
+/// memory.
+inline constexpr int64_t packed_ahead = 512;
 
 enum class AForm { columns, rows };
 enum class BForm { stride, offsets };

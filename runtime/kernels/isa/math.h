@@ -96,7 +96,7 @@ AXRUN_INLINE Vector hyperbolic_tangent(Vector x) {
   const Vector small = fused(x * square, polynomial(square, tail), x);
   const Vector one = broadcast(1.0f);
   const Vector large = one - broadcast(2.0f) / (exponential(magnitude + magnitude) + one);
-  return magnitude < broadcast(0.625f) ? small : with_sign_of(large, x);
+  return with_sign_of(magnitude < broadcast(0.625f) ? small : large, x);
 }
 
 /// exp(x) - 1.
@@ -108,21 +108,22 @@ AXRUN_INLINE Vector exponential_minus_one(Vector x) {
   return absolute(x) < broadcast(0.34f) ? small : exponential(x) - broadcast(1.0f);
 }
 
-/// erfc(t) for t >= 0 (relative accuracy down to the denormals): exp(-t^2) times a smooth function of (t - 2)
-/// / (t + 2).
-AXRUN_INLINE Vector complementary_error(Vector t) {
+/// exp(-factor * x^2) for x >= 0 and a factor of 1 or 1/2. The square is taken in two parts, the first of
+/// them exact: exp would magnify its rounding error.
+AXRUN_INLINE Vector gaussian(Vector x, float factor) {
+  static constexpr float small_exponential[] = {1.0f, -1.0f, 0.5f, -0.1666666667f, 0.04166666667f};
+  const Vector high = as_float(as_int(x) & broadcast(int32_t{~0xfff}));
+  const Vector rest = (x - high) * (x + high) * broadcast(factor);
+  return exponential(high * high * broadcast(-factor)) * polynomial(rest, small_exponential);
+}
+
+/// exp(t^2) erfc(t) for t >= 0: a smooth function of (t - 2) / (t + 2), divided by t + 2.
+AXRUN_INLINE Vector scaled_complementary_error(Vector t) {
   static constexpr float smooth[] = {1.021582719f,      -0.6871609481f,  0.2794711718f,  -0.03643547954f,
                                      -0.0214990108f,    0.006434243261f, 0.00302926741f, -0.0007302869878f,
                                      -0.0005135384947f, -3.687140824e-5f};
-  t = minimum(broadcast(10.5f), t);
-  const Vector shifted = t + broadcast(2.0f);
-  const Vector inverse = broadcast(1.0f) / shifted;
-  const Vector factor = polynomial((t - broadcast(2.0f)) * inverse, smooth) * inverse;
-  // t^2 = high^2 + rest, with high^2 exact: a rounding error of t^2 would be magnified by exp.
-  const Vector high = as_float(as_int(t) & broadcast(int32_t{~0xfff}));
-  const Vector rest = (t - high) * (t + high);
-  static constexpr float small_exponential[] = {1.0f, -1.0f, 0.5f, -0.1666666667f, 0.04166666667f};
-  return exponential(-(high * high)) * polynomial(rest, small_exponential) * factor;
+  const Vector inverse = broadcast(1.0f) / (t + broadcast(2.0f));
+  return polynomial((t - broadcast(2.0f)) * inverse, smooth) * inverse;
 }
 
 AXRUN_INLINE Vector error_function(Vector x) {
@@ -130,12 +131,16 @@ AXRUN_INLINE Vector error_function(Vector x) {
                                    -0.02680456291f, 0.005054258915f, -0.0006332547018f};
   const Vector magnitude = absolute(x);
   const Vector small = fused(x, polynomial(x * x, tail), x);
-  const Vector large = broadcast(1.0f) - complementary_error(magnitude);
+  const Vector bounded = minimum(broadcast(10.5f), magnitude);
+  const Vector large = broadcast(1.0f) - gaussian(bounded, 1.0f) * scaled_complementary_error(bounded);
   return magnitude < broadcast(0.8f) ? small : with_sign_of(large, x);
 }
 
 AXRUN_INLINE Vector gelu_erf(Vector x) {
-  const Vector tail = broadcast(0.5f) * complementary_error(absolute(x) * broadcast(0.70710678f));
+  // x times the normal distribution's mass below x, by its tail on the side where that is small.
+  const Vector bounded = minimum(broadcast(14.9f), absolute(x));
+  const Vector tail = broadcast(0.5f) * gaussian(bounded, 0.5f) *
+                      scaled_complementary_error(bounded * broadcast(0.70710678f));
   return x * (x < broadcast(0.0f) ? tail : broadcast(1.0f) - tail);
 }
 

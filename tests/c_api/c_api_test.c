@@ -1,0 +1,200 @@
+/* The C interface, from a C program. Usage: c_api_test DEMONSTRATION_MODEL; the model's input is "image" f32
+ * [batch, 3, 32, 32], its output "scores" f32 [batch, 10]. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/axrun_c.h"
+
+#define CHECK(condition)                                                                                    \
+  do {                                                                                                      \
+    if (!(condition)) {                                                                                     \
+      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, axrun_last_error()); \
+      exit(1);                                                                                              \
+    }                                                                                                       \
+  } while (0)
+
+enum { channels = 3, side = 32, classes = 10, image_size = channels * side * side };
+
+static const char* model_path;
+
+static void fill(float* image, size_t count, int variant) {
+  for (size_t k = 0; k < count; ++k) image[k] = sinf((float)(k % 977) * 0.37f + (float)variant);
+}
+
+static axrun_tensor tensor(const int64_t* dims, size_t rank, void* data, size_t bytes) {
+  axrun_tensor made = {AXRUN_F32, rank, dims, data, bytes};
+  return made;
+}
+
+/* Scores of one image, through a request that allocates its output. */
+static void scores_of(axrun_session* session, int variant, float* scores) {
+  static const int64_t dims[4] = {1, channels, side, side};
+  float image[image_size];
+  fill(image, image_size, variant);
+  axrun_request* request;
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  const axrun_tensor input = tensor(dims, 4, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &input) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  axrun_tensor output;
+  CHECK(axrun_get_output(request, 0, &output) == AXRUN_OK);
+  CHECK(output.type == AXRUN_F32 && output.rank == 2 && output.dims[0] == 1 && output.dims[1] == classes);
+  CHECK(output.bytes == classes * sizeof(float));
+  memcpy(scores, output.data, output.bytes);
+  axrun_request_free(request);
+}
+
+static void check_description(axrun_session* session) {
+  CHECK(axrun_input_count(session) == 1 && axrun_output_count(session) == 1);
+  axrun_port port;
+  CHECK(axrun_input_info(session, 0, &port) == AXRUN_OK);
+  CHECK(strcmp(port.name, "image") == 0 && port.kind == AXRUN_KIND_TENSOR && port.type == AXRUN_F32);
+  CHECK(port.rank == 4 && port.dims[0] == -1 && port.dims[1] == 3 && port.dims[2] == 32);
+  CHECK(strcmp(port.dim_names[0], "batch") == 0 && strcmp(port.dim_names[1], "") == 0);
+  CHECK(axrun_output_info(session, 0, &port) == AXRUN_OK);
+  CHECK(strcmp(port.name, "scores") == 0);
+}
+
+static void check_scores(const float* scores) {
+  float sum = 0;
+  for (int k = 0; k < classes; ++k) {
+    CHECK(scores[k] >= 0 && scores[k] <= 1);
+    sum += scores[k];
+  }
+  CHECK(fabsf(sum - 1) < 1e-4f);
+}
+
+/* Bound outputs hold what allocated ones hold, run after run. */
+static void check_bound(axrun_session* session) {
+  static const int64_t image_dims[4] = {2, channels, side, side};
+  static const int64_t score_dims[2] = {2, classes};
+  static float images[2 * image_size];
+  float scores[2 * classes], first[classes], second[classes];
+  axrun_request* request;
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  const axrun_tensor input = tensor(image_dims, 4, images, sizeof images);
+  const axrun_tensor output = tensor(score_dims, 2, scores, sizeof scores);
+  CHECK(axrun_bind_input(request, 0, &input) == AXRUN_OK);
+  CHECK(axrun_bind_output(request, 0, &output) == AXRUN_OK);
+  for (int variant = 0; variant < 3; ++variant) {
+    fill(images, image_size, variant);
+    fill(images + image_size, image_size, variant + 7);
+    memset(scores, 0, sizeof scores);
+    CHECK(axrun_run(request) == AXRUN_OK);
+    scores_of(session, variant, first);
+    scores_of(session, variant + 7, second);
+    for (int k = 0; k < classes; ++k) {
+      CHECK(fabsf(scores[k] - first[k]) < 1e-5f);
+      CHECK(fabsf(scores[classes + k] - second[k]) < 1e-5f);
+    }
+  }
+  axrun_request_free(request);
+}
+
+static void check_failures(axrun_session* session) {
+  axrun_session* none = NULL;
+  CHECK(axrun_session_load("no such file.onnx", NULL, &none) == AXRUN_USER_ERROR && none == NULL);
+  CHECK(strstr(axrun_last_error(), "no such file.onnx") != NULL);
+  CHECK(axrun_session_load_memory("garbage", 7, NULL, NULL, &none) == AXRUN_MODEL_ERROR);
+  CHECK(axrun_session_load(NULL, NULL, &none) == AXRUN_USER_ERROR);
+  axrun_port port;
+  CHECK(axrun_input_info(session, 1, &port) == AXRUN_USER_ERROR);
+
+  static const int64_t wrong_dims[3] = {3, side, side};
+  static const int64_t dims[4] = {1, channels, side, side};
+  static const int64_t too_many[4] = {1 << 20, 1 << 20, 1 << 20, 1 << 20};
+  static float image[image_size];
+  axrun_request* request;
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  axrun_tensor given;
+  CHECK(axrun_get_output(request, 0, &given) == AXRUN_USER_ERROR);
+  CHECK(axrun_run(request) == AXRUN_USER_ERROR);
+  CHECK(strstr(axrun_last_error(), "image") != NULL);
+  given = tensor(dims, 4, image, sizeof image - 1);
+  CHECK(axrun_bind_input(request, 0, &given) == AXRUN_USER_ERROR);
+  given = tensor(too_many, 4, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &given) == AXRUN_USER_ERROR);
+  given = tensor(dims, 4, image, sizeof image);
+  given.type = 99;
+  CHECK(axrun_bind_input(request, 0, &given) == AXRUN_USER_ERROR);
+  given = tensor(wrong_dims, 3, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &given) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_USER_ERROR);
+  CHECK(strstr(axrun_last_error(), "image") != NULL);
+  /* A failed run leaves no answer behind, and the request works on. */
+  CHECK(axrun_get_output(request, 0, &given) == AXRUN_USER_ERROR);
+  given = tensor(dims, 4, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &given) == AXRUN_OK);
+  static const int64_t small[1] = {3};
+  float three[3];
+  given = tensor(small, 1, three, sizeof three);
+  CHECK(axrun_bind_output(request, 0, &given) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_USER_ERROR);
+  CHECK(axrun_bind_output(request, 0, NULL) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  axrun_request_free(request);
+  axrun_request_free(NULL);
+  axrun_session_free(NULL);
+  axrun_options_free(NULL);
+}
+
+static void check_options(void) {
+  axrun_options* options;
+  CHECK(axrun_options_create(&options) == AXRUN_OK);
+  CHECK(axrun_options_set_threads(options, 1) == AXRUN_OK);
+  CHECK(axrun_options_set_threads(options, -1) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_tier(options, AXRUN_TIER_REFERENCE) == AXRUN_OK);
+  CHECK(axrun_options_set_tier(options, 17) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_dim(options, "batch", 1) == AXRUN_OK);
+  axrun_session* reference;
+  CHECK(axrun_session_load(model_path, options, &reference) == AXRUN_OK);
+  axrun_port port;
+  CHECK(axrun_input_info(reference, 0, &port) == AXRUN_OK && port.dims[0] == 1);
+  float exact[classes], fast[classes];
+  scores_of(reference, 1, exact);
+  axrun_session_free(reference);
+  CHECK(axrun_options_set_dim(options, "nothing", 1) == AXRUN_OK);
+  CHECK(axrun_session_load(model_path, options, &reference) == AXRUN_USER_ERROR);
+  axrun_options_free(options);
+
+  axrun_session* session;
+  CHECK(axrun_session_load(model_path, NULL, &session) == AXRUN_OK);
+  scores_of(session, 1, fast);
+  for (int k = 0; k < classes; ++k) CHECK(fabsf(exact[k] - fast[k]) < 1e-4f);
+  axrun_session_free(session);
+}
+
+static void* run_often(void* session) {
+  float scores[classes], again[classes];
+  scores_of(session, 5, scores);
+  for (int k = 0; k < 50; ++k) {
+    scores_of(session, 5, again);
+    CHECK(memcmp(scores, again, sizeof scores) == 0);
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 1;
+  model_path = argv[1];
+  CHECK(strchr(axrun_version(), '.') != NULL);
+  axrun_session* session;
+  CHECK(axrun_session_load(model_path, NULL, &session) == AXRUN_OK);
+  check_description(session);
+  float scores[classes];
+  scores_of(session, 0, scores);
+  check_scores(scores);
+  check_bound(session);
+  check_failures(session);
+  check_options();
+
+  pthread_t threads[4];
+  for (int k = 0; k < 4; ++k) CHECK(pthread_create(&threads[k], NULL, run_often, session) == 0);
+  for (int k = 0; k < 4; ++k) CHECK(pthread_join(threads[k], NULL) == 0);
+  axrun_session_free(session);
+  puts("the C interface works");
+  return 0;
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The axrun command as scripts see it. Usage: command_test.py AXRUN MODEL, MODEL being the demonstration model: input
+image f32 [batch, 3, 32, 32], output scores f32 [batch, 10].
+"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AXRUN, MODEL = sys.argv[1:3]
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def tensor_file(path, name, dims, values):
+    """A TensorProto of floats: dims (1), data_type (2), name (8), raw_data (9)."""
+    raw = struct.pack("<%df" % len(values), *values)
+    message = b"".join(b"\x08" + varint(dim) for dim in dims) + b"\x10\x01"
+    message += b"\x42" + varint(len(name)) + name.encode() + b"\x4a" + varint(len(raw)) + raw
+    with open(path, "wb") as file:
+        file.write(message)
+
+
+class Result:
+    def __init__(self, arguments, environment=None, timeout=120):
+        done = subprocess.run([AXRUN] + arguments, capture_output=True, text=True, timeout=timeout,
+                              env={**os.environ, **(environment or {})})
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.json = json.loads(self.out) if "--json" in arguments else None
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="axrun_command_test_")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def data_folder(self, scale=1.0, batch=2):
+        """A test_data_set folder whose expected output is axrun's own, times scale."""
+        data = self.path("data")
+        os.makedirs(data, exist_ok=True)
+        count = batch * 3 * 32 * 32
+        tensor_file(os.path.join(data, "input_0.pb"), "image", [batch, 3, 32, 32], [k % 7 / 7 for k in range(count)])
+        saved = self.path("saved")
+        run = Result([MODEL, "--data", data, "--save", saved, "--runs", "1", "--json"])
+        self.assertEqual(run.code, 0, run.err)
+        with open(os.path.join(saved, "output_0.pb"), "rb") as file:
+            content = file.read()
+        scores = struct.unpack("<%df" % (batch * 10), content[-batch * 40:])
+        tensor_file(os.path.join(data, "output_0.pb"), "scores", [batch, 10], [x * scale for x in scores])
+        return data
+
+    def expect_error(self, code, words, arguments, environment=None):
+        run = Result(arguments, environment)
+        self.assertEqual(run.code, code, run.err)
+        for word in words:
+            self.assertIn(word, run.err)
+        self.assertIn("axrun: error: ", run.err)
+        self.assertEqual(run.out, "")
+        return run
+
+    def test_a_good_model(self):
+        run = Result([MODEL, "--runs", "3"])
+        self.assertEqual(run.code, 0, run.err)
+        for word in ["scores", "f32 [1, 10]", "seed 0", "load ", "memory"]:
+            self.assertIn(word, run.out)
+        self.assertEqual(run.err, "")
+
+    def test_without_a_model(self):
+        run = Result(["--cache-dir", self.path("cache"), "--runs", "1"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("demonstration", run.out)
+        self.assertEqual(len(os.listdir(self.path("cache"))), 1)
+        environment = {"HOME": self.path("no home"), "XDG_CACHE_HOME": "", "AXRUN_CACHE_DIR": self.path("other")}
+        self.assertEqual(Result(["--runs", "1"], environment).code, 0)
+        self.assertEqual(len(os.listdir(self.path("other"))), 1)
+
+    def test_json(self):
+        run = Result([MODEL, "--runs", "20", "--warmup", "2", "--threads", "1", "--json"])
+        self.assertEqual(run.code, 0, run.err)
+        record = run.json
+        for key in ["load_ms", "first_ms", "plan_ms", "peak_rss_bytes", "machine", "version", "schema_version", "tier",
+                    "settings", "inputs"]:
+            self.assertIn(key, record)
+        latency = record["latency_ms"]
+        order = [latency[key] for key in ["min", "p50", "p90", "p95", "p99", "max"]]
+        self.assertEqual(order, sorted(order))
+        self.assertGreater(order[0], 0)
+        self.assertTrue(latency["min"] <= latency["mean"] <= latency["max"])
+        self.assertEqual((record["runs"], record["threads"], record["exit_code"]), (20, 1, 0))
+        self.assertEqual(record["outputs"], [{"name": "scores", "type": "f32", "shape": [1, 10],
+                                              "max_abs_error": None, "ok": None}])
+        self.assertGreater(len(record["kernels"]), 3)
+        self.assertEqual(set(record["kernels"][0]), {"name", "op", "kernel", "shape"})
+        self.assertIn("scores", run.err)
+        self.assertEqual(Result([MODEL, "--runs", "1", "--json", "--quiet"]).err, "")
+
+    def test_seconds(self):
+        run = Result([MODEL, "--seconds", "0.2", "--json"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertGreater(run.json["runs"], 1)
+
+    def test_expected_outputs(self):
+        data = self.data_folder()
+        good = Result([MODEL, "--data", data, "--runs", "2", "--json"])
+        self.assertEqual(good.code, 0, good.err)
+        self.assertIs(good.json["outputs"][0]["ok"], True)
+        self.assertLess(good.json["outputs"][0]["max_abs_error"], 1e-5)
+
+    def test_wrong_expected_outputs(self):
+        data = self.data_folder(scale=1.01)
+        bad = Result([MODEL, "--data", data, "--runs", "2", "--json"])
+        self.assertEqual(bad.code, 3, bad.err)
+        self.assertIs(bad.json["outputs"][0]["ok"], False)
+        self.assertIn("scores", bad.err)
+        self.assertIn("expected", bad.err.strip().splitlines()[-1])
+        self.assertEqual(bad.json["exit_code"], 3)
+        self.assertEqual(Result([MODEL, "--data", data, "--runs", "1", "--tolerance", "0.02"]).code, 0)
+
+    def test_all_tiers_agree(self):
+        data = self.data_folder(batch=1)
+        for tier in ["reference", "fallback", "auto"]:
+            run = Result([MODEL, "--data", data, "--runs", "1", "--tier", tier, "--json"])
+            self.assertEqual(run.code, 0, run.err)
+            self.assertIs(run.json["outputs"][0]["ok"], True)
+
+    def test_values_on_the_command_line(self):
+        run = Result([MODEL, "--input", "image:1x3x32x32xf32=0.5", "--expect", "scores:1x10xf32=0", "--runs", "1"])
+        self.assertEqual(run.code, 3, run.err)
+        run = Result([MODEL, "--input", "image:ones", "--dim", "batch=4", "--runs", "1", "--json"])
+        self.assertEqual(run.json["outputs"][0]["shape"], [4, 10], run.err)
+        run = Result([MODEL, "--shape", "image:3x3x32x32", "--runs", "1", "--json"])
+        self.assertEqual(run.json["outputs"][0]["shape"], [3, 10], run.err)
+        run = Result([MODEL, "--input", "image:2x3x32x32xf32=random", "--runs", "1", "--json"])
+        self.assertEqual(run.json["outputs"][0]["shape"], [2, 10], run.err)
+
+    def test_the_seed_decides(self):
+        def scores(seed):
+            saved = self.path("seed%d" % seed)
+            self.assertEqual(Result([MODEL, "--seed", str(seed), "--save", saved, "--runs", "1"]).code, 0)
+            with open(os.path.join(saved, "output_0.pb"), "rb") as file:
+                return file.read()
+        self.assertEqual(scores(1), scores(1))
+        self.assertNotEqual(scores(1), scores(2))
+
+    def test_profile_and_trace(self):
+        trace = self.path("trace.json")
+        run = Result([MODEL, "--runs", "5", "--profile", "--trace", trace])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("us per run", run.out)
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        self.assertGreater(len(events), 3)
+        self.assertTrue(all(event["ph"] == "X" and event["dur"] >= 0 for event in events))
+        profile = Result([MODEL, "--runs", "5", "--profile", "json", "--quiet"])
+        kernels = json.loads(profile.out)["kernels"]
+        self.assertEqual(len(kernels), len(events))
+        self.assertAlmostEqual(sum(kernel["share"] for kernel in kernels), 1, places=6)
+        both = Result([MODEL, "--runs", "5", "--profile", "--json"])
+        self.assertIn("us_per_run", both.json["kernels"][0])
+        self.assertEqual(Result([MODEL, "--runs", "2", "--profile", self.path("p.json")]).code, 0)
+        with open(self.path("p.json")) as file:
+            self.assertEqual(json.load(file)["runs"], 2)
+
+    def test_inspect(self):
+        run = Result(["inspect", MODEL])
+        self.assertEqual(run.code, 0, run.err)
+        for word in ["image: f32 [batch, 3, 32, 32]", "scores: f32 [batch, 10]", "Conv", "opset"]:
+            self.assertIn(word, run.out)
+        record = Result(["inspect", MODEL, "--json"]).json
+        self.assertEqual(record["operators"]["Conv"], 5)
+        self.assertEqual(record["refused"], [])
+        self.assertGreater(record["parameters"], 1000)
+
+    def test_knobs(self):
+        environment = {"AXRUN_ISA": "sse2"}
+        self.assertIn("AXRUN_ISA=sse2", Result(["knobs"], environment).out)
+        knobs = {knob["name"]: knob for knob in Result(["knobs", "--json"], environment).json["knobs"]}
+        self.assertEqual(knobs["AXRUN_ISA"]["value"], "sse2")
+        self.assertIsNone(knobs["AXRUN_THREADS"]["value"])
+        run = Result([MODEL, "--runs", "1", "--json"], {"AXRUN_ISA": "sse2", "AXRUN_THREADS": "1"})
+        self.assertEqual((run.json["machine"]["isa"], run.json["threads"]), ("sse2", 1))
+        self.expect_error(1, ["AXRUN_ISA", "sse9"], [MODEL], {"AXRUN_ISA": "sse9"})
+        self.assertIn("AXRUN_TREADS", Result([MODEL, "--runs", "1"], {"AXRUN_TREADS": "1"}).out)
+
+    def test_help_and_version(self):
+        self.assertIn("Exit codes", Result(["--help"]).out)
+        self.assertEqual(Result(["--help"]).code, 0)
+        self.assertRegex(Result(["--version"]).out, r"^axrun \d+\.\d+\.\d+ \(")
+
+    def test_user_errors(self):
+        self.expect_error(1, ["--thread"], [MODEL, "--thread", "1"])
+        self.expect_error(1, ["missing.onnx"], ["missing.onnx"])
+        self.expect_error(1, [self.folder], [self.folder])
+        self.expect_error(1, ["missing"], [MODEL, "--data", "missing"])
+        self.expect_error(1, ["has no value for input 'image'"], [MODEL, "--data", self.folder])
+        self.expect_error(1, ["'image'"], [MODEL, "--input", "picture:ones"])
+        self.expect_error(1, ["image"], [MODEL, "--input", "image:1x4x32x32xf32=0"])
+        self.expect_error(1, ["image", "f64"], [MODEL, "--input", "image:1x3x32x32xf64=0"])
+        self.expect_error(1, ["'scores'"], [MODEL, "--expect", "score:ones"])
+        self.expect_error(1, ["height"], [MODEL, "--dim", "height=3"])
+        self.expect_error(1, ["image"], [MODEL, "--shape", "image:1x3x32"])
+        self.expect_error(1, ["missing.npy"], [MODEL, "--input", "image:@missing.npy"])
+
+    def test_errors_as_json(self):
+        run = Result(["missing.onnx", "--json"])
+        self.assertEqual(run.code, 1)
+        self.assertEqual((run.json["error"]["fault"], run.json["exit_code"]), ("user", 1))
+        self.assertIn("missing.onnx", run.json["error"]["message"])
+        self.assertEqual(Result(["--thread", "1", "--json"]).json["exit_code"], 1)
+
+    def test_damaged_models(self):
+        with open(MODEL, "rb") as file:
+            content = file.read()
+        path = self.path("damaged.onnx")
+        for damaged in [b"", b"no model", content[:len(content) // 2], content[:-1], b"\xff" * 1000]:
+            with open(path, "wb") as file:
+                file.write(damaged)
+            self.expect_error(2, [path], [path])
+        with open(path, "wb") as file:
+            file.write(content.replace(b"MaxPool", b"MixPool"))
+        self.expect_error(2, [path, "MixPool", "pool"], [path])
+        refused = Result(["inspect", path, "--json"])
+        self.assertEqual(refused.code, 0, refused.err)
+        self.assertIn("MixPool", refused.json["refused"][0])
+
+    def test_damaged_data(self):
+        data = self.data_folder()
+        with open(os.path.join(data, "output_0.pb"), "wb") as file:
+            file.write(b"\xff\xff\xff")
+        self.expect_error(1, ["output_0.pb"], [MODEL, "--data", data, "--runs", "1"])
+        with open(os.path.join(data, "input_0.pb"), "wb") as file:
+            file.write(b"\xff\xff\xff")
+        self.expect_error(1, ["input_0.pb"], [MODEL, "--data", data, "--runs", "1"])
+
+    def test_timeout(self):
+        run = Result([MODEL, "--seconds", "60", "--timeout", "0.3"])
+        self.assertEqual(run.code, 124, run.err)
+        self.assertIn("not finished", run.err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs a build into an empty folder, moves that folder, and builds and runs two programs against it: C++ through the
+# CMake package, C through pkg-config. Usage: install_test.sh BUILD SOURCE
+set -eu
+build=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build" --prefix "$work/first" > "$work/install.log"
+# Nothing may remember where it was first.
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+
+"$prefix/bin/axrun" --version
+"$prefix/bin/axrun" --cache-dir "$work/model" --runs 1 --quiet
+model=$(echo "$work"/model/*.onnx)
+
+cmake -S "$source/tests/install/cpp_program" -B "$work/cpp" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log"
+cmake --build "$work/cpp" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+"$work/cpp/uses_axrun" "$model"
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+pkg-config --modversion axrun
+# Unquoted: pkg-config prints several arguments.
+cc -std=c99 -Wall -Wextra -Werror -pedantic "$source/tests/install/c_program/main.c" -o "$work/c_program" \
+  $(pkg-config --cflags --libs axrun)
+LD_LIBRARY_PATH="$prefix/lib" "$work/c_program" "$model"
+echo "the installed form works"

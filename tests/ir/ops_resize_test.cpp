@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ir/node_under_test.h"
+
+namespace axrun::ir::test {
+namespace {
+
+using Reals = std::vector<double>;
+
+void expect_near(const Tensor& y, const Reals& expected) {
+  ASSERT_EQ(y.size(), static_cast<int64_t>(expected.size()));
+  for (size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_NEAR(y.get_real(static_cast<int64_t>(k)), expected[k], 1e-5) << k;
+  }
+}
+
+/// Resize of a vector by a scale, or to a size where the scale is 0.
+NodeUnderTest resized(const Reals& x, double scale, int64_t size, int version = 13) {
+  NodeUnderTest node("Resize", version);
+  node.input(reals({static_cast<int64_t>(x.size())}, x)).absent_input();
+  if (scale > 0) return node.input(reals({1}, {scale}));
+  return node.absent_input().input(ints({1}, {size}));
+}
+
+TEST(Resize, NearestModes) {
+  const auto nearest = [](const std::string& mode) {
+    // Coordinates 0, 0.5, 1, 1.5.
+    return to_reals(resized({1, 2, 3, 4}, 2, 0)
+                        .set("coordinate_transformation_mode", "asymmetric")
+                        .set("nearest_mode", mode)
+                        .run());
+  };
+  EXPECT_EQ(nearest("round_prefer_floor"), (Reals{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(nearest("floor"), (Reals{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(nearest("round_prefer_ceil"), (Reals{1, 2, 2, 3, 3, 4, 4, 4}));
+  EXPECT_EQ(nearest("ceil"), (Reals{1, 2, 2, 3, 3, 4, 4, 4}));
+}
+
+TEST(Resize, RepeatingElementsIsAPlainCopyOverNamedFactors) {
+  NodeUnderTest node = resized({1, 2}, 3, 0);
+  EXPECT_EQ(to_reals(node.run()), (Reals{1, 1, 1, 2, 2, 2}));
+  const Program program = define_node(node.node(), node.known());
+  EXPECT_EQ(program.stages[0].axes.size(), 2U);
+  EXPECT_EQ(node.output_dims(0, {Dim::symbol("n")}), Dims{3 * Dim::symbol("n")});
+}
+
+TEST(Resize, ScalesBelowOneAreRoundedAsF32) {
+  // 0.6f * 5 is 3 in f32 and 3.0000001 over the reals; 3 / 0.6f is 5 in f32 and less over the reals.
+  EXPECT_EQ(resized({1, 2, 3, 4, 5}, 0.6, 0).run().size(), 3);
+  NodeUnderTest node = resized({0, 1, 2, 3, 4, 5, 6}, 0.6, 0);
+  node.set("coordinate_transformation_mode", "asymmetric").set("nearest_mode", "floor");
+  EXPECT_EQ(to_reals(node.run()), (Reals{0, 1, 3, 5}));
+}
+
+TEST(Resize, LinearCoordinates) {
+  const auto linear = [](const std::string& mode, int64_t size) {
+    return resized({0, 10, 20}, 0, size)
+        .set("mode", "linear")
+        .set("coordinate_transformation_mode", mode)
+        .run();
+  };
+  expect_near(linear("half_pixel", 6), {0, 2.5, 7.5, 12.5, 17.5, 20});
+  expect_near(linear("align_corners", 5), {0, 5, 10, 15, 20});
+  expect_near(linear("align_corners", 1), {0});
+  expect_near(linear("asymmetric", 6), {0, 5, 10, 15, 20, 20});
+  expect_near(linear("half_pixel", 1), {10});
+  expect_near(linear("pytorch_half_pixel", 1), {0});
+}
+
+TEST(Resize, CubicReproducesInnerLines) {
+  NodeUnderTest node = resized({0, 1, 2, 3, 4, 5, 6, 7}, 2, 0);
+  node.set("mode", "cubic").set_real("cubic_coeff_a", -0.5);
+  const Tensor y = node.run();
+  for (int64_t k = 4; k < 12; ++k) EXPECT_NEAR(y.get_real(k), (static_cast<double>(k) + 0.5) / 2 - 0.5, 1e-5);
+}
+
+TEST(Resize, WeightsAddUpToOne) {
+  for (const char* mode : {"linear", "cubic"}) {
+    for (int64_t antialias : {0, 1}) {
+      for (int64_t exclude : {0, 1}) {
+        NodeUnderTest node = resized(Reals(9, 3), 0, 4, 19);
+        node.set("mode", mode).set("antialias", antialias).set("exclude_outside", exclude);
+        expect_near(node.run(), {3, 3, 3, 3});
+      }
+    }
+  }
+  EXPECT_THROW(resized({1, 2}, 2, 0, 19).set("antialias", int64_t{1}).run(), Error);
+}
+
+TEST(Resize, AntialiasAveragesWhatItSkips) {
+  // Halving with a filter of twice the width: weights 1, 3, 3, 1 over eighths.
+  NodeUnderTest node = resized({0, 0, 8, 0, 0, 0}, 0.5, 0, 18);
+  expect_near(node.set("mode", "linear").set("antialias", int64_t{1}).run(), {8.0 / 7, 3, 0});
+}
+
+TEST(Resize, CropsAndExtrapolates) {
+  NodeUnderTest node("Resize", 11);
+  node.input(reals({1, 5}, {0, 10, 20, 30, 40})).input(reals({4}, {0, 0.5, 1, 1.25}));
+  node.input(reals({0}, {})).input(ints({2}, {1, 4})).set("mode", "linear");
+  node.set("coordinate_transformation_mode", "tf_crop_and_resize").set_real("extrapolation_value", -1);
+  expect_near(node.run(), {20, 30, 40, -1});
+}
+
+TEST(Resize, PoliciesKeepTheAspectRatio) {
+  const auto shape = [](const std::string& policy) {
+    NodeUnderTest node("Resize", 19);
+    node.input(Tensor::allocate(ElementType::f32, {1, 2, 6})).absent_input().absent_input();
+    node.input(ints({2}, {7, 8})).set("axes", std::vector<int64_t>{1, 2});
+    return node.set("keep_aspect_ratio_policy", policy).run().shape();
+  };
+  EXPECT_EQ(shape("stretch"), (Shape{1, 7, 8}));
+  EXPECT_EQ(shape("not_larger"), (Shape{1, 3, 8}));  // 2.67 rounded
+  EXPECT_EQ(shape("not_smaller"), (Shape{1, 7, 21}));
+}
+
+TEST(Resize, IntegersRoundAndSaturate) {
+  NodeUnderTest node("Resize", 13);
+  node.input(ints({2}, {0, 255}, ElementType::u8)).absent_input().input(reals({1}, {4}));
+  EXPECT_EQ(to_reals(node.set("mode", "linear").run()), (Reals{0, 0, 32, 96, 159, 223, 255, 255}));
+  const Tensor cubic = node.set("mode", "cubic").run();
+  EXPECT_EQ(cubic.get_int(1), 0);
+  EXPECT_EQ(cubic.get_int(6), 255);
+}
+
+TEST(Resize, WhatContradictsIsRefused) {
+  EXPECT_THROW(resized({1, 2}, 2, 0).input(ints({1}, {4})).run(), Error);
+  EXPECT_THROW(resized({1, 2}, 2, 0).set("mode", "quintic").run(), Error);
+  NodeUnderTest negative("Resize", 13);
+  EXPECT_THROW(negative.input(reals({1}, {1})).absent_input().input(reals({1}, {-1})).run(), Error);
+  EXPECT_THROW(resized({}, 0, 3).run(), Error);
+  EXPECT_THROW(resized({1}, 1e30, 0).run(), Error);
+}
+
+TEST(Upsample, EveryVersion) {
+  const Tensor x = reals({1, 1, 1, 2}, {1, 3});
+  const Reals expected = {1, 1, 3, 3, 1, 1, 3, 3};
+  NodeUnderTest first("Upsample", 1);
+  first.input(x).set_real("height_scale", 2).set_real("width_scale", 2);
+  EXPECT_EQ(to_reals(first.run()), expected);
+  EXPECT_EQ(to_reals(NodeUnderTest("Upsample", 7).input(x).set_reals("scales", {1, 1, 2, 2}).run()),
+            expected);
+  EXPECT_EQ(to_reals(NodeUnderTest("Upsample", 9).input(x).input(reals({4}, {1, 1, 2, 2})).run()), expected);
+  EXPECT_THROW(NodeUnderTest("Upsample", 7).input(x).set_reals("scales", {2, 2}).run(), Error);
+  NodeUnderTest linear("Resize", 10);
+  linear.input(x).input(reals({4}, {1, 1, 1, 2})).set("mode", "linear");
+  EXPECT_EQ(to_reals(linear.run()), (Reals{1, 2, 3, 3}));
+}
+
+TEST(Upsample, ReducingTakesTheUpperNeighbour) {
+  NodeUnderTest node("Resize", 10);
+  node.input(reals({4}, {1, 2, 3, 4})).input(reals({1}, {0.6}));
+  EXPECT_EQ(to_reals(node.run()), (Reals{1, 3}));
+}
+
+TEST(GridSample, IdentityGridIsTheInput) {
+  const Tensor x = reals({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  NodeUnderTest grid("AffineGrid", 20);
+  grid.input(reals({1, 2, 3}, {1, 0, 0, 0, 1, 0})).input(ints({4}, {1, 1, 2, 3}));
+  for (int64_t align : {0, 1}) {
+    const Tensor positions = grid.set("align_corners", align).run();
+    for (const char* mode : {"linear", "nearest", "cubic"}) {
+      NodeUnderTest sample("GridSample", 20);
+      sample.input(x).input(positions).set("mode", mode).set("align_corners", align);
+      expect_near(sample.run(), to_reals(x));
+    }
+  }
+}
+
+TEST(GridSample, PaddingModes) {
+  const auto sampled = [](const std::string& padding) {
+    NodeUnderTest node("GridSample", 16);
+    // One to the left, and two to the right, of the corners' centres.
+    node.input(reals({1, 1, 1, 3}, {10, 20, 30})).input(reals({1, 1, 2, 2}, {-2, 0, 3, 0}));
+    return to_reals(node.set("align_corners", int64_t{1}).set("padding_mode", padding).run());
+  };
+  EXPECT_EQ(sampled("zeros"), (Reals{0, 0}));
+  EXPECT_EQ(sampled("border"), (Reals{10, 30}));
+  EXPECT_EQ(sampled("reflection"), (Reals{20, 10}));
+}
+
+}  // namespace
+}  // namespace axrun::ir::test

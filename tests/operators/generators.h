@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tests/operators/case.h"
+
+namespace axrun::runtime {
+
+/// Draws a node (or a chain that starts with one) of an operator, valid, and mostly of the kind that kernels
+/// cover.
+struct GeneratorEntry {
+  std::string_view domain;
+  std::string_view op;
+  Case (*draw)(Random& random);
+};
+
+// One function per file.
+void contraction_generators(std::vector<GeneratorEntry>& table);
+void convolution_generators(std::vector<GeneratorEntry>& table);
+void elementwise_generators(std::vector<GeneratorEntry>& table);
+void indexing_generators(std::vector<GeneratorEntry>& table);
+void movement_generators(std::vector<GeneratorEntry>& table);
+void normalization_generators(std::vector<GeneratorEntry>& table);
+void quantized_generators(std::vector<GeneratorEntry>& table);
+void recurrent_generators(std::vector<GeneratorEntry>& table);
+void reduction_generators(std::vector<GeneratorEntry>& table);
+void resize_generators(std::vector<GeneratorEntry>& table);
+void transformer_generators(std::vector<GeneratorEntry>& table);
+void tree_generators(std::vector<GeneratorEntry>& table);
+
+const std::vector<GeneratorEntry>& all_generators();
+
+}  // namespace axrun::runtime

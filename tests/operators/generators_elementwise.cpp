@@ -1,0 +1,164 @@
+// Elementwise operators and groups of them: what the rows for every operator take.
+#include "tests/operators/epilogue_nodes.h"
+#include "tests/operators/generators.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+/// A shape that broadcasts to `result`.
+ir::Shape part_of(Random& random, const ir::Shape& result) {
+  ir::Shape part = result;
+  if (random.chance(40))
+    part.erase(part.begin(), part.begin() + random.integer(0, static_cast<int64_t>(part.size())));
+  for (int64_t& dim : part) {
+    if (random.chance(25)) dim = 1;
+  }
+  return part;
+}
+
+ElementType number(Random& random) {
+  return random.chance(60)
+             ? ElementType::f32
+             : random.pick({ElementType::f64, ElementType::i32, ElementType::i64, ElementType::f32});
+}
+
+ir::Shape draw_shape(Random& random) {
+  if (random.chance(10)) return {random.integer(500, 1300)};  // more than one block
+  if (random.chance(20)) return {random.integer(1, 4), random.integer(60, 140)};
+  return random.shape(0, 4, 7);
+}
+
+/// Two operands of one type; positive where the operator needs it.
+Case binary(Random& random, const char* op, double low, double high, bool floats_only) {
+  Case c;
+  const ElementType type = floats_only ? ElementType::f32 : number(random);
+  const ir::Shape shape = draw_shape(random);
+  NodeBuilder node(c, op, 15);
+  const bool scale = !ir::is_float(type);
+  node.input(random.tensor(type, part_of(random, shape), scale ? low * 10 : low, scale ? high * 10 : high));
+  node.input(random.tensor(type, shape, scale ? low * 10 : low, scale ? high * 10 : high), random.chance(30));
+  node.output();
+  return c;
+}
+Case add(Random& random) { return binary(random, "Add", -2, 2, false); }
+Case subtract(Random& random) { return binary(random, "Sub", -2, 2, false); }
+Case multiply(Random& random) { return binary(random, "Mul", -2, 2, false); }
+Case divide(Random& random) { return binary(random, "Div", 0.5, 2, true); }
+Case power(Random& random) { return binary(random, "Pow", 0.2, 2, true); }
+Case less(Random& random) { return binary(random, "Less", -2, 2, false); }
+Case greater_or_equal(Random& random) { return binary(random, "GreaterOrEqual", -1, 1, false); }
+
+Case where(Random& random) {
+  Case c;
+  const ElementType type =
+      random.pick({ElementType::f32, ElementType::i64, ElementType::boolean, ElementType::f64});
+  const ir::Shape shape = draw_shape(random);
+  NodeBuilder(c, "Where", 16)
+      .input(random.tensor(ElementType::boolean, part_of(random, shape)))
+      .input(random.tensor(type, shape, -9, 9))
+      .input(random.tensor(type, part_of(random, shape), -9, 9))
+      .output();
+  return c;
+}
+
+Case prelu(Random& random) {
+  Case c;
+  const ir::Shape shape = random.shape(2, 4, 6);
+  ir::Shape slope(shape.size() - 1, 1);
+  slope[0] = shape[1];
+  NodeBuilder(c, "PRelu", 16).input(random.floats(shape, -2, 2)).constant(random.floats(slope)).output();
+  return c;
+}
+
+Case cast(Random& random) {
+  Case c;
+  // ONNX's numbers of the types.
+  struct Type {
+    ElementType type;
+    int64_t code;
+  };
+  const auto draw = [&] {
+    return random.pick<Type>({{ElementType::f32, 1},
+                              {ElementType::u8, 2},
+                              {ElementType::i8, 3},
+                              {ElementType::i32, 6},
+                              {ElementType::i64, 7},
+                              {ElementType::boolean, 9},
+                              {ElementType::f64, 11}});
+  };
+  const Type from = draw(), to = draw();
+  const double low = from.type == ElementType::u8 ? 0 : -100;
+  NodeBuilder(c, "Cast", 13)
+      .input(random.tensor(from.type, draw_shape(random), low, 100))
+      .integer("to", to.code)
+      .output();
+  return c;
+}
+
+/// A few elementwise nodes in a row, each reading the last result and perhaps another tensor.
+Case chain(Random& random) {
+  Case c;
+  const ir::Shape shape = draw_shape(random);
+  NodeBuilder first(c, random.pick<const char*>({"Sigmoid", "Neg", "Tanh", "Erf", "Abs", "Softplus", "Exp"}),
+                    13);
+  first.input(random.floats(shape, -2, 2));
+  first.output();
+  const int64_t length = random.integer(1, 4);
+  for (int64_t k = 0; k < length; ++k) {
+    const ir::ValueId before = c.nodes.back().outputs[0];
+    if (random.chance(40)) {
+      append_activation(c, random);
+      continue;
+    }
+    NodeBuilder node(c, random.pick<const char*>({"Add", "Mul", "Sub", "Max", "Min"}), 14);
+    node.value(before);
+    if (random.chance(30)) {
+      node.value(c.nodes[0].inputs[0]);
+    } else {
+      node.input(random.floats(part_of(random, shape)), random.chance(50));
+    }
+    node.output();
+  }
+  return c;
+}
+
+Case fast_gelu(Random& random) {
+  Case c;
+  const ir::Shape shape = random.shape(1, 3, 9);
+  NodeBuilder(c, "FastGelu", 1, "com.microsoft")
+      .input(random.floats(shape, -3, 3))
+      .input(random.floats({shape.back()}))
+      .output();
+  return c;
+}
+Case bias_gelu(Random& random) {
+  Case c;
+  const ir::Shape shape = random.shape(1, 3, 9);
+  NodeBuilder(c, "BiasGelu", 1, "com.microsoft")
+      .input(random.floats(shape, -3, 3))
+      .input(random.floats({shape.back()}))
+      .output();
+  return c;
+}
+
+}  // namespace
+
+void elementwise_generators(std::vector<GeneratorEntry>& table) {
+  table.push_back({"", "Add", add});
+  table.push_back({"", "Sub", subtract});
+  table.push_back({"", "Mul", multiply});
+  table.push_back({"", "Div", divide});
+  table.push_back({"", "Pow", power});
+  table.push_back({"", "Less", less});
+  table.push_back({"", "GreaterOrEqual", greater_or_equal});
+  table.push_back({"", "Where", where});
+  table.push_back({"", "PRelu", prelu});
+  table.push_back({"", "Cast", cast});
+  table.push_back({"", "Sigmoid", chain});
+  table.push_back({"com.microsoft", "FastGelu", fast_gelu});
+  table.push_back({"com.microsoft", "BiasGelu", bias_gelu});
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The shape of the source tree, and of libaxrun. Usage: structure_test.py ROOT LIBAXRUN"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import include_directions
+
+ROOT, LIBRARY = sys.argv[1:3]
+
+
+def read(*parts):
+    with open(os.path.join(ROOT, *parts), encoding="utf8") as file:
+        return file.read()
+
+
+class IncludeDirections(unittest.TestCase):
+    def test_the_tree(self):
+        self.assertGreater(len(list(include_directions.sources(ROOT))), 100)
+        self.assertEqual(include_directions.check(ROOT), [])
+
+    def test_the_checker_finds_what_is_forbidden(self):
+        forbidden = [
+            ("ir/a.h", '#include "runtime/session.h"'),
+            ("ir/a.h", '#include "onnx_import/import.h"'),
+            ("onnx_import/a.cpp", '#include "runtime/value.h"'),
+            ("verify/a.cpp", '#include "jit/a.h"'),
+            ("jit/a.cpp", '#  include "verify/a.h"'),
+            ("search/a.cpp", '#include "onnx_import/import.h"'),
+            ("runtime/a.cpp", '#include "tests/runtime/models.h"'),
+            ("runtime/a.cpp", '#include "perf/host/host.h"'),
+            ("runtime/a.cpp", '#include "value.h"'),
+            ("runtime/a.cpp", '#include "../ir/dim.h"'),
+            ("search/a.cpp", "#include <z3++.h>"),
+            ("jit/a.cpp", "#include <Zydis/Zydis.h>"),
+            ("verify/a.cpp", "#include <asmjit/x86.h>"),
+            ("runtime/a.cpp", "#include <cuda.h>"),
+            ("ir/a.cpp", "#include <onnx/onnx_pb.h>"),
+            ("runtime/a.cpp", "#include <google/protobuf/message.h>"),
+            ("runtime/session.cpp", "#include <oneapi/tbb/parallel_for.h>"),
+            ("runtime/plan/a.cpp", "#include <immintrin.h>"),
+        ]
+        for path, line in forbidden:
+            self.assertEqual(len(include_directions.violations_in(path, [line])), 1, (path, line))
+
+    def test_the_checker_lets_pass_what_is_allowed(self):
+        allowed = [
+            ("runtime/a.cpp", '#include "ir/dim.h"'),
+            ("search/a.cpp", '#include "verify/a.h"'),
+            ("verify/a.cpp", "#include <z3++.h>"),
+            ("jit/a.cpp", "#include <asmjit/x86.h>"),
+            ("tests/onnx_import/a.cpp", "#include <onnx/onnx_pb.h>"),
+            ("runtime/parallel.cpp", "#include <oneapi/tbb/parallel_for.h>"),
+            ("ir/a.cpp", "#include <vector>"),
+            ("ir/a.cpp", "// #include is a word here"),
+        ]
+        for path, line in allowed:
+            self.assertEqual(include_directions.violations_in(path, [line]), [], (path, line))
+
+
+class Tree(unittest.TestCase):
+    def test_the_environment_is_read_in_one_place(self):
+        """Every AXRUN_ variable goes through the table in runtime/knobs.cpp."""
+        readers = [path for path in include_directions.sources(ROOT)
+                   if not path.startswith(("tests/", "perf/")) and re.search(r'getenv\(\s*"AXRUN', read(path))]
+        self.assertEqual(readers, [])
+
+    def test_every_folder_says_what_it_is(self):
+        for folder in include_directions.MAY_INCLUDE:
+            self.assertGreater(len(read(folder, "README.md")), 200, folder)
+
+    def test_names_of_this_machine_stay_out(self):
+        listed = subprocess.run(["git", "-C", ROOT, "grep", "-nIE", r"(^|[^A-Za-z0-9_.-])/(home|work|root)/[a-z]"],
+                                capture_output=True, text=True)
+        self.assertEqual(listed.stdout, "")
+
+
+class Library(unittest.TestCase):
+    def symbols(self, flags):
+        listed = subprocess.run(["nm", "-DC"] + flags + [LIBRARY], capture_output=True, text=True, check=True)
+        return [line.split(maxsplit=2)[1:] for line in listed.stdout.splitlines()]
+
+    def test_it_exports_the_c_interface(self):
+        names = {name for _, name in self.symbols(["--defined-only"])}
+        declared = set(re.findall(r"AXRUN_API [^;(]*?(axrun_\w+)\(", read("runtime", "axrun_c.h")))
+        self.assertGreater(len(declared), 20)
+        self.assertEqual(declared - names, set())
+        self.assertTrue(any("axrun::runtime::Session::run" in name for name in names))
+
+    def test_it_exports_nothing_else_of_ours(self):
+        """Only what is marked AXRUN_API; instantiations of the standard library's templates are weak."""
+        public = re.compile(r"axrun_\w+$|(typeinfo( name)?|vtable) for |axrun::Error|axrun::throw_internal|axrun::ir::"
+                            r"(Tensor|Dim|Graph|[a-z_0-9]+)\b|axrun::runtime::(Session|RuntimeValue|make_inputs|narrowed"
+                            r"|take|slice|concatenate|stack)\b|axrun::ir::operator")
+        strong = [name for kind, name in self.symbols(["--defined-only"]) if kind in "TDBR"]
+        self.assertEqual([name for name in strong if not public.match(name)], [])
+        private = ("axrun::runtime::Plan::", "axrun::runtime::ThreadPool", "axrun::onnx_import", "axrun::ir::Builder",
+                   "axrun::ir::define_node", "axrun::ir::simplify", "axrun::runtime::sse2", "axrun::runtime::avx2")
+        self.assertEqual([name for name in strong if name.startswith(private)], [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
