@@ -82,7 +82,7 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   repeated("--expect", options.expects);
   repeated("--shape", raw.shapes);
   repeated("--dim", raw.dims);
-  app.add_option("--seed", options.seed);
+  app.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);
   app.add_option("--save", options.save);
   app.add_option("--tolerance", options.tolerance)->check(CLI::NonNegativeNumber);
 

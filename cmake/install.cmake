@@ -1,0 +1,30 @@
+# cmake --install: the command, the library, its headers, and what finds them (CMake package, pkg-config).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(axrun_include_dir ${CMAKE_INSTALL_INCLUDEDIR}/axrun)
+set(axrun_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/axrun)
+
+# What runtime/session.h and runtime/axrun_c.h include, in the folders that their #include lines name.
+set(axrun_public_headers
+    ir/api.h ir/dim.h ir/error.h ir/graph.h ir/tensor.h ir/types.h
+    runtime/axrun_c.h runtime/session.h runtime/value.h)
+foreach(header ${axrun_public_headers})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${axrun_include_dir}/${folder})
+endforeach()
+
+target_include_directories(libaxrun INTERFACE $<INSTALL_INTERFACE:${axrun_include_dir}>)
+target_compile_features(libaxrun INTERFACE cxx_std_20)
+install(TARGETS axrun_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS libaxrun EXPORT axrunTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT axrunTargets NAMESPACE axrun:: DESTINATION ${axrun_package_dir})
+
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/axrunConfig.cmake.in ${CMAKE_BINARY_DIR}/axrunConfig.cmake
+                              INSTALL_DESTINATION ${axrun_package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/axrunConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/axrunConfig.cmake ${CMAKE_BINARY_DIR}/axrunConfigVersion.cmake
+        DESTINATION ${axrun_package_dir})
+
+configure_file(${CMAKE_SOURCE_DIR}/cmake/axrun.pc.in ${CMAKE_BINARY_DIR}/axrun.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/axrun.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
