@@ -1,6 +1,4 @@
 // LRN, LpNormalization and MeanVarianceNormalization.
-#include <limits>
-
 #include "ir/ops/compute.h"
 #include "ir/ops/normalization.h"
 
@@ -12,7 +10,8 @@ void define_lrn(const OperatorContext& context, Builder& b) {
   const TensorRef x = real_operand(b, context, 0);
   context.check(x.rank() >= 2, "the input has no channels");
   context.check(context.has_attribute("size"), "attribute 'size' is missing");
-  const int64_t size = bounded_integer(context, "size", 0, 1, std::numeric_limits<int32_t>::max());
+  constexpr int64_t largest = int64_t{1} << 20;
+  const int64_t size = bounded_integer(context, "size", 0, 1, largest);
   const double alpha = context.real("alpha", 1e-4F);
   const double beta = context.real("beta", 0.75F);
   const double bias = context.real("bias", 1);

@@ -83,6 +83,7 @@ Transform transform_of(const OperatorContext& context, Builder& b, const Dims& d
   const Dim& size = dims[t.axis];
   const bool to_real = t.onesided && t.inverse;
   t.length = context.has(1) ? size_input(context, b, 1, 1) : to_real ? 2 * (size - 1) : size;
+  context.check(!t.length.is_constant() || t.length.value() >= 0, "the transformed dimension is empty");
   t.available = min(size, to_real ? floor_div(t.length, Dim(2)) + 1 : t.length);
   return t;
 }

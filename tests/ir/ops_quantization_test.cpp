@@ -29,11 +29,11 @@ TEST(QuantizeLinear, RoundsHalfToEvenAndSaturates) {
 }
 
 TEST(QuantizeLinear, TheQuotientIsRoundedBeforeItIsRoundedToAnInteger) {
-  // 1.05f / 0.3f is 3.4999999... over the reals and 3.5 in f32.
-  const Tensor x = reals({1}, {static_cast<double>(1.05F)});
-  EXPECT_LT(x.get_real(0) / static_cast<double>(0.3F), 3.5);
-  const Tensor scale = Tensor::scalar(f32, 0.3);
-  EXPECT_EQ(NodeUnderTest("QuantizeLinear", 13).input(x).input(scale).run().get_int(0), 4);
+  // 0.99f / 0.18f is 5.4999998 over the reals and 5.5 in f32.
+  const Tensor x = reals({1}, {0.99});
+  EXPECT_LT(x.get_real(0) / static_cast<double>(0.18F), 5.5);
+  const Tensor scale = Tensor::scalar(f32, 0.18);
+  EXPECT_EQ(NodeUnderTest("QuantizeLinear", 13).input(x).input(scale).run().get_int(0), 6);
 }
 
 TEST(QuantizeLinear, PerAxisAndBlocked) {
