@@ -11,5 +11,4 @@ AXRUN_PENDING(map_factories)
 AXRUN_PENDING(movement_factories)
 AXRUN_PENDING(reduction_factories)
 AXRUN_PENDING(normalization_factories)
-AXRUN_PENDING(attention_factories)
 }  // namespace axrun::runtime

@@ -1,0 +1,355 @@
+// com.microsoft Attention and MultiHeadAttention, float32.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/operators/attention_core.h"
+#include "runtime/operators/attention_parts.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+bool all_f32(const StepContext& context, std::initializer_list<size_t> ports) {
+  return std::all_of(ports.begin(), ports.end(), [&](size_t k) {
+    return !context.has_input(k) || context.inputs[k].type == ElementType::f32;
+  });
+}
+
+float scale_of(const StepContext& context, int64_t key_size) {
+  const double given = context.real("scale", 0);
+  if (given != 0) return static_cast<float>(given);
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(key_size, 1))));
+}
+
+int64_t round_floats(int64_t floats) { return (floats + 15) / 16 * 16; }
+
+/// States [batch][heads][rows][size].
+HeadRows states(const float* data, int64_t heads, int64_t rows, int64_t size) {
+  return {data, heads * rows * size, rows * size, size};
+}
+
+// Attention: projection, then attention over its columns
+// ------------------------------------------------------------------------------------------------------------
+
+struct AttentionSetup {
+  AttentionExtents extents;
+  AttentionMask mask;
+  int64_t input = 0;
+  bool has_bias = false, has_past = false, wants_present = false;
+};
+
+class AttentionKernel final : public Kernel {
+ public:
+  AttentionKernel(const StepContext& context, const AttentionSetup& setup)
+      : s_(setup),
+        x_(setup.extents),
+        threads_(context.threads),
+        core_(setup.extents, setup.mask, scale_of(context, setup.extents.key_size), context.threads) {
+    columns_ = x_.heads * (2 * x_.key_size + x_.value_size);
+    if (const ir::Tensor* weights = context.inputs[1].constant) {
+      const std::string key =
+          fmt::format("gemm b {} {} {} {} 1", weights->data(), s_.input, columns_, columns_);
+      packed_ = context.packs.get(key, gemm_packed_b_bytes(s_.input, columns_), [&](void* to) {
+        gemm_pack_b(s_.input, columns_, weights->as<float>(), columns_, 1, static_cast<float*>(to));
+      });
+    }
+    states_at_ = round_floats(x_.batch * x_.queries * columns_);
+    const bool keeps_states = s_.has_past && !s_.wants_present;
+    core_at_ = states_at_ + (keeps_states ? round_floats(2 * state_floats()) : 0);
+    static const float placeholder = 0;
+    GemmArguments g = projection();
+    g.a = g.b = &placeholder;
+    if (packed_) g.packed_b = &placeholder;
+    const size_t core = core_.scratch_bytes(columns(nullptr, 0, x_.key_size), key_rows(nullptr, nullptr),
+                                            value_rows(nullptr, nullptr));
+    scratch_ =
+        static_cast<size_t>(core_at_) * sizeof(float) + std::max(core, gemm_scratch_bytes(g, threads_));
+  }
+
+  void run(const KernelCall& call) const override {
+    auto* projected = static_cast<float*>(call.scratch);
+    void* rest = projected + core_at_;
+    GemmArguments g = projection();
+    g.a = static_cast<const float*>(call.inputs[0]);
+    if (packed_) {
+      g.packed_b = packed_->floats();
+    } else {
+      g.b = static_cast<const float*>(call.inputs[1]);
+    }
+    if (s_.has_bias) g.epilogue.column_bias = static_cast<const float*>(call.inputs[2]);
+    g.c = projected;
+    gemm(g, rest, call.pool);
+    float* present = s_.wants_present ? static_cast<float*>(call.outputs[1])
+                     : s_.has_past    ? projected + states_at_
+                                      : nullptr;
+    if (present != nullptr) join_states(call, projected, present);
+    core_.run(call, columns(projected, 0, x_.key_size), key_rows(projected, present),
+              value_rows(projected, present), static_cast<float*>(call.outputs[0]), rest);
+  }
+
+  std::string describe() const override {
+    return fmt::format("attention {}x{} heads, {} queries, {} keys of {}{}", x_.batch, x_.heads, x_.queries,
+                       x_.keys, x_.key_size, packed_ ? " packed" : "");
+  }
+  size_t scratch_bytes() const override { return scratch_; }
+  bool ignores_input(int k) const override { return k == 1 && packed_ != nullptr; }
+  double flops() const override {
+    return core_.flops() +
+           2.0 * static_cast<double>(x_.batch * x_.queries * s_.input) * static_cast<double>(columns_);
+  }
+
+ private:
+  GemmArguments projection() const {
+    GemmArguments g;
+    g.m = x_.batch * x_.queries;
+    g.n = columns_;
+    g.k = s_.input;
+    g.a_row_stride = s_.input;
+    g.b_row_stride = columns_;
+    g.c_row_stride = columns_;
+    return g;
+  }
+  int64_t state_floats() const { return x_.batch * x_.heads * x_.keys * x_.key_size; }
+
+  /// Columns first .. of the projection as vectors of all heads.
+  HeadRows columns(const float* projected, int64_t first, int64_t size) const {
+    return {projected == nullptr ? nullptr : projected + first, x_.queries * columns_, size, columns_};
+  }
+  HeadRows key_rows(const float* projected, const float* present) const {
+    if (s_.has_past || s_.wants_present) return states(present, x_.heads, x_.keys, x_.key_size);
+    return columns(projected, x_.heads * x_.key_size, x_.key_size);
+  }
+  HeadRows value_rows(const float* projected, const float* present) const {
+    if (s_.has_past || s_.wants_present) {
+      return states(present == nullptr ? nullptr : present + state_floats(), x_.heads, x_.keys,
+                    x_.value_size);
+    }
+    return columns(projected, 2 * x_.heads * x_.key_size, x_.value_size);
+  }
+
+  /// present[kind][batch][head] = past's rows, then the projection's.
+  void join_states(const KernelCall& call, const float* projected, float* present) const {
+    const int64_t size = x_.key_size;
+    for (int64_t kind = 0; kind < 2; ++kind) {
+      const HeadRows to = states(present + kind * state_floats(), x_.heads, x_.keys, size);
+      if (s_.has_past) {
+        const auto* past =
+            static_cast<const float*>(call.inputs[4]) + kind * x_.batch * x_.heads * x_.past * size;
+        copy_heads(x_, x_.past, size, states(past, x_.heads, x_.past, size), nullptr, to, 0);
+      }
+      copy_heads(x_, x_.queries, size, columns(projected, (kind + 1) * x_.heads * size, size), nullptr, to,
+                 x_.past);
+    }
+  }
+
+  AttentionSetup s_;
+  AttentionExtents x_;
+  int threads_;
+  AttentionCore core_;
+  int64_t columns_ = 0, states_at_ = 0, core_at_ = 0;
+  std::shared_ptr<const AlignedBuffer> packed_;
+  size_t scratch_ = 0;
+};
+
+std::unique_ptr<Kernel> make_attention(const StepContext& context) {
+  if (context.fused() || !context.has_output(0) || !all_f32(context, {0, 1, 2, 4})) return nullptr;
+  if (context.outputs[0].count() == 0) return nullptr;
+  AttentionSetup setup;
+  AttentionExtents& x = setup.extents;
+  const ir::Shape& input = context.inputs[0].shape;
+  const int64_t columns = context.inputs[1].shape[1];
+  x.batch = input[0];
+  x.queries = input[1];
+  setup.input = input[2];
+  x.heads = context.integer("num_heads", 1);
+  const std::vector<int64_t> sizes = context.integers("qkv_hidden_sizes");
+  x.key_size = (sizes.empty() ? columns / 3 : sizes[0]) / x.heads;
+  x.value_size = (sizes.empty() ? columns / 3 : sizes[2]) / x.heads;
+  setup.has_bias = context.has_input(2);
+  setup.has_past = context.has_input(4);
+  setup.wants_present = context.has_output(1);
+  if (setup.has_past) x.past = context.inputs[4].shape[3];
+  x.keys = x.past + x.queries;
+  if (setup.input == 0 || x.key_size == 0) return nullptr;
+  if (!read_attention_mask(context, x, 3, 5, setup.mask)) return nullptr;
+  return std::make_unique<AttentionKernel>(context, setup);
+}
+
+// MultiHeadAttention: queries, keys and values are given
+// ------------------------------------------------------------------------------------------------------------
+
+/// How queries, keys or values of all heads lie in an input.
+struct HeadInput {
+  int port = -1;
+  int64_t offset = 0;       ///< of the first vector, in floats
+  HeadRows rows;            ///< strides; data is set when running
+  int64_t bias_first = -1;  ///< entry of the bias of the first column; -1: none
+
+  HeadRows at(const KernelCall& call) const {
+    HeadRows result = rows;
+    result.data = static_cast<const float*>(call.inputs[port]) + offset;
+    return result;
+  }
+};
+
+struct MultiHeadSetup {
+  AttentionExtents extents;
+  AttentionMask mask;
+  HeadInput query, key, value;
+  int64_t added = 0;  ///< keys without those of the past
+  bool has_past = false, wants_key = false, wants_value = false;
+};
+
+HeadInput rows_of(int port, const ir::Shape& dims, int64_t size) {
+  return {port, 0, {nullptr, dims[1] * dims[2], size, dims[2]}, -1};
+}
+HeadInput packed_of(int port, const ir::Shape& dims, int64_t part) {
+  const int64_t row = dims[2] * dims[3] * dims[4];
+  return {port, part * dims[4], {nullptr, dims[1] * row, dims[3] * dims[4], row}, -1};
+}
+HeadInput states_of(int port, const ir::Shape& dims) {
+  return {port, 0, {nullptr, dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3]}, -1};
+}
+
+/// The layouts of the operator: all in the query, or key and value in the key, or three inputs.
+void read_layout(const StepContext& context, MultiHeadSetup& setup) {
+  AttentionExtents& x = setup.extents;
+  const ir::Shape& query = context.inputs[0].shape;
+  x.heads = context.integer("num_heads", 1);
+  x.batch = query[0];
+  x.queries = query[1];
+  bool is_states = false;
+  if (query.size() == 5) {
+    x.key_size = x.value_size = query[4];
+    setup.added = x.queries;
+    setup.query = packed_of(0, query, 0);
+    setup.key = packed_of(0, query, 1);
+    setup.value = packed_of(0, query, 2);
+  } else {
+    x.key_size = query[2] / x.heads;
+    setup.query = rows_of(0, query, x.key_size);
+    const ir::Shape& key = context.inputs[1].shape;
+    if (key.size() == 5) {
+      x.value_size = x.key_size;
+      setup.added = key[1];
+      setup.key = packed_of(1, key, 0);
+      setup.value = packed_of(1, key, 1);
+    } else {
+      const ir::Shape& value = context.inputs[2].shape;
+      is_states = key.size() == 4;
+      setup.added = key[is_states ? 2 : 1];
+      x.value_size = is_states ? value[3] : value[2] / x.heads;
+      setup.key = is_states ? states_of(1, key) : rows_of(1, key, x.key_size);
+      setup.value = is_states ? states_of(2, value) : rows_of(2, value, x.value_size);
+    }
+  }
+  if (!context.has_input(3)) return;
+  setup.query.bias_first = 0;
+  if (is_states) return;
+  setup.key.bias_first = x.heads * x.key_size;
+  setup.value.bias_first = 2 * x.heads * x.key_size;
+}
+
+class MultiHeadKernel final : public Kernel {
+ public:
+  MultiHeadKernel(const StepContext& context, const MultiHeadSetup& setup)
+      : s_(setup),
+        x_(setup.extents),
+        core_(setup.extents, setup.mask, scale_of(context, setup.extents.key_size), context.threads) {
+    copies_key_ = s_.has_past || s_.wants_key || s_.key.bias_first >= 0;
+    copies_value_ = s_.has_past || s_.wants_value || s_.value.bias_first >= 0;
+    const bool copies_query = s_.query.bias_first >= 0;
+    key_at_ = copies_query ? round_floats(x_.batch * x_.queries * x_.heads * x_.key_size) : 0;
+    value_at_ = key_at_ + (copies_key_ && !s_.wants_key ? round_floats(key_floats()) : 0);
+    core_at_ = value_at_ + (copies_value_ && !s_.wants_value ? round_floats(value_floats()) : 0);
+    scratch_ = static_cast<size_t>(core_at_) * sizeof(float) +
+               core_.scratch_bytes(copies_query ? query_copy(nullptr) : s_.query.rows,
+                                   copies_key_ ? key_copy(nullptr) : s_.key.rows,
+                                   copies_value_ ? value_copy(nullptr) : s_.value.rows);
+  }
+
+  void run(const KernelCall& call) const override {
+    auto* scratch = static_cast<float*>(call.scratch);
+    HeadRows query = s_.query.at(call);
+    if (s_.query.bias_first >= 0) {
+      copy_heads(x_, x_.queries, x_.key_size, query, bias(call, s_.query), query_copy(scratch), 0);
+      query = query_copy(scratch);
+    }
+    HeadRows key = s_.key.at(call), value = s_.value.at(call);
+    if (copies_key_) {
+      float* to = s_.wants_key ? static_cast<float*>(call.outputs[1]) : scratch + key_at_;
+      key = join(call, s_.key, 6, x_.key_size, key_copy(to));
+    }
+    if (copies_value_) {
+      float* to = s_.wants_value ? static_cast<float*>(call.outputs[2]) : scratch + value_at_;
+      value = join(call, s_.value, 7, x_.value_size, value_copy(to));
+    }
+    core_.run(call, query, key, value, static_cast<float*>(call.outputs[0]), scratch + core_at_);
+  }
+
+  std::string describe() const override {
+    return fmt::format("multi-head attention {}x{} heads, {} queries, {} keys of {}", x_.batch, x_.heads,
+                       x_.queries, x_.keys, x_.key_size);
+  }
+  size_t scratch_bytes() const override { return scratch_; }
+  double flops() const override { return core_.flops(); }
+
+ private:
+  int64_t key_floats() const { return x_.batch * x_.heads * x_.keys * x_.key_size; }
+  int64_t value_floats() const { return x_.batch * x_.heads * x_.keys * x_.value_size; }
+  HeadRows query_copy(const float* data) const { return states(data, x_.heads, x_.queries, x_.key_size); }
+  HeadRows key_copy(const float* data) const { return states(data, x_.heads, x_.keys, x_.key_size); }
+  HeadRows value_copy(const float* data) const { return states(data, x_.heads, x_.keys, x_.value_size); }
+
+  static const float* bias(const KernelCall& call, const HeadInput& input) {
+    return input.bias_first < 0 ? nullptr : static_cast<const float*>(call.inputs[3]) + input.bias_first;
+  }
+
+  /// The past's rows, then those of the input with its bias.
+  HeadRows join(const KernelCall& call, const HeadInput& input, int past_port, int64_t size,
+                const HeadRows& to) const {
+    if (s_.has_past) {
+      const auto* past = static_cast<const float*>(call.inputs[past_port]);
+      copy_heads(x_, x_.past, size, states(past, x_.heads, x_.past, size), nullptr, to, 0);
+    }
+    copy_heads(x_, s_.added, size, input.at(call), bias(call, input), to, x_.past);
+    return to;
+  }
+
+  MultiHeadSetup s_;
+  AttentionExtents x_;
+  AttentionCore core_;
+  bool copies_key_ = false, copies_value_ = false;
+  int64_t key_at_ = 0, value_at_ = 0, core_at_ = 0;
+  size_t scratch_ = 0;
+};
+
+std::unique_ptr<Kernel> make_multi_head(const StepContext& context) {
+  if (context.fused() || !context.has_output(0) || !all_f32(context, {0, 1, 2, 3, 6, 7})) return nullptr;
+  if (context.outputs[0].count() == 0 || context.has_output(3)) return nullptr;
+  MultiHeadSetup setup;
+  read_layout(context, setup);
+  AttentionExtents& x = setup.extents;
+  setup.has_past = context.has_input(6);
+  if (setup.has_past) x.past = context.inputs[6].shape[2];
+  x.keys = x.past + setup.added;
+  setup.wants_key = context.has_output(1);
+  setup.wants_value = context.has_output(2);
+  if (x.keys == 0 || x.key_size == 0) return nullptr;
+  if (!read_attention_mask(context, x, 4, 5, setup.mask)) return nullptr;
+  return std::make_unique<MultiHeadKernel>(context, setup);
+}
+
+}  // namespace
+
+void attention_factories(std::vector<FactoryEntry>& table) {
+  constexpr std::string_view domain = "com.microsoft";
+  table.push_back({domain, "Attention", make_attention});
+  table.push_back({domain, "MultiHeadAttention", make_multi_head});
+  transformer_normalization_factories(table);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,82 @@
+#include "tests/operators/generators.h"
+
+namespace axrun::runtime {
+namespace {
+
+struct Kind {
+  const char* op;
+  int64_t gates;
+  int functions;
+};
+
+/// LSTM, GRU or RNN with any of the optional inputs and attributes that kernels cover.
+Case recurrent(Random& random, const Kind& kind) {
+  Case c;
+  const int64_t length = random.integer(1, 6), batch = random.integer(1, 3), input = random.integer(1, 9),
+                hidden = random.integer(1, random.chance(30) ? 20 : 7);
+  const auto direction = random.pick<const char*>({"forward", "reverse", "bidirectional"});
+  const int64_t directions = std::string_view(direction) == "bidirectional" ? 2 : 1;
+  const bool batch_first = random.chance(30);
+  const bool constant = random.chance(70);
+  const bool lstm = std::string_view(kind.op) == "LSTM";
+  NodeBuilder node(c, kind.op, 14);
+  node.text("direction", direction).integer("hidden_size", hidden).integer("layout", batch_first);
+  node.input(random.floats(batch_first ? ir::Shape{batch, length, input} : ir::Shape{length, batch, input}));
+  node.input(random.floats({directions, kind.gates * hidden, input}), constant);
+  node.input(random.floats({directions, kind.gates * hidden, hidden}), constant);
+  const auto maybe = [&](int percent, auto make) {
+    if (random.chance(percent)) {
+      make();
+    } else {
+      node.absent();
+    }
+  };
+  maybe(70, [&] { node.input(random.floats({directions, 2 * kind.gates * hidden}), constant); });
+  maybe(40, [&] {
+    const bool equal = random.chance(30);
+    ir::Tensor lengths = random.tensor(ir::ElementType::i32, {batch}, 1, static_cast<double>(length));
+    for (int64_t b = 0; b < batch && equal; ++b) lengths.set_int(b, length);
+    node.input(lengths);
+  });
+  const ir::Shape state =
+      batch_first ? ir::Shape{batch, directions, hidden} : ir::Shape{directions, batch, hidden};
+  maybe(60, [&] { node.input(random.floats(state)); });
+  if (lstm) {
+    maybe(60, [&] { node.input(random.floats(state)); });
+    maybe(40, [&] { node.input(random.floats({directions, 3 * hidden})); });
+    if (random.chance(20)) node.integer("input_forget", 1);
+  }
+  if (std::string_view(kind.op) == "GRU") node.integer("linear_before_reset", random.integer(0, 1));
+  if (random.chance(20)) node.real("clip", random.real(0.3, 1));
+  if (random.chance(40)) {
+    std::vector<std::string> functions;
+    for (int64_t k = 0; k < directions * kind.functions; ++k)
+      functions.emplace_back(
+          random.pick<const char*>({"Sigmoid", "Tanh", "Relu", "LeakyRelu", "HardSigmoid"}));
+    node.texts("activations", functions);
+    if (random.chance(60))
+      node.reals("activation_alpha", {0.1, 0.3, 0.2}).reals("activation_beta", {0.4, 0.6});
+  }
+  if (random.chance(80)) {
+    node.output();
+  } else {
+    node.no_output();
+  }
+  node.output();
+  if (lstm && random.chance(70)) node.output();
+  return c;
+}
+
+Case lstm(Random& random) { return recurrent(random, {"LSTM", 4, 3}); }
+Case gru(Random& random) { return recurrent(random, {"GRU", 3, 2}); }
+Case rnn(Random& random) { return recurrent(random, {"RNN", 1, 1}); }
+
+}  // namespace
+
+void recurrent_generators(std::vector<GeneratorEntry>& table) {
+  table.push_back({"", "LSTM", lstm});
+  table.push_back({"", "GRU", gru});
+  table.push_back({"", "RNN", rnn});
+}
+
+}  // namespace axrun::runtime
