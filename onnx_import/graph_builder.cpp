@@ -111,7 +111,7 @@ class GraphBuilder {
     ir::Graph& graph = scope.graph();
     const bool is_body = scope.parent_of_body != nullptr;
     const auto first_input = static_cast<ValueId>(graph.values.size());
-    InputTypes types(context_);
+    DeclaredTypes types(context_);
     std::vector<std::pair<ValueId, ValueInfoMessage>> inputs;
     for (const std::string_view bytes : message.inputs) {
       const auto input = read_message<ValueInfoMessage>(bytes, context_.unknown_fields);
@@ -138,12 +138,8 @@ class GraphBuilder {
                          in_quotes(scope.graph().name)));
       }
       scope.graph().outputs.push_back(*id);
-      // A hint that only the kind is taken from: element type and shape follow from the graph.
       ir::Value& value = scope.graph().value(*id);
-      if (!output.type || value.constant.defined()) continue;
-      if (value.kind == ir::ValueKind::tensor && value.type == ir::ElementType::undefined) {
-        InputTypes(context_).set_body_type(value, output);
-      }
+      if (value.type == ir::ElementType::undefined) DeclaredTypes(context_).set_output_kind(value, output);
     }
   }
 

@@ -31,8 +31,9 @@ struct ImportOptions {
 ///   graphs become constants of the body (sharing the buffer).
 /// - Only graph inputs of the main graph have dims: constants, sizes named in the file (one Dim symbol per
 ///   name), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
-///   sizes. Inputs of bodies keep their stored element type. Stored types and shapes of outputs and
-///   intermediate values are not read: files in the wild carry stale ones.
+///   sizes. Inputs of bodies keep their stored element type. Outputs keep it only
+///   where they are declared as a sequence, optional or map. All other stored types and shapes are left
+///   unread: files in the wild carry stale ones.
 /// - Names that are not UTF-8, or contain control characters, appear with \xNN escapes.
 /// - An attribute that holds a type (Optional's `type`) becomes a string in ONNX's notation,
 ///   "seq(tensor(float))".

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "ir/error.h"
 #include "onnx_import/element_codes.h"
 #include "onnx_import/tensor_data.h"
@@ -17,6 +19,29 @@ std::string_view element_name(int32_t code) {
 /// "?" is what exporters write for a size that they do not know.
 bool is_named(const DimensionMessage& dimension) {
   return !dimension.name.empty() && dimension.name != "?" && !(dimension.value && *dimension.value > 0);
+}
+
+/// nullopt for what axrun has no values of.
+std::optional<ir::ValueKind> kind_of(TypeMessage::Kind kind) {
+  switch (kind) {
+    case TypeMessage::Kind::tensor:
+      return ir::ValueKind::tensor;
+    case TypeMessage::Kind::sequence:
+      return ir::ValueKind::sequence;
+    case TypeMessage::Kind::optional:
+      return ir::ValueKind::optional;
+    case TypeMessage::Kind::map:
+      return ir::ValueKind::map;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The element of a sequence or optional, the value of a map, and so on.
+const TypeMessage& innermost(const TypeMessage& type) {
+  const TypeMessage* inner = &type;
+  while (inner->inner) inner = inner->inner.get();
+  return *inner;
 }
 
 }  // namespace
@@ -42,36 +67,22 @@ std::string type_text(const TypeMessage& type) {
   return "?";
 }
 
-void InputTypes::set_kind(ir::Value& value, const TypeMessage& type, const Origin& what) {
-  switch (type.kind) {
-    case TypeMessage::Kind::sequence:
-      value.kind = ir::ValueKind::sequence;
-      break;
-    case TypeMessage::Kind::optional:
-      value.kind = ir::ValueKind::optional;
-      break;
-    case TypeMessage::Kind::map:
-      value.kind = ir::ValueKind::map;
-      break;
-    case TypeMessage::Kind::tensor:
-      value.kind = ir::ValueKind::tensor;
-      break;
-    case TypeMessage::Kind::none:
-      throw Error(Fault::model, what.text() + " has no type");
-    case TypeMessage::Kind::sparse_tensor:
-    case TypeMessage::Kind::opaque:
-      context_.unsupported.push_back(fmt::format("{}: type {}", what.text(), type_text(type)));
-      return;
+void DeclaredTypes::set_kind(ir::Value& value, const TypeMessage& type, const Origin& what) {
+  if (type.kind == TypeMessage::Kind::none) throw Error(Fault::model, what.text() + " has no type");
+  const auto kind = kind_of(type.kind);
+  if (!kind) {
+    context_.unsupported.push_back(fmt::format("{}: type {}", what.text(), type_text(type)));
+    return;
   }
-  const TypeMessage* element = &type;
-  while (element->inner) element = element->inner.get();
-  if (element->kind != TypeMessage::Kind::tensor) {
+  value.kind = *kind;
+  const TypeMessage& element = innermost(type);
+  if (element.kind != TypeMessage::Kind::tensor) {
     throw Error(Fault::model, fmt::format("{} has the incomplete type {}", what.text(), type_text(type)));
   }
-  const ElementCode* code = find_element_code(element->element);
+  const ElementCode* code = find_element_code(element.element);
   if (code == nullptr) {
     throw Error(Fault::model,
-                fmt::format("{} has the unknown element type {}", what.text(), element->element));
+                fmt::format("{} has the unknown element type {}", what.text(), element.element));
   }
   if (code->type == ir::ElementType::undefined) {
     context_.unsupported.push_back(fmt::format("{}: element type {}", what.text(), code->name));
@@ -79,7 +90,7 @@ void InputTypes::set_kind(ir::Value& value, const TypeMessage& type, const Origi
   value.type = code->type;
 }
 
-ir::Dims InputTypes::dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what) {
+ir::Dims DeclaredTypes::dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what) {
   ir::Dims dims;
   ir::Shape known;
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
@@ -98,8 +109,8 @@ ir::Dims InputTypes::dims_of(const ir::Value& value, const TypeMessage& type, co
   return dims;
 }
 
-void InputTypes::set_types(ir::Graph& graph,
-                           const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs) {
+void DeclaredTypes::set_types(ir::Graph& graph,
+                              const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs) {
   std::vector<TypeMessage> types;
   for (const auto& [id, message] : inputs) {
     types.push_back(message.type ? read_type(*message.type, context_.unknown_fields) : TypeMessage());
@@ -120,14 +131,22 @@ void InputTypes::set_types(ir::Graph& graph,
   }
 }
 
-void InputTypes::set_body_type(ir::Value& value, const ValueInfoMessage& message) {
+void DeclaredTypes::set_body_type(ir::Value& value, const ValueInfoMessage& message) {
   if (!message.type) return;
   const TypeMessage type = read_type(*message.type, context_.unknown_fields);
   // Bodies are often written without types: an incomplete one says as little as a missing one.
-  const TypeMessage* element = &type;
-  while (element->inner) element = element->inner.get();
-  if (element->kind != TypeMessage::Kind::tensor || element->element == 0) return;
+  if (innermost(type).kind != TypeMessage::Kind::tensor || innermost(type).element == 0) return;
   set_kind(value, type, Origin{"body input", message.name});
+}
+
+void DeclaredTypes::set_output_kind(ir::Value& value, const ValueInfoMessage& message) {
+  if (!message.type) return;
+  const TypeMessage type = read_type(*message.type, context_.unknown_fields);
+  const auto kind = kind_of(type.kind);
+  if (!kind || *kind == ir::ValueKind::tensor) return;
+  value.kind = *kind;
+  const ElementCode* code = find_element_code(innermost(type).element);
+  if (innermost(type).kind == TypeMessage::Kind::tensor && code != nullptr) value.type = code->type;
 }
 
 }  // namespace axrun::onnx_import

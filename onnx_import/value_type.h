@@ -16,16 +16,19 @@ namespace axrun::onnx_import {
 /// are left out.
 std::string type_text(const TypeMessage& type);
 
-/// Reads the declared types of graph inputs.
-class InputTypes {
+/// Reads the declared types of graph inputs and outputs.
+class DeclaredTypes {
  public:
-  explicit InputTypes(ImportContext& context) : context_(context) {}
+  explicit DeclaredTypes(ImportContext& context) : context_(context) {}
 
   /// All inputs of the main graph, in one call: the sizes they name and the sizes they leave open must not
   /// meet.
   void set_types(ir::Graph& graph, const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs);
   /// An input of a body: its kind and element type if they are declared.
   void set_body_type(ir::Value& value, const ValueInfoMessage& message);
+  /// An output: whether it is a sequence, optional or map, and of what. The types of tensors follow from the
+  /// graph, and what is stored of them may be stale.
+  void set_output_kind(ir::Value& value, const ValueInfoMessage& message);
 
  private:
   void set_kind(ir::Value& value, const TypeMessage& type, const Origin& what);

@@ -92,6 +92,19 @@ TEST(Types, KindsOfInputs) {
   EXPECT_EQ(value_named(*imported, "map").type, ir::ElementType::f32);
 }
 
+TEST(Types, KindsOfOutputs) {
+  ModelProto model = empty_model();
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x");
+  add_node(graph, "SequenceConstruct", {"x"}, {"y"});
+  add_output(graph, "y");
+  auto* type = graph.mutable_output(0)->mutable_type()->mutable_sequence_type()->mutable_elem_type();
+  type->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT);
+  const auto imported = import_proto(model).graph;
+  EXPECT_EQ(value_named(*imported, "y").kind, ir::ValueKind::sequence);
+  EXPECT_EQ(value_named(*imported, "y").type, ir::ElementType::f32);
+}
+
 TEST(Types, InputsThatAreWrong) {
   ModelProto model = relu_model();
   model.mutable_graph()->mutable_input(0)->clear_type();
