@@ -10,7 +10,7 @@ namespace {
 
 std::string little_endian(uint64_t value, int bytes) {
   std::string text;
-  for (int k = 0; k < bytes; ++k) text.push_back(static_cast<char>(value >> (8 * k)));
+  for (int k = 0; k < bytes; ++k, value >>= 8) text.push_back(static_cast<char>(value & 255));
   return text;
 }
 
