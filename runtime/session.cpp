@@ -22,6 +22,11 @@ using ir::ValueId;
 
 namespace {
 
+size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(bytes) : ~size_t{0};
+}
+
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
 
 }  // namespace
@@ -206,6 +211,7 @@ PlanOptions SessionState::plan_options() const {
   how.threads = options.threads;
   how.packs = packs;
   how.body_plans = options.plan_cache;
+  how.memory_limit = options.memory_limit > 0 ? static_cast<size_t>(options.memory_limit) : physical_memory();
   return how;
 }
 

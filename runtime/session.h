@@ -27,6 +27,7 @@ struct SessionOptions {
   std::map<std::string, ir::Shape> shapes;  ///< fixes the shape of an input
   std::map<std::string, int64_t> dims;      ///< fixes a named size
   size_t plan_cache = 16;                   ///< plans kept for different input shapes; at least 1
+  int64_t memory_limit = 0;  ///< bytes one run may take for its tensors; 0: the machine's memory
   bool profile = false;                     ///< record the time of every step (Session::profile)
 };
 

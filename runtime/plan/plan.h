@@ -124,6 +124,7 @@ struct PlanOptions {
   bool fuse = true;
   bool reuse_buffers = true;  ///< off: every value has a place of its own
   std::shared_ptr<PackCache> packs;
+  size_t memory_limit = ~size_t{0};  ///< of arena and outputs together
   size_t body_plans = 16;  ///< plans kept per body, and continuations per plan
 };
 

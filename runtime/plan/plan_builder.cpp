@@ -406,6 +406,15 @@ void PlanBuilder::place_values() {
   }
   plan_->scratch_offset_ = memory.bytes;
   plan_->arena_bytes_ = memory.bytes + scratch_bytes_;
+  size_t needed = plan_->arena_bytes_;
+  for (size_t id = 0; id < values; ++id) {
+    if (output_of[id] >= 0) needed += bytes_of(plan_->facts_[id]);
+  }
+  if (needed > options_.memory_limit) {
+    throw Error(Fault::user,
+                fmt::format("a run with these shapes needs {} MiB, more than the {} MiB that may be used",
+                            needed >> 20, options_.memory_limit >> 20));
+  }
 }
 
 void PlanBuilder::attach_continuation() {

@@ -63,6 +63,8 @@ class ModelMaker {
 
   ir::Graph& graph() { return *model_.graph; }
 
+  void write(const std::string& path) const { onnx_import::export_file(model_, path); }
+
   std::unique_ptr<runtime::Session> session(const runtime::SessionOptions& options = {}) const {
     const std::string bytes = onnx_import::export_memory(model_);
     return runtime::Session::load_memory(bytes.data(), bytes.size(), options);
