@@ -152,7 +152,7 @@ class GraphBuilder {
       throw Error(Fault::unsupported,
                   fmt::format("the model has more than {} nodes", context_.options.max_nodes));
     }
-    const std::vector<std::string> names = name_nodes(scope, nodes);
+    std::vector<std::string> names = name_nodes(scope, nodes);
     // All outputs first: a node may come before those that it reads, in its own graph or an enclosing one.
     std::vector<std::vector<ValueId>> outputs(nodes.size());
     for (size_t k = 0; k < nodes.size(); ++k) {
@@ -167,7 +167,7 @@ class GraphBuilder {
       if (const Function* function = functions_.find(nodes[k])) {
         inline_call(scope, nodes[k], names[k], outputs[k], *function);
       } else {
-        add_node(scope, nodes[k], names[k], std::move(outputs[k]));
+        add_node(scope, nodes[k], std::move(names[k]), std::move(outputs[k]));
       }
     }
   }
@@ -222,25 +222,24 @@ class GraphBuilder {
     if (outputs.front() != ir::absent) set_constant(scope.graph().value(outputs.front()), std::move(tensor));
   }
 
-  void add_node(Scope& scope, const NodeMessage& message, const std::string& name,
-                std::vector<ValueId> outputs) {
+  void add_node(Scope& scope, const NodeMessage& message, std::string name, std::vector<ValueId> outputs) {
     ir::Node node;
-    node.name = name;
+    node.name = std::move(name);
     node.domain = printable(plain_domain(message.domain));
     node.op = printable(message.op_type);
     const auto version = scope.opsets.find(node.domain);
     if (version == scope.opsets.end()) {
-      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(name),
+      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(node.name),
                        domain_name(node.domain)));
     }
     node.version = version->second;
     if (!message.overload.empty()) {
-      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(name),
+      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(node.name),
                        in_quotes(message.overload)));
     }
-    node.inputs = inputs_of(scope, message, name);
+    node.inputs = inputs_of(scope, message, node.name);
     node.outputs = std::move(outputs);
-    node.attributes = attributes_of(scope, message, name);
+    node.attributes = attributes_of(scope, message, node.name);
     check_operator(node, context_);
     scope.graph().nodes.push_back(std::move(node));
   }
@@ -266,15 +265,16 @@ class GraphBuilder {
       const auto attribute = read_message<AttributeMessage>(bytes, context_.unknown_fields);
       const Origin node{message.op_type, node_name};
       const Origin what{"attribute", attribute.name, &node};
-      if (attributes.contains(std::string(attribute.name))) fail(what.text() + " is given twice");
-      if (!attribute.ref_attr_name.empty()) {
-        const Attribute* value = referenced_attribute(scope, attribute, what);
-        if (value != nullptr) attributes.emplace(attribute.name, *value);
-        continue;
+      const auto [place, is_new] = attributes.try_emplace(std::string(attribute.name));
+      if (!is_new) fail(what.text() + " is given twice");
+      if (attribute.ref_attr_name.empty()) {
+        place->second = attribute_of(attribute, what, context_,
+                                     [&](std::string_view graph) { return build_body(graph, scope); });
+      } else if (const Attribute* value = referenced_attribute(scope, attribute, what)) {
+        place->second = *value;
+      } else {
+        attributes.erase(place);
       }
-      attributes.emplace(attribute.name, attribute_of(attribute, what, context_, [&](std::string_view graph) {
-                           return build_body(graph, scope);
-                         }));
     }
     return attributes;
   }
