@@ -49,6 +49,4 @@ TensorRef matrix_sum(Builder& b, const MatrixProduct& shape,
 
 void quantized_contraction_operators(std::vector<OperatorEntry>& table);
 
-void attention_operators(std::vector<OperatorEntry>& table);
-
 }  // namespace axrun::ir
