@@ -1,6 +1,7 @@
 // What a TensorProto may hold, and what must be refused.
 
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -284,6 +285,39 @@ TEST(Weights, OfAFileOutliveTheModel) {
     std::remove(path.c_str());
     EXPECT_EQ(tensor.as<float>()[99999], 99999.0f);
   }
+}
+
+/// The head of a field of `size` bytes.
+std::string field_head(int number, uint64_t size) {
+  std::string head(1, static_cast<char>(number << 3 | 2));
+  for (; size >= 0x80; size >>= 7) head += static_cast<char>(size | 0x80);
+  return head + static_cast<char>(size);
+}
+
+TEST(Weights, BeyondTheTwoGibibytesOfProtobuf) {
+  constexpr int64_t count = int64_t{600} << 20;
+  const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(float);
+  // Model, graph and tensor end with the weights, so that these can be a hole at the end of the file.
+  for (size_t padding = 0; padding < 4; ++padding) {
+    TensorProto tensor = tensor_of(TensorProto::FLOAT, {count});
+    tensor.set_doc_string(std::string(padding, 'x'));
+    const std::string inner = tensor.SerializeAsString() + field_head(9, bytes);
+    ModelProto model = relu_model();
+    const std::string middle =
+        model.graph().SerializeAsString() + field_head(5, inner.size() + bytes) + inner;
+    model.clear_graph();
+    const std::string head = model.SerializeAsString() + field_head(7, middle.size() + bytes) + middle;
+    if (head.size() % sizeof(float) != 0) continue;  // this one would be copied
+    const TemporaryFolder folder;
+    const std::string path = folder.write("model.onnx", head);
+    std::filesystem::resize_file(path, head.size() + bytes);
+    const ir::Model imported = import_file(path);
+    const ir::Tensor& weights = value_named(*imported.graph, "t").constant;
+    EXPECT_EQ(weights.bytes(), bytes);
+    EXPECT_EQ(weights.as<float>()[count - 1], 0.0f);
+    return;
+  }
+  FAIL() << "no padding aligns the weights";
 }
 
 }  // namespace
