@@ -53,12 +53,16 @@ Granularity granularity(const OperatorContext& context, const Dims& x, const Dim
   return g;
 }
 
-/// Input 2, of the shape of the scale; undefined when absent.
-TensorRef zero_point(const OperatorContext& context, Builder& b, const TensorRef& scale) {
+/// Input 2, of the shape of the scale; undefined when absent. One parameter for the whole tensor may be a
+/// scalar or a vector of one element.
+TensorRef zero_point(const OperatorContext& context, Builder& b, const TensorRef& scale,
+                     const Granularity& g) {
   if (!context.has(2)) return {};
-  // A scalar and a vector of one element are both one parameter for the whole tensor.
-  const bool single = product(scale.dims()) == Dim(1) && product(context.dims(2)) == Dim(1);
-  return single ? operand(b, context, 2) : shaped_operand(b, context, 2, scale.dims(), "the zero point");
+  const TensorRef zero = operand(b, context, 2);
+  const bool single = g.kind == Granularity::Kind::tensor && zero.rank() <= 1 &&
+                      (zero.rank() == 0 || context.is_one(zero.dims()[0]));
+  if (!single) check_dims(context, zero, scale.dims(), "the zero point");
+  return zero;
 }
 
 bool is_quantized_type(ElementType type) {
@@ -82,7 +86,8 @@ void define_quantize_linear(const OperatorContext& context, Builder& b) {
                                                       ElementType::i32};
   const TensorRef x = typed_operand(b, context, 0, allowed);
   const TensorRef scale = typed_operand(b, context, 1, allowed);
-  const TensorRef zero = zero_point(context, b, scale);
+  const Granularity g = granularity(context, x.dims(), scale.dims());
+  const TensorRef zero = zero_point(context, b, scale, g);
   ElementType type = zero.defined() ? zero.type() : ElementType::u8;
   if (context.integer("output_dtype", 0) != 0) {
     const ElementType stated = type_attribute(context, "output_dtype", std::nullopt);
@@ -94,7 +99,6 @@ void define_quantize_linear(const OperatorContext& context, Builder& b) {
   if (context.integer("precision", 0) != 0) precision = type_attribute(context, "precision", std::nullopt);
   context.check(is_real_type(precision), "attribute 'precision' is not a float type");
   const bool saturate = flag(context, "saturate", true);
-  const Granularity g = granularity(context, x.dims(), scale.dims());
   b.output(b.map(x.dims(), [&](const Indices& i) {
     const Scalar divisor = cast(ElementType::f64, scale(g.at(b, scale.dims().size(), i)));
     const Scalar quotient = widen(rounded(precision, cast(ElementType::f64, x(i)) / divisor));
@@ -111,12 +115,12 @@ void define_dequantize_linear(const OperatorContext& context, Builder& b) {
                 fmt::format("{} is not a quantized type", name_of(x.type())));
   const TensorRef scale =
       typed_operand(b, context, 1, {ElementType::f32, ElementType::f16, ElementType::bf16});
-  const TensorRef zero = zero_point(context, b, scale);
+  const Granularity g = granularity(context, x.dims(), scale.dims());
+  const TensorRef zero = zero_point(context, b, scale, g);
   context.check(!zero.defined() || zero.type() == x.type(), "the zero point must have the type of the input");
   ElementType type = scale.type();
   if (context.integer("output_dtype", 0) != 0) type = type_attribute(context, "output_dtype", std::nullopt);
   context.check(is_real_type(type), "attribute 'output_dtype' is not a float type");
-  const Granularity g = granularity(context, x.dims(), scale.dims());
   b.output(b.map(x.dims(), [&](const Indices& i) {
     const Scalar offset = zero.defined() ? zero(g.at(b, zero.dims().size(), i)) : b.literal(x.type(), 0);
     const Scalar difference = cast(ElementType::f32, centered(x(i), offset));

@@ -95,16 +95,20 @@ LinearAttentionNode linear_attention_node(const OperatorContext& context, Builde
     real_operand(b, context, 3);
     n.past = shaped_operand(b, context, 3, n.state_dims(), "past_state");
   }
-  const auto gate = [&](int k, const Dim& size) {
+  // The last dimension tells what a gate is given for: the others are those of query.
+  const auto gate_size = [&](int k) {
     context.check(context.type(k) == context.type(0) && context.rank(k) == 3,
                   fmt::format("input {} must have rank 3 and the type of query", k));
+    return context.dims(k)[2];
+  };
+  const auto gate = [&](int k, const Dim& size) {
     return shaped_operand(b, context, k, {n.q.batch, n.q.length, size}, fmt::format("input {}", k));
   };
   if (n.gated) {
-    n.decay_per_key = !context.equal(context.dims(4)[2], n.k.heads);
+    n.decay_per_key = !context.equal(gate_size(4), n.k.heads);
     n.decay = gate(4, n.decay_per_key ? n.k.heads * n.k.size : n.k.heads);
   }
-  if (n.delta) n.beta = gate(5, context.is_one(context.dims(5)[2]) ? Dim(1) : n.k.heads);
+  if (n.delta) n.beta = gate(5, context.is_one(gate_size(5)) ? Dim(1) : n.k.heads);
   return n;
 }
 
