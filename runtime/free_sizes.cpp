@@ -27,10 +27,14 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool is_batch(const std::string& name, size_t axis, size_t rank, bool unnamed) {
+bool is_batch(const Port& port, const std::string& name, size_t axis) {
   const std::string lower = lower_case(name);
   if (contains(lower, "batch") || lower == "n" || lower == "b" || lower == "bs") return true;
-  return unnamed && axis == 0 && rank >= 2;
+  const ir::Dims& dims = *port.dims;
+  if (name != fmt::format("{}_dim_{}", port.name, axis)) return false;
+  // Nameless: the first of several, or the middle one of a recurrent state [layers, batch, width].
+  const bool state = dims.size() == 3 && axis == 1 && dims[0].is_constant() && dims[2].is_constant();
+  return (axis == 0 && dims.size() >= 2) || state;
 }
 
 /// True when some other dimension of a picture, [batch, channels, height, width] or [batch, height, width,
@@ -105,9 +109,9 @@ Sizes choose_free_sizes(const std::vector<Port>& inputs, const Sizes& given, int
       (*port.dims)[axis].collect_symbols(names);
       for (const std::string& name : names) {
         if (sizes.count(name) > 0 || otherwise.count(name) > 0) continue;
-        const bool unnamed = name == fmt::format("{}_dim_{}", port.name, axis);
-        const bool batch = is_batch(name, axis, port.dims->size(), unnamed);
-        const int64_t size = batch ? 1 : free_size > 0 ? free_size : standard_size(port, axis);
+        const int64_t size = is_batch(port, name, axis) ? 1
+                             : free_size > 0            ? free_size
+                                                        : standard_size(port, axis);
         if (contains(name, "+") || contains(lower_case(name), "total")) {
           derived.push_back(name);
           otherwise[name] = size;

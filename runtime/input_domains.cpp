@@ -19,6 +19,7 @@ namespace {
 enum class Rule {
   index,        ///< into the dimension `axis` of input `data`
   index_tuple,  ///< into several leading dimensions of input `data`
+  slice_start,  ///< into the first of the dimensions of input `data` that input 3 names
   one_hot,      ///< below the depth, which is input `data`
   length,       ///< of the dimension `axis` of input `data`
   zero,
@@ -43,6 +44,7 @@ constexpr Use uses[] = {
     {"", "ScatterElements", 1, Rule::index, 0, "axis", 0},
     {"", "GatherND", 1, Rule::index_tuple, 0, "", 0},
     {"", "ScatterND", 1, Rule::index_tuple, 0, "", 0},
+    {"", "Slice", 1, Rule::slice_start, 0, "", 0},
     {"", "OneHot", 0, Rule::one_hot, 1, "", 0},
     {"", "RNN", 4, Rule::length, 0, "", 0},
     {"", "GRU", 4, Rule::length, 0, "", 0},
@@ -98,20 +100,30 @@ class Tracer {
 
   /// For each value, the inputs whose elements it consists of.
   using Origins = std::vector<std::vector<size_t>>;
+  /// For each value, where its dims and constant are to be looked up: for a captured one, in the graph
+  /// around.
+  using Sources = std::vector<const ir::Value*>;
 
-  void walk(const Graph& graph, Origins& origins) {
+  static Sources own_values(const Graph& graph) {
+    Sources sources;
+    for (const ir::Value& value : graph.values) sources.push_back(&value);
+    return sources;
+  }
+
+  void walk(const Graph& graph, const Sources& sources, Origins& origins) {
     for (const Node& node : graph.nodes) {
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (node.inputs[k] == ir::absent) continue;
         const std::vector<size_t> from = origins[static_cast<size_t>(node.inputs[k])];
         if (from.empty()) continue;
         for (const Use& use : uses) {
-          if (use.input == k && use.op == node.op && use.domain == node.domain) note(graph, node, use, from);
+          if (use.input == k && use.op == node.op && use.domain == node.domain)
+            note(sources, node, use, from);
         }
         if (!forwards_input(node, k)) continue;
         for (ValueId output : node.outputs) add(origins, output, from);
       }
-      for (const Graph* body : ir::bodies_of(node)) enter(node, *body, origins);
+      for (const Graph* body : ir::bodies_of(node)) enter(node, *body, sources, origins);
     }
   }
 
@@ -128,47 +140,57 @@ class Tracer {
 
   /// Inputs of Loop and Scan bodies are the node's own, in order; results of bodies are the node's (a Loop's
   /// after its condition).
-  void enter(const Node& node, const Graph& body, Origins& origins) {
+  void enter(const Node& node, const Graph& body, const Sources& sources, Origins& origins) {
     Origins inner(body.values.size());
     for (const auto& [outer, here] : body.captures) add(inner, here, origins[static_cast<size_t>(outer)]);
     for (size_t k = 0; k < body.inputs.size() && k < node.inputs.size(); ++k) {
       if (node.inputs[k] != ir::absent)
         add(inner, body.inputs[k], origins[static_cast<size_t>(node.inputs[k])]);
     }
-    walk(body, inner);
+    Sources inner_sources = own_values(body);
+    for (const auto& [outer, here] : body.captures) {
+      inner_sources[static_cast<size_t>(here)] = sources[static_cast<size_t>(outer)];
+    }
+    walk(body, inner_sources, inner);
     const size_t skipped = node.op == "Loop" ? 1 : 0;
     for (size_t k = skipped; k < body.outputs.size() && k - skipped < node.outputs.size(); ++k) {
       add(origins, node.outputs[k - skipped], inner[static_cast<size_t>(body.outputs[k])]);
     }
   }
 
-  static std::optional<Dims> dims_of(const Graph& graph, ValueId id) {
-    const ir::Value& value = graph.value(id);
+  static std::optional<Dims> dims_of(const Sources& sources, ValueId id) {
+    const ir::Value& value = *sources[static_cast<size_t>(id)];
     return value.constant.defined() ? ir::to_dims(value.constant.shape()) : value.dims;
   }
 
-  static const ir::Tensor* constant_of(const Graph& graph, ValueId id) {
-    const ir::Tensor& constant = graph.value(id).constant;
+  static const ir::Tensor* constant_of(const Sources& sources, ValueId id) {
+    const ir::Tensor& constant = sources[static_cast<size_t>(id)]->constant;
     const bool readable =
-        constant.defined() && constant.size() == 1 && constant.type() != ir::ElementType::string;
+        constant.defined() && constant.size() > 0 && constant.type() != ir::ElementType::string;
     return readable ? &constant : nullptr;
   }
 
-  void note(const Graph& graph, const Node& node, const Use& use, const std::vector<size_t>& inputs) {
+  void note(const Sources& sources, const Node& node, const Use& use, const std::vector<size_t>& inputs) {
     if (use.data >= node.inputs.size() || node.inputs[use.data] == ir::absent) return;
     const ValueId data = node.inputs[use.data];
-    const auto dims = dims_of(graph, data);
+    const auto dims = dims_of(sources, data);
     InputDomain found;
     found.kind = InputDomain::Kind::constant;
     const char* verb = "is a size or count of";
     switch (use.rule) {
       case Rule::index:
+      case Rule::slice_start:
       case Rule::length: {
-        verb = use.rule == Rule::index ? "indexes" : "is a length in";
-        found.kind = use.rule == Rule::index ? InputDomain::Kind::index : InputDomain::Kind::length;
+        verb = use.rule == Rule::length ? "is a length in" : "indexes";
+        found.kind = use.rule == Rule::length ? InputDomain::Kind::length : InputDomain::Kind::index;
         if (!dims) break;
         const auto rank = static_cast<int64_t>(dims->size());
         int64_t axis = integer_attribute(node, use.axis_attribute, use.axis);
+        if (use.rule == Rule::slice_start && node.inputs.size() > 3 && node.inputs[3] != ir::absent) {
+          const ir::Tensor* axes = constant_of(sources, node.inputs[3]);
+          if (axes == nullptr) break;
+          axis = axes->get_int(0);
+        }
         if (axis < 0) axis += rank;
         if (axis >= 0 && axis < rank) found.bounds.push_back((*dims)[static_cast<size_t>(axis)]);
         break;
@@ -185,15 +207,16 @@ class Tracer {
       case Rule::one_hot:
         verb = "selects in";
         found.kind = InputDomain::Kind::index;
-        if (const ir::Tensor* depth = constant_of(graph, data)) found.bounds.emplace_back(depth->get_int(0));
+        if (const ir::Tensor* depth = constant_of(sources, data))
+          found.bounds.emplace_back(depth->get_int(0));
         break;
       case Rule::zero:
       case Rule::one:
         found.value = use.rule == Rule::one ? 1 : 0;
         break;
       case Rule::equal: {
-        const ir::Tensor* wanted = constant_of(graph, data);
-        if (wanted == nullptr) return;
+        const ir::Tensor* wanted = constant_of(sources, data);
+        if (wanted == nullptr || wanted->size() != 1) return;
         verb = "is compared by";
         found.value = wanted->get_int(0);
         break;
@@ -223,7 +246,7 @@ std::vector<InputDomain> input_domains(const Graph& graph) {
   for (size_t k = 0; k < graph.inputs.size(); ++k) {
     origins[static_cast<size_t>(graph.inputs[k])].push_back(k);
   }
-  tracer.walk(graph, origins);
+  tracer.walk(graph, Tracer::own_values(graph), origins);
   return tracer.take();
 }
 

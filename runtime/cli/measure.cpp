@@ -111,7 +111,7 @@ Measurement measure(Session& session, const std::vector<RuntimeValue>& inputs, c
           fmt::format("{} runs in {:.1f} s", result.times_ms.size(), milliseconds_since(start) / 1e3));
     }
   }
-  result.bound = runner.bound();
+  result.bound = runner.bound() && (result.times_ms.size() > 1 || result.warmup_runs > 0);
   result.outputs = runner.take_outputs();
   return result;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "ir/error.h"
 #include "onnx_import/mapped_file.h"
@@ -41,19 +42,34 @@ std::unique_ptr<Session> load(const std::string& path, const Options& options) {
   }
 }
 
-/// Sizes made up here may not suit the model: its refusal says which they were.
-Measurement measure_with_hint(Session& session, const Inputs& inputs, const Options& options,
-                              Progress& progress) {
-  try {
-    return measure(session, inputs.values, options, progress);
-  } catch (const Error& error) {
-    if (inputs.open_dims.empty() || error.fault() == Fault::internal) throw;
-    throw Error(
-        error.fault(),
-        fmt::format("{}\nThe model leaves sizes open; made up were {}. Others can be chosen with --dim "
-                    "NAME=N or --shape.",
-                    error.what(), fmt::join(inputs.open_dims, ", ")));
+/// Sizes for what a model leaves open, in the order in which they are tried: what suits their place, then a
+/// length that sound and text models take.
+constexpr int64_t free_sizes[] = {0, 512};
+
+/// Gathers the inputs and measures. Made-up sizes may not suit the model: others are tried, and its refusal
+/// says which they were.
+void measure_inputs(Session& session, const Options& options, Clock::time_point process_start,
+                    Progress& progress, Inputs& inputs, Record& record) {
+  std::optional<Error> refusal;  // of the sizes tried first
+  for (const int64_t free_size : free_sizes) {
+    inputs = gather_inputs(session, options, free_size);
+    const double before_first_ms = milliseconds_since(process_start);
+    try {
+      record.measurement = measure(session, inputs.values, options, progress);
+      record.start_to_first_ms = before_first_ms + record.measurement.first_ms;
+      return;
+    } catch (const Error& error) {
+      if (inputs.open_dims.empty() || error.fault() == Fault::internal) throw;
+      if (!refusal) {
+        refusal.emplace(
+            error.fault(),
+            fmt::format("{}\nThe model leaves sizes open; made up were {}. Others can be chosen with --dim "
+                        "NAME=N or --shape.",
+                        error.what(), fmt::join(inputs.open_dims, ", ")));
+      }
+    }
   }
+  throw *refusal;
 }
 
 /// What was executed, in order: profiled steps, else those of the plan.
@@ -171,10 +187,8 @@ int run_model(const Options& options, Clock::time_point process_start) {
   const std::unique_ptr<Session> session = load(record.model, options);
   record.load_ms = milliseconds_since(load_start);
   check_expected(*session, options);
-  Inputs inputs = gather_inputs(*session, options);
-  const double before_first_ms = milliseconds_since(process_start);
-  record.measurement = measure_with_hint(*session, inputs, options, progress);
-  record.start_to_first_ms = before_first_ms + record.measurement.first_ms;
+  Inputs inputs;
+  measure_inputs(*session, options, process_start, progress, inputs, record);
   record.peak_rss_bytes = runtime::peak_rss_bytes();  // before comparing adds to it
 
   record.inputs = std::move(inputs.origins);

@@ -122,10 +122,10 @@ std::string text_report(const Record& record, const Options& options) {
     page.line("", "{} runs after {} to warm up, deviation {}, {:.4g} runs per second", runs,
               record.measurement.warmup_runs, milliseconds(latency.stddev), 1e3 / latency.mean);
   }
-  page.line("", "timed: single runs one after another, {}{}",
-            record.measurement.bound ? "inputs and outputs in fixed buffers"
-                                     : "outputs allocated by each run (some values are no plain tensors)",
-            options.profiling() ? ", with every step's clock read (slower)" : "");
+  page.line(
+      "", "timed: single runs one after another, {}{}",
+      record.measurement.bound ? "inputs and outputs in fixed buffers" : "outputs allocated by each run",
+      options.profiling() ? ", with every step's clock read (slower)" : "");
   page.line("memory", "{:.1f} MiB at most", static_cast<double>(record.peak_rss_bytes) / (1 << 20));
   for (size_t k = 0; k < record.notes.size(); ++k) page.line(k == 0 ? "note" : "", "{}", record.notes[k]);
   return page.text();

@@ -88,13 +88,14 @@ runtime::SessionOptions fitting_options(const Session& session, const Options& o
 }
 
 /// Values that need the shapes of others: `zeros` and the like, and what nobody has given.
-void make_remaining(const Session& session, const Options& options,
+void make_remaining(const Session& session, const Options& options, int64_t free_size,
                     const std::vector<std::optional<Given>>& specs,
                     std::vector<std::optional<RuntimeValue>>& values, Inputs& inputs) {
   const std::vector<Port>& ports = session.inputs();
   const runtime::SessionOptions fitting = fitting_options(session, options, values, specs);
   std::vector<std::string> notes;
-  const std::vector<RuntimeValue> made = runtime::make_inputs(session, fitting, options.seed, 0, &notes);
+  const std::vector<RuntimeValue> made =
+      runtime::make_inputs(session, fitting, options.seed, free_size, &notes);
   for (size_t k = 0; k < ports.size(); ++k) {
     if (values[k]) continue;
     if (specs[k] && specs[k]->spec.source != ValueSpec::Source::random) {
@@ -105,7 +106,7 @@ void make_remaining(const Session& session, const Options& options,
       inputs.origins[k] = fmt::format("{}, seed {}", notes[k], options.seed);
     }
   }
-  for (const auto& [name, size] : runtime::choose_free_sizes(ports, fitting.dims, 0)) {
+  for (const auto& [name, size] : runtime::choose_free_sizes(ports, fitting.dims, free_size)) {
     if (fitting.dims.count(name) == 0) inputs.open_dims.push_back(fmt::format("{}={}", name, size));
   }
 }
@@ -144,7 +145,7 @@ std::string describe(const RuntimeValue& value) {
   return "unknown";
 }
 
-Inputs gather_inputs(const Session& session, const Options& options) {
+Inputs gather_inputs(const Session& session, const Options& options, int64_t free_size) {
   const std::vector<Port>& ports = session.inputs();
   Inputs inputs;
   inputs.origins.resize(ports.size());
@@ -158,7 +159,7 @@ Inputs gather_inputs(const Session& session, const Options& options) {
   }
   const bool complete =
       std::all_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); });
-  if (!complete) make_remaining(session, options, specs, values, inputs);
+  if (!complete) make_remaining(session, options, free_size, specs, values, inputs);
   for (auto& value : values) inputs.values.push_back(std::move(*value));
   return inputs;
 }

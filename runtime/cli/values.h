@@ -16,9 +16,10 @@ struct Inputs {
   std::vector<std::string> open_dims;  ///< sizes that were chosen here: "seq = 16"
 };
 
-/// --input first, then --data, and made-up values where neither is given. Throws Error(user): names that are
-/// no inputs, inputs that --data lacks, damaged files.
-Inputs gather_inputs(const runtime::Session& session, const Options& options);
+/// --input first, then --data, and made-up values where neither is given, open sizes being `free_size` (0:
+/// what suits their place). Throws Error(user): names that are no inputs, inputs that --data lacks, damaged
+/// files.
+Inputs gather_inputs(const runtime::Session& session, const Options& options, int64_t free_size);
 
 /// Refuses, before anything runs, what gather_expected would refuse of the command line.
 void check_expected(const runtime::Session& session, const Options& options);

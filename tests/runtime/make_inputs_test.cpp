@@ -96,6 +96,20 @@ TEST(MakeInputs, IndicesOfBodiesCount) {
   expect_within(inputs_of(m, 0)[1].tensor, 0, 2);
 }
 
+TEST(MakeInputs, StartsOfSlicesStayWithin) {
+  ModelMaker m;
+  const ValueId start = m.input("start", ElementType::i64, {1});
+  const ValueId end = m.node("Add", {start, m.integers({1})});
+  m.output(m.node("Slice", {m.weights({2, 5}, 1), start, end, m.integers({1})}));
+  bool moves = false;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto values = inputs_of(m, seed);
+    expect_within(values[0].tensor, 0, 4);
+    moves |= values[0].tensor.get_int(0) > 1;
+  }
+  EXPECT_TRUE(moves) << "axis 1 has 5 elements";
+}
+
 TEST(MakeInputs, MasksHideNothingAndFloatsAreSmall) {
   ModelMaker m;
   const ValueId x = m.input("x", ElementType::f32, {1000});
@@ -158,6 +172,15 @@ TEST(FreeSizes, FollowTheirPlace) {
   EXPECT_EQ(sizes.at("height"), 224);
   EXPECT_EQ(sizes.at("width"), 224);
   EXPECT_EQ(sizes.at("seq"), 16);
+}
+
+TEST(FreeSizes, NamelessBatchesOfInputsAndRecurrentStatesAgree) {
+  const std::vector<Port> ports = {port("x", {Dim::symbol("x_dim_0"), Dim::symbol("x_dim_1")}),
+                                   port("state", {2, Dim::symbol("state_dim_1"), 128})};
+  const auto sizes = runtime::choose_free_sizes(ports, {}, 512);
+  EXPECT_EQ(sizes.at("x_dim_0"), 1);
+  EXPECT_EQ(sizes.at("x_dim_1"), 512);
+  EXPECT_EQ(sizes.at("state_dim_1"), 1);
 }
 
 TEST(FreeSizes, GivenOnesStayAndOthersFollow) {
