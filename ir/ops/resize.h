@@ -64,6 +64,8 @@ Resizing simple_resizing_of(const OperatorContext& context);
 /// compute it: 3 / 0.6f is 5 then, and not just below.
 Scalar original_coordinate(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const TensorRef& roi,
                            const Scalar& x);
+/// The index moved to the nearest end of the axis where it lies outside.
+Scalar clamped_index(Builder& b, const ResizeAxis& axis, const Scalar& index);
 /// The nearest index, within the axis.
 Scalar nearest_index(Builder& b, const Resizing& resizing, const ResizeAxis& axis, const Scalar& coordinate);
 /// Whether a cropped coordinate lies outside of the original axis.
