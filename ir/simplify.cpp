@@ -98,8 +98,9 @@ bool walk(Graph& graph, SimplifyReport& report) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     renaming.apply(node);
-    if (node.op == "If" && node.domain.empty() && !inlined && inference.is_constant(node.inputs[0]) &&
-        inference.fact(node.inputs[0]).constant.size() == 1) {
+    const bool has_input = !node.inputs.empty() && node.inputs[0] != absent;
+    if (node.op == "If" && node.domain.empty() && !inlined && has_input &&
+        inference.is_constant(node.inputs[0]) && inference.fact(node.inputs[0]).constant.size() == 1) {
       const bool condition = inference.fact(node.inputs[0]).constant.get_int(0) != 0;
       const auto branch = node.attributes.find(condition ? "then_branch" : "else_branch");
       if (branch != node.attributes.end() && branch->second.graph) {

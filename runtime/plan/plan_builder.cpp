@@ -82,8 +82,8 @@ void PlanBuilder::infer_nodes() {
       defer(n);
       continue;
     }
-    const bool forwards = node.op == "Identity" && node.domain.empty() && !known(node.inputs[0]) &&
-                          is_continuation_ && n == nodes_.front();
+    const bool forwards = node.op == "Identity" && node.domain.empty() && !reads.empty() &&
+                          !known(node.inputs[0]) && is_continuation_ && n == nodes_.front();
     if (ir::is_graph_operator(node.domain, node.op) || forwards) {
       scheduled_.push_back(n);
       for (ValueId id : node.outputs) {
