@@ -38,8 +38,9 @@ struct GemmArguments {
   int64_t residual_batch_strides[max_batch_rank] = {};
 };
 
-/// Bytes of scratch `gemm` needs (0 is common). Depends on the shape, strides and on which operands are
-/// packed, not on the pointers' values: a non-null placeholder in packed_a or packed_b is enough.
+/// Bytes of scratch `gemm` needs (0 is common). Depends on the shape, strides, on which operands are packed
+/// and on which parts of the epilogue there are, not on the pointers' values: non-null placeholders are
+/// enough.
 size_t gemm_scratch_bytes(const GemmArguments& arguments, int threads);
 
 /// Runs the product. `scratch` has gemm_scratch_bytes(arguments, pool.threads()) bytes, aligned to 64.

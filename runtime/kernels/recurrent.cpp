@@ -47,7 +47,7 @@ void lstm_block(const LstmStep& s, int64_t row, int64_t first, int64_t count) {
   }
   clip_and_activate(s.f, s.clip, count, out, s.f_alpha, s.f_beta);
   for (int64_t i = 0; i < count; ++i) candidate[i] = cell[i];
-  clip_and_activate(s.h, s.clip, count, candidate, s.h_alpha, s.h_beta);
+  clip_and_activate(s.h, 0, count, candidate, s.h_alpha, s.h_beta);
   for (int64_t i = 0; i < count; ++i) output[i] = out[i] * candidate[i];
 }
 

@@ -25,7 +25,7 @@ struct LstmStep {
   const float* peephole_o = nullptr;
   const float* peephole_f = nullptr;
   bool input_forget = false;
-  float clip = 0.0f;  ///< > 0: every activation's input is clipped to [-clip, clip]
+  float clip = 0.0f;  ///< > 0: the gates' sums are clipped to [-clip, clip] (h's input, C', is not)
   Activation f = Activation::sigmoid, g = Activation::tanh, h = Activation::tanh;
   float f_alpha = 0, f_beta = 0, g_alpha = 0, g_beta = 0, h_alpha = 0, h_beta = 0;
 };

@@ -50,11 +50,12 @@ Case matmul(Random& random) {
   return c;
 }
 
-void add_gemm_inputs(NodeBuilder& node, Random& random, int64_t m, int64_t n, int64_t k) {
+void add_gemm_inputs(NodeBuilder& node, Random& random, int64_t m, int64_t n, int64_t k,
+                     bool needs_c = false) {
   const bool transpose_a = random.chance(30), transpose_b = random.chance(40);
   node.input(random.floats(transpose_a ? ir::Shape{k, m} : ir::Shape{m, k}));
   node.input(random.floats(transpose_b ? ir::Shape{n, k} : ir::Shape{k, n}), random.chance(70));
-  if (random.chance(70)) {
+  if (needs_c || random.chance(70)) {
     const ir::Shape shape = random.pick<ir::Shape>({{n}, {1, n}, {m, 1}, {m, n}, {}, {1}});
     node.input(random.floats(shape), random.chance(60));
   }
@@ -67,8 +68,9 @@ void add_gemm_inputs(NodeBuilder& node, Random& random, int64_t m, int64_t n, in
 Case gemm(Random& random) {
   Case c;
   const int64_t m = extent(random), n = extent(random), k = extent(random);
-  NodeBuilder node(c, "Gemm", random.pick({7, 11, 13}));
-  add_gemm_inputs(node, random, m, n, k);
+  const int version = random.pick({7, 11, 13});
+  NodeBuilder node(c, "Gemm", version);
+  add_gemm_inputs(node, random, m, n, k, version < 11);
   node.output();
   if (random.chance(50)) append_epilogue(c, random, {m, n}, 1);
   return c;

@@ -22,7 +22,8 @@ void add_mask(NodeBuilder& node, Random& random, int64_t batch, int64_t queries,
       break;
     case 1: {
       ir::Tensor ends = random.tensor(type, {2 * batch}, 1, static_cast<double>(keys));
-      for (int64_t b = 0; b < batch; ++b) ends.set_int(batch + b, random.integer(0, ends.get_int(b) - 1));
+      for (int64_t b = 0; b < batch; ++b)
+        ends.set_int(batch + b, causal ? 0 : random.integer(0, ends.get_int(b) - 1));
       node.input(ends);
       break;
     }

@@ -110,6 +110,11 @@ TEST_P(KernelsMatchExpressions, OnRandomNodes) {
     if (row->op == "*") continue;
     EXPECT_GT(counts.accepted[row], 0) << "a factory of " << row->op << " never accepted";
   }
+  int accepted = 0;
+  for (const auto& [row, count] : counts.accepted) accepted += count;
+  RecordProperty("kernels", accepted);
+  RecordProperty("corrupted_expressions", counts.corrupted);
+  RecordProperty("noticed", counts.noticed);
   if (counts.corrupted >= 10) {
     EXPECT_GE(counts.noticed * 4, counts.corrupted) << counts.noticed << " of " << counts.corrupted
                                                     << " corrupted expressions were told from the right one";

@@ -34,19 +34,19 @@ AXRUN_INLINE void map_pairs(int64_t count, const T* a, int64_t a_stride, const T
 
 /// Wrapping arithmetic on the unsigned twin of a type.
 template <class T>
-struct Unsigned;
+struct Twin;
 template <>
-struct Unsigned<int32_t> {
+struct Twin<int32_t> {
   typedef uint32_t Type;
 };
 template <>
-struct Unsigned<int64_t> {
+struct Twin<int64_t> {
   typedef uint64_t Type;
 };
 
 template <class T>
 AXRUN_INLINE T wrapping_negate(T x) {
-  return static_cast<T>(0 - static_cast<typename Unsigned<T>::Type>(x));
+  return static_cast<T>(0 - static_cast<typename Twin<T>::Type>(x));
 }
 
 template <class T>
@@ -63,7 +63,7 @@ AXRUN_INLINE T integer_remainder(T a, T b) {
 
 template <class T>
 AXRUN_INLINE T integer_power(T base, T exponent) {
-  typedef typename Unsigned<T>::Type U;
+  typedef typename Twin<T>::Type U;
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? ((exponent & 1) != 0 ? -1 : 1) : 0;
   U result = 1, square = static_cast<U>(base);
   for (; exponent != 0; exponent >>= 1, square *= square) {
@@ -74,7 +74,7 @@ AXRUN_INLINE T integer_power(T base, T exponent) {
 
 template <class T>
 void binary_integers(Binary operation, int64_t count, const T* a, int64_t as, const T* b, int64_t bs, T* y) {
-  typedef typename Unsigned<T>::Type U;
+  typedef typename Twin<T>::Type U;
   switch (operation) {
     case Binary::add:
       return map_pairs(count, a, as, b, bs, y,

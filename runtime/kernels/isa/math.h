@@ -8,6 +8,8 @@
 
 namespace axrun::runtime::AXRUN_ISA {
 
+typedef uint32_t Unsigned __attribute__((vector_size(vector_bytes)));
+
 inline constexpr int32_t sign_bit = -0x7fffffff - 1;
 
 AXRUN_INLINE Vector absolute(Vector x) { return as_float(as_int(x) & broadcast(int32_t{0x7fffffff})); }
@@ -55,7 +57,9 @@ AXRUN_INLINE Vector logarithm(Vector x) {
                                    0.118882719f,   -0.1167581199f, 0.06746586803f};
   const auto tiny = x < broadcast(1.17549435e-38f);
   const Vector normal = tiny ? x * broadcast(8388608.0f) : x;
-  const IntVector bits = as_int(normal) - broadcast(int32_t{0x3f3504f3});
+  // Unsigned: the bits of negative numbers and NaN, whose result is replaced below, wrap around.
+  const IntVector bits = reinterpret_cast<IntVector>(
+      reinterpret_cast<Unsigned>(normal) - reinterpret_cast<Unsigned>(broadcast(int32_t{0x3f3504f3})));
   IntVector exponent = bits >> 23;
   const Vector f =
       as_float((bits & broadcast(int32_t{0x007fffff})) + broadcast(int32_t{0x3f3504f3})) - broadcast(1.0f);
