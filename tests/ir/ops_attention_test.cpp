@@ -134,6 +134,19 @@ TEST(Attention, ScoresAtEveryStage) {
   EXPECT_NEAR(scores(3)[0] + scores(3)[1], 1, 1e-6);
 }
 
+TEST(RotaryEmbedding, TurnsPairsByTheAngleOfThePosition) {
+  // A quarter turn takes (a, b) to (-b, a). The last two elements are not rotated.
+  const Tensor x = reals({1, 1, 2, 6}, {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
+  const auto turned = [&](int64_t interleaved) {
+    NodeUnderTest node("RotaryEmbedding", 23);
+    node.input(x).input(reals({2, 2}, {0, 0, 1, 1})).input(reals({2, 2}, {1, 1, 0, 0}));
+    node.input(ints({1, 2}, {1, 0})).set("rotary_embedding_dim", int64_t{4});
+    return to_reals(node.set("interleaved", interleaved).run());
+  };
+  EXPECT_EQ(turned(0), (Reals{1, 2, 3, 4, 5, 6, -3, -4, 1, 2, 5, 6}));
+  EXPECT_EQ(turned(1), (Reals{1, 2, 3, 4, 5, 6, -2, 1, -4, 3, 5, 6}));
+}
+
 TEST(LinearAttention, GatedDeltaRule) {
   // One head of one element: S = e^g S + beta k (v - e^g S k), o = q S.
   NodeUnderTest node("LinearAttention", 27, 2);
