@@ -56,7 +56,8 @@ bool read_attention_mask(const StepContext& context, const AttentionExtents& x, 
     case 4:
       mask.kind = Kind::square;
       mask.side = dims[2];
-      return dims[0] == x.batch && dims[1] == 1 && dims[2] == dims[3] && dims[2] >= x.keys && !mask.causal;
+      return dims[0] == x.batch && dims[1] == 1 && dims[2] == dims[3] && dims[2] >= x.keys &&
+             dims[2] >= x.past + x.queries && !mask.causal;
     default:
       return false;
   }

@@ -185,9 +185,14 @@ class GemmKernel final : public Kernel {
         gemm_pack_b(g.k, g.n, source.as<float>(), g.b_row_stride, g.b_column_stride, static_cast<float*>(to));
       });
       g.packed_b = packed_->floats();
-    } else {
-      static const float placeholder = 0;
-      g.a = g.b = &placeholder;
+    }
+    // The parts that a run will set decide how much scratch it needs.
+    static const float placeholder = 0;
+    g.a = g.b = &placeholder;
+    if (setup_.bias_is_row) g.epilogue.row_bias = &placeholder;
+    if (residual_ >= 0 || (setup_.bias_port >= 0 && !setup_.bias_is_row && !setup_.bias_is_column)) {
+      g.epilogue.residual = &placeholder;
+      g.epilogue.residual_row_stride = residual_ >= 0 ? g.c_row_stride : setup_.bias_row_stride;
     }
     double batch = 1;
     for (int i = 0; i < g.batch_rank; ++i) batch *= static_cast<double>(g.batch_extents[i]);

@@ -42,6 +42,7 @@ class RecurrentKernel final : public Kernel {
     wants_hidden_ = context.has_output(1);
     wants_cell_ = context.has_output(2);
     name_ = context.node.op;
+    node_ = context.node.name;
     const auto round = [](int64_t floats) { return (floats + 15) / 16 * 16; };
     const int64_t states = s_.batch * s_.hidden;
     Layout& l = layout_;
@@ -104,6 +105,11 @@ class RecurrentKernel final : public Kernel {
       g.a = g.b = &placeholder;
       if (s_.constant_weights) g.packed_b = &placeholder;
       bytes = std::max(bytes, gemm_scratch_bytes(g, threads_));
+      g.epilogue.residual = &placeholder;
+      for (int64_t stride : {g.n, s_.length * g.n}) {
+        g.epilogue.residual_row_stride = g.c_row_stride = stride;
+        bytes = std::max(bytes, gemm_scratch_bytes(g, threads_));
+      }
     };
     consider(product(s_.length * s_.batch, s_.gate_columns(), s_.input));
     for (int64_t rows : {s_.batch, int64_t{1}}) {
@@ -152,8 +158,9 @@ class RecurrentKernel final : public Kernel {
 
   int64_t steps_of(int32_t length, int number) const {
     if (length > s_.length && s_.backward(number)) {
-      throw Error(Fault::user, fmt::format("{}: a sequence length of {} exceeds the {} steps of the input",
-                                           name_, length, s_.length));
+      throw Error(Fault::user,
+                  fmt::format("{} '{}': a sequence length of {} exceeds the {} steps of the input", name_,
+                              node_, length, s_.length));
     }
     return std::clamp<int64_t>(length, 0, s_.length);
   }
@@ -318,7 +325,7 @@ class RecurrentKernel final : public Kernel {
   bool wants_sequence_ = false, wants_hidden_ = false, wants_cell_ = false;
   Layout layout_;
   double work_ = 0;
-  std::string name_;
+  std::string name_, node_;
 };
 
 std::unique_ptr<Kernel> make(const StepContext& context, Cell cell) {

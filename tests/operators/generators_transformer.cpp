@@ -33,9 +33,11 @@ void add_mask(NodeBuilder& node, Random& random, int64_t batch, int64_t queries,
     case 3:
       node.input(mask({batch, queries, keys}, keys));
       break;
-    case 6:
-      node.input(mask({batch, 1, keys + 2, keys + 2}, keys + 2));
+    case 6: {
+      const int64_t side = keys + queries + 2;
+      node.input(mask({batch, 1, side, side}, side));
       break;
+    }
     default:
       node.absent();
       break;

@@ -50,6 +50,18 @@ struct Counts {
   int noticed = 0;
 };
 
+/// Runs the kernel and compares; an exception counts as a difference.
+std::string check_kernel(const StepUnderTest& step, const Kernel& kernel, ThreadPool& pool, int in_place,
+                         const std::vector<ir::Tensor>& wanted, double tolerance,
+                         std::vector<ir::Tensor>& results) {
+  try {
+    results = step.run(kernel, pool, in_place);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return difference(results, wanted, tolerance);
+}
+
 /// Draws one case, asks every row for a kernel and checks each kernel that comes.
 void check_case(const GeneratorEntry& generator, uint64_t seed, Counts& counts) {
   Random random(seed);
@@ -65,15 +77,16 @@ void check_case(const GeneratorEntry& generator, uint64_t seed, Counts& counts) 
     if (kernel == nullptr) continue;
     ++counts.accepted[row];
     SCOPED_TRACE("kernel: " + kernel->describe());
-    results.push_back(step.run(*kernel, *pool));
-    ASSERT_EQ(difference(results.back(), wanted, test_case.tolerance), "");
+    results.emplace_back();
+    ASSERT_EQ(check_kernel(step, *kernel, *pool, -1, wanted, test_case.tolerance, results.back()), "");
     for (int port : kernel->in_place()) {
       const StepPort& input = step.context().inputs[static_cast<size_t>(port)];
       const StepPort& output = step.context().outputs[0];
       if (!input.present || !output.present || kernel->ignores_input(port)) continue;
       if (ir::size_of(input.type) != ir::size_of(output.type) || input.count() != output.count()) continue;
       SCOPED_TRACE(fmt::format("in the place of input {}", port));
-      ASSERT_EQ(difference(step.run(*kernel, *pool, port), wanted, test_case.tolerance), "");
+      std::vector<ir::Tensor> shared;
+      ASSERT_EQ(check_kernel(step, *kernel, *pool, port, wanted, test_case.tolerance, shared), "");
     }
   }
   if (results.empty()) return;
