@@ -57,6 +57,7 @@ Range range_of(const Port& port, const InputDomain& domain, const std::map<std::
   if (is_mask(port)) return {1, 1, "a mask that hides nothing"};
   if (port.type == ElementType::boolean) return {0, 1, "boolean"};
   if (port.type == ElementType::u8) return {0, 255, "bytes"};
+  if (!ir::is_integer(port.type)) return {};  // strings
   return {0, std::min(small_integers - 1, ir::integer_max(port.type)), "small integers"};
 }
 
