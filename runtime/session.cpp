@@ -12,6 +12,7 @@
 #include "onnx_import/import.h"
 #include "runtime/machine.h"
 #include "runtime/node_executor.h"
+#include "runtime/plan/fold_weights.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 
@@ -77,6 +78,7 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
   std::shared_ptr<ir::Graph> simplified =
       options.tier == Tier::reference ? std::make_shared<ir::Graph>(graph) : model.graph;
   ir::simplify(*simplified);
+  if (options.tier != Tier::reference) fold_weights(*simplified, *pool);
   for (size_t k = 0; k < output_names.size(); ++k) {
     const ir::Value& value = simplified->value(simplified->outputs[k]);
     Port port = port_of(value);

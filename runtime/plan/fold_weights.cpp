@@ -1,0 +1,114 @@
+#include "runtime/plan/fold_weights.h"
+
+#include <algorithm>
+
+#include "ir/error.h"
+#include "ir/infer.h"
+#include "ir/operator.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::Tensor;
+
+constexpr size_t largest_growth = 4;
+
+StepPort port_of(const ir::ValueFact& fact) {
+  StepPort port;
+  port.present = true;
+  port.type = fact.type;
+  port.shape = *ir::constant_dims(*fact.dims);
+  if (fact.constant.defined()) port.constant = &fact.constant;
+  return port;
+}
+
+/// Whether the node works on constants alone and its results are plain tensors of a known, modest size.
+bool is_foldable(const ir::Node& node, const ir::Inference& inference) {
+  size_t operand_bytes = 0, result_bytes = 0;
+  for (ir::ValueId id : node.inputs) {
+    if (id == ir::absent) continue;
+    const Tensor& constant = inference.fact(id).constant;
+    if (!constant.defined() || constant.type() == ir::ElementType::string) return false;
+    operand_bytes += constant.bytes();
+  }
+  for (ir::ValueId id : node.outputs) {
+    if (id == ir::absent) continue;
+    const ir::ValueFact& fact = inference.fact(id);
+    const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
+    if (!shape || ir::size_of(fact.type) == 0) return false;
+    result_bytes += static_cast<size_t>(ir::element_count(*shape)) * ir::size_of(fact.type);
+  }
+  return operand_bytes > 0 && result_bytes <= largest_growth * operand_bytes;
+}
+
+/// The node's results by the first kernel that takes it; empty when none does.
+std::vector<Tensor> execute(const ir::Node& node, const ir::Program& program, const ir::Inference& inference,
+                            ThreadPool& pool) {
+  PackCache packs;
+  StepContext context{node, {&node}, {&program}, node.inputs, {}, node.outputs, {}, pool.threads(), packs};
+  for (ir::ValueId id : node.inputs) {
+    context.inputs.push_back(id == ir::absent ? StepPort() : port_of(inference.fact(id)));
+  }
+  for (ir::ValueId id : node.outputs) {
+    context.outputs.push_back(id == ir::absent ? StepPort() : port_of(inference.fact(id)));
+  }
+  for (KernelFactory factory : factories_for(node.domain, node.op)) {
+    const auto kernel = factory(context);
+    if (kernel == nullptr) continue;
+    std::vector<const void*> inputs;
+    for (const StepPort& port : context.inputs)
+      inputs.push_back(port.present ? port.constant->data() : nullptr);
+    std::vector<Tensor> results;
+    std::vector<void*> outputs;
+    for (const StepPort& port : context.outputs) {
+      results.push_back(port.present ? Tensor::allocate_uninitialized(port.type, port.shape) : Tensor());
+      outputs.push_back(results.back().data());
+    }
+    AlignedBuffer scratch(kernel->scratch_bytes());
+    kernel->run({inputs.data(), outputs.data(), scratch.data(), pool});
+    return results;
+  }
+  return {};
+}
+
+}  // namespace
+
+int fold_weights(ir::Graph& graph, ThreadPool& pool) {
+  ir::Inference::Options options;
+  options.fold = false;
+  ir::Inference inference(graph, options);
+  int folded = 0;
+  std::vector<ir::Node> kept;
+  for (ir::Node& node : graph.nodes) {
+    for (ir::Graph* body : ir::bodies_of(node)) folded += fold_weights(*body, pool);
+    const auto program = inference.define(node);
+    if (!program) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    inference.conclude(node, *program);
+    std::vector<Tensor> results;
+    if (is_foldable(node, inference)) {
+      try {
+        results = execute(node, *program, inference, pool);
+      } catch (const Error&) {
+        results.clear();  // bad data is an error where the node is executed, which may be never
+      }
+    }
+    if (results.empty()) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] == ir::absent) continue;
+      inference.fact(node.outputs[k]).constant = results[k];
+      graph.value(node.outputs[k]).constant = results[k];
+    }
+    ++folded;
+  }
+  graph.nodes = std::move(kept);
+  return folded;
+}
+
+}  // namespace axrun::runtime

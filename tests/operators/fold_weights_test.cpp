@@ -1,0 +1,85 @@
+#include "runtime/plan/fold_weights.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/dim.h"
+#include "tests/operators/random.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::ElementType;
+
+/// A graph with one input and nodes on constants.
+class FoldWeights : public testing::Test {
+ protected:
+  ir::ValueId constant(ir::Tensor tensor) {
+    ir::Value value;
+    value.name = "c" + std::to_string(graph_.values.size());
+    value.type = tensor.type();
+    value.dims = ir::to_dims(tensor.shape());
+    value.constant = std::move(tensor);
+    return graph_.add_value(std::move(value));
+  }
+  ir::ValueId input(ElementType type, const ir::Shape& shape) {
+    ir::Value value;
+    value.name = "x";
+    value.type = type;
+    value.dims = ir::to_dims(shape);
+    const ir::ValueId id = graph_.add_value(std::move(value));
+    graph_.inputs.push_back(id);
+    return id;
+  }
+  ir::ValueId node(const char* op, std::vector<ir::ValueId> inputs) {
+    ir::Value value;
+    value.name = "v" + std::to_string(graph_.values.size());
+    const ir::ValueId result = graph_.add_value(std::move(value));
+    ir::Node node;
+    node.name = op;
+    node.op = op;
+    node.version = 21;
+    node.inputs = std::move(inputs);
+    node.outputs = {result};
+    graph_.nodes.push_back(std::move(node));
+    return result;
+  }
+  int fold() { return fold_weights(graph_, *pool_); }
+
+  ir::Graph graph_;
+  Random random_{7};
+  std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
+};
+
+TEST_F(FoldWeights, BytesBecomeFloatsThroughEveryNode) {
+  const ir::Tensor bytes = random_.tensor(ElementType::u8, {200, 300}, 0, 255);
+  const ir::ValueId scale = constant(ir::Tensor::scalar(ElementType::f32, 0.5));
+  const ir::ValueId weights = node("DequantizeLinear", {constant(bytes), scale});
+  const ir::ValueId turned = node("Transpose", {weights});
+  graph_.outputs = {node("MatMul", {input(ElementType::f32, {1, 300}), turned})};
+  EXPECT_EQ(fold(), 2);
+  ASSERT_EQ(graph_.nodes.size(), 1u);
+  EXPECT_EQ(graph_.nodes[0].op, "MatMul");
+  const ir::Tensor& folded = graph_.value(turned).constant;
+  ASSERT_EQ(folded.shape(), (ir::Shape{300, 200}));
+  for (int64_t i = 0; i < 200; ++i) {
+    for (int64_t j = 0; j < 300; ++j)
+      ASSERT_EQ(folded.get_real(j * 200 + i), 0.5 * bytes.get_real(i * 300 + j));
+  }
+}
+
+TEST_F(FoldWeights, WhatGrowsTooMuchIsLeftToTheRun) {
+  const ir::ValueId shape = constant(ir::Tensor::from_i64({500, 500}));
+  graph_.outputs = {node("Expand", {constant(random_.floats({1, 500})), shape})};
+  EXPECT_EQ(fold(), 0);
+  EXPECT_EQ(graph_.nodes.size(), 1u);
+}
+
+TEST_F(FoldWeights, BadDataIsLeftToTheRun) {
+  const ir::ValueId indices = constant(random_.tensor(ElementType::i64, {200}, 900, 900));
+  graph_.outputs = {node("Gather", {constant(random_.floats({200, 3})), indices})};
+  EXPECT_EQ(fold(), 0);
+  EXPECT_EQ(graph_.nodes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace axrun::runtime
