@@ -91,22 +91,32 @@ class ByteKernel final : public Kernel {
 // 16 and 32 bits, and 4 bits stored as bytes
 // ------------------------------------------------------------------------------------------------------------
 
-/// saturate(round_half_even(x / scale) + zero) within [low, high], as a float; NaN gives 0.
-inline float quantized_value(float x, float scale, float zero, float low, float high) {
-  // Adding and taking away 1.5 * 2^23 rounds half to even below 2^22 in magnitude.
-  constexpr float magic = 12582912.0f;
-  const float quotient = x / scale;
-  const float bounded = quotient < low - zero ? low - zero : quotient > high - zero ? high - zero : quotient;
-  const float rounded = (bounded + magic) - magic + zero;
-  return std::isnan(quotient) ? 0.0f : rounded;
-}
-
 struct Bounds {
   float low, high;
 };
 
 Bounds bounds_of(ElementType type) {
   return {static_cast<float>(ir::integer_min(type)), static_cast<float>(ir::integer_max(type))};
+}
+
+/// Elements of a block that stays in the first cache level.
+constexpr int64_t block = 2048;
+
+/// values = saturate(round_half_even(x / scale) + zero) as whole floats, for count <= block; NaN gives 0.
+void quantize_block(int64_t count, const float* x, float scale, float zero, const Bounds& bounds,
+                    float* values) {
+  const KernelTable& table = kernel_table();
+  table.binary(Binary::divide, Number::f32, count, x, 1, &scale, 0, values);
+  table.unary(Unary::clip, count, values, values, bounds.low - zero, bounds.high - zero);
+  table.unary(Unary::round_even, count, values, values, 0, 0);
+  int unordered = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] += zero;
+    unordered |= values[i] != values[i] ? 1 : 0;
+  }
+  for (int64_t i = 0; i < count && unordered != 0; ++i) {
+    if (std::isnan(values[i])) values[i] = 0;
+  }
 }
 
 template <typename T>
@@ -121,8 +131,11 @@ class QuantizeKernel final : public Kernel {
     for_rows(g_, call.pool, [&](int64_t channel, int64_t first, int64_t count) {
       const float scale = scales[channel];
       const float zero = zeros == nullptr ? 0.0f : static_cast<float>(zeros[channel]);
-      for (int64_t i = first; i < first + count; ++i) {
-        y[i] = static_cast<T>(quantized_value(x[i], scale, zero, bounds_.low, bounds_.high));
+      alignas(64) float values[block];
+      for (int64_t i = first; i < first + count; i += block) {
+        const int64_t size = std::min(block, first + count - i);
+        quantize_block(size, x + i, scale, zero, bounds_, values);
+        for (int64_t j = 0; j < size; ++j) y[i + j] = static_cast<T>(static_cast<int32_t>(values[j]));
       }
     });
   }
@@ -184,8 +197,8 @@ class QuantizePairKernel final : public Kernel {
     const auto byte = byte_type(type_);
     const Bounds bounds = bounds_of(type_);
     call.pool.parallel_for(count_, grain_elements, [&](int64_t begin, int64_t end) {
-      constexpr int64_t block = 2048;
       alignas(64) unsigned char bytes[block];
+      alignas(64) float values[block];
       for (int64_t i = begin; i < end; i += block) {
         const int64_t count = std::min(block, end - i);
         if (byte) {
@@ -193,11 +206,8 @@ class QuantizePairKernel final : public Kernel {
           kernel_table().dequantize_row(*byte, count, bytes, unit, offset, y + i);
           continue;
         }
-        for (int64_t j = i; j < i + count; ++j) {
-          const float value =
-              quantized_value(x[j], quantum, static_cast<float>(zero), bounds.low, bounds.high);
-          y[j] = (value - static_cast<float>(offset)) * unit;
-        }
+        quantize_block(count, x + i, quantum, static_cast<float>(zero), bounds, values);
+        for (int64_t j = 0; j < count; ++j) y[i + j] = (values[j] - static_cast<float>(offset)) * unit;
       }
     });
   }
@@ -313,7 +323,7 @@ class DynamicQuantizeKernel final : public Kernel {
     low = std::min(low, 0.0f);
     const float range = std::max(high, 0.0f) - low;
     const float scale = range == 0.0f ? 1.0f : range / 255.0f;
-    const auto zero = static_cast<uint8_t>(quantized_value(-low, scale, 0.0f, 0.0f, 255.0f));
+    const auto zero = static_cast<uint8_t>(std::nearbyint(std::min(-low / scale, 255.0f)));
     QuantizationShape shape;
     shape.inner = count_;
     shape.scale = &scale;
