@@ -204,8 +204,11 @@ class FilteredResizeKernel final : public Kernel {
     auto* y = static_cast<float*>(call.outputs[0]);
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(out_plane_, 1));
     call.pool.parallel_for_workers(planes_, grain, [&](int64_t worker, int64_t begin, int64_t end) {
-      auto* scratch =
-          reinterpret_cast<float*>(static_cast<char*>(call.scratch) + table_bytes_) + worker * 2 * widest_;
+      float* scratch = nullptr;
+      if (axes_.size() > 1) {
+        scratch =
+            reinterpret_cast<float*>(static_cast<char*>(call.scratch) + table_bytes_) + worker * 2 * widest_;
+      }
       for (int64_t p = begin; p < end; ++p) run_plane(views, x + p * in_plane_, y + p * out_plane_, scratch);
     });
   }
