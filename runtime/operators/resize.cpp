@@ -168,9 +168,15 @@ class TableGatherKernel final : public Kernel {
   bool contiguous_ = false;
 };
 
+std::unique_ptr<Kernel> make_table_gather(const StepContext& context) {
+  if (context.fused() || context.outputs[0].count() == 0 || context.outputs[0].rank() == 0) return nullptr;
+  auto gather = read_gather(context);
+  return gather ? std::make_unique<TableGatherKernel>(std::move(*gather)) : nullptr;
+}
+
 std::unique_ptr<Kernel> make_resize(const StepContext& context) {
   if (context.fused() || context.outputs[0].count() == 0 || context.outputs[0].rank() == 0) return nullptr;
-  if (auto gather = read_gather(context)) return std::make_unique<TableGatherKernel>(std::move(*gather));
+  if (auto kernel = make_table_gather(context)) return kernel;
   return make_filtered_resize(context);
 }
 
@@ -179,6 +185,8 @@ std::unique_ptr<Kernel> make_resize(const StepContext& context) {
 void resize_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "Resize", make_resize});
   table.push_back({"", "Upsample", make_resize});
+  // Reflected and repeated edges are tables, too.
+  table.push_back({"", "Pad", make_table_gather});
 }
 
 }  // namespace axrun::runtime
