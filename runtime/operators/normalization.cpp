@@ -188,6 +188,17 @@ std::unique_ptr<Kernel> make_batch_norm(const StepContext& context) {
   return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(scale), std::move(bias));
 }
 
+/// ImageScaler, which old converters wrote: x * scale + bias[channel].
+std::unique_ptr<Kernel> make_image_scaler(const StepContext& context) {
+  if (!f32_in_and_out(context) || context.inputs[0].rank() < 2) return nullptr;
+  const auto given = context.node.attributes.find("bias");
+  const auto channels = static_cast<size_t>(context.inputs[0].shape[1]);
+  if (given == context.node.attributes.end() || given->second.reals.size() != channels) return nullptr;
+  std::vector<float> scale(channels, static_cast<float>(context.real("scale", 1.0)));
+  std::vector<float> bias(given->second.reals.begin(), given->second.reals.end());
+  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(scale), std::move(bias));
+}
+
 }  // namespace
 
 void normalization_factories(std::vector<FactoryEntry>& table) {
@@ -198,6 +209,7 @@ void normalization_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "SimplifiedLayerNormalization", make_rms_norm});
   table.push_back({"", "InstanceNormalization", make_instance_norm});
   table.push_back({"", "BatchNormalization", make_batch_norm});
+  table.push_back({"", "ImageScaler", make_image_scaler});
 }
 
 }  // namespace axrun::runtime

@@ -66,6 +66,19 @@ Case batch_normalization(Random& random) {
   return c;
 }
 
+Case image_scaler(Random& random) {
+  Case c;
+  const ir::Shape shape = random.shape(4, 4, 7);
+  std::vector<double> bias;
+  for (int64_t k = 0; k < shape[1]; ++k) bias.push_back(random.real());
+  NodeBuilder(c, "ImageScaler", 1)
+      .input(random.floats(shape))
+      .real("scale", random.real(0.5, 2))
+      .reals("bias", bias)
+      .output();
+  return c;
+}
+
 }  // namespace
 
 void normalization_generators(std::vector<GeneratorEntry>& table) {
@@ -76,6 +89,7 @@ void normalization_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "SimplifiedLayerNormalization", simplified});
   table.push_back({"", "InstanceNormalization", instance_normalization});
   table.push_back({"", "BatchNormalization", batch_normalization});
+  table.push_back({"", "ImageScaler", image_scaler});
 }
 
 }  // namespace axrun::runtime
