@@ -32,7 +32,7 @@ std::vector<int64_t> leading_pads(const StepContext& context, const ir::Shape& i
     } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       const int64_t total = std::max<int64_t>(0, (out[d] - 1) * strides[d] + window - in[d]);
       pads[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    } else if (mode == "NOTSET" && d < given.size()) {
+    } else if (mode != "VALID" && d < given.size()) {
       pads[d] = given[d];
     }
   }
