@@ -14,7 +14,7 @@ namespace axrun::runtime {
 struct AXRUN_API RuntimeValue {
   ir::ValueKind kind = ir::ValueKind::tensor;
   ir::Tensor tensor;
-  /// Type the model gives the tensor; its storage may be wider (f64 for f32 in the reference tier).
+  /// Type the model gives the tensor. Its storage has the same type, or a wider one (f64 for f32).
   ir::ElementType type = ir::ElementType::undefined;
   /// sequence: the elements; optional: none or one; map: {keys, values} as two tensors.
   std::shared_ptr<const std::vector<RuntimeValue>> items;
