@@ -1,0 +1,96 @@
+"""The virtual environment of the measurements: the peers' wheels and what the scripts in perf/ import.
+
+    python3 perf/comparison/environment.py     # makes or completes build/venv, prints its paths as JSON
+"""
+
+import contextlib
+import glob
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+# Pinned: figures of different days are compared.
+PINNED = {"numpy": "2.4.6", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1", "matplotlib": "3.11.2"}
+
+DEFAULT_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+                              "build", "venv")
+
+
+@dataclass
+class Environment:
+    """What there is. Paths are None where there is nothing; `missing` says why, by package name."""
+    folder: str
+    python: str = None  # its interpreter: it imports all packages that are not in `missing`
+    onnxruntime: str = None  # libonnxruntime.so.*
+    openvino: str = None  # libopenvino_c.so.*; the libraries it needs lie in the same folder
+    missing: dict = field(default_factory=dict)
+
+
+def prepare(folder=DEFAULT_FOLDER, packages=tuple(PINNED)):
+    """Installs those of `packages` that the environment lacks or has of another version; asks no network otherwise.
+
+    A package that can't be installed is left out with a sentence on stderr: its peer is then not measured.
+    """
+    environment = Environment(folder)
+    wanted = [name for name in packages if _installed_version(folder, name) != PINNED[name]]
+    if wanted:
+        _install(folder, wanted)
+    python = os.path.join(folder, "bin", "python")
+    environment.python = python if os.path.exists(python) else None
+    for name in packages:
+        found = _installed_version(folder, name)
+        if found != PINNED[name]:
+            environment.missing[name] = "%s %s could not be installed%s" % (
+                name, PINNED[name], " (%s is there)" % found if found else "")
+            _say(environment.missing[name] + ": done without")
+    if "onnxruntime" not in environment.missing:
+        environment.onnxruntime = _library(folder, "onnxruntime", "capi", "libonnxruntime.so*")
+    if "openvino" not in environment.missing:
+        environment.openvino = _library(folder, "openvino", "libs", "libopenvino_c.so*")
+    return environment
+
+
+def _install(folder, names):
+    python = os.path.join(folder, "bin", "python")
+    if not os.path.exists(os.path.join(folder, "bin", "pip")) and not _succeeds([sys.executable, "-m", "venv", folder]):
+        _say("can't make %s: is the package python3-venv installed?" % folder)
+        return
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+    requirements = ["%s==%s" % (name, PINNED[name]) for name in names]
+    _say("installing %s into %s" % (", ".join(requirements), folder))
+    # Together first, so that versions of what they share are chosen once; a package without a wheel spoils only itself.
+    if not _succeeds(pip + requirements) and len(names) > 1:
+        for requirement in requirements:
+            _succeeds(pip + [requirement])
+
+
+def _packages(folder):
+    """The environment's site-packages; its Python need not be the one that runs this."""
+    found = glob.glob(os.path.join(glob.escape(folder), "lib", "python3*", "site-packages"))
+    return found[0] if found else os.path.join(folder, "lib")
+
+
+def _installed_version(folder, name):
+    found = glob.glob(os.path.join(glob.escape(_packages(folder)), name + "-*.dist-info"))
+    return os.path.basename(found[0])[len(name) + 1:-len(".dist-info")] if found else None
+
+
+def _library(folder, *pattern):
+    found = sorted(glob.glob(os.path.join(glob.escape(_packages(folder)), *pattern)))
+    return os.path.abspath(found[0]) if found else None
+
+
+def _succeeds(command):
+    with contextlib.suppress(OSError):
+        return subprocess.run(command, stdout=sys.stderr, check=False).returncode == 0
+    return False
+
+
+def _say(text):
+    print(text, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    print(json.dumps(vars(prepare()), indent=1))
