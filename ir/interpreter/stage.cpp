@@ -202,6 +202,10 @@ class Accumulators {
     for (ExprId value : context.stage.body) types_.push_back(type_of(context, value));
     if (combine) {
       tuple_.emplace(*combine, context.tensors, time);
+      // The first `reset` runs the combining part too, for nothing: its parameters must hold something.
+      for (const Register& parameter : combine->parameters) {
+        std::memset(tuple_->lanes<std::byte>(parameter.offset), 0, block_lanes * size_t{8});
+      }
     } else {
       lanes_.resize(static_cast<size_t>(block_lanes) * 8);
     }
