@@ -11,7 +11,7 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 4> table = {{
+constexpr std::array<Knob, 5> table = {{
     {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
      "folder for what is kept between processes: at present the demonstration model"},
     {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
@@ -20,6 +20,8 @@ constexpr std::array<Knob, 4> table = {{
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
     {"AXRUN_THREADS", "N", "the processors this process may use",
      "threads of one run where neither the program nor --threads says"},
+    {"AXRUN_VALIDATE", "on|off", "off",
+     "checks every program against the grammar after each stage that builds a plan: slower loads"},
 }};
 
 bool is_one_of(std::string_view values, std::string_view value) {

@@ -16,7 +16,7 @@ struct Knob {
 };
 
 /// Positions in the table.
-enum class KnobName { cache_dir, isa, parallel, threads };
+enum class KnobName { cache_dir, isa, parallel, threads, validate };
 
 /// All of them. The environment is read through knob_value only, so this table is complete.
 std::span<const Knob> knobs();

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "ir/grammar.h"
 #include "ir/view.h"
+#include "runtime/knobs.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/nested_plans.h"
@@ -43,15 +45,44 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int
       options_(options),
       initial_facts_(std::move(facts)) {}
 
+const PlanBuilder::Stage PlanBuilder::stages[] = {
+    {"infer nodes", &PlanBuilder::infer_nodes},   {"find needed nodes", &PlanBuilder::find_needed},
+    {"form groups", &PlanBuilder::form_groups},   {"make steps", &PlanBuilder::make_steps},
+    {"place values", &PlanBuilder::place_values}, {"attach continuation", &PlanBuilder::attach_continuation},
+};
+
 std::shared_ptr<const Plan> PlanBuilder::build() {
+  const char* knob = knob_value(KnobName::validate);
+  const bool validating = knob != nullptr && std::string_view(knob) == "on";
   plan_ = std::shared_ptr<Plan>(new Plan);
-  infer_nodes();
-  find_needed();
-  form_groups();
-  make_steps();
-  place_values();
-  attach_continuation();
+  for (const Stage& stage : stages) {
+    (this->*stage.run)();
+    if (validating) validate(stage);
+  }
   return plan_;
+}
+
+void PlanBuilder::validate(const Stage& stage) const {
+  const auto refuse = [&](int n, const std::string& why) {
+    const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+    throw Error(Fault::internal, fmt::format("after '{}': {} '{}': {}", stage.name, node.op, node.name, why));
+  };
+  for (int n : scheduled_) {
+    const auto& program = programs_[static_cast<size_t>(n)];
+    if (!program) continue;
+    const std::vector<ir::Violation> found = ir::violations(*program);
+    if (!found.empty()) refuse(n, ir::to_string(found.front()));
+  }
+  if (groups_.empty()) return;
+  std::vector<int> grouped(graph_->nodes.size());
+  for (const Group& group : groups_) {
+    for (int n : group.nodes) ++grouped[static_cast<size_t>(n)];
+  }
+  for (int n : scheduled_) {
+    if (grouped[static_cast<size_t>(n)] != 1) {
+      refuse(n, fmt::format("it is in {} groups", grouped[static_cast<size_t>(n)]));
+    }
+  }
 }
 
 bool PlanBuilder::known(ValueId id) const {

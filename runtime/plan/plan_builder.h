@@ -27,7 +27,7 @@ struct FusionInput {
 /// node.
 std::vector<Group> fuse(const FusionInput& input);
 
-/// Builds a plan for some nodes of a graph; the steps of build() are its pipeline.
+/// Builds a plan for some nodes of a graph; build() is a pipeline of named stages.
 class PlanBuilder {
  public:
   /// facts: of all values as far as known before; they must cover live_in with constant dims (tensors).
@@ -38,6 +38,12 @@ class PlanBuilder {
   std::shared_ptr<const Plan> build();
 
  private:
+  /// Each stage reads what those before it left in the members below.
+  struct Stage {
+    const char* name;
+    void (PlanBuilder::*run)();
+  };
+  static const Stage stages[];
   void infer_nodes();
   void find_needed();
   void form_groups();
@@ -45,6 +51,8 @@ class PlanBuilder {
   void place_values();
   void attach_continuation();
 
+  /// Throws Error(internal) where what a stage left is not well-formed.
+  void validate(const Stage& stage) const;
   bool known(ir::ValueId id) const;
   void defer(int node);
   bool make_group_step(const Group& group);

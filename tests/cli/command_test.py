@@ -194,6 +194,7 @@ class CommandTest(unittest.TestCase):
         run = Result([MODEL, "--runs", "1", "--json"], {"AXRUN_ISA": "sse2", "AXRUN_THREADS": "1"})
         self.assertEqual((run.json["machine"]["isa"], run.json["threads"]), ("sse2", 1))
         self.expect_error(1, ["AXRUN_ISA", "sse9"], [MODEL], {"AXRUN_ISA": "sse9"})
+        self.expect_error(1, ["AXRUN_VALIDATE", "yes"], [MODEL], {"AXRUN_VALIDATE": "yes"})
         self.assertIn("AXRUN_TREADS", Result([MODEL, "--runs", "1"], {"AXRUN_TREADS": "1"}).out)
 
     def test_help_and_version(self):
