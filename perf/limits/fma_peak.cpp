@@ -1,74 +1,81 @@
 #include "perf/limits/fma_peak.h"
 
+#include <cpuid.h>
+#include <immintrin.h>
+
 namespace axrun::perf {
 namespace {
 
-typedef float Wide512 __attribute__((vector_size(64)));
-typedef float Wide256 __attribute__((vector_size(32)));
-typedef float Wide128 __attribute__((vector_size(16)));
+using runtime::IsaLevel;
 
-// Twelve independent sums hide the latency of 4 to 5 cycles of two units, and fit in registers at every
-// level.
-constexpr int sums_in_flight = 12;
-constexpr int steps = 1000;
+constexpr int rounds = 1000;
+constexpr int chains =
+    12;  ///< more than latency times units: 4 x 2 for multiply-adds, 5 x 2 for dot products
 
-[[gnu::noinline, gnu::target("avx512f")]] void burst_avx512() {
-  const Wide512 factor = {};
-  Wide512 sums[sums_in_flight];
-  for (int i = 0; i < sums_in_flight; ++i) sums[i] = factor + static_cast<float>(i);
-  for (int i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-    for (Wide512& sum : sums) sum = __builtin_ia32_vfmaddps512_mask(sum, factor, factor, -1, 4);
+// Every loop is `chains` sums that do not depend on each other, each increased `rounds` times by a product.
+// The steps are assembly, so that no compiler moves, merges or removes them: %0 is the sum, %1 free for the
+// product, %2 the factor. Sums stay far from denormals and infinities.
+#define AXRUN_PEAK_LOOP(name, targets, Vector, initial, step)         \
+  __attribute__((noinline, target(targets))) void name() {            \
+    const Vector factor = initial;                                    \
+    Vector sums[chains], product;                                     \
+    _Pragma("GCC unroll 12") for (Vector & sum : sums) sum = factor;  \
+    for (int round = 0; round < rounds; ++round) {                    \
+      _Pragma("GCC unroll 12") for (Vector & sum : sums) {            \
+        asm volatile(step : "+v"(sum), "=&v"(product) : "v"(factor)); \
+      }                                                               \
+    }                                                                 \
   }
-#pragma GCC unroll 12
-  for (const Wide512& sum : sums) asm volatile("" : : "v"(sum));
-}
 
-[[gnu::noinline, gnu::target("avx2,fma")]] void burst_avx2() {
-  const Wide256 factor = {};
-  Wide256 sums[sums_in_flight];
-  for (int i = 0; i < sums_in_flight; ++i) sums[i] = factor + static_cast<float>(i);
-  for (int i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-    for (Wide256& sum : sums) sum = __builtin_ia32_vfmaddps256(sum, factor, factor);
-  }
-#pragma GCC unroll 12
-  for (const Wide256& sum : sums) asm volatile("" : : "x"(sum));
-}
+AXRUN_PEAK_LOOP(f32_sse2, "sse2", __m128, _mm_set1_ps(0.5F), "movaps %2, %1\n mulps %2, %1\n addps %1, %0")
+AXRUN_PEAK_LOOP(f32_avx2, "avx2,fma", __m256, _mm256_set1_ps(0.5F), "vfmadd231ps %2, %2, %0")
+AXRUN_PEAK_LOOP(f32_avx512, "avx512f", __m512, _mm512_set1_ps(0.5F), "vfmadd231ps %2, %2, %0")
 
-[[gnu::noinline]] void burst_sse2() {
-  Wide128 factor = {};
-  asm volatile("" : "+x"(factor));
-  Wide128 sums[sums_in_flight];
-  for (int i = 0; i < sums_in_flight; ++i) sums[i] = factor + static_cast<float>(i);
-  for (int i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-    for (Wide128& sum : sums) sum = sum * factor + factor;
-  }
-#pragma GCC unroll 12
-  for (const Wide128& sum : sums) asm volatile("" : : "x"(sum));
-}
+AXRUN_PEAK_LOOP(int16_sse2, "sse2", __m128i, _mm_set1_epi16(1),
+                "movdqa %2, %1\n pmaddwd %2, %1\n paddd %1, %0")
+AXRUN_PEAK_LOOP(int8_avx2, "avx2", __m256i, _mm256_set1_epi8(1),
+                "vpmaddubsw %2, %2, %1\n vpmaddwd %2, %1, %1\n vpaddd %1, %0, %0")
+AXRUN_PEAK_LOOP(int8_avx512, "avx512bw", __m512i, _mm512_set1_epi8(1),
+                "vpmaddubsw %2, %2, %1\n vpmaddwd %2, %1, %1\n vpaddd %1, %0, %0")
+AXRUN_PEAK_LOOP(int8_avxvnni, "avx2", __m256i, _mm256_set1_epi8(1), "%{vex%} vpdpbusd %2, %2, %0")
+AXRUN_PEAK_LOOP(int8_avx512vnni, "avx512bw", __m512i, _mm512_set1_epi8(1), "vpdpbusd %2, %2, %0")
 
-struct Burst {
-  const char* instructions;
-  void (*run)();
-  int lanes;
-};
+#undef AXRUN_PEAK_LOOP
 
-const Burst& widest() {
-  static const Burst burst = [] {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return Burst{"avx512", burst_avx512, 16};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Burst{"avx2", burst_avx2, 8};
-    return Burst{"sse2", burst_sse2, 4};
-  }();
-  return burst;
+/// Operations of a loop whose step multiplies and adds `products` pairs.
+constexpr double of_products(int products) { return 2.0 * products * chains * rounds; }
+
+/// Not every compiler's __builtin_cpu_supports knows this one: leaf 7, subleaf 1, EAX bit 4.
+bool has_avx_vnni() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> 4 & 1) != 0;
 }
 
 }  // namespace
 
-void fma_burst() { widest().run(); }
-double fma_burst_operations() { return 2.0 * widest().lanes * sums_in_flight * steps; }
-const char* fma_burst_instructions() { return widest().instructions; }
+PeakLoop f32_peak(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::avx512:
+      return {"avx512", of_products(16), f32_avx512};
+    case IsaLevel::avx2:
+      return {"avx2", of_products(8), f32_avx2};
+    case IsaLevel::sse2:
+      break;
+  }
+  return {"sse2", of_products(4), f32_sse2};
+}
+
+PeakLoop int8_peak() {
+  const IsaLevel best = runtime::best_isa_level();
+  if (best == IsaLevel::avx512 && __builtin_cpu_supports("avx512vnni") != 0) {
+    return {"avx512vnni", of_products(64), int8_avx512vnni};
+  }
+  if (best == IsaLevel::avx512) return {"avx512", of_products(64), int8_avx512};
+  if (best == IsaLevel::avx2 && has_avx_vnni()) {
+    return {"avxvnni", of_products(32), int8_avxvnni};
+  }
+  if (best == IsaLevel::avx2) return {"avx2", of_products(32), int8_avx2};
+  return {"sse2", of_products(8), int16_sse2};
+}
 
 }  // namespace axrun::perf

@@ -1,14 +1,22 @@
-// The rate of the multiply-add units themselves: no program does more arithmetic than this.
+// Loops that keep the arithmetic units busy and nothing else: independent multiply-adds in registers.
 #pragma once
+
+#include "runtime/kernels/dispatch.h"
 
 namespace axrun::perf {
 
-/// Does `fma_burst_operations` floating-point operations (a multiply-add is two) in registers, on the calling
-/// thread, in the widest float32 vectors this processor has. Takes a few microseconds.
-void fma_burst();
-double fma_burst_operations();
+/// A few microseconds of work.
+struct PeakLoop {
+  const char* name;   ///< the instructions used
+  double operations;  ///< of one call; a multiply-add is two
+  void (*run)();
+};
 
-/// "avx512", "avx2" or "sse2" (which multiplies and adds apart).
-const char* fma_burst_instructions();
+/// Multiply-adds in f32. The level must be one that this processor runs.
+PeakLoop f32_peak(runtime::IsaLevel level);
+
+/// Dot products of 8-bit integers, summed in 32 bits, by the best instructions that this processor has for
+/// them; 16-bit ones where it has none.
+PeakLoop int8_peak();
 
 }  // namespace axrun::perf
