@@ -8,6 +8,11 @@ import signal
 import subprocess
 import time
 
+SECONDS_TO_QUIT = 10  # it may have outputs to save
+
+# Numbers that the first line must hold.
+FIRST_LINE = ("load_ms", "session_ms", "first_ms", "start_to_first_ms")
+
 
 class HostFailure(Exception):
     """The host ended, answered nonsense or took too long; the text says which."""
@@ -35,6 +40,9 @@ class HostProcess:
             line = self._read_line()
             self.start_ms = (time.perf_counter() - begin) * 1e3
             self.started = self._parse(line)
+            missing = [key for key in FIRST_LINE if not isinstance(self.started.get(key), (int, float))]
+            if missing:
+                raise HostFailure("its first line lacks %s" % ", ".join(missing))
         except BaseException:
             self.close()
             raise
@@ -90,7 +98,7 @@ class HostProcess:
             pass
         try:
             self.process.stdin.close()
-            self.process.wait(2)
+            self.process.wait(SECONDS_TO_QUIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

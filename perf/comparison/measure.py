@@ -1,4 +1,4 @@
-"""Two host programs on one model: launches, and inside each launch paired rounds in the order A B B A."""
+"""Several host programs on one model: launches, and inside each launch paired rounds in the order A B C C B A."""
 
 import contextlib
 import math
@@ -8,145 +8,168 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from comparison import estimate, machine
-from comparison.host_process import HostFailure, HostProcess
-
-
-@dataclass
-class Host:
-    """How one of the two programs is started."""
-    command: list
-    environment: dict
+from comparison.host_process import FIRST_LINE, HostFailure, HostProcess
 
 
 @dataclass
 class Plan:
     """How long and how often one model is measured at one thread count."""
-    launches: int = 6  # even: each program comes first in half of them
+    launches: int = 6  # at most; every program is started first in its share of them
+    least_launches: int = 2  # however long they take: no interval can be given with fewer
     seconds: float = 3.0  # of rounds, over all launches
     rounds: int = 6  # at least, over all launches
-    timeout: float = 120.0
+    row_seconds: float = math.inf  # no launch begins that would end later than this, but for the least
+    reference_seconds: float = 120.0  # for the outputs of axrun's reference, where none are stored
+    timeout: float = 120.0  # for every answer of a program
 
 
-# Runs of one program without a switch to the other. Where a neighbour of a virtual machine slows one processor down, it
-# does so for tens to hundreds of milliseconds: short blocks put both programs into the same weather.
+# Runs of one program without a switch to another. Where a neighbour of a virtual machine slows one processor down, it
+# does so for tens to hundreds of milliseconds: short blocks put all programs into the same weather.
 BLOCK_US = 5_000.0
 
 
 @dataclass
 class Samples:
-    """What was measured of one program."""
+    """What was measured of one program. Launch k is entry k of every list, up to the launch in which it failed."""
     times_us: list = field(default_factory=list)
+    ratios: list = field(default_factory=list)  # time of the subject / of this program: a list per launch
     starts_ms: list = field(default_factory=list)
     first_lines: list = field(default_factory=list)
     peaks: list = field(default_factory=list)
     error: str = ""
 
     def summary(self):
+        """Its part of a row: medians over launches, percentiles over all runs."""
         if self.error:
             return {"error": self.error}
         ordered = sorted(self.times_us)
-        times = {key: round(median(line[key] for line in self.first_lines), 4)
-                 for key in ("load_ms", "session_ms", "first_ms", "start_to_first_ms")}
+        times = {key: round(median(line[key] for line in self.first_lines), 4) for key in FIRST_LINE}
         return {"p50_us": round(estimate.percentile(ordered, 0.5), 4), "min_us": ordered[0],
                 "p99_us": round(estimate.percentile(ordered, 0.99), 4), "runs": len(ordered),
                 "start_ms": round(median(self.starts_ms), 3), "starts_ms": [round(x, 3) for x in self.starts_ms],
                 **times, "peak_rss_bytes": int(median(self.peaks)),
                 "engine": self.first_lines[0].get("engine"), "version": self.first_lines[0].get("version")}
 
+    def sessions_ms(self):
+        """Time of session creation, by launch."""
+        return [line["session_ms"] for line in self.first_lines]
+
 
 class Block:
     """How many runs of a program make one block, found by running it."""
 
     def __init__(self, host):
+        # Some first runs take thirty times as long as the others, hardly one takes a hundred times as long.
+        if host.started["first_ms"] * 1e3 > 100 * BLOCK_US:
+            self.count, self.dropped = 1, 0
+            return
         count, times = 1, host.run(1)
         while sum(times) < BLOCK_US / 2 and count < 4096:
             count *= 4
             times = host.run(count)
         run_us = max(median(times), 1e-3)
         kept = max(1, min(20_000, round(BLOCK_US / run_us)))
-        # The first runs after the other program has had the caches and the workers have slept are not typical.
+        # The first runs after another program has had the caches and the workers have slept are not typical.
         # A run as long as a block hardly notices.
         self.dropped = math.ceil(kept / 10) if run_us < BLOCK_US else 0
         self.count = kept + self.dropped
 
     def run(self, host):
+        """Times in microseconds of the runs that count."""
         return host.run(self.count)[self.dropped:]
 
 
-def measure(model_arguments, threads, hosts, plan):
-    """One row of the report. hosts: {"a": Host, "b": Host}; one that can't run the model is left out after its first
-    failure, and the other is measured alone."""
+def measure(model_arguments, threads, hosts, plan, save_folder):
+    """One row of the report. hosts: {name: Host}, the subject first; one that can't run the model is left out after its
+    first failure, and the others are measured without it. At the end of the first launch each program is asked to save
+    its outputs in save_folder/NAME."""
     arguments = model_arguments + ["--threads", str(threads), "--serve"]
-    noise = machine.Noise()
+    noise, begin = machine.Noise(), time.perf_counter()
     samples = {name: Samples() for name in hosts}
-    ratios = []
-    for launch in range(plan.launches):
-        ratios.append(_launch(launch, arguments, threads, hosts, plan, samples))
-        if all(sample.error for sample in samples.values()):
+    launches = 0
+    while launches < plan.launches and not all(sample.error for sample in samples.values()):
+        spent = time.perf_counter() - begin
+        if launches >= plan.least_launches and spent * (launches + 1) / launches > plan.row_seconds:
             break
-    row = {name: sample.summary() for name, sample in samples.items()}
-    if not any(sample.error for sample in samples.values()):
-        a, b = samples["a"], samples["b"]
-        row["ratio"] = estimate.ratio_estimate(ratios)
-        row["start_ratio"] = estimate.ratio_estimate([[x / y] for x, y in zip(a.starts_ms, b.starts_ms)])
-        row["peak_rss_ratio"] = row["a"]["peak_rss_bytes"] / row["b"]["peak_rss_bytes"]
-        row["rounds"] = sum(map(len, ratios))
-    return {**row, "launches": plan.launches, **noise.percent()}
+        saving = {name: ["--save", os.path.join(save_folder, name)] if launches == 0 else [] for name in hosts}
+        commands = {name: host.command + arguments + saving[name] for name, host in hosts.items()}
+        _launch(launches, commands, threads, hosts, plan, samples)
+        launches += 1
+    subject, *peers = hosts
+    row = {"programs": {name: sample.summary() for name, sample in samples.items()}, "ratios": {}}
+    for peer in peers:
+        if not samples[subject].error and not samples[peer].error:
+            row["ratios"][peer] = _ratios(samples[subject], samples[peer])
+    return {**row, "launches": launches, "seconds": round(time.perf_counter() - begin, 2), **noise.percent()}
+
+
+def _ratios(subject, peer):
+    """Subject / peer of everything that is compared; below 1 is better for the subject."""
+    by_launch = lambda xs, ys: estimate.ratio_estimate([[x / max(y, 1e-6)] for x, y in zip(xs, ys)])
+    return {"time": estimate.ratio_estimate(peer.ratios), "rounds": sum(map(len, peer.ratios)),
+            "start": by_launch(subject.starts_ms, peer.starts_ms),
+            "session": by_launch(subject.sessions_ms(), peer.sessions_ms()),
+            "peak_rss": median(subject.peaks) / median(peer.peaks)}
 
 
 def _processors(launch, threads):
-    """As many processors as threads, the same for both programs; others in each launch, as speeds may differ."""
+    """As many processors as threads, the same for all programs; others in each launch, as speeds may differ."""
     all_processors = sorted(os.sched_getaffinity(0))
     return {all_processors[(launch + k) % len(all_processors)] for k in range(threads)}
 
 
-def _launch(launch, arguments, threads, hosts, plan, samples):
-    """Starts the programs one after the other, measures rounds, ends them. The one that comes first alternates.
+def _rotated(names, by):
+    by %= max(1, len(names))
+    return names[by:] + names[:by]
+
+
+def _launch(launch, commands, threads, hosts, plan, samples):
+    """Starts the programs one after the other, measures rounds, ends them. Another one comes first in each launch.
 
     They are pinned after their start: then the scheduler has had no time to move other programs out of their way.
     """
     processors = _processors(launch, threads)
-    order = sorted((name for name in hosts if not samples[name].error), reverse=launch % 2 == 1)
-    running, ratios = {}, []
+    running, blocks = {}, {}
     with contextlib.ExitStack() as stack:
-        for name in order:
-            host = hosts[name]
+        for name in _rotated([name for name in hosts if not samples[name].error], launch):
             with _failure_recorded(samples[name]):
-                process = HostProcess(host.command + arguments, host.environment, plan.timeout)
+                process = HostProcess(commands[name], hosts[name].environment, plan.timeout)
                 running[name] = stack.enter_context(process)
                 samples[name].starts_ms.append(process.start_ms)
                 samples[name].first_lines.append(process.started)
                 process.pause()
                 process.pin(processors)
-        blocks = {}
         for name, process in running.items():
             with _failure_recorded(samples[name]), _awake(process):
                 blocks[name] = Block(process)
-        deadline = time.perf_counter() + plan.seconds / plan.launches
-        while time.perf_counter() < deadline or len(ratios) < math.ceil(plan.rounds / plan.launches):
-            names = [name for name in order if name in blocks and not samples[name].error]
-            ratio = _round(names, running, blocks, samples)
-            if ratio is None and not names:
+        for sample in samples.values():
+            sample.ratios.append([])
+        deadline, rounds = time.perf_counter() + plan.seconds / plan.launches, 0
+        while time.perf_counter() < deadline or rounds < math.ceil(plan.rounds / plan.launches):
+            names = [name for name in hosts if name in blocks and not samples[name].error]
+            if not names:
                 break
-            ratios.append(ratio)
+            # Which program a block follows matters a little: every order has its turn.
+            _round(_rotated(names, launch + rounds), next(iter(hosts)), running, blocks, samples)
+            rounds += 1
         for name, process in running.items():
             if not samples[name].error:
                 samples[name].peaks.append(process.peak_rss_bytes())
-    return [ratio for ratio in ratios if ratio is not None]
 
 
-def _round(names, running, blocks, samples):
-    """One ABBA round (or two blocks of the only program); the ratio a / b of its two times, None without a pair."""
+def _round(names, subject, running, blocks, samples):
+    """One round in this order and back; notes the ratio subject / peer of every peer that ran both times."""
     times = {name: [] for name in names}
     for name in names + names[::-1]:
         with _failure_recorded(samples[name]), _awake(running[name]):
-            block = blocks[name].run(running[name])
-            samples[name].times_us += block
-            times[name].append(median(block))
-    if len(times) < 2 or any(len(halves) < 2 for halves in times.values()):
-        return None
-    # The geometric mean of the two halves cancels a drift that is linear over the round.
-    return math.sqrt(math.prod(times["a"]) / math.prod(times["b"]))
+            if not samples[name].error:
+                block = blocks[name].run(running[name])
+                samples[name].times_us += block
+                times[name].append(median(block))
+    for name in names:
+        if name != subject and len(times[name]) == len(times.get(subject, ())) == 2:
+            # The geometric mean of the two halves cancels a drift that is linear over the round.
+            samples[name].ratios[-1].append(math.sqrt(math.prod(times[subject]) / math.prod(times[name])))
 
 
 @contextlib.contextmanager

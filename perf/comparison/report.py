@@ -1,106 +1,107 @@
-"""The table for people, the summary, and the gate."""
+"""The table for people, and the summary."""
 
+from comparison import gate, outputs
 from comparison.estimate import geometric_mean
+from comparison.programs import SUBJECT
 
-# What axrun's fallback kernels are to reach against ONNX Runtime.
-GEOMETRIC_MEAN_LIMIT = 2.0
-MODEL_RATIO_LIMIT = 4.0
-MODEL_FLOOR_US = 20.0  # a run this short passes whatever the ratio
-START_RATIO_LIMIT = 1.0
-PEAK_RSS_RATIO_LIMIT = 1.3
-
-HEADER = ("%-36s %2s %10s %10s  %-22s %-8s %8s %8s %6s %7s %7s %5s %6s %6s  %s" %
-          ("model", "th", "a us", "b us", "a/b [95% interval]", "verdict", "start a", "start b", "a/b", "MB a", "MB b",
-           "a/b", "steal%", "other%", "remark"))
+_FORMAT = "%-36s %2s %-12s %11s %11s  %-25s %-6s %9s %6s %9s %6s %7s %5s %6s %6s %6s  %s"
+HEADER = _FORMAT % ("model", "th", "program", "median us", "p99 us", "axrun/peer [95% interval]", "axrun", "answer ms",
+                    "ratio", "session", "ratio", "peak MB", "ratio", "limit", "steal%", "other%", "remark")
 _SHORT = {"faster": "faster", "slower": "slower", "not distinguishable": "same?"}
 
 
-def over_limit(row):
-    """Whether a is slower than both limits of a single model allow."""
-    return row["ratio"]["median"] > MODEL_RATIO_LIMIT and row["a"]["p50_us"] > MODEL_FLOOR_US
-
-
-def line(row):
-    """One row of the table."""
-    a, b = row["a"], row["b"]
-    if "ratio" not in row:
-        time_of = lambda side: "-" if "error" in side else "%.1f" % side["p50_us"]
-        errors = "; ".join("%s: %s" % (name, row[name]["error"]) for name in "ab" if "error" in row[name])
-        return "%-36s %2d %10s %10s  %s" % (row["model"], row["threads"], time_of(a), time_of(b), errors[:150])
-    ratio, start = row["ratio"], row["start_ratio"]
-    return "%-36s %2d %10.1f %10.1f  %-22s %-8s %8.1f %8.1f %6.2f %7.1f %7.1f %5.2f %6.1f %6.1f  %s" % (
-        row["model"], row["threads"], a["p50_us"], b["p50_us"],
-        "%.3f [%.3f, %.3f]" % (ratio["median"], ratio["low"], ratio["high"]), _SHORT[ratio["verdict"]],
-        a["start_ms"], b["start_ms"], start["median"], a["peak_rss_bytes"] / 1e6, b["peak_rss_bytes"] / 1e6,
-        row["peak_rss_ratio"], row["steal_percent"], row["other_programs_percent"],
-        "OVER LIMIT" if over_limit(row) else "")
+def lines(row):
+    """A row of the table: one line per program, the subject first; ratios are subject / program."""
+    texts = []
+    for name, program in row["programs"].items():
+        first = name == SUBJECT
+        head = (row["model"] if first else "", row["threads"] if first else "", name)
+        if "error" in program:
+            texts.append("%-36s %2s %-12s can't run it: %s" % (*head, program["error"][:110]))
+            continue
+        remark = outputs.remark(program["outputs"]) if "outputs" in program else ""
+        if first and gate.over_limit(row):
+            remark = "OVER LIMIT " + remark
+        ratio = row["ratios"].get(name)
+        time, verdict, start, session, memory = ("",) * 5
+        if ratio:
+            time = "%.3f [%.3f, %.3f]" % tuple(ratio["time"][key] for key in ("median", "low", "high"))
+            verdict = _SHORT[ratio["time"]["verdict"]]
+            start, session = ("%.2f" % ratio[key]["median"] for key in ("start", "session"))
+            memory = "%.2f" % ratio["peak_rss"]
+        share = program.get("share_of_limit")
+        texts.append(_FORMAT % (
+            *head, "%.1f" % program["p50_us"], "%.1f" % program["p99_us"], time, verdict,
+            "%.1f" % program["start_ms"], start, "%.1f" % program["session_ms"], session,
+            "%.1f" % (program["peak_rss_bytes"] / 1e6), memory, "%.0f%%" % (100 * share) if share else "",
+            row["steal_percent"] if first else "", row["other_programs_percent"] if first else "", remark))
+    return "\n".join(text.rstrip() for text in texts)
 
 
 def summarise(rows):
-    """Geometric means per thread count over the models that both programs run, and what is outside the limits."""
-    summary = {"by_threads": {}, "over_limit": [], "cannot_run": []}
+    """Geometric means by thread count and peer, over the models that both run; what failed, is wrong or too slow."""
+    summary = {"by_threads": {}, "over_limit": [], "cannot_run": _refusals(rows), "wrong": _wrong(rows)}
     for threads in sorted({row["threads"] for row in rows}):
-        measured = [row for row in rows if row["threads"] == threads and "ratio" in row]
-        if not measured:
-            continue
-        verdicts = [row["ratio"]["verdict"] for row in measured]
-        peaks = [row["peak_rss_ratio"] for row in measured]
-        summary["by_threads"][threads] = {
-            "models": len(measured),
-            "time_ratio": geometric_mean([row["ratio"]["median"] for row in measured]),
-            "start_ratio": geometric_mean([row["start_ratio"]["median"] for row in measured]),
+        chosen = [row for row in rows if row["threads"] == threads]
+        peers = {name: None for row in chosen for name in row["ratios"]}
+        summary["by_threads"][str(threads)] = {
+            name: _means([row["ratios"][name] for row in chosen if name in row["ratios"]]) for name in peers}
+    for row in rows:
+        if gate.over_limit(row):
+            summary["over_limit"].append({"model": row["model"], "threads": row["threads"]})
+    return summary
+
+
+def _means(ratios):
+    verdicts = [ratio["time"]["verdict"] for ratio in ratios]
+    peaks = [ratio["peak_rss"] for ratio in ratios]
+    return {"models": len(ratios),
+            **{key + "_ratio": geometric_mean([ratio[key]["median"] for ratio in ratios])
+               for key in ("time", "start", "session")},
             "peak_rss_ratio": geometric_mean(peaks), "peak_rss_ratio_max": max(peaks),
             **{kind: verdicts.count(kind) for kind in _SHORT}}
-    for row in rows:
-        if "ratio" in row and over_limit(row):
-            summary["over_limit"].append({"model": row["model"], "threads": row["threads"]})
-    summary["cannot_run"] = _refusals(rows)
-    return summary
 
 
 def _refusals(rows):
     """One entry per model and program that failed, with the reason of the first failure."""
     found = {}
     for row in rows:
-        for name in "ab":
-            if "error" in row[name]:
-                entry = {"model": row["model"], "host": name, "threads": [], "reason": row[name]["error"]}
+        for name, program in row["programs"].items():
+            if "error" in program:
+                entry = {"model": row["model"], "program": name, "threads": [], "reason": program["error"]}
                 found.setdefault((row["model"], name), entry)["threads"].append(row["threads"])
     return list(found.values())
 
 
-def gate_failures(summary):
-    """Sentences on every limit that is missed; nothing measured is a failure too."""
-    failures = ["%(model)s, %(threads)d threads: over the limit of a single model" % item
-                for item in summary["over_limit"]]
-    failures += ["%(model)s, threads %(threads)s: a can't run it: %(reason)s" % item
-                 for item in summary["cannot_run"]
-                 if item["host"] == "a" and not _both_refuse(item, summary["cannot_run"])]
-    for threads, means in summary["by_threads"].items():
-        for key, limit in (("time_ratio", GEOMETRIC_MEAN_LIMIT), ("start_ratio", START_RATIO_LIMIT),
-                           ("peak_rss_ratio_max", PEAK_RSS_RATIO_LIMIT)):
-            if means[key] > limit:
-                failures.append("%d threads: %s is %.3f, limit %.3f" % (threads, key, means[key], limit))
-    return failures if summary["by_threads"] else failures + ["no model was measured with both programs"]
+def _wrong(rows):
+    """One entry per model and program whose outputs are outside the tolerance."""
+    found = {}
+    for row in rows:
+        for name, program in row["programs"].items():
+            if program.get("outputs", {}).get("passed") is False:
+                entry = {"model": row["model"], "program": name, "remark": outputs.remark(program["outputs"])}
+                found.setdefault((row["model"], name), entry)
+    return list(found.values())
 
 
-def _both_refuse(item, refused):
-    return any(other["host"] == "b" and other["model"] == item["model"] for other in refused)
-
-
-def text(summary, names):
-    """The summary for people; names: {"a": ..., "b": ...}."""
-    lines = ["a = %(a)s, b = %(b)s; ratios are a / b, below 1 is better for a" % names]
-    for threads, means in summary["by_threads"].items():
-        lines.append("%d thread%s, %d models: time x%.3f, start to first answer x%.3f, peak memory x%.3f (most x%.2f); "
-                     "a is faster on %d, slower on %d, not distinguishable on %d" %
-                     (threads, "s" if threads > 1 else "", means["models"], means["time_ratio"], means["start_ratio"],
-                      means["peak_rss_ratio"], means["peak_rss_ratio_max"], means["faster"], means["slower"],
-                      means["not distinguishable"]))
+def text(summary, programs, left_out):
+    """The summary for people. programs: {name: {"engine": ..., "version": ...}}; left_out: {name: reason}."""
+    texts = ["measured: " + ", ".join("%s = %s %s" % (name, said["engine"], said["version"])
+                                      for name, said in programs.items())]
+    texts += ["left out: %s: %s" % item for item in left_out.items()]
+    texts.append("ratios are axrun / peer, below 1 is better for axrun; geometric means over the models that both run")
+    for threads, peers in summary["by_threads"].items():
+        for name, means in peers.items():
+            texts.append("%s thread%s, %d models, against %s: time x%.3f, first answer x%.3f, session x%.3f, "
+                         "peak memory x%.3f (most x%.2f); faster on %d, slower on %d, not distinguishable on %d" %
+                         (threads, "" if threads == "1" else "s", means["models"], name, means["time_ratio"],
+                          means["start_ratio"], means["session_ratio"], means["peak_rss_ratio"],
+                          means["peak_rss_ratio_max"], means["faster"], means["slower"],
+                          means["not distinguishable"]))
     for item in summary["over_limit"]:
-        lines.append("over the limit of x%g or %g us: %s, %d threads" %
-                     (MODEL_RATIO_LIMIT, MODEL_FLOOR_US, item["model"], item["threads"]))
-    for item in summary["cannot_run"]:
-        lines.append("%s (%s) can't run %s: %s" %
-                     (item["host"], names[item["host"]], item["model"], item["reason"][:200]))
-    return "\n".join(lines)
+        texts.append("slower than x%g of ONNX Runtime and than %g us: %s, %d threads" %
+                     (gate.MODEL_RATIO_LIMIT, gate.MODEL_FLOOR_US, item["model"], item["threads"]))
+    texts += ["%(program)s on %(model)s: %(remark)s" % item for item in summary["wrong"]]
+    texts += ["%s can't run %s: %s" % (item["program"], item["model"], item["reason"][:200])
+              for item in summary["cannot_run"]]
+    return "\n".join(texts)

@@ -1,0 +1,71 @@
+"""The models to measure: folders with MODEL/model.onnx and, where there is one, MODEL/test_data_set_N."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from comparison import environment
+
+ROOT = os.path.dirname(environment.DEFAULT_FOLDER)  # build/
+SHARED = os.path.join(os.path.dirname(os.path.dirname(ROOT)), "shared", "models")
+ARCHITECTURES = os.path.join(ROOT, "models")
+
+
+@dataclass
+class Model:
+    """One model and its first data set."""
+    name: str
+    path: str
+    data: str  # folder, or None: programs then make up the same inputs
+
+    @property
+    def arguments(self):
+        """As host programs take them."""
+        return [self.path] + (["--data", self.data] if self.data else [])
+
+    def read(self):
+        """Reads all its files, so that no program pays for the disk."""
+        for place in filter(None, [os.path.dirname(self.path), self.data]):
+            for entry in os.scandir(place):
+                if entry.is_file():
+                    with open(entry.path, "rb") as file:
+                        while file.read(1 << 24):
+                            pass
+
+
+def default_folders(only, make_architectures):
+    """The folders measured when none is named. The standard architectures are made first when they are missing, unless
+    all models named in `only` are elsewhere."""
+    elsewhere = only and all(os.path.exists(os.path.join(SHARED, name, "model.onnx")) for name in only)
+    maker = os.path.join(os.path.dirname(ROOT), "perf", "make_architectures")
+    if make_architectures and not elsewhere and not os.path.isdir(ARCHITECTURES):
+        print("making the standard architectures in build/models", file=sys.stderr)
+        if subprocess.run([sys.executable, maker], stdout=sys.stderr, check=False).returncode:
+            print("they could not all be made: the others are measured", file=sys.stderr)
+    return [folder for folder in (SHARED, ARCHITECTURES) if os.path.isdir(folder)]
+
+
+def find(folders, only):
+    """The models of all folders by name, or those named in `only`; raises ValueError when there is none such."""
+    found = {}
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            raise ValueError("can't read %s: %s" % (folder, error.strerror)) from error
+        for name in names:
+            path = os.path.join(folder, name, "model.onnx")
+            if os.path.exists(path):
+                if name in found:
+                    raise ValueError("two models are called %s" % name)
+                found[name] = Model(name, path, _first_data_set(os.path.join(folder, name)))
+    unknown = sorted(set(only or []) - set(found))
+    if unknown or not found:
+        raise ValueError("no model %sin %s" % ("".join(name + " " for name in unknown), ", ".join(folders) or "any folder"))
+    return [model for name, model in found.items() if not only or name in only]
+
+
+def _first_data_set(folder):
+    sets = sorted(entry for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
+    return os.path.join(folder, sets[0]) if sets else None
