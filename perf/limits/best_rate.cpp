@@ -1,6 +1,5 @@
 #include "perf/limits/best_rate.h"
 
-#include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -36,7 +35,7 @@ class Barrier {
     // A thread that shares its processor must let the others get here at all.
     for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
       if (spins < 100'000) {
-        _mm_pause();
+        __builtin_ia32_pause();
       } else {
         std::this_thread::yield();
       }

@@ -1,23 +1,31 @@
 #include "perf/limits/fma_peak.h"
 
 #include <cpuid.h>
-#include <immintrin.h>
+
+#include <cstdint>
 
 namespace axrun::perf {
 namespace {
 
 using runtime::IsaLevel;
 
+using Floats128 = float __attribute__((vector_size(16)));
+using Floats256 = float __attribute__((vector_size(32)));
+using Floats512 = float __attribute__((vector_size(64)));
+using Words128 = std::int16_t __attribute__((vector_size(16)));
+using Bytes256 = std::int8_t __attribute__((vector_size(32)));
+using Bytes512 = std::int8_t __attribute__((vector_size(64)));
+
 constexpr int rounds = 1000;
-constexpr int chains =
-    12;  ///< more than latency times units: 4 x 2 for multiply-adds, 5 x 2 for dot products
+/// More than latency times units: 4 x 2 for multiply-adds, 5 x 2 for dot products.
+constexpr int chains = 12;
 
 // Every loop is `chains` sums that do not depend on each other, each increased `rounds` times by a product.
 // The steps are assembly, so that no compiler moves, merges or removes them: %0 is the sum, %1 free for the
 // product, %2 the factor. Sums stay far from denormals and infinities.
 #define AXRUN_PEAK_LOOP(name, targets, Vector, initial, step)         \
   __attribute__((noinline, target(targets))) void name() {            \
-    const Vector factor = initial;                                    \
+    const Vector factor = Vector{} + initial;                         \
     Vector sums[chains], product;                                     \
     _Pragma("GCC unroll 12") for (Vector & sum : sums) sum = factor;  \
     for (int round = 0; round < rounds; ++round) {                    \
@@ -27,18 +35,17 @@ constexpr int chains =
     }                                                                 \
   }
 
-AXRUN_PEAK_LOOP(f32_sse2, "sse2", __m128, _mm_set1_ps(0.5F), "movaps %2, %1\n mulps %2, %1\n addps %1, %0")
-AXRUN_PEAK_LOOP(f32_avx2, "avx2,fma", __m256, _mm256_set1_ps(0.5F), "vfmadd231ps %2, %2, %0")
-AXRUN_PEAK_LOOP(f32_avx512, "avx512f", __m512, _mm512_set1_ps(0.5F), "vfmadd231ps %2, %2, %0")
+AXRUN_PEAK_LOOP(f32_sse2, "sse2", Floats128, 0.5F, "movaps %2, %1\n mulps %2, %1\n addps %1, %0")
+AXRUN_PEAK_LOOP(f32_avx2, "avx2,fma", Floats256, 0.5F, "vfmadd231ps %2, %2, %0")
+AXRUN_PEAK_LOOP(f32_avx512, "avx512f", Floats512, 0.5F, "vfmadd231ps %2, %2, %0")
 
-AXRUN_PEAK_LOOP(int16_sse2, "sse2", __m128i, _mm_set1_epi16(1),
-                "movdqa %2, %1\n pmaddwd %2, %1\n paddd %1, %0")
-AXRUN_PEAK_LOOP(int8_avx2, "avx2", __m256i, _mm256_set1_epi8(1),
+AXRUN_PEAK_LOOP(int16_sse2, "sse2", Words128, 1, "movdqa %2, %1\n pmaddwd %2, %1\n paddd %1, %0")
+AXRUN_PEAK_LOOP(int8_avx2, "avx2", Bytes256, 1,
                 "vpmaddubsw %2, %2, %1\n vpmaddwd %2, %1, %1\n vpaddd %1, %0, %0")
-AXRUN_PEAK_LOOP(int8_avx512, "avx512bw", __m512i, _mm512_set1_epi8(1),
+AXRUN_PEAK_LOOP(int8_avx512, "avx512bw", Bytes512, 1,
                 "vpmaddubsw %2, %2, %1\n vpmaddwd %2, %1, %1\n vpaddd %1, %0, %0")
-AXRUN_PEAK_LOOP(int8_avxvnni, "avx2", __m256i, _mm256_set1_epi8(1), "%{vex%} vpdpbusd %2, %2, %0")
-AXRUN_PEAK_LOOP(int8_avx512vnni, "avx512bw", __m512i, _mm512_set1_epi8(1), "vpdpbusd %2, %2, %0")
+AXRUN_PEAK_LOOP(int8_avxvnni, "avx2", Bytes256, 1, "%{vex%} vpdpbusd %2, %2, %0")
+AXRUN_PEAK_LOOP(int8_avx512vnni, "avx512bw", Bytes512, 1, "vpdpbusd %2, %2, %0")
 
 #undef AXRUN_PEAK_LOOP
 

@@ -1,6 +1,5 @@
 #include "perf/limits/read_bandwidth.h"
 
-#include <immintrin.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -11,6 +10,10 @@ namespace axrun::perf {
 namespace {
 
 using runtime::IsaLevel;
+
+using Wide128 = std::int64_t __attribute__((vector_size(16)));
+using Wide256 = std::int64_t __attribute__((vector_size(32)));
+using Wide512 = std::int64_t __attribute__((vector_size(64)));
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t small_page = 4096;
@@ -36,12 +39,12 @@ constexpr std::size_t small_page = 4096;
     _Pragma("GCC unroll 8") for (Vector & sum : sums) asm volatile("" : : "v"(sum));                      \
   }
 
-AXRUN_READ_LOOP(read_sse2, "sse2", __m128i, 1)
-AXRUN_READ_LOOP(read_avx2, "avx2", __m256i, 1)
-AXRUN_READ_LOOP(read_avx512, "avx512f", __m512i, 1)
-AXRUN_READ_LOOP(read_streams_sse2, "sse2", __m128i, 4)
-AXRUN_READ_LOOP(read_streams_avx2, "avx2", __m256i, 4)
-AXRUN_READ_LOOP(read_streams_avx512, "avx512f", __m512i, 4)
+AXRUN_READ_LOOP(read_sse2, "sse2", Wide128, 1)
+AXRUN_READ_LOOP(read_avx2, "avx2", Wide256, 1)
+AXRUN_READ_LOOP(read_avx512, "avx512f", Wide512, 1)
+AXRUN_READ_LOOP(read_streams_sse2, "sse2", Wide128, 4)
+AXRUN_READ_LOOP(read_streams_avx2, "avx2", Wide256, 4)
+AXRUN_READ_LOOP(read_streams_avx512, "avx512f", Wide512, 4)
 
 #undef AXRUN_READ_LOOP
 
