@@ -6,21 +6,32 @@
 namespace axrun::perf {
 namespace {
 
-constexpr size_t lines_at_a_time = 8;
 constexpr size_t line = 64;
+constexpr size_t streams = 4;  // one alone leaves a tenth of the memory's bandwidth unused on some processors
+constexpr size_t lines_at_a_time = 2;
+constexpr size_t step = lines_at_a_time * line;
 
-// Loads whose values nobody uses, which the compiler must still make: eight lines in flight, no arithmetic.
+/// Loads a line. The compiler must make the loads, though nobody uses their values.
+template <class Wide>
+[[gnu::always_inline]] inline void load_line(const char* data) {
+#pragma GCC unroll 4
+  for (size_t offset = 0; offset < line; offset += sizeof(Wide)) {
+    Wide value;
+    std::memcpy(&value, data + offset, sizeof(Wide));
+    asm volatile("" : : "v"(value));
+  }
+}
+
 template <class Wide>
 [[gnu::always_inline]] inline void sweep(const char* data, size_t bytes) {
-  const char* const end = data + bytes / (lines_at_a_time * line) * (lines_at_a_time * line);
-  for (; data != end; data += lines_at_a_time * line) {
-#pragma GCC unroll 32
-    for (size_t offset = 0; offset < lines_at_a_time * line; offset += sizeof(Wide)) {
-      Wide value;
-      std::memcpy(&value, data + offset, sizeof(Wide));
-      asm volatile("" : : "v"(value));
+  const size_t part = bytes / (streams * step) * step;
+  for (size_t i = 0; i < part; i += step) {
+#pragma GCC unroll 8
+    for (size_t k = 0; k < streams * lines_at_a_time; ++k) {
+      load_line<Wide>(data + k / lines_at_a_time * part + i + k % lines_at_a_time * line);
     }
   }
+  for (size_t i = streams * part; i + line <= bytes; i += line) load_line<Wide>(data + i);
 }
 
 typedef float Wide512 __attribute__((vector_size(64)));

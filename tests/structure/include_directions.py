@@ -30,6 +30,7 @@ LIBRARIES = [
     ("oneTBB", r"(oneapi/)?tbb/.*", ["runtime/parallel.cpp"]),
     ("CLI11", r"CLI/.*", ["runtime/cli/"]),
     ("JSON", r"nlohmann/.*", ["runtime/cli/"]),
+    ("oneDNN and OpenBLAS", r"(oneapi/dnnl/)?dnnl.*|cblas.*|openblas.*", ["perf/kernels/"]),
     ("instruction sets", r"[a-z]*mmintrin\.h|immintrin\.h|arm_neon\.h",
      ["jit/", "ir/isa/", "runtime/kernels/"]),
 ]
