@@ -10,6 +10,11 @@ import subprocess
 
 from comparison import tensor_file
 
+try:
+    import numpy  # for speed: a language model's outputs are millions of numbers
+except ImportError:
+    numpy = None
+
 TOLERANCE = 1e-4
 LEAST_SCALE = 0.01
 
@@ -89,13 +94,23 @@ def error_of(want, got):
     if not want.is_float:
         differ = sum(x != y for x, y in zip(want.values, got.values))
         return differ / max(1, len(want.values))
-    differences = [abs(x - y) for x, y in zip(want.values, got.values)]
-    if math.isfinite(sum(differences)):
-        worst = max(differences, default=0.0)
-    else:
-        worst = max((_difference(x, y) for x, y in zip(want.values, got.values)), default=0.0)
-    scale = max((abs(x) for x in want.values if math.isfinite(x)), default=0.0)
+    scale, worst = (_with_numpy if numpy else _without_numpy)(want.values, got.values)
     return worst / max(scale, LEAST_SCALE)
+
+
+def _with_numpy(want, got):
+    want, got = numpy.asarray(want, dtype="float64"), numpy.asarray(got, dtype="float64")
+    with numpy.errstate(invalid="ignore"):
+        differences = numpy.abs(want - got)
+    differences[(want == got) | (numpy.isnan(want) & numpy.isnan(got))] = 0
+    worst = float(differences.max(initial=0))
+    scale = float(numpy.abs(want[numpy.isfinite(want)]).max(initial=0))
+    return scale, math.inf if math.isnan(worst) else worst
+
+
+def _without_numpy(want, got):
+    worst = max(map(_difference, want, got), default=0.0)
+    return max((abs(x) for x in want if math.isfinite(x)), default=0.0), worst
 
 
 def _difference(x, y):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PERF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf")
 sys.path.insert(0, PERF)
@@ -57,7 +58,7 @@ def field(number, content):
 
 def tensor(*values, element_type=1, code="f", shape=None):
     """A tensor file with these values in the raw field."""
-    dims = b"".join(field(1, dim) for dim in (shape or [len(values)]))
+    dims = b"".join(field(1, dim) for dim in ([len(values)] if shape is None else shape))
     return dims + field(2, element_type) + field(9, struct.pack("<%d%s" % (len(values), code), *values))
 
 
@@ -283,12 +284,23 @@ class Files(unittest.TestCase):
             with self.subTest(content), self.assertRaises(tensor_file.NotATensor):
                 self.read(content)
 
-    def test_error_is_relative_to_the_largest_value_and_integers_count_differences(self):
+    def test_error_without_numpy(self):
+        with unittest.mock.patch.object(outputs, "numpy", None):
+            self.check_errors()
+
+    @unittest.skipUnless(outputs.numpy, "numpy is not installed")
+    def test_error_with_numpy(self):
+        self.check_errors()
+
+    def check_errors(self):
+        """Floats: relative to the largest value; integers: the share that differs."""
         error = lambda want, got: outputs.error_of(self.read(want), self.read(got))
         self.assertAlmostEqual(error(tensor(100.0, 0.0), tensor(100.0, 1.0)), 0.01)
         self.assertAlmostEqual(error(tensor(1e-5), tensor(2e-5)), 1e-3)
         self.assertEqual(error(tensor(math.nan, math.inf, 1.0), tensor(math.nan, math.inf, 1.0)), 0)
         self.assertEqual(error(tensor(1.0), tensor(math.nan)), math.inf)
+        self.assertEqual(error(tensor(math.inf), tensor(-math.inf)), math.inf)
+        self.assertEqual(error(tensor(shape=[0]), tensor(shape=[0])), 0)
         labels = lambda *values: tensor(*values, element_type=7, code="q")
         self.assertEqual(error(labels(1, 2, 3, 4), labels(1, 2, 3, 5)), 0.25)
 
