@@ -1,13 +1,13 @@
 # bench_kernels, and the libraries that it compares axrun with where this machine has them (Debian: libdnnl-dev,
 # libopenblas-dev). Without them it measures axrun against the machine's limits only.
-add_library(axrun_perf_interleave STATIC ${CMAKE_CURRENT_LIST_DIR}/interleave.cpp)
+add_library(axrun_perf_rounds STATIC ${CMAKE_CURRENT_LIST_DIR}/interleave.cpp ${CMAKE_CURRENT_LIST_DIR}/agreement.cpp)
 
 if(benchmark_FOUND)
   file(GLOB kernel_bench_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
-  list(FILTER kernel_bench_sources EXCLUDE REGEX "/(interleave|onednn|openblas)\\.cpp$")
+  list(FILTER kernel_bench_sources EXCLUDE REGEX "/(interleave|agreement|onednn|openblas)\\.cpp$")
   add_executable(bench_kernels ${kernel_bench_sources} ${CMAKE_CURRENT_SOURCE_DIR}/limits/fma_peak.cpp
                  ${CMAKE_CURRENT_SOURCE_DIR}/limits/read_sweep.cpp)
-  target_link_libraries(bench_kernels PRIVATE axrun_perf_interleave axrun_runtime axrun_onnx_import axrun_kernels
+  target_link_libraries(bench_kernels PRIVATE axrun_perf_rounds axrun_runtime axrun_onnx_import axrun_kernels
                         axrun_ir fmt::fmt benchmark::benchmark)
 
   # The loops that peers are composed with: as fast as the compiler makes them for this very machine.
@@ -45,6 +45,13 @@ if(benchmark_FOUND)
     target_compile_definitions(bench_kernels PRIVATE AXRUN_PERF_OPENBLAS)
   else()
     message(STATUS "bench_kernels: without OpenBLAS")
+  endif()
+
+  # That all agree on small cases. The peers' own threads are not instrumented: sanitizers would see races in them.
+  if(AXRUN_TESTS AND NOT AXRUN_SANITIZE)
+    add_test(NAME perf.bench_kernels COMMAND bench_kernels --threads=1,2 --rounds=1
+             "--benchmark_filter=small/(digits|tiny|depthwise|attention)|gpt2_decode/scores|attention/2x8x1x")
+    set_tests_properties(perf.bench_kernels PROPERTIES LABELS perf)
   endif()
 else()
   message(STATUS "bench_kernels: not built, Google Benchmark was not found")

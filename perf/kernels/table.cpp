@@ -73,7 +73,7 @@ void TableReporter::Finalize() {
   auto& out = GetOutputStream();
   out << "\nGeometric means (below 1: axrun is faster), and the worst row\n";
   for (const auto& [name, family] : families_) {
-    const auto line = [&](const std::string& what, const Column& column) {
+    const auto line = [&, &name = name](const std::string& what, const Column& column) {
       out << fmt::format("{:<22} {:<16} {:>6.2f} of {:>2} rows; worst {:>6.2f} {}\n", name, what,
                          std::exp(column.log_sum / column.rows), column.rows, column.worst, column.worst_row);
     };

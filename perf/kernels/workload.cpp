@@ -3,27 +3,11 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 
 namespace axrun::perf {
 namespace {
-
-/// Why the entrant's result is not axrun's; empty if it is.
-std::optional<std::string> disagreement(const Entrant& entrant, const std::vector<float>& wanted,
-                                        double tolerance) {
-  double largest = 0, difference = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    largest = std::max(largest, std::fabs(static_cast<double>(wanted[i])));
-    const double off = std::fabs(static_cast<double>(entrant.result[i]) - static_cast<double>(wanted[i]));
-    if (!(off <= difference)) difference = off;
-    if (std::isnan(off)) return entrant.name + " or axrun gives NaN";
-  }
-  if (difference <= tolerance * largest) return std::nullopt;
-  return entrant.name + " differs from axrun by " + std::to_string(difference / largest) +
-         " of the largest result; allowed is " + std::to_string(tolerance);
-}
 
 std::optional<std::string> any_disagreement(const Workload& workload) {
   std::vector<float> wanted;
@@ -31,7 +15,7 @@ std::optional<std::string> any_disagreement(const Workload& workload) {
     entrant.ready.run();
     if (entrant.ready.fetch) entrant.ready.fetch();
     if (wanted.empty()) wanted.assign(entrant.result, entrant.result + workload.results);
-    if (auto reason = disagreement(entrant, wanted, workload.tolerance)) return reason;
+    if (auto reason = disagreement(entrant.name, entrant.result, wanted, workload.tolerance)) return reason;
   }
   return std::nullopt;
 }
@@ -93,8 +77,6 @@ void measure(benchmark::State& state, const Workload& workload, runtime::ThreadP
 }
 
 }  // namespace
-
-double tolerance_of_sums(int64_t terms) { return 1e-5 + 1e-6 * std::sqrt(static_cast<double>(terms)); }
 
 Bench::Bench(std::vector<int> threads, const Schedule& schedule)
     : libraries_(make_libraries()), schedule_(schedule) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/kernels/agreement.h"
 #include "perf/kernels/interleave.h"
 #include "perf/kernels/library.h"
 #include "perf/kernels/limit.h"
@@ -34,9 +35,6 @@ struct Workload {
   double tolerance = 0;           ///< how far results may lie apart, relative to the largest of them
   std::vector<std::shared_ptr<const void>> keep;  ///< owners of all operands
 };
-
-/// For sums of `terms` products of random signs: rounding errors grow like the square root of their number.
-double tolerance_of_sums(int64_t terms);
 
 /// Registers benchmarks: each workload for each number of threads.
 class Bench {

@@ -11,40 +11,35 @@ constexpr size_t streams = 4;  // one alone leaves a tenth of the memory's bandw
 constexpr size_t lines_at_a_time = 2;
 constexpr size_t step = lines_at_a_time * line;
 
-/// Loads a line. The compiler must make the loads, though nobody uses their values.
-template <class Wide>
-[[gnu::always_inline]] inline void load_line(const char* data) {
-#pragma GCC unroll 4
-  for (size_t offset = 0; offset < line; offset += sizeof(Wide)) {
-    Wide value;
-    std::memcpy(&value, data + offset, sizeof(Wide));
-    asm volatile("" : : "v"(value));
-  }
-}
-
-template <class Wide>
-[[gnu::always_inline]] inline void sweep(const char* data, size_t bytes) {
-  const size_t part = bytes / (streams * step) * step;
-  for (size_t i = 0; i < part; i += step) {
-#pragma GCC unroll 8
-    for (size_t k = 0; k < streams * lines_at_a_time; ++k) {
-      load_line<Wide>(data + k / lines_at_a_time * part + i + k % lines_at_a_time * line);
-    }
-  }
-  for (size_t i = streams * part; i + line <= bytes; i += line) load_line<Wide>(data + i);
-}
-
 typedef float Wide512 __attribute__((vector_size(64)));
 typedef float Wide256 __attribute__((vector_size(32)));
 typedef float Wide128 __attribute__((vector_size(16)));
 
-[[gnu::noinline, gnu::target("avx512f")]] void sweep_avx512(const char* data, size_t bytes) {
-  sweep<Wide512>(data, bytes);
-}
-[[gnu::noinline, gnu::target("avx2")]] void sweep_avx2(const char* data, size_t bytes) {
-  sweep<Wide256>(data, bytes);
-}
-[[gnu::noinline]] void sweep_sse2(const char* data, size_t bytes) { sweep<Wide128>(data, bytes); }
+// The empty assembly statement takes what was loaded: without it nothing would be. `k` counts the vectors of
+// a step, stream by stream; the last loop reads what is left over.
+#define AXRUN_READ_SWEEP(name, targets, Wide)                                            \
+  __attribute__((noinline, target(targets))) void name(const char* data, size_t bytes) { \
+    constexpr size_t vectors = step / sizeof(Wide);                                      \
+    const size_t part = bytes / (streams * step) * step;                                 \
+    Wide value;                                                                          \
+    for (size_t i = 0; i < part; i += step) {                                            \
+      _Pragma("GCC unroll 32") for (size_t k = 0; k < streams * vectors; ++k) {          \
+        const char* at = data + k / vectors * part + i + k % vectors * sizeof(Wide);     \
+        std::memcpy(&value, at, sizeof(Wide));                                           \
+        asm volatile("" : : "v"(value));                                                 \
+      }                                                                                  \
+    }                                                                                    \
+    for (size_t i = streams * part; i + sizeof(Wide) <= bytes; i += sizeof(Wide)) {      \
+      std::memcpy(&value, data + i, sizeof(Wide));                                       \
+      asm volatile("" : : "v"(value));                                                   \
+    }                                                                                    \
+  }
+
+AXRUN_READ_SWEEP(sweep_avx512, "avx512f", Wide512)
+AXRUN_READ_SWEEP(sweep_avx2, "avx2", Wide256)
+AXRUN_READ_SWEEP(sweep_sse2, "sse2", Wide128)
+
+#undef AXRUN_READ_SWEEP
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 
 namespace axrun::perf {
 
-/// Reads the bytes once, whole lines of 64, in several streams and in the widest vectors this processor has,
+/// Reads the bytes once, whole vectors, in several streams and in the widest vectors this processor has,
 /// on the calling thread.
 void read_sweep(const void* data, size_t bytes);
 
