@@ -18,7 +18,8 @@ def over_limit(row):
 
 def failures(summary):
     """Sentences on every limit that is missed; nothing measured against ONNX Runtime is a failure too."""
-    found = ["%(model)s, %(threads)d threads: over the limit of a single model" % item for item in summary["over_limit"]]
+    found = ["%(model)s, %(threads)d threads: over the limit of a single model" % item
+             for item in summary["over_limit"]]
     refused = {(item["model"], item["program"]) for item in summary["cannot_run"]}
     found += ["%(model)s, threads %(threads)s: axrun can't run it: %(reason)s" % item for item in summary["cannot_run"]
               if item["program"] == SUBJECT and (item["model"], ONNX_RUNTIME) not in refused]

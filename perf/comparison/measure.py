@@ -18,7 +18,7 @@ class Plan:
     least_launches: int = 2  # however long they take: no interval can be given with fewer
     seconds: float = 3.0  # of rounds, over all launches
     rounds: int = 6  # at least, over all launches
-    row_seconds: float = math.inf  # no launch begins that would end later than this, but for the least
+    row_seconds: float = None  # no launch begins that would end later than this, but for the least
     reference_seconds: float = 120.0  # for the outputs of axrun's reference, where none are stored
     timeout: float = 120.0  # for every answer of a program
 
@@ -89,7 +89,8 @@ def measure(model_arguments, threads, hosts, plan, save_folder):
     launches = 0
     while launches < plan.launches and not all(sample.error for sample in samples.values()):
         spent = time.perf_counter() - begin
-        if launches >= plan.least_launches and spent * (launches + 1) / launches > plan.row_seconds:
+        if (plan.row_seconds is not None and launches >= plan.least_launches
+                and spent * (launches + 1) / launches > plan.row_seconds):
             break
         saving = {name: ["--save", os.path.join(save_folder, name)] if launches == 0 else [] for name in hosts}
         commands = {name: host.command + arguments + saving[name] for name, host in hosts.items()}

@@ -62,7 +62,8 @@ def find(folders, only):
                 found[name] = Model(name, path, _first_data_set(os.path.join(folder, name)))
     unknown = sorted(set(only or []) - set(found))
     if unknown or not found:
-        raise ValueError("no model %sin %s" % ("".join(name + " " for name in unknown), ", ".join(folders) or "any folder"))
+        raise ValueError("no model %sin %s" % ("".join(name + " " for name in unknown),
+                                               ", ".join(folders) or "any folder"))
     return [model for name, model in found.items() if not only or name in only]
 
 

@@ -14,7 +14,9 @@ FLOAT16, BFLOAT16 = 10, 16
 FLOATS = {1: "f", FLOAT16: "", 11: "d", BFLOAT16: ""}  # element type -> the code that the module `array` has for it
 INTEGERS = {2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "B", 12: "I", 13: "Q"}
 
-_DIMS, _TYPE, _FLOAT_DATA, _INT32_DATA, _INT64_DATA, _NAME, _RAW, _DOUBLE_DATA, _UINT64_DATA = 1, 2, 4, 5, 7, 8, 9, 10, 11
+# Field numbers of TensorProto.
+_DIMS, _TYPE, _FLOAT_DATA, _INT32_DATA, _INT64_DATA, _NAME, _RAW = 1, 2, 4, 5, 7, 8, 9
+_DOUBLE_DATA, _UINT64_DATA = 10, 11
 
 
 class NotATensor(ValueError):

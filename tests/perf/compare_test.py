@@ -154,7 +154,8 @@ class Measurements(FakeHosts):
                 self.assertIn("bad can't run tiny", out)
 
     def test_a_row_ends_when_its_time_is_up(self):
-        _, result, _ = self.against_ort(self.host("a", 300.0), self.host("b", 300.0), "--budget", "2", "--launches", "400")
+        _, result, _ = self.against_ort(self.host("a", 300.0), self.host("b", 300.0),
+                                        "--budget", "2", "--launches", "400")
         self.assertGreaterEqual(result["rows"][0]["launches"], 2)
         self.assertLess(result["rows"][0]["launches"], 400)
 
@@ -170,7 +171,8 @@ class Measurements(FakeHosts):
         subject = self.host("a", 300.0)
         for flags in (["--subject", "nowhere"], ["--subject", subject, "--only", "nothing"],
                       ["--subject", subject, "--peer", "x"], ["--subject", subject, "--threads", "0"],
-                      ["--subject", subject, "--launches", "1"], ["--unknown"]):
+                      ["--subject", subject, "--launches", "1"], ["--subject", subject, "--without", "nobody"],
+                      ["--subject", subject, "--peer", "axrun=" + subject], ["--unknown"]):
             with self.subTest(flags):
                 self.assertEqual(self.run_compare(*flags).returncode, 1)
 
