@@ -79,10 +79,14 @@ Machine describe_machine() {
   machine.processors = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   machine.available_processors = available_processors();
   machine.isa = isa_level_name(isa_level());
-  machine.memory_bytes = std::max<int64_t>(0, sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  machine.memory_bytes = physical_memory_bytes();
   utsname system{};
   if (uname(&system) == 0) machine.system = fmt::format("{} {}", system.sysname, system.release);
   return machine;
+}
+
+int64_t physical_memory_bytes() {
+  return std::max<int64_t>(0, sysconf(_SC_PHYS_PAGES)) * std::max<int64_t>(0, sysconf(_SC_PAGESIZE));
 }
 
 int64_t peak_rss_bytes() {

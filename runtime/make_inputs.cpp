@@ -8,6 +8,7 @@
 #include "runtime/free_sizes.h"
 #include "runtime/input_domains.h"
 #include "runtime/random.h"
+#include "runtime/room.h"
 #include "runtime/session.h"
 
 namespace axrun::runtime {
@@ -62,6 +63,7 @@ Range range_of(const Port& port, const InputDomain& domain, const std::map<std::
 }
 
 Tensor fill(const Port& port, const ir::Shape& shape, const Range& range, Random random) {
+  require_room(port.name, port.type, shape);
   if (port.type == ElementType::string) {
     std::vector<std::string> texts(static_cast<size_t>(ir::element_count(shape)));
     for (std::string& text : texts) text = static_cast<char>('a' + random.below(26));

@@ -24,8 +24,8 @@ using ir::ValueId;
 namespace {
 
 size_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(bytes) : ~size_t{0};
+  const int64_t bytes = physical_memory_bytes();
+  return bytes > 0 ? static_cast<size_t>(bytes) : ~size_t{0};
 }
 
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }

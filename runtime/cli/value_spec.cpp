@@ -10,6 +10,7 @@
 #include "onnx_import/mapped_file.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/npy.h"
+#include "runtime/room.h"
 
 namespace axrun::cli {
 
@@ -133,7 +134,7 @@ bool set_element(Tensor& tensor, int64_t position, const std::string& text) {
   return true;
 }
 
-Tensor tensor_of_elements(const ValueSpec& spec) {
+Tensor tensor_of_elements(const ValueSpec& spec, const runtime::Port& port) {
   const auto count = static_cast<size_t>(ir::element_count(spec.shape));
   std::vector<std::string> elements = spec.elements;
   if (count == 0 && elements.size() == 1 && elements[0].empty()) elements.clear();
@@ -142,6 +143,7 @@ Tensor tensor_of_elements(const ValueSpec& spec) {
     throw Error(Fault::user, fmt::format("{} elements given for shape {}, which has {}", elements.size(),
                                          ir::to_string(spec.shape), count));
   }
+  runtime::require_room(port.name, *spec.type, spec.shape);
   if (*spec.type == ElementType::string) {
     if (fills) elements.resize(count, elements[0]);
     return Tensor::from_strings(spec.shape, std::move(elements));
@@ -163,7 +165,9 @@ Tensor filled(const ValueSpec& spec, const runtime::Port& port, const std::optio
                                          "not give; write for example 2x3xf32=zeros",
                                          port.name));
   }
-  Tensor tensor = Tensor::allocate(type, spec.type ? spec.shape : *shape);
+  const ir::Shape& filled_shape = spec.type ? spec.shape : *shape;
+  runtime::require_room(port.name, type, filled_shape);
+  Tensor tensor = Tensor::allocate(type, filled_shape);
   if (spec.source == Source::zeros) return tensor;
   for (int64_t k = 0; k < tensor.size(); ++k) {
     if (ir::is_float(type)) {
@@ -240,7 +244,7 @@ runtime::RuntimeValue value_of(const ValueSpec& spec, const runtime::Port& port,
       value = raw_tensor(spec);
       break;
     case Source::elements:
-      value = tensor_of_elements(spec);
+      value = tensor_of_elements(spec, port);
       break;
     case Source::zeros:
     case Source::ones:

@@ -29,13 +29,12 @@ void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
       pointers[id] = const_cast<void*>(values[place.index].tensor.data());
     } else if (place.kind == Kind::output) {
       RuntimeValue& result = results[place.index];
-      const ir::ValueFact& fact = plan.facts_[id];
-      const bool fits = result.kind == ir::ValueKind::tensor && result.tensor.type() == fact.type &&
-                        plan.output_shapes_[place.index] == result.tensor.shape();
-      if (!fits) {
-        result =
-            RuntimeValue(ir::Tensor::allocate_uninitialized(fact.type, plan.output_shapes_[place.index]));
-      }
+      // Values of other types and shapes may have lived here before: what the output itself is decides.
+      const ir::ElementType type = plan.facts_[static_cast<size_t>(plan.graph_->outputs[place.index])].type;
+      const ir::Shape& shape = plan.output_shapes_[place.index];
+      const bool fits = result.kind == ir::ValueKind::tensor && result.tensor.type() == type &&
+                        result.tensor.shape() == shape;
+      if (!fits) result = RuntimeValue(ir::Tensor::allocate_uninitialized(type, shape));
       pointers[id] = result.tensor.data();
     }
   }

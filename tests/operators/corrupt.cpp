@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <optional>
 
 #include "ir/ops/tree_ensemble.h"
@@ -102,7 +103,11 @@ std::string corrupt_expr(Expr& expr) {
       expr.real += 1;
       return fmt::format("a real becomes {}", expr.real);
     case ScalarOp::integer:
-      expr.integer = expr.type == ir::ElementType::boolean ? 1 - expr.integer : expr.integer + 1;
+      if (expr.type == ir::ElementType::boolean) {
+        expr.integer = 1 - expr.integer;
+      } else {
+        expr.integer += expr.integer == std::numeric_limits<int64_t>::max() ? -1 : 1;
+      }
       return fmt::format("an integer becomes {}", expr.integer);
     case ScalarOp::axis:
       expr.op = ScalarOp::integer;
