@@ -96,14 +96,25 @@ class HostProcess:
             self.process.stdin.write(b"quit\n")
         except OSError:
             pass
-        try:
+        with contextlib.suppress(OSError):
             self.process.stdin.close()
+        if not self._ends_its_output(time.perf_counter() + SECONDS_TO_QUIT):
+            self.process.kill()
+        try:
             self.process.wait(SECONDS_TO_QUIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
+
+    def _ends_its_output(self, deadline):
+        """Whether its stdout ends in time, as it does when it exits; unlike Popen.wait, this notices at once."""
+        out = self.process.stdout.fileno()
+        while select.select([out], [], [], max(0, deadline - time.perf_counter()))[0]:
+            if not os.read(out, 1 << 16):
+                return True
+        return False
 
     def _read_line(self):
         deadline = time.perf_counter() + self.timeout
