@@ -1,5 +1,6 @@
 """The models to measure: folders with MODEL/model.onnx and, where there is one, MODEL/test_data_set_N."""
 
+import glob
 import os
 import subprocess
 import sys
@@ -39,7 +40,8 @@ def default_folders(only, make_architectures):
     all models named in `only` are elsewhere."""
     elsewhere = only and all(os.path.exists(os.path.join(SHARED, name, "model.onnx")) for name in only)
     maker = os.path.join(os.path.dirname(ROOT), "perf", "make_architectures")
-    if make_architectures and not elsewhere and not os.path.isdir(ARCHITECTURES):
+    made = glob.glob(os.path.join(glob.escape(ARCHITECTURES), "*", "model.onnx"))
+    if make_architectures and not elsewhere and not made:
         print("making the standard architectures in build/models", file=sys.stderr)
         if subprocess.run([sys.executable, maker], stdout=sys.stderr, check=False).returncode:
             print("they could not all be made: the others are measured", file=sys.stderr)
