@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t block_elements = 512;
 constexpr size_t register_bytes = block_elements * 8;
 /// Rows at least this long are cut into blocks of their own; shorter ones are gathered into blocks of several
-/// rows.
+/// rows. Where inputs stay the same along a row, blocks of their own pay earlier.
 constexpr int64_t shortest_row = 64;
+constexpr int64_t shortest_row_with_uniform_inputs = 16;
 /// Elements below which starting threads costs more than it saves.
 constexpr int64_t parallel_grain_elements = 16384;
 
@@ -177,7 +178,12 @@ class MapKernel final : public Kernel {
   MapKernel(MapProgram map, const StepContext& context) : map_(std::move(map)), threads_(context.threads) {
     for (int64_t extent : map_.extents) count_ *= extent;
     inner_ = map_.extents.back();
-    by_rows_ = inner_ >= shortest_row || map_.extents.size() == 1;
+    const bool uniform_inputs = std::any_of(
+        map_.inputs.begin(), map_.inputs.end(),
+        [](const MapInput& input) { return !input.uniform && !input.identity && input.strides.back() == 0; });
+    by_rows_ = inner_ >= (uniform_inputs ? shortest_row_with_uniform_inputs : shortest_row) ||
+               map_.extents.size() == 1;
+    find_uniformity();
     for (const MapInput& input : map_.inputs) {
       if (input.identity && ir::size_of(input.type) == ir::size_of(map_.result)) {
         const bool only_identity =
@@ -232,10 +238,10 @@ class MapKernel final : public Kernel {
       inputs[k] =
           input_block(map_.inputs[k], call.inputs[map_.inputs[k].port], row, start, first, count, buffer);
     }
-    const auto operand = [&](const MapOperand& o) -> BlockOperand {
+    const auto operand = [&](const MapOperand& o, int64_t register_stride) -> BlockOperand {
       switch (o.kind) {
         case MapOperand::Kind::reg:
-          return {scratch + static_cast<size_t>(o.index) * register_bytes, 1};
+          return {scratch + static_cast<size_t>(o.index) * register_bytes, register_stride};
         case MapOperand::Kind::input:
           return inputs[o.index];
         case MapOperand::Kind::constant:
@@ -246,10 +252,46 @@ class MapKernel final : public Kernel {
     };
     for (size_t i = 0; i < map_.code.size(); ++i) {
       const MapInstruction& instruction = map_.code[i];
+      const Uniformity& known = uniformity_[i];
       void* y = i + 1 == map_.code.size()
                     ? static_cast<char*>(call.outputs[0]) + first * out_bytes_
                     : scratch + static_cast<size_t>(instruction.destination) * register_bytes;
-      execute(instruction, count, operand(instruction.a), operand(instruction.b), operand(instruction.c), y);
+      execute(instruction, known.result ? 1 : count, operand(instruction.a, known.strides[0]),
+              operand(instruction.b, known.strides[1]), operand(instruction.c, known.strides[2]), y);
+    }
+  }
+
+  /// What is the same for all elements of a block, because it depends on such inputs only, is computed once.
+  void find_uniformity() {
+    std::vector<bool> registers(map_.registers.size(), false);
+    const auto is_uniform = [&](const MapOperand& operand) {
+      const auto at = static_cast<size_t>(operand.index);
+      switch (operand.kind) {
+        case MapOperand::Kind::reg:
+          return static_cast<bool>(registers[at]);
+        case MapOperand::Kind::input:
+          return map_.inputs[at].uniform ||
+                 (by_rows_ && !map_.inputs[at].identity && map_.inputs[at].strides.back() == 0);
+        default:
+          return true;
+      }
+    };
+    for (size_t i = 0; i < map_.code.size(); ++i) {
+      const MapInstruction& instruction = map_.code[i];
+      Uniformity known;
+      known.result = true;
+      const MapOperand* operands[] = {&instruction.a, &instruction.b, &instruction.c};
+      for (size_t k = 0; k < 3; ++k) {
+        const bool uniform = is_uniform(*operands[k]);
+        known.strides[k] = uniform ? 0 : 1;
+        known.result = known.result && uniform;
+      }
+      if (i + 1 == map_.code.size()) {
+        known.result = false;  // the output is written in full
+      } else {
+        registers[static_cast<size_t>(instruction.destination)] = known.result;
+      }
+      uniformity_.push_back(known);
     }
   }
 
@@ -332,14 +374,22 @@ class MapKernel final : public Kernel {
 
   int64_t row_offset(const MapInput& input, int64_t row) const {
     int64_t offset = 0;
-    for (size_t a = map_.extents.size() - 1; a-- > 0;) {
+    for (size_t a = map_.extents.size() - 1; a-- > 1;) {
       offset += (row % map_.extents[a]) * input.strides[a];
       row /= map_.extents[a];
     }
-    return offset;
+    // Rows of the outermost axis: divisions would take longer than a short row.
+    return map_.extents.size() == 1 ? offset : offset + row * input.strides[0];
   }
 
+  /// Of an instruction: whether its result is one value, and the strides of operands in registers.
+  struct Uniformity {
+    bool result = false;
+    int64_t strides[3] = {1, 1, 1};
+  };
+
   MapProgram map_;
+  std::vector<Uniformity> uniformity_;
   int threads_;
   int64_t count_ = 1;
   int64_t inner_ = 1;
