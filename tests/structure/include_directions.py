@@ -22,6 +22,7 @@ MAY_INCLUDE = {
 # Headers of a library -> path prefixes that may include them; tests may include any.
 LIBRARIES = [
     ("Z3", r"z3[^/]*\.h", ["verify/"]),
+    ("MPFR", r"(mpfr|gmp)[^/]*\.h", ["verify/"]),
     ("Zydis", r"(Zydis|Zycore)/.*", ["verify/"]),
     ("asmjit", r"asmjit/.*", ["jit/"]),
     ("CUDA", r"(cuda|nvrtc)[^/]*\.h", ["jit/"]),
