@@ -16,7 +16,7 @@ import unittest
 PERF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf")
 sys.path.insert(0, PERF)
 
-from comparison import page, report  # noqa: E402
+from comparison import markdown, page, report  # noqa: E402
 
 EVIL = "evil<script>alert('$x$')</script>&\""
 VOID = {"meta", "br"}
@@ -151,6 +151,17 @@ class Comparison(unittest.TestCase):
         render(comparison([]))
 
 
+class Markdown(unittest.TestCase):
+    def test_a_line_for_each_row(self):
+        lines = markdown.table(comparison([row("mnist", 1, 0.5), row("a|b", 2, 3.0)])).splitlines()
+        heading, rule, first, second = [line for line in lines if line.startswith("|")]
+        self.assertEqual(heading.count("|"), rule.count("|"))
+        self.assertEqual(first.count("|"), rule.count("|"))
+        self.assertIn("| mnist | 1 | 100 | 200 | 25% | 0.50 [0.45, 0.55] | 0.50 | 0.30 | can't run |", first)
+        self.assertIn("a\\|b | 2 |", second)
+        self.assertIn("**slower**", second)
+
+
 class Curves(unittest.TestCase):
     def test_tables_growth_and_failures(self):
         plots = Recorder()
@@ -174,7 +185,8 @@ class CommandLine(unittest.TestCase):
                               **options)
 
     def test_mistakes(self):
-        for arguments in ([], ["a.json"], ["--html", "out.html"], ["a.json", "--html", "x", "--typo"]):
+        for arguments in ([], ["a.json"], ["--html", "out.html"], ["a.json", "--html", "x", "--typo"],
+                          ["a.json", "--html", "x", "--markdown"], ["a.json", "b.json", "--markdown"]):
             self.assertEqual(self.run_page(*arguments).returncode, 1, arguments)
 
     @unittest.skipIf(not importlib.util.find_spec(page.PLOTTER), "needs matplotlib")
