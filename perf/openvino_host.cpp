@@ -5,7 +5,6 @@
 // all programs to the same processors. Models keep the open dims that they have in the file.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -17,17 +16,10 @@ namespace {
 
 using openvino::Owned;
 
-std::string library_path(const Options& options) {
-  const auto flag = options.engine.find("library");
-  if (flag != options.engine.end()) return flag->second;
-  if (const char* variable = std::getenv("OPENVINO_LIBRARY")) return variable;
-  throw HostError(HostError::user, "neither --library nor OPENVINO_LIBRARY says where libopenvino_c.so is");
-}
-
 class OpenVinoEngine final : public Engine {
  public:
   explicit OpenVinoEngine(const Options& options)
-      : api_(library_path(options)),
+      : api_(library_path(options, "OPENVINO_LIBRARY", "libopenvino_c.so")),
         core_(api_.free_core),
         model_(api_.free_model),
         compiled_(api_.free_compiled),

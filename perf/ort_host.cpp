@@ -4,7 +4,6 @@
 // executor, the thread count of the measurement, and inputs and outputs bound to fixed memory. Everything
 // else is ONNX Runtime's default (memory arena, memory pattern, spinning workers).
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -17,17 +16,10 @@ namespace {
 
 using ort::Owned;
 
-std::string library_path(const Options& options) {
-  const auto flag = options.engine.find("library");
-  if (flag != options.engine.end()) return flag->second;
-  if (const char* variable = std::getenv("ORT_LIBRARY")) return variable;
-  throw HostError(HostError::user, "neither --library nor ORT_LIBRARY says where libonnxruntime.so is");
-}
-
 class OrtEngine final : public Engine {
  public:
   explicit OrtEngine(const Options& options)
-      : api_(library_path(options)),
+      : api_(library_path(options, "ORT_LIBRARY", "libonnxruntime.so")),
         env_(api_, ort::release_env),
         session_(api_, ort::release_session),
         binding_(api_, ort::release_io_binding) {

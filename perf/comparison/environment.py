@@ -12,7 +12,8 @@ import sys
 from dataclasses import dataclass, field
 
 # Pinned: figures of different days are compared.
-PINNED = {"numpy": "2.4.6", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1", "matplotlib": "3.11.2"}
+PINNED = {"numpy": "2.4.6", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1", "matplotlib": "3.11.2",
+          "apache_tvm": "0.27.0.post1"}
 
 DEFAULT_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                               "build", "venv")
@@ -28,7 +29,7 @@ class Environment:
     missing: dict = field(default_factory=dict)
 
 
-def prepare(folder=DEFAULT_FOLDER, packages=tuple(PINNED)):
+def prepare(packages, folder=DEFAULT_FOLDER):
     """Installs those of `packages` that the environment lacks or has of another version; asks no network otherwise.
 
     A package that can't be installed is left out with a sentence on stderr: its peer is then not measured.
@@ -93,4 +94,4 @@ def _say(text):
 
 
 if __name__ == "__main__":
-    print(json.dumps(vars(prepare()), indent=1))
+    print(json.dumps(vars(prepare(tuple(PINNED))), indent=1))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 
 namespace axrun::perf {
@@ -88,6 +89,14 @@ Options parse_options(int argc, char** argv, const std::vector<EngineFlag>& engi
   if (options.model.empty()) refuse("no model given");
   if (!std::isfinite(options.seconds)) refuse("--seconds must be finite");
   return options;
+}
+
+std::string library_path(const Options& options, const char* variable, const char* file) {
+  const auto flag = options.engine.find("library");
+  if (flag != options.engine.end()) return flag->second;
+  if (const char* path = std::getenv(variable)) return path;
+  throw HostError(HostError::user,
+                  std::string("neither --library nor ") + variable + " says where " + file + " is");
 }
 
 bool wants_help(int argc, char** argv) {

@@ -34,6 +34,10 @@ struct EngineFlag {
 /// always JSON.
 Options parse_options(int argc, char** argv, const std::vector<EngineFlag>& engine_flags);
 
+/// Where the library of an engine is: what --library says, else the environment variable. Throws HostError
+/// when neither does. `file` is what to look for.
+std::string library_path(const Options& options, const char* variable, const char* file);
+
 /// True when the arguments ask for help rather than for a measurement.
 bool wants_help(int argc, char** argv);
 
