@@ -144,6 +144,28 @@ TEST(LoopProgram, MutantsAreCaught) {
   }
 }
 
+/// Without its certificates nothing tells the interpreter what a statement was meant to compute.
+std::string without_mappings(std::string text) {
+  for (size_t at; (at = text.find(" computes ")) != std::string::npos;)
+    text.erase(at, text.find('\n', at) - at);
+  return text;
+}
+
+TEST(LoopProgram, OverlapsAndGapsAreCaughtWithoutCertificates) {
+  const Mutant mutants[] = {
+      {"parallel i0 step 6 < m", "parallel i0 step 5 < m", Mistake::race},
+      {"parallel i0 step 6 < m", "parallel i0 step 7 < m", Mistake::unwritten_output},
+      {"for j0 step 16 < n", "parallel j0 step 8 < n", Mistake::race},
+      {"for j0 step 16 < n", "for j0 step 17 < n", Mistake::unwritten_output},
+  };
+  const Product product{13, 40, 7};
+  EXPECT_TRUE(product.is_right(product.run(without_mappings(product_text)).outputs[0]));
+  for (const Mutant& mutant : mutants) {
+    const Outcome outcome = product.run(changed(without_mappings(product_text), mutant.from, mutant.to));
+    EXPECT_EQ(outcome.mistake, mutant.mistake) << mutant.to << ": " << outcome.text;
+  }
+}
+
 TEST(LoopProgram, IllFormedTextsAreRefused) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"tile[i1, j1] = 0:f32", "tile[i1] = 0:f32"},           // rank
