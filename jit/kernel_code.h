@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/loop/loop_program.h"
+#include "jit/target.h"
+
+namespace axrun::jit {
+
+/// Spreads the iterations of a parallel loop over workers. Ranges that run at the same time have different
+/// worker numbers in [0, count()).
+class Workers {
+ public:
+  virtual ~Workers() = default;
+  virtual int count() const = 0;
+  using Body = void (*)(void* state, int worker, int64_t begin, int64_t end);
+  virtual void run(int64_t iterations, Body body, void* state) = 0;
+};
+/// The calling thread alone.
+Workers& inline_workers();
+
+struct CompileOptions {
+  bool annotate = false;  ///< keep the assembly as text, with the loop program's lines as comments
+};
+
+/// A loop program as machine code, for all sizes it claims. Immutable; its memory is never writable and
+/// executable at once, and is given back with the last owner.
+class KernelCode {
+ public:
+  /// Throws Error(unsupported) that says what the emitter cannot say in machine code, or which feature the
+  /// target lacks; Error(internal) for a program that is not well-formed.
+  static std::shared_ptr<const KernelCode> compile(const ir::loop::LoopProgram& program, const Target& target,
+                                                   const CompileOptions& options = {});
+  virtual ~KernelCode() = default;
+
+  virtual const ir::loop::LoopProgram& program() const = 0;
+  virtual size_t code_bytes() const = 0;
+  virtual const void* code() const = 0;
+  virtual const std::string& assembly() const = 0;  ///< empty unless annotated
+};
+
+/// A kernel with its sizes decided: everything that does not depend on the data is worked out.
+class BoundKernel {
+ public:
+  /// Throws Error(user) for sizes that the program does not claim. constant: one flag per input buffer; what
+  /// depends on these only is computed once, by prepare().
+  BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
+              const std::vector<bool>& constant = {});
+  ~BoundKernel();
+  BoundKernel(BoundKernel&&) noexcept;
+
+  /// Computes what depends on constant inputs only. inputs: one per input buffer; the others may be null.
+  /// Must be called once, before run, where constant inputs were named.
+  void prepare(const void* const* inputs, Workers& workers);
+  /// True when input k is not read by run any more, but through its prepared form.
+  bool is_prepared(size_t input) const;
+  size_t prepared_bytes() const;
+
+  /// Bytes of scratch memory that run needs, 64-byte aligned, for this many workers.
+  size_t scratch_bytes(int workers) const;
+  /// Safe from many threads at once, each with its own scratch memory.
+  void run(const void* const* inputs, void* const* outputs, void* scratch, Workers& workers) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace axrun::jit

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/loop/loop_program.h"
+#include "ir/program.h"
+#include "jit/target.h"
+
+namespace axrun::search {
+
+/// Sizes of the expression and the range for which a kernel is wanted.
+using Sizes = std::vector<ir::loop::Size>;
+
+/// A loop program for an expression, or why there is none.
+struct Lowered {
+  std::optional<ir::loop::LoopProgram> program;
+  std::string kind;    ///< "contraction", "map", "rows", ...
+  std::string reason;  ///< where there is no program
+};
+
+/// The default schedule of an expression on a target. sizes: one entry for every symbol of the expression.
+/// Input buffers of the result are the expression's operands that are not none, in order and by name; output
+/// buffers its outputs. What is computed from operands of `constant` only (one flag per operand of the
+/// expression) stands in statements of their own at the beginning of the program, so that it can be done
+/// once.
+Lowered lower(const ir::Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
+              const jit::Target& target);
+
+}  // namespace axrun::search

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ir/loop/loop_program.h"
+#include "ir/program.h"
+#include "verify/evidence.h"
+
+namespace axrun::verify {
+
+struct ProofOptions {
+  unsigned solver_milliseconds = 2000;  ///< per question put to Z3
+  double seconds = 30;                  ///< for the whole proof
+};
+
+/// Whether a loop program computes a tensor expression, over the reals, for all sizes that it claims: every
+/// output element is computed exactly once from the right operands, reduced over exactly its domain, every
+/// access is in bounds, nothing is read before it is written, and no two iterations of a parallel loop touch
+/// an element of which one writes.
+///
+/// The input buffers stand for the expression's operands that are not none, in order; the output buffers for
+/// its outputs, in order. Refuted carries sizes (and where possible an element) at which the interpreter of
+/// loop programs and that of expressions have been *run* and differ, or the interpreter reported a mistake.
+Evidence prove(const ir::loop::LoopProgram& program, const ir::Program& expression,
+               const ProofOptions& options = {});
+
+}  // namespace axrun::verify
