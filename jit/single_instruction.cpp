@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ir/error.h"
+#include "jit/executable_memory.h"
 
 namespace axrun::jit {
 namespace {
@@ -26,16 +27,6 @@ struct alignas(64) Block {
   std::array<Bytes, most_operands> slots;
   void* memory;
 };
-
-/// One runtime for all, never destroyed before its users.
-std::shared_ptr<JitRuntime> shared_runtime() {
-  static const std::shared_ptr<JitRuntime> runtime = [] {
-    JitAllocator::CreateParams parameters;
-    parameters.options = JitAllocatorOptions::kUseDualMapping;
-    return std::make_shared<JitRuntime>(&parameters);
-  }();
-  return runtime;
-}
 
 const x86::Gp block = x86::rdi;
 const x86::Gp memory = x86::rax;
@@ -165,32 +156,6 @@ class Emitter {
 };
 
 }  // namespace
-
-std::string missing_feature(const std::vector<std::string>& features) {
-  using Id = CpuFeatures::X86::Id;
-  static constexpr std::pair<std::string_view, Id> known[] = {
-      {"sse", CpuFeatures::X86::kSSE},
-      {"sse2", CpuFeatures::X86::kSSE2},
-      {"avx", CpuFeatures::X86::kAVX},
-      {"avx2", CpuFeatures::X86::kAVX2},
-      {"fma", CpuFeatures::X86::kFMA},
-      {"f16c", CpuFeatures::X86::kF16C},
-      {"avx512f", CpuFeatures::X86::kAVX512_F},
-      {"avx512bw", CpuFeatures::X86::kAVX512_BW},
-      {"avx512dq", CpuFeatures::X86::kAVX512_DQ},
-      {"avx512vl", CpuFeatures::X86::kAVX512_VL},
-      {"avx_vnni", CpuFeatures::X86::kAVX_VNNI},
-      {"avx512_vnni", CpuFeatures::X86::kAVX512_VNNI},
-      {"avx512_bf16", CpuFeatures::X86::kAVX512_BF16},
-  };
-  for (const std::string& feature : features) {
-    const auto* found = std::find_if(std::begin(known), std::end(known),
-                                     [&](const auto& candidate) { return candidate.first == feature; });
-    if (found == std::end(known)) throw axrun::Error(Fault::internal, "unknown CPU feature " + feature);
-    if (!host_has(found->second)) return feature;
-  }
-  return {};
-}
 
 struct SingleInstruction::Code {
   std::shared_ptr<JitRuntime> runtime;

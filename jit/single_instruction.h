@@ -7,13 +7,10 @@
 
 #include "ir/isa/evaluate.h"
 #include "ir/isa/semantics.h"
+#include "jit/cpu_features.h"
 
 /// Executes one instruction of a semantics table on the hardware: what a row says is tested against this.
 namespace axrun::jit {
-
-/// The first of the features that this CPU (or its operating system) does not offer; empty when it has them
-/// all. Throws Error(internal) for a feature that the tables may not name.
-std::string missing_feature(const std::vector<std::string>& features);
 
 /// An instruction with every operand decided. `memory_operand`: the operand that is in memory, or -1.
 struct InstructionChoice {

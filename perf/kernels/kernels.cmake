@@ -7,8 +7,7 @@ if(benchmark_FOUND)
   list(FILTER kernel_bench_sources EXCLUDE REGEX "/(interleave|agreement|onednn|openblas)\\.cpp$")
   add_executable(bench_kernels ${kernel_bench_sources} ${CMAKE_CURRENT_SOURCE_DIR}/limits/fma_peak.cpp
                  ${CMAKE_CURRENT_SOURCE_DIR}/limits/read_sweep.cpp)
-  target_link_libraries(bench_kernels PRIVATE axrun_perf_rounds axrun_runtime axrun_onnx_import axrun_kernels
-                        axrun_ir fmt::fmt benchmark::benchmark)
+  target_link_libraries(bench_kernels PRIVATE axrun_perf_rounds ${axrun_session} fmt::fmt benchmark::benchmark)
 
   # The loops that peers are composed with: as fast as the compiler makes them for this very machine.
   include(CheckCXXCompilerFlag)

@@ -37,6 +37,8 @@ class IncludeDirections(unittest.TestCase):
             ("search/a.cpp", "#include <z3++.h>"),
             ("jit/a.cpp", "#include <Zydis/Zydis.h>"),
             ("verify/a.cpp", "#include <asmjit/x86.h>"),
+            ("search/a.cpp", "#include <hwloc.h>"),
+            ("jit/detect.cpp", "#include <nlohmann/json.hpp>"),
             ("runtime/a.cpp", "#include <cuda.h>"),
             ("ir/a.cpp", "#include <onnx/onnx_pb.h>"),
             ("runtime/a.cpp", "#include <google/protobuf/message.h>"),

@@ -1,0 +1,107 @@
+#include "jit/detect.h"
+
+#include <asmjit/x86.h>
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include "jit/cpu_features.h"
+#include "jit/processor_quota.h"
+
+namespace axrun::jit {
+namespace {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+/// Null where hwloc knows nothing.
+Topology load_topology() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return nullptr;
+  Topology owned(topology);
+  return hwloc_topology_load(topology) == 0 ? std::move(owned) : nullptr;
+}
+
+/// The processors that this process may use: of the affinity mask those that the topology has.
+Bitmap allowed_processors(hwloc_topology_t topology) {
+  Bitmap allowed(hwloc_bitmap_alloc());
+  const bool known = hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) == 0;
+  if (known) hwloc_bitmap_and(allowed.get(), allowed.get(), hwloc_topology_get_topology_cpuset(topology));
+  if (!known || hwloc_bitmap_iszero(allowed.get()))
+    hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_topology_cpuset(topology));
+  return allowed;
+}
+
+/// Cores with a processor in the set; processors where the topology has no cores.
+int cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t set) {
+  int cores = 0;
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr)
+    cores += hwloc_bitmap_intersects(core->cpuset, set);
+  return cores > 0 ? cores : std::max(1, hwloc_bitmap_weight(set));
+}
+
+/// Data caches above the first allowed processor. Sharing counts the machine's cores, not only ours: others
+/// use the cache too.
+std::vector<CacheLevel> caches_of(hwloc_topology_t topology, hwloc_const_bitmap_t allowed) {
+  std::vector<CacheLevel> caches;
+  hwloc_obj_t object =
+      hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(hwloc_bitmap_first(allowed)));
+  for (; object != nullptr; object = object->parent) {
+    if (!hwloc_obj_type_is_dcache(object->type)) continue;
+    CacheLevel cache;
+    cache.bytes = static_cast<int64_t>(object->attr->cache.size);
+    // Unknown sizes are 0. What is no larger than a nearer cache would never be scheduled for.
+    if (cache.bytes <= 0 || (!caches.empty() && cache.bytes <= caches.back().bytes)) continue;
+    if (object->attr->cache.linesize > 0)
+      cache.line_bytes = static_cast<int64_t>(object->attr->cache.linesize);
+    cache.shared_by = cores_in(topology, object->cpuset);
+    caches.push_back(cache);
+  }
+  return caches;
+}
+
+/// What the smallest of today's processors have.
+std::vector<CacheLevel> assumed_caches() {
+  return {{.bytes = 32 << 10}, {.bytes = 256 << 10}, {.bytes = 4 << 20, .shared_by = 4}};
+}
+
+std::string processor_name() {
+  const std::string brand = asmjit::CpuInfo::host().brand();
+  const size_t begin = brand.find_first_not_of(' ');
+  if (begin == std::string::npos) return "x86-64";
+  return brand.substr(begin, brand.find_last_not_of(' ') - begin + 1);
+}
+
+}  // namespace
+
+Target detect_target() {
+  Target target;
+  target.name = processor_name();
+  for (const CpuFeature& feature : cpu_features())
+    if (host_has(feature.name)) target.features.emplace_back(feature.name);
+  derive_vectors(target);
+  if (const Topology topology = load_topology()) {
+    const Bitmap allowed = allowed_processors(topology.get());
+    target.cores = cores_in(topology.get(), allowed.get());
+    target.caches = caches_of(topology.get(), allowed.get());
+  } else {
+    target.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  if (target.caches.empty()) target.caches = assumed_caches();
+  const double quota = processor_quota();
+  if (quota < target.cores) target.cores = std::max(1, static_cast<int>(std::ceil(quota)));
+  return target;
+}
+
+}  // namespace axrun::jit
