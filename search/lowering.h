@@ -16,13 +16,17 @@ using Sizes = std::vector<ir::loop::Size>;
 /// A loop program for an expression, or why there is none.
 struct Lowered {
   std::optional<ir::loop::LoopProgram> program;
+  /// What `program` is to be proved against: the given expression, simplified. Operands and outputs have the
+  /// same positions, types and memory, but perhaps other dims (adjacent ones merged). Its stages are those
+  /// that the program's statements name.
+  ir::Program expression;
   std::string kind;    ///< "contraction", "map", "rows", ...
   std::string reason;  ///< where there is no program
 };
 
 /// The default schedule of an expression on a target. sizes: one entry for every symbol of the expression.
-/// Input buffers of the result are the expression's operands that are not none, in order and by name; output
-/// buffers its outputs. What is computed from operands of `constant` only (one flag per operand of the
+/// Input buffers of the result are the operands of Lowered::expression that are not none, in order and by
+/// name; output buffers its outputs. What is computed from operands of `constant` only (one flag per operand of the
 /// expression) stands in statements of their own at the beginning of the program, so that it can be done
 /// once.
 Lowered lower(const ir::Program& expression, const Sizes& sizes, const std::vector<bool>& constant,

@@ -1,0 +1,333 @@
+#include "search/contraction.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "ir/error.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Program;
+using ir::ScalarOp;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+using Right = ContractionPlan::Right;
+using Spread = ContractionPlan::Spread;
+
+Dims element_at(const ir::Stage& stage, const Dims& point) {
+  Dims indices;
+  for (const std::vector<int>& group : stage.groups) {
+    Dim index(0);
+    for (const int axis : group) {
+      index = index * stage.axes[static_cast<size_t>(axis)].extent + point[static_cast<size_t>(axis)];
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+namespace {
+
+class Writer {
+ public:
+  Writer(const Program& program, const ProductForm& form, const ContractionPlan& plan, const SizeFacts& facts,
+         LoopWriter& writer, StageValues& values, int result)
+      : program_(program),
+        form_(form),
+        sum_(*form.sum),
+        plan_(plan),
+        w_(writer),
+        values_(values),
+        result_(result),
+        rows_(extent(form.row)),
+        columns_(extent(form.column)),
+        row_tiles_(ceil_div(rows_, Dim(plan.tile.rows))),
+        column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
+        row_tail_(!facts.is_multiple(rows_, plan.tile.rows)),
+        column_tail_(!facts.is_multiple(columns_, plan.tile.columns)),
+        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
+
+  void run() {
+    if (plan_.right == Right::packed_once) pack_everything();
+    loops(steps(), 0);
+  }
+
+ private:
+  enum class Step : uint8_t { outer, block, group, column, row };
+
+  Dim extent(int axis) const {
+    return axis == ir::none ? Dim(1) : sum_.axes[static_cast<size_t>(axis)].extent;
+  }
+  Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
+
+  // --- the panels of b ---
+
+  /// Outer axes on which b depends: dimensions of the packed panels.
+  std::vector<int> outer_of_right() const {
+    std::vector<int> axes;
+    for (const int axis : form_.outer) {
+      const bool used = std::any_of(form_.right.begin(), form_.right.end(),
+                                    [&](ir::ExprId id) { return axes_of(program_, id).count(axis) != 0; });
+      if (used) axes.push_back(axis);
+    }
+    return axes;
+  }
+
+  void pack_everything() {
+    const std::vector<int> outer = outer_of_right();
+    Dims dims;
+    for (const int axis : outer) dims.push_back(extent(axis));
+    dims.push_back(column_tiles_);
+    for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+    dims.push_back(Dim(plan_.tile.columns));
+    packed_ = w_.allocate("packed_" + sum_.name, ElementType::f32, dims, Level::memory);
+    const auto tiles = [&](LoopKind kind) {
+      w_.loop(kind, "jt", column_tiles_, [&](const Dim& jt) {
+        Dims indices;
+        for (const int axis : outer) indices.push_back(coordinate(axis));
+        indices.push_back(jt);
+        packed_at_ = indices;
+        pack_panel(jt);
+      });
+    };
+    const std::function<void(size_t)> loop = [&](size_t k) {
+      const LoopKind kind =
+          k == 0 && plan_.spread != Spread::none ? LoopKind::parallel : LoopKind::sequential;
+      if (k == outer.size()) return tiles(kind);
+      w_.loop(kind, "o" + std::to_string(k), extent(outer[k]), [&](const Dim& o) {
+        coordinate(outer[k]) = o;
+        loop(k + 1);
+      });
+    };
+    loop(0);
+    packed_outer_ = outer;
+  }
+
+  Access packed(const Dim& lane) const {
+    Dims indices = packed_at_;
+    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) indices.push_back(point_[sum_.axes.size() + k]);
+    indices.push_back(lane);
+    return {packed_, indices};
+  }
+
+  /// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
+  void pack_panel(const Dim& jt) {
+    const int64_t width = plan_.tile.columns;
+    depth_loops(0, [&] {
+      if (column_tail_) {
+        w_.loop(LoopKind::vector, "z1", Dim(width),
+                [&](const Dim& lane) { w_.store(packed(lane), Combine::assign, w_.real(0)); });
+      }
+      w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& lane) {
+        coordinate(form_.column) = Dim(width) * jt + lane;
+        w_.store(packed(lane), Combine::assign, product(form_.right));
+      });
+    });
+  }
+
+  /// Columns of a tile that exist.
+  Dim columns_of(const Dim& jt) const {
+    const Dim width(plan_.tile.columns);
+    return column_tail_ ? min(width, columns_ - width * jt) : width;
+  }
+  Dim rows_of(const Dim& it) const {
+    const Dim height(plan_.tile.rows);
+    return row_tail_ ? min(height, rows_ - height * it) : height;
+  }
+
+  void depth_loops(size_t k, const std::function<void()>& body) {
+    if (k == sum_.reduce_axes.size()) return body();
+    w_.loop(LoopKind::sequential, "p" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& p) {
+      point_[sum_.axes.size() + k] = p;
+      depth_loops(k + 1, body);
+    });
+  }
+
+  int product(const std::vector<ir::ExprId>& factors) {
+    int result = values_.value(factors[0], point_);
+    for (size_t k = 1; k < factors.size(); ++k) result = w_.mul(result, values_.value(factors[k], point_));
+    return result;
+  }
+
+  // --- the loops over tiles ---
+
+  std::vector<Step> steps() const {
+    std::vector<Step> order(form_.outer.size(), Step::outer);
+    const bool by_columns = plan_.spread == Spread::columns;
+    if (by_columns) order.insert(order.begin(), Step::group);
+    if (plan_.row_block != 0) {
+      order.insert(plan_.spread == Spread::rows ? order.begin() : order.end(), Step::block);
+    }
+    order.push_back(Step::column);
+    order.push_back(Step::row);
+    return order;
+  }
+
+  void loops(const std::vector<Step>& order, size_t k) {
+    if (k == order.size()) return tile();
+    const bool spread = k == 0 && plan_.spread != Spread::none;
+    const LoopKind kind = spread ? LoopKind::parallel : LoopKind::sequential;
+    const auto next = [&] { loops(order, k + 1); };
+    switch (order[k]) {
+      case Step::outer: {
+        const auto number = static_cast<size_t>(
+            std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), Step::outer));
+        return w_.loop(kind, "o" + std::to_string(number), extent(form_.outer[number]), [&](const Dim& o) {
+          coordinate(form_.outer[number]) = o;
+          next();
+        });
+      }
+      case Step::block:
+        return w_.loop(kind, "ib", ceil_div(row_tiles_, Dim(plan_.row_block)), [&](const Dim& ib) {
+          first_row_tile_ = Dim(plan_.row_block) * ib;
+          next();
+        });
+      case Step::group:
+        return w_.loop(kind, plan_.column_group == 1 ? "jt" : "jg", ceil_div(column_tiles_, Dim(plan_.column_group)), [&](const Dim& jg) {
+          first_column_tile_ = Dim(plan_.column_group) * jg;
+          next();
+        });
+      case Step::column: {
+        const bool grouped = plan_.spread == Spread::columns;
+        const Dim left = column_tiles_ - first_column_tile_;
+        const Dim count = !grouped                  ? column_tiles_
+                          : plan_.column_group == 1 ? Dim(1)
+                                                    : min(Dim(plan_.column_group), left);
+        return w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
+          column_tile_ = first_column_tile_ + jt;
+          prepare_panel();
+          next();
+        });
+      }
+      case Step::row: {
+        const Dim left = row_tiles_ - first_row_tile_;
+        const Dim count = plan_.row_block == 0   ? row_tiles_
+                          : plan_.row_block == 1 ? Dim(1)
+                                                 : min(Dim(plan_.row_block), left);
+        return w_.loop(LoopKind::sequential, "it", count, [&](const Dim& it) {
+          row_tile_ = first_row_tile_ + it;
+          next();
+        });
+      }
+    }
+  }
+
+  void prepare_panel() {
+    if (plan_.right == Right::packed_inside) {
+      Dims dims;
+      for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+      dims.push_back(Dim(plan_.tile.columns));
+      packed_ = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
+      packed_at_.clear();
+      pack_panel(column_tile_);
+    } else if (plan_.right == Right::packed_once) {
+      packed_at_.clear();
+      for (const int axis : packed_outer_) packed_at_.push_back(coordinate(axis));
+      packed_at_.push_back(column_tile_);
+    }
+  }
+
+  // --- one tile ---
+
+  void tile() {
+    const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+    const bool direct = plan_.right == Right::direct;
+    const Dim lanes = direct ? columns_of(column_tile_) : width;
+    tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {height, width}, Level::registers);
+    w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", lanes, [&](const Dim& j1) {
+        w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
+      });
+    });
+    inner_depth(0, [&] {
+      w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
+        w_.loop(LoopKind::vector, "j1", lanes, [&](const Dim& j1) { accumulate(i1, j1); });
+      });
+    });
+    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", columns_of(column_tile_), [&](const Dim& j1) { finish(i1, j1); });
+    });
+  }
+
+  /// The loops over k, the innermost one unrolled.
+  void inner_depth(size_t k, const std::function<void()>& body) {
+    const size_t last = sum_.reduce_axes.size() - 1;
+    const Dim extent = sum_.reduce_axes[k].extent;
+    const std::string name = "p" + std::to_string(k);
+    Dim& here = point_[sum_.axes.size() + k];
+    if (k < last) {
+      return w_.loop(LoopKind::sequential, name, extent, [&](const Dim& p) {
+        here = p;
+        inner_depth(k + 1, body);
+      });
+    }
+    const Dim by(plan_.unroll);
+    const bool whole = floor_mod(extent, by) == Dim(0);
+    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
+      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p), [&](const Dim& u) {
+        here = by * p + u;
+        body();
+      });
+    });
+  }
+
+  /// Rows beyond the last one are computed from the last one again; nothing of them is stored.
+  void accumulate(const Dim& i1, const Dim& j1) {
+    const Dim row = Dim(plan_.tile.rows) * row_tile_ + i1;
+    const Dim column = Dim(plan_.tile.columns) * column_tile_ + j1;
+    if (form_.row != ir::none) coordinate(form_.row) = row_tail_ ? min(row, rows_ - 1) : row;
+    coordinate(form_.column) = column;
+    const int left = product(form_.left);
+    const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(packed(j1));
+    if (form_.row != ir::none) coordinate(form_.row) = row;
+    w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
+  }
+
+  void finish(const Dim& i1, const Dim& j1) {
+    if (form_.row != ir::none) coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
+    coordinate(form_.column) = Dim(plan_.tile.columns) * column_tile_ + j1;
+    const Access element{tile_, {i1, j1}};
+    if (form_.epilogue == nullptr) {
+      const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(sum_.axes.size()));
+      return w_.store({result_, element_at(sum_, point)}, Combine::assign, w_.load(element));
+    }
+    const ir::Stage& map = *form_.epilogue;
+    Dims point;
+    for (const int axis : form_.epilogue_axes) point.push_back(axis == -1 ? Dim(0) : coordinate(axis));
+    values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
+    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point), map.name,
+             point);
+  }
+
+  const Program& program_;
+  const ProductForm& form_;
+  const ir::Stage& sum_;
+  const ContractionPlan& plan_;
+  LoopWriter& w_;
+  StageValues& values_;
+  const int result_;
+  const Dim rows_, columns_, row_tiles_, column_tiles_;
+  const bool row_tail_, column_tail_;
+  Dims point_;  ///< of the sum: axes, then reduce axes
+  Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;
+  int packed_ = ir::none;
+  Dims packed_at_;  ///< the first indices of the panel in use
+  std::vector<int> packed_outer_;
+  int tile_ = ir::none;
+};
+
+}  // namespace
+
+void write_contraction(const Program& program, const ProductForm& form, const ContractionPlan& plan,
+                       const SizeFacts& facts, LoopWriter& writer, StageValues& values, int result) {
+  Writer(program, form, plan, facts, writer, values, result).run();
+}
+
+}  // namespace axrun::search

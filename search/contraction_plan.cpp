@@ -1,0 +1,91 @@
+#include "search/contraction_plan.h"
+
+#include <algorithm>
+
+#include "search/stage_values.h"
+#include "search/work.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Expr;
+using ir::ExprId;
+using ir::Program;
+
+namespace {
+
+/// Whether the right side is a load whose last index is the column: a row of it is a vector load.
+bool columns_are_contiguous(const Program& program, const ProductForm& form) {
+  if (form.right.size() != 1) return false;
+  const Expr& expr = program.exprs[static_cast<size_t>(form.right[0])];
+  if (expr.op != ir::ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;
+  const ir::Dims point = symbolic_point(*form.sum);
+  const Dim& column = point[static_cast<size_t>(form.column)];
+  for (size_t d = 0; d + 1 < expr.indices.size(); ++d) {
+    if (axes_of(program, expr.indices[d]).count(form.column) != 0) return false;
+  }
+  const auto last = index_at(program, expr.indices.back(), point);
+  if (!last) return false;
+  std::map<std::string, Dim> first;
+  first["a" + std::to_string(form.column)] = Dim(0);
+  return *last - last->substitute(first) == column;
+}
+
+}  // namespace
+
+ContractionPlan plan_contraction(const Program& program, const ProductForm& form, const SizeFacts& facts,
+                                 const jit::Target& target) {
+  const ir::Stage& sum = *form.sum;
+  const auto extent = [&](int axis) {
+    return axis == ir::none ? int64_t{1} : facts.typical(sum.axes[static_cast<size_t>(axis)].extent);
+  };
+  const int64_t rows = extent(form.row), columns = extent(form.column);
+  int64_t depth = 1, outer = 1;
+  for (const ir::Axis& axis : sum.reduce_axes) depth *= facts.typical(axis.extent);
+  for (const int axis : form.outer) outer *= extent(axis);
+
+  ContractionPlan plan;
+  plan.tile = register_tile(rows, columns, target);
+  const int64_t row_tiles = (rows + plan.tile.rows - 1) / plan.tile.rows;
+  const int64_t column_tiles = (columns + plan.tile.columns - 1) / plan.tile.columns;
+
+  using Right = ContractionPlan::Right;
+  constexpr int64_t worth_packing = 4;  // tiles of rows that read a panel
+  if (form.right_constant) {
+    plan.right = Right::packed_once;
+  } else if (row_tiles >= worth_packing || !columns_are_contiguous(program, form)) {
+    plan.right = Right::packed_inside;
+  }
+
+  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t row_bytes = plan.tile.rows * depth * 4;
+  if (row_bytes * row_tiles > second / 2) {
+    plan.row_block = std::max<int64_t>(1, second / 2 / std::max<int64_t>(1, row_bytes));
+  }
+
+  using Spread = ContractionPlan::Spread;
+  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
+                       static_cast<double>(depth) * static_cast<double>(outer);
+  if (!is_worth_spreading(flops, target)) return plan;
+  const int64_t first_outer = form.outer.empty() ? 1 : extent(form.outer[0]);
+  const int64_t blocks = plan.row_block == 0 ? 1 : (row_tiles + plan.row_block - 1) / plan.row_block;
+  plan.spread = Spread::columns;
+  double best = balance(column_tiles, target.cores);
+  if (balance(blocks, target.cores) >= best && blocks > 1) {
+    plan.spread = Spread::rows;
+    best = balance(blocks, target.cores);
+  }
+  if (first_outer > 1 && balance(first_outer, target.cores) >= std::min(best, 0.8))
+    plan.spread = Spread::outer;
+  if (best < 0.8 && plan.spread != Spread::outer && balance(row_tiles, target.cores) > best) {
+    plan.spread = Spread::rows;
+    plan.row_block = std::max<int64_t>(1, row_tiles / (2 * target.cores));
+  }
+  if (plan.spread == Spread::columns && blocks > 1) {
+    constexpr int64_t turns = 4;  // groups for each worker
+    plan.column_group = std::max<int64_t>(1, column_tiles / (turns * target.cores));
+  }
+  return plan;
+}
+
+}  // namespace axrun::search

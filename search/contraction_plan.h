@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "jit/target.h"
+#include "search/product_form.h"
+#include "search/register_tile.h"
+#include "search/size_facts.h"
+
+namespace axrun::search {
+
+/// Every decision about a product; the writer only reads it.
+struct ContractionPlan {
+  RegisterTile tile;
+
+  /// How the right side is read in the innermost loop. Packed: as panels [tiles of columns, k, tile.columns].
+  enum class Right : uint8_t {
+    packed_once,    ///< from panels made at the beginning of the program
+    packed_inside,  ///< from a panel made before the rows of a tile of columns
+    direct,         ///< where it lies
+  };
+  Right right = Right::direct;
+
+  /// Which loop is spread over workers.
+  enum class Spread : uint8_t { none, outer, rows, columns };
+  Spread spread = Spread::none;
+
+  int64_t row_block = 0;     ///< tiles of rows that stay in the cache while the columns pass; 0: all
+  int64_t column_group = 1;  ///< tiles of columns for one worker at a time (Spread::columns)
+  int64_t unroll = 4;        ///< of the innermost loop over k
+};
+
+ContractionPlan plan_contraction(const ir::Program& program, const ProductForm& form, const SizeFacts& facts,
+                                 const jit::Target& target);
+
+}  // namespace axrun::search

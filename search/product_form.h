@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace axrun::search {
+
+/// A sum of products seen as many products of matrices, c[row, column] = sum a[row, k] * b[k, column], and
+/// the map that is applied to each element of c, if any.
+struct ProductForm {
+  const ir::Stage* sum = nullptr;
+  const ir::Stage* epilogue = nullptr;  ///< null: the sum is the result
+  /// The factors of the sum's terms: those that depend on the column, and the others.
+  std::vector<ir::ExprId> left, right;
+  int column = ir::none;   ///< axis of the sum: the last one of the result, contiguous in memory
+  int row = ir::none;      ///< axis of the sum on which only the left side depends; none: b is read once
+  std::vector<int> outer;  ///< the other axes of the sum, in order of the result
+  /// The axis of the sum that each axis of the epilogue is; -1 for axes of extent 1.
+  std::vector<int> epilogue_axes;
+  bool right_constant = false;
+
+  const ir::Stage& last() const { return epilogue != nullptr ? *epilogue : *sum; }
+};
+
+/// The form of a sum and a map of it (or null); `reason` says why there is none.
+struct FoundProduct {
+  bool found = false;
+  ProductForm form;
+  std::string reason;
+};
+/// constant: one flag per tensor.
+FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
+                          const std::vector<bool>& constant);
+
+}  // namespace axrun::search

@@ -1,0 +1,46 @@
+#include "search/register_tile.h"
+
+#include <algorithm>
+
+namespace axrun::search {
+namespace {
+
+constexpr double latency = 4;  // cycles of a multiply-add
+constexpr double loads_per_cycle = 2;
+
+/// Cycles for one step along k of one tile.
+double cycles(int64_t rows, int64_t vectors, int64_t ports) {
+  const double multiply = static_cast<double>(rows * vectors) / static_cast<double>(ports);
+  const double load = static_cast<double>(rows + vectors) / loads_per_cycle;
+  return std::max({multiply, load, latency});
+}
+
+}  // namespace
+
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target) {
+  const int64_t lanes = target.lanes(4);
+  const int64_t ports = std::max(1, target.fma_ports);
+  const int64_t spare = target.vector_registers > 16 ? 3 : 1;
+  constexpr int64_t widest = 8;
+  RegisterTile best;
+  double least = 0;
+  for (int64_t vectors = 1; vectors <= widest; ++vectors) {
+    if (vectors > 1 && (vectors - 1) * lanes >= columns) break;
+    for (int64_t height = 1; height <= std::min<int64_t>(rows, target.vector_registers); ++height) {
+      if (height * vectors + vectors + spare > target.vector_registers) break;
+      const int64_t width = vectors * lanes;
+      const auto down = static_cast<double>((rows + height - 1) / height);
+      const auto across = static_cast<double>((columns + width - 1) / width);
+      // Every tile costs some cycles besides its steps along k; larger tiles win where all else is equal.
+      const double cost = down * across * (cycles(height, vectors, ports) + 0.1);
+      if (least == 0 || cost < least ||
+          (cost == least && height * vectors > best.rows * best.columns / lanes)) {
+        least = cost;
+        best = {height, width};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace axrun::search

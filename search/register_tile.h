@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "jit/target.h"
+
+namespace axrun::search {
+
+/// How many rows and columns of a product are accumulated in registers.
+struct RegisterTile {
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+/// The tile for a product of about `rows` x `columns` (f32) that leaves the least work for the multiply-add
+/// units, work on padding included. Columns are whole vectors. Registers are left for one row of b, an
+/// element of a, and a few temporaries of the epilogue.
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target);
+
+}  // namespace axrun::search

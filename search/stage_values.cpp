@@ -1,0 +1,136 @@
+#include "search/stage_values.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ir/arithmetic.h"
+#include "ir/error.h"
+#include "ir/grammar.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Expr;
+using ir::ExprId;
+using ir::Program;
+using ir::ScalarOp;
+using ir::loop::Access;
+
+std::optional<Dim> index_at(const Program& program, ExprId id, const Dims& point) {
+  const Expr& expr = program.exprs[static_cast<size_t>(id)];
+  if (expr.type != ElementType::i64) return std::nullopt;
+  switch (expr.op) {
+    case ScalarOp::integer:
+      return Dim(expr.integer);
+    case ScalarOp::extent:
+      return expr.dim;
+    case ScalarOp::axis:
+      return point[static_cast<size_t>(expr.integer)];
+    case ScalarOp::neg:
+    case ScalarOp::add:
+    case ScalarOp::sub:
+    case ScalarOp::mul:
+    case ScalarOp::floor_div:
+    case ScalarOp::floor_mod:
+    case ScalarOp::min:
+    case ScalarOp::max:
+      break;
+    default:
+      return std::nullopt;
+  }
+  const auto a = index_at(program, expr.args[0], point);
+  if (!a) return std::nullopt;
+  if (expr.op == ScalarOp::neg) return Dim(0) - *a;
+  const auto b = index_at(program, expr.args[1], point);
+  if (!b) return std::nullopt;
+  switch (expr.op) {
+    case ScalarOp::add:
+      return *a + *b;
+    case ScalarOp::sub:
+      return *a - *b;
+    case ScalarOp::mul:
+      return *a * *b;
+    case ScalarOp::min:
+      return min(*a, *b);
+    case ScalarOp::max:
+      return max(*a, *b);
+    default:
+      break;
+  }
+  if (!b->is_constant() || b->value() <= 0) return std::nullopt;
+  return expr.op == ScalarOp::floor_div ? floor_div(*a, *b) : floor_mod(*a, *b);
+}
+
+std::set<int> axes_of(const Program& program, ExprId id) {
+  std::set<int> axes;
+  for (const ExprId reached : ir::reachable(program, {id})) {
+    const Expr& expr = program.exprs[static_cast<size_t>(reached)];
+    if (expr.op == ScalarOp::axis) axes.insert(static_cast<int>(expr.integer));
+  }
+  return axes;
+}
+
+std::vector<ExprId> loads_of(const Program& program, ExprId id) {
+  std::vector<ExprId> loads;
+  for (const ExprId reached : ir::reachable(program, {id})) {
+    if (program.exprs[static_cast<size_t>(reached)].op == ScalarOp::load) loads.push_back(reached);
+  }
+  return loads;
+}
+
+Dims symbolic_point(const ir::Stage& stage) {
+  Dims point;
+  for (size_t k = 0; k < stage.axes.size() + stage.reduce_axes.size(); ++k) {
+    point.push_back(Dim::symbol("a" + std::to_string(k)));
+  }
+  return point;
+}
+
+void StageValues::read_buffer(ir::TensorId tensor, int buffer) {
+  read_at(tensor, [buffer](const Dims& indices) { return Access{buffer, indices}; });
+}
+
+Access StageValues::access(ir::TensorId tensor, const Dims& indices) const {
+  const auto place = places_.find(tensor);
+  AXRUN_ASSERT(place != places_.end());
+  return place->second(indices);
+}
+
+int StageValues::load(const Expr& expr, const Dims& point) {
+  Dims indices;
+  for (const ExprId index : expr.indices) {
+    const auto dim = index_at(program_, index, point);
+    AXRUN_ASSERT(dim);
+    indices.push_back(*dim);
+  }
+  const Access from = access(static_cast<ir::TensorId>(expr.integer), indices);
+  if (expr.args[0] == ir::none) return writer_.load(from);
+  return writer_.guarded(from, value(expr.args[0], point), value(expr.args[1], point));
+}
+
+int StageValues::value(ExprId id, const Dims& point) {
+  const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+  if (const auto dim = index_at(program_, id, point)) return writer_.index(*dim);
+  switch (expr.op) {
+    case ScalarOp::real:
+      return writer_.real(expr.real, expr.type);
+    case ScalarOp::integer:
+      return writer_.integer(expr.integer, expr.type);
+    case ScalarOp::load:
+      return load(expr, point);
+    default:
+      break;
+  }
+  const int count = ir::argument_count(expr.op);
+  std::array<int, 3> args = {ir::none, ir::none, ir::none};
+  for (int k = 0; k < count; ++k) {
+    args[static_cast<size_t>(k)] = value(expr.args[static_cast<size_t>(k)], point);
+  }
+  if (count == 1) return writer_.operation(expr.op, expr.type, {args[0]});
+  if (count == 2) return writer_.operation(expr.op, expr.type, {args[0], args[1]});
+  return writer_.operation(expr.op, expr.type, {args[0], args[1], args[2]});
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ir/program.h"
+#include "search/loop_writer.h"
+
+namespace axrun::search {
+
+/// An index expression at a point of its stage (its axes, then its reduce axes) as a Dim; nothing where it
+/// depends on data or is not quasi-affine.
+std::optional<ir::Dim> index_at(const ir::Program& program, ir::ExprId id, const ir::Dims& point);
+
+/// The axes of the stage (numbered on through the reduce axes) on which an expression depends, through
+/// indices and guards too.
+std::set<int> axes_of(const ir::Program& program, ir::ExprId id);
+
+/// The loads that an expression reaches, each once.
+std::vector<ir::ExprId> loads_of(const ir::Program& program, ir::ExprId id);
+
+/// The symbols "a0", "a1", ... in place of the axes and reduce axes of a stage: for looking at indices.
+ir::Dims symbolic_point(const ir::Stage& stage);
+
+/// Writes the scalar expressions of a tensor expression as values of a loop program.
+class StageValues {
+ public:
+  StageValues(const ir::Program& program, LoopWriter& writer) : program_(program), writer_(writer) {}
+
+  /// Where the elements of a tensor are read from now on.
+  using Place = std::function<ir::loop::Access(const ir::Dims& indices)>;
+  void read_at(ir::TensorId tensor, Place place) { places_[tensor] = std::move(place); }
+  void read_buffer(ir::TensorId tensor, int buffer);
+  ir::loop::Access access(ir::TensorId tensor, const ir::Dims& indices) const;
+
+  /// The value of an expression at a point of its stage. Every tensor that it reads must have its place, and
+  /// every index must be a Dim (index_at).
+  int value(ir::ExprId id, const ir::Dims& point);
+
+ private:
+  int load(const ir::Expr& expr, const ir::Dims& point);
+  const ir::Program& program_;
+  LoopWriter& writer_;
+  std::map<ir::TensorId, Place> places_;
+};
+
+}  // namespace axrun::search

@@ -1,0 +1,92 @@
+#include "search/supported.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "ir/grammar.h"
+#include "search/stage_values.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::ElementType;
+using ir::Expr;
+using ir::Program;
+using ir::ScalarOp;
+using ir::Stage;
+using ir::StageKind;
+
+namespace {
+
+bool is_word(const std::string& name) {
+  bool word = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+  for (const char c : name) word = word && (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_');
+  return word;
+}
+
+std::string about_dim(const Dim& dim, const Sizes& sizes) {
+  std::vector<std::string> symbols;
+  dim.collect_symbols(symbols);
+  for (const std::string& symbol : symbols) {
+    const auto same = [&](const ir::loop::Size& size) { return size.name == symbol; };
+    if (std::none_of(sizes.begin(), sizes.end(), same))
+      return "the range of size '" + symbol + "' is not given";
+  }
+  return {};
+}
+
+std::string about_type(ElementType type) {
+  switch (type) {
+    case ElementType::f32:
+    case ElementType::f64:
+    case ElementType::boolean:
+    case ElementType::i32:
+    case ElementType::i64:
+      return {};
+    default:
+      return "elements of type " + std::string(name_of(type));
+  }
+}
+
+std::string about_stage(const Program& program, const Stage& stage) {
+  const std::string where = "stage '" + stage.name + "': ";
+  if (stage.kind != StageKind::map && stage.kind != StageKind::reduce)
+    return where + "neither map nor reduction";
+  const bool reduces = stage.kind == StageKind::reduce;
+  if (reduces && stage.monoid.kind == ir::Monoid::Kind::tuple) return where + "a reduction of tuples";
+  const ir::Dims point = symbolic_point(stage);
+  for (const ir::ExprId id : ir::reachable(program, stage.body)) {
+    const Expr& expr = program.exprs[static_cast<size_t>(id)];
+    if (expr.op == ScalarOp::time || expr.op == ScalarOp::parameter) return where + "not on its own";
+    const std::string type = about_type(expr.type);
+    if (!type.empty()) return where + type;
+    if (expr.op != ScalarOp::load) continue;
+    for (const ir::ExprId index : expr.indices) {
+      if (!index_at(program, index, point)) return where + "an index depends on data";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string unsupported_because(const Program& program, const Sizes& sizes) {
+  for (const ir::loop::Size& size : sizes) {
+    if (!is_word(size.name)) return "the size '" + size.name + "' has a name that is no word";
+  }
+  for (const ir::TensorDecl& tensor : program.tensors) {
+    for (const Dim& dim : tensor.dims) {
+      const std::string reason = about_dim(dim, sizes);
+      if (!reason.empty()) return reason;
+    }
+    const std::string reason = about_type(tensor.type);
+    if (!reason.empty()) return "tensor '" + tensor.name + "': " + reason;
+  }
+  for (const Stage& stage : program.stages) {
+    const std::string reason = about_stage(program, stage);
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+}  // namespace axrun::search

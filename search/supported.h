@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "search/lowering.h"
+
+namespace axrun::search {
+
+/// Why no schedule can be made for an expression, whatever its kind: stages other than maps and simple
+/// reductions, indices that depend on data, types or names that loop programs do not have. Empty: none.
+std::string unsupported_because(const ir::Program& program, const Sizes& sizes);
+
+}  // namespace axrun::search

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "jit/target.h"
+#include "search/lowering.h"
+
+namespace axrun::tests {
+
+using SizeValues = std::map<std::string, int64_t>;
+
+/// An expression to lower and the sizes at which the result is tried.
+struct Case {
+  std::string name;
+  std::string kind;  ///< that it is lowered to
+  std::function<ir::Program()> make;
+  search::Sizes sizes;
+  std::vector<bool> constant;  ///< per operand
+  std::vector<SizeValues> values = {{}};
+};
+inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<Case> all_cases();
+
+/// relu(a[m, 768] b[768, 3072] + bias).
+ir::Program any_rows_product();
+
+jit::Target avx512_like();
+jit::Target avx2_like();
+
+/// Runs both interpreters on seeded data; what is wrong, or nothing.
+std::string difference(const ir::Program& expression, const search::Lowered& lowered, const SizeValues& sizes,
+                       unsigned seed);
+
+}  // namespace axrun::tests
