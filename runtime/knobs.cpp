@@ -11,17 +11,27 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 5> table = {{
+constexpr std::array<Knob, 11> table = {{
     {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
      "folder for what is kept between processes: at present the demonstration model"},
     {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
      "highest instruction-set level that the kernels use"},
+    {"AXRUN_OPTIMIZE", "0|1", "1", "0: no optimiser starts, in any session; the fallback kernels serve"},
+    {"AXRUN_OPTIMIZER_PRIORITY", "idle|normal", "idle",
+     "idle: the optimiser gets the processor time that nobody else wants; normal: its share like anybody"},
+    {"AXRUN_OPTIMIZER_THREADS", "N", "1", "threads of the optimiser where the program does not say"},
     {"AXRUN_PARALLEL", "tbb|threads", "tbb",
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
+    {"AXRUN_SWAP", "faster|always", "faster",
+     "always: every verified kernel is swapped in, faster or not: for tests"},
+    {"AXRUN_TARGET", "FILE", "what is detected",
+     "description of the hardware, as axrun target --json writes it; fields that it lacks are detected"},
     {"AXRUN_THREADS", "N", "the processors this process may use",
      "threads of one run where neither the program nor --threads says"},
     {"AXRUN_VALIDATE", "on|off", "off",
      "checks every program against the grammar after each stage that builds a plan: slower loads"},
+    {"AXRUN_WORKER", "FILE", "axrun-worker beside the library or the command",
+     "program in which candidates are proved and executed for the first time"},
 }};
 
 bool is_one_of(std::string_view values, std::string_view value) {
@@ -34,7 +44,7 @@ bool is_one_of(std::string_view values, std::string_view value) {
 }
 
 bool takes(const Knob& knob, std::string_view value) {
-  if (knob.values == "DIR") return true;
+  if (knob.values == "DIR" || knob.values == "FILE") return true;
   if (knob.values != "N") return is_one_of(knob.values, value);
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);

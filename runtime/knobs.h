@@ -10,13 +10,26 @@ namespace axrun::runtime {
 /// An environment variable that axrun reads.
 struct Knob {
   const char* name;
-  std::string_view values;    ///< "a|b|c": one of these words; "N": a positive integer; "DIR": a folder
+  std::string_view
+      values;  ///< "a|b|c": one of these words; "N": a positive integer; "DIR": a folder; "FILE": a file
   std::string_view standard;  ///< what holds when it is not set
   std::string_view meaning;
 };
 
 /// Positions in the table.
-enum class KnobName { cache_dir, isa, parallel, threads, validate };
+enum class KnobName {
+  cache_dir,
+  isa,
+  optimize,
+  optimizer_priority,
+  optimizer_threads,
+  parallel,
+  swap,
+  target,
+  threads,
+  validate,
+  worker
+};
 
 /// All of them. The environment is read through knob_value only, so this table is complete.
 std::span<const Knob> knobs();

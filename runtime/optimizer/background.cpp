@@ -1,0 +1,168 @@
+#include "runtime/optimizer/background.h"
+
+#include <oneapi/tbb/task_arena.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "ir/error.h"
+#include "runtime/knobs.h"
+#include "runtime/machine.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// Every Background of the process, for the handlers of fork.
+struct Registry {
+  std::mutex mutex;
+  std::vector<Background*> all;
+};
+Registry& registry() {
+  static auto* const one = new Registry;  // never destroyed: a fork may come at any time
+  return *one;
+}
+
+/// For the calling thread, and for those that it starts.
+std::string lower_priority(bool idle) {
+  if (!idle) return "ordinary priority";
+  sched_param parameters{};
+  if (sched_setscheduler(0, SCHED_IDLE, &parameters) == 0) return "SCHED_IDLE";
+  constexpr int lowest = 19;
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+  if (setpriority(PRIO_PROCESS, thread, lowest) == 0) return "niceness 19 (SCHED_IDLE is refused)";
+  return "ordinary priority (SCHED_IDLE and niceness 19 are refused)";
+}
+
+bool uses_tbb() {
+  const char* wanted = knob_value(KnobName::parallel);
+  return wanted == nullptr || std::string_view(wanted) != "threads";
+}
+
+/// Plain threads whose bodies run inside of the arena.
+class ReservedPool final : public ThreadPool {
+ public:
+  /// Must be made on the thread that works: the others get its priority.
+  explicit ReservedPool(int threads)
+      : ThreadPool(threads), threads_pool_(ThreadPool::make(threads, ParallelBackend::threads)) {
+    if (uses_tbb()) arena_.emplace(threads, static_cast<unsigned>(threads));
+  }
+
+  void enter(FunctionRef<void()> body) {
+    if (!arena_) return body();
+    arena_->execute([&] { body(); });
+  }
+
+ private:
+  void spread(int64_t count, int64_t grain, RangeBody body) override {
+    threads_pool_->parallel_for(count, grain,
+                                [&](int64_t begin, int64_t end) { enter([&] { body(begin, end); }); });
+  }
+
+  std::unique_ptr<ThreadPool> threads_pool_;
+  std::optional<tbb::task_arena> arena_;
+};
+
+}  // namespace
+
+struct Background::Crew {
+  StopSignal stop;
+  std::thread thread;
+};
+
+/// Registered once per process.
+struct ForkHandlers {
+  static void prepare() {
+    registry().mutex.lock();
+    for (Background* one : registry().all) one->lock_for_fork();
+  }
+  static void parent() { release(false); }
+  static void child() { release(true); }
+  static void release(bool child) {
+    for (Background* one : registry().all) one->unlock_after_fork(child);
+    registry().mutex.unlock();
+  }
+  static void install() {
+    static const int installed = pthread_atfork(prepare, parent, child);
+    static_cast<void>(installed);
+  }
+};
+
+Background::Background(Options options, Work work) : options_(std::move(options)), work_(std::move(work)) {
+  options_.threads = std::clamp(options_.threads, 1, available_processors());
+  ForkHandlers::install();
+  const std::lock_guard lock(registry().mutex);
+  registry().all.push_back(this);
+}
+
+Background::~Background() {
+  stop();
+  const std::lock_guard lock(registry().mutex);
+  auto& all = registry().all;
+  all.erase(std::find(all.begin(), all.end(), this));
+}
+
+void Background::start() {
+  const std::lock_guard lock(crew_mutex_);
+  lost_.store(false, std::memory_order_relaxed);
+  if (crew_) return;
+  auto crew = std::make_unique<Crew>();
+  const StopSignal& signal = crew->stop;
+  try {
+    crew->thread = std::thread([this, &signal] {
+      pthread_setname_np(pthread_self(), "axrun-optimizer");
+      std::string priority = lower_priority(options_.idle);
+      {
+        const std::lock_guard crew_lock(crew_mutex_);
+        priority_ = std::move(priority);
+      }
+      ReservedPool pool(options_.threads);
+      pool.enter([&] { work_({signal, pool, *this}); });
+    });
+  } catch (const std::system_error& error) {
+    throw Error(Fault::unsupported, std::string("no thread for the optimiser: ") + error.what());
+  }
+  crew_ = std::move(crew);
+}
+
+void Background::stop() {
+  std::unique_ptr<Crew> crew;
+  {
+    const std::lock_guard lock(crew_mutex_);
+    crew = std::move(crew_);
+  }
+  if (!crew) return;
+  crew->stop.request();
+  if (crew->thread.joinable()) crew->thread.join();
+}
+
+std::string Background::priority() const {
+  const std::lock_guard lock(crew_mutex_);
+  return priority_;
+}
+
+void Background::lock_for_fork() {
+  gate_.lock();
+  crew_mutex_.lock();
+  for (std::mutex* mutex : options_.locks) mutex->lock();
+}
+
+void Background::unlock_after_fork(bool child) {
+  if (child && crew_) {
+    // Its threads are not there: nothing of it can be joined or destroyed.
+    static_cast<void>(crew_.release());
+    lost_.store(true, std::memory_order_relaxed);
+  }
+  for (auto mutex = options_.locks.rbegin(); mutex != options_.locks.rend(); ++mutex) (*mutex)->unlock();
+  crew_mutex_.unlock();
+  gate_.unlock();
+}
+
+}  // namespace axrun::runtime

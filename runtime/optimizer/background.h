@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/optimizer/stop_signal.h"
+#include "runtime/parallel.h"
+
+namespace axrun::runtime {
+
+/// Where background work runs: on threads of its own that get the processor time nobody else wants
+/// (SCHED_IDLE, or niceness 19 where that is refused), inside a TBB arena whose every slot is reserved for
+/// them: threads of normal priority never join in.
+///
+/// Survives a fork of the process. The fork waits for the end of the piece of work at hand, so that the child
+/// finds every lock free; the threads are missing there until start() is called again.
+class Background {
+ public:
+  struct Options {
+    int threads = 1;                 ///< never more than the processors that this process may use
+    bool idle = true;                ///< false: ordinary priority
+    std::vector<std::mutex*> locks;  ///< which the work shares with other threads: free in a forked child
+  };
+  /// What its thread sees while it works.
+  struct Place {
+    const StopSignal& stop;
+    ThreadPool& pool;  ///< its threads, the working one included
+    Background& background;
+  };
+  /// Must return soon after a stop is requested. Must not throw.
+  using Work = std::function<void(const Place& place)>;
+
+  Background(Options options, Work work);
+  /// Requests a stop and waits for the threads.
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// Starts the work where it does not run: for the first time, or in a forked child. Throws Error
+  /// (unsupported) where the system gives no thread.
+  void start();
+  /// The process was forked and the work has not been started again. Cheap.
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  void stop();
+
+  /// What a fork of the process has to wait for. Everything that takes a lock is done within one; what takes
+  /// long, such as waiting for another process, is not.
+  class Piece {
+   public:
+    explicit Piece(Background& background) : lock_(background.gate_) {}
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+  };
+
+  int threads() const { return options_.threads; }
+  /// "SCHED_IDLE", "niceness 19 (SCHED_IDLE is refused)", ...; known soon after the start.
+  std::string priority() const;
+
+ private:
+  struct Crew;
+  friend struct ForkHandlers;
+  void lock_for_fork();
+  void unlock_after_fork(bool child);
+
+  Options options_;
+  Work work_;
+  std::mutex gate_;
+  mutable std::mutex crew_mutex_;
+  std::unique_ptr<Crew> crew_;
+  std::string priority_;
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/kernel_code.h"
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+
+/// Lets a kernel's parallel loops run on a pool.
+class PoolWorkers final : public jit::Workers {
+ public:
+  explicit PoolWorkers(ThreadPool& pool) : pool_(pool) {}
+  int count() const override { return pool_.threads(); }
+  void run(int64_t iterations, Body body, void* state) override;
+
+ private:
+  ThreadPool& pool_;
+};
+
+/// What a JitKernel is made of.
+struct JitKernelParts {
+  std::shared_ptr<const jit::BoundKernel> kernel;  ///< prepared, where it has constants
+  std::vector<int> inputs;                         ///< per input buffer: the input of the step that it is
+  std::vector<int> outputs;                        ///< per output buffer: the output of the step
+  int threads = 1;                                 ///< at most, of the pools that it will meet
+  std::string description;
+  double flops = 0;
+};
+
+/// Generated machine code as a kernel of a plan.
+class JitKernel final : public Kernel {
+ public:
+  /// More buffers than this are refused (Error, internal): calls keep their pointers on the stack.
+  static constexpr size_t most_buffers = 48;
+  explicit JitKernel(JitKernelParts parts);
+
+  void run(const KernelCall& call) const override;
+  std::string describe() const override { return parts_.description; }
+  size_t scratch_bytes() const override { return parts_.kernel->scratch_bytes(parts_.threads); }
+  bool ignores_input(int input) const override;
+  double flops() const override { return parts_.flops; }
+
+ private:
+  JitKernelParts parts_;
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "ir/error.h"
+#include "ir/loop/loop_program.h"
+#include "ir/text.h"
+#include "jit/kernel_code.h"
+#include "runtime/optimizer/worker_server.h"
+#include "verify/loop_proof.h"
+#include "verify/numeric_gate.h"
+
+namespace axrun::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Sizes = std::map<std::string, int64_t>;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Aligned {
+  explicit Aligned(size_t bytes) : data(::operator new (bytes + 1, std::align_val_t{64})) {}
+  ~Aligned() { ::operator delete (data, std::align_val_t{64}); }
+  Aligned(const Aligned&) = delete;
+  void* data;
+};
+
+/// The kernel as the gate calls it: bound anew every time, because the constants differ from call to call.
+class Candidate {
+ public:
+  Candidate(std::shared_ptr<const jit::KernelCode> code, std::vector<bool> constant)
+      : code_(std::move(code)), constant_(std::move(constant)) {}
+
+  void operator()(const verify::GateCall& call) const {
+    jit::BoundKernel kernel(code_, call.sizes, constant_);
+    jit::Workers& alone = jit::inline_workers();
+    prepare(kernel, call, alone);
+    const Aligned scratch(kernel.scratch_bytes(alone.count()));
+    // What was prepared must not be read any more: it is not there in life.
+    std::vector<const void*> operands = call.operands;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (kernel.is_prepared(k)) operands[k] = nullptr;
+    }
+    kernel.run(operands.data(), call.results.data(), scratch.data, alone);
+  }
+
+  double seconds_per_call(const verify::GateCall& call) const {
+    constexpr double enough_seconds = 0.05;
+    constexpr int most_calls = 1000;
+    jit::BoundKernel kernel(code_, call.sizes, constant_);
+    jit::Workers& alone = jit::inline_workers();
+    prepare(kernel, call, alone);
+    const Aligned scratch(kernel.scratch_bytes(alone.count()));
+    double best = HUGE_VAL;
+    const Clock::time_point begin = Clock::now();
+    for (int calls = 0; calls < most_calls && (calls < 3 || seconds_since(begin) < enough_seconds); ++calls) {
+      const Clock::time_point start = Clock::now();
+      kernel.run(call.operands.data(), call.results.data(), scratch.data, alone);
+      best = std::min(best, seconds_since(start));
+    }
+    return best;
+  }
+
+ private:
+  void prepare(jit::BoundKernel& kernel, const verify::GateCall& call, jit::Workers& workers) const {
+    if (std::find(constant_.begin(), constant_.end(), true) != constant_.end()) {
+      kernel.prepare(call.operands.data(), workers);
+    }
+  }
+
+  std::shared_ptr<const jit::KernelCode> code_;
+  std::vector<bool> constant_;
+};
+
+/// The first call of the first sizes, on memory of this process.
+double time_of(const Candidate& candidate, const ir::loop::LoopProgram& program, const Sizes& sizes) {
+  std::map<std::string, ir::Dim> values;
+  for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
+  std::vector<ir::Tensor> tensors;
+  verify::GateCall call{sizes, {}, {}};
+  for (const ir::loop::Buffer& buffer : program.buffers) {
+    if (buffer.role == ir::loop::Role::scratch) continue;
+    ir::Shape shape;
+    for (const ir::Dim& dim : buffer.dims) shape.push_back(dim.substitute(values).value());
+    tensors.push_back(ir::Tensor::allocate(buffer.type, shape));
+    // Ordinary numbers: denormals and NaN may take longer.
+    if (ir::is_float(buffer.type)) {
+      for (int64_t i = 0; i < tensors.back().size(); ++i) tensors.back().set_real(i, 0.5);
+    }
+    if (buffer.role == ir::loop::Role::input) call.operands.push_back(tensors.back().data());
+    if (buffer.role == ir::loop::Role::output) call.results.push_back(tensors.back().data());
+  }
+  return candidate.seconds_per_call(call);
+}
+
+}  // namespace
+
+WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
+  WorkerReply reply;
+  entering(WorkerStage::reading);
+  const ir::loop::LoopProgram program = ir::loop::parse(request.program);
+  const ir::Program expression = ir::parse(request.expression);
+
+  entering(WorkerStage::proving);
+  verify::ProofOptions proof;
+  proof.solver_milliseconds = request.solver_milliseconds;
+  proof.seconds = request.proof_seconds;
+  reply.proof = verify::prove(program, expression, proof);
+  if (reply.proof.verdict != verify::Verdict::proved) {
+    reply.refusal =
+        fmt::format("the loop program is {}: {}", verify::name_of(reply.proof.verdict), reply.proof.text);
+    return reply;
+  }
+
+  entering(WorkerStage::compiling);
+  const Clock::time_point start = Clock::now();
+  std::shared_ptr<const jit::KernelCode> code;
+  try {
+    code = jit::KernelCode::compile(program, request.target);
+  } catch (const Error& error) {
+    reply.refusal = fmt::format("no machine code: {}", error.what());
+    return reply;
+  }
+  reply.compile_seconds = seconds_since(start);
+  reply.code_bytes = code->code_bytes();
+  reply.code_hash = hash_of_code(code->code(), code->code_bytes());
+
+  entering(WorkerStage::testing);
+  const Candidate candidate(code, request.constant);
+  verify::GateOptions gate;
+  gate.seed = request.seed;
+  gate.sizes = request.sizes;
+  reply.gate = verify::test_numerically(expression, candidate, gate);
+  if (!reply.gate.accepted()) {
+    reply.refusal =
+        fmt::format("the machine code is {}: {}", verify::name_of(reply.gate.verdict), reply.gate.text);
+    return reply;
+  }
+
+  entering(WorkerStage::timing);
+  reply.seconds_per_call = time_of(candidate, program, request.sizes.front());
+  return reply;
+}
+
+}  // namespace axrun::runtime

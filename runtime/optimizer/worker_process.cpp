@@ -1,0 +1,214 @@
+#include "runtime/optimizer/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "ir/error.h"
+#include "runtime/optimizer/worker_location.h"
+
+namespace axrun::runtime {
+namespace {
+
+constexpr int unknown_status = -1;
+
+// Sanitizers reserve terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool limits_memory = false;
+#else
+constexpr bool limits_memory = true;
+#endif
+
+Deadline after(double seconds) {
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                std::chrono::duration<double>(seconds));
+}
+
+/// Starts the program with `socket` as its standard input and nothing else open. 0, or the system's error.
+int spawn(const std::string& program, int socket, int64_t memory_bytes, pid_t& process) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  if (const int error = posix_spawn_file_actions_init(&actions)) return error;
+  if (const int error = posix_spawnattr_init(&attributes)) {
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+  }
+  posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  // Signals as in a fresh process; a group of its own, so that the terminal's Ctrl-C is the host's business.
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::string parent = std::to_string(getpid());
+  std::string memory = std::to_string(memory_bytes);
+  std::string name = program;
+  char* const arguments[] = {name.data(), parent.data(), memory.data(), nullptr};
+  const int error = posix_spawn(&process, program.c_str(), &actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+std::string_view name_of(WorkerFailure failure) {
+  constexpr std::array<std::string_view, 8> names = {"none",   "cannot start", "wrong program", "crashed",
+                                                     "exited", "timed out",    "garbage",       "stopped"};
+  return names[static_cast<size_t>(failure)];
+}
+
+int WorkerProcess::end() {
+  if (process_ <= 0) return unknown_status;
+  const pid_t process = process_;
+  process_ = 0;
+  close(socket_);
+  socket_ = -1;
+  if (owner_ != getpid()) return unknown_status;
+  // One that has ended by itself keeps its own status.
+  int status = unknown_status;
+  pid_t ended = waitpid(process, &status, WNOHANG);
+  if (ended == 0) {
+    kill(process, SIGKILL);
+    do {
+      ended = waitpid(process, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+  }
+  // A host that ignores SIGCHLD, or collects every child itself, leaves nothing to learn.
+  return ended == process ? status : unknown_status;
+}
+
+WorkerAnswer WorkerProcess::failed(Transfer transfer, const std::string& during, double seconds) {
+  WorkerAnswer answer;
+  if (transfer == Transfer::closed) {
+    // The socket closes a moment before the process can be waited for.
+    siginfo_t info{};
+    for (int wait = 0; wait < 200; ++wait) {
+      if (waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOWAIT | WNOHANG) != 0) break;
+      if (info.si_pid != 0) break;
+      usleep(10'000);
+    }
+  }
+  const int status = end();
+  switch (transfer) {
+    case Transfer::done:
+      break;
+    case Transfer::timed_out:
+      answer = {WorkerFailure::timed_out, fmt::format("no end after {:.0f} s while {}", seconds, during), {}};
+      break;
+    case Transfer::stopped:
+      answer = {WorkerFailure::stopped, "the optimiser was stopped", {}};
+      break;
+    case Transfer::malformed:
+      answer = {WorkerFailure::garbage, fmt::format("what it sent while {} is no message", during), {}};
+      break;
+    case Transfer::closed:
+      if (status != unknown_status && WIFSIGNALED(status)) {
+        const int signal = WTERMSIG(status);
+        answer = {signal == SIGXCPU ? WorkerFailure::timed_out : WorkerFailure::crashed,
+                  fmt::format("ended by signal {} ({}) while {}", signal, strsignal(signal), during),
+                  {}};
+      } else if (status != unknown_status) {
+        answer = {WorkerFailure::exited,
+                  fmt::format("it exited with status {} while {}", WEXITSTATUS(status), during),
+                  {}};
+      } else {
+        answer = {WorkerFailure::exited, fmt::format("it was gone while {}", during), {}};
+      }
+      break;
+  }
+  return answer;
+}
+
+WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
+  const auto cannot = [&](const std::string& why) {
+    ++failed_starts_;
+    return WorkerAnswer{WorkerFailure::cannot_start, why, {}};
+  };
+  const std::string program = options_.program.empty() ? find_worker() : options_.program;
+  if (program.empty()) {
+    const std::vector<std::string> places = worker_places();
+    return cannot(fmt::format("the worker program is not there (looked for {})",
+                              places.empty() ? "it nowhere" : places.front()));
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return cannot(fmt::format("no socket for the worker: {}", std::strerror(errno)));
+  }
+  pid_t process = 0;
+  const int error = spawn(program, ends[1], limits_memory ? options_.memory_bytes : 0, process);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    return cannot(fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)));
+  }
+  process_ = process;
+  owner_ = getpid();
+  socket_ = ends[0];
+  std::string hello;
+  constexpr size_t longest_hello = 4096;
+  const Transfer got = receive_message(socket_, hello, longest_hello, after(options_.start_seconds), &stop);
+  if (got != Transfer::done) {
+    WorkerAnswer answer = failed(got, "starting", options_.start_seconds);
+    if (got == Transfer::malformed) answer.failure = WorkerFailure::wrong_program;
+    if (got != Transfer::stopped) ++failed_starts_;
+    answer.reason = fmt::format("the worker {}: {}", program, answer.reason);
+    return answer;
+  }
+  if (const std::string mistake = mistake_in_hello(hello); !mistake.empty()) {
+    end();
+    ++failed_starts_;
+    return {WorkerFailure::wrong_program, fmt::format("the worker {}: {}", program, mistake), {}};
+  }
+  failed_starts_ = 0;
+  return {};
+}
+
+WorkerAnswer WorkerProcess::ask(const WorkerRequest& request, double seconds, const StopSignal& stop) {
+  if (!running()) {
+    const WorkerAnswer started = start(stop);
+    if (started.failure != WorkerFailure::none) return started;
+  }
+  const std::string text = to_text(request);
+  if (text.size() > longest_request) {
+    WorkerAnswer answer;
+    answer.reply.refusal = "the candidate is too large to be sent to the worker";
+    return answer;
+  }
+  const Deadline deadline = after(seconds);
+  std::string during = "taking the request";
+  const Transfer sent = send_message(socket_, text, deadline, &stop);
+  if (sent != Transfer::done) return failed(sent, during, seconds);
+  // A few stages, then the answer: more is no worker.
+  constexpr int most_messages = 16;
+  for (int count = 0; count < most_messages; ++count) {
+    std::string bytes;
+    const Transfer got = receive_message(socket_, bytes, longest_reply, deadline, &stop);
+    if (got != Transfer::done) return failed(got, during, seconds);
+    try {
+      WorkerMessage message = message_from(bytes);
+      if (message.stage) during = name_of(*message.stage);
+      if (message.reply) return {WorkerFailure::none, "", std::move(*message.reply)};
+    } catch (const Error& error) {
+      end();
+      return {WorkerFailure::garbage, fmt::format("its message while {}: {}", during, error.what()), {}};
+    }
+  }
+  return failed(Transfer::malformed, during, seconds);
+}
+
+}  // namespace axrun::runtime

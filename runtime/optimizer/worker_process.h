@@ -1,0 +1,71 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "runtime/optimizer/message.h"
+#include "runtime/optimizer/worker_protocol.h"
+
+namespace axrun::runtime {
+
+/// Why there is no answer of a worker.
+enum class WorkerFailure : uint8_t {
+  none,
+  cannot_start,   ///< there is no such program, or the system does not start it
+  wrong_program,  ///< what was started is not this version's worker
+  crashed,        ///< killed by a signal of its own making
+  exited,
+  timed_out,
+  garbage,  ///< it answered with something else
+  stopped,  ///< the optimiser was told to stop
+};
+std::string_view name_of(WorkerFailure failure);
+
+struct WorkerAnswer {
+  WorkerFailure failure = WorkerFailure::none;
+  std::string reason;  ///< in words, where it failed
+  WorkerReply reply;   ///< where it did not
+};
+
+struct WorkerOptions {
+  std::string program;                      ///< empty: find_worker()
+  double start_seconds = 20;                ///< from its start to its hello
+  int64_t memory_bytes = int64_t{6} << 30;  ///< of address space; 0: no limit
+};
+
+/// The process in which candidates are executed for the first time, and in which proofs run: whatever happens
+/// to it costs nothing but its time. Started when first needed and again after it failed.
+///
+/// For one thread, which must be the one that destroys it, too: the worker dies with the thread that started
+/// it. The host is not forked, its descriptors stay with it, and it gets no signal but SIGCHLD, which nobody
+/// notices who did not ask for it.
+class WorkerProcess {
+ public:
+  explicit WorkerProcess(WorkerOptions options) : options_(std::move(options)) {}
+  ~WorkerProcess() { end(); }
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Waits for the answer at most `seconds`. A worker that failed in any way is ended.
+  WorkerAnswer ask(const WorkerRequest& request, double seconds, const StopSignal& stop);
+
+  bool running() const { return process_ > 0; }
+  pid_t process() const { return process_; }
+  /// Starts in a row that failed; after a few of them another attempt is not worth its time.
+  int failed_starts() const { return failed_starts_; }
+
+ private:
+  WorkerAnswer start(const StopSignal& stop);
+  WorkerAnswer failed(Transfer transfer, const std::string& during, double seconds);
+  /// Kills and forgets it; the status it ended with, where the system tells.
+  int end();
+
+  WorkerOptions options_;
+  pid_t process_ = 0;
+  pid_t owner_ = 0;  ///< the process that started it: a fork of that must leave it alone
+  int socket_ = -1;
+  int failed_starts_ = 0;
+};
+
+}  // namespace axrun::runtime

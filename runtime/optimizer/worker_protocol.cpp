@@ -1,0 +1,254 @@
+#include "runtime/optimizer/worker_protocol.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ir/error.h"
+
+namespace axrun::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int protocol = 1;
+constexpr size_t longest_text = 4096;
+constexpr std::array<std::string_view, 5> stage_names = {"reading", "proving", "compiling", "testing",
+                                                         "timing"};
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::user, what); }
+
+Json parsed(std::string_view text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) refuse("it is no JSON object");
+  return json;
+}
+
+std::string printed(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+const Json& member(const Json& json, const char* name) {
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  if (!json.is_object() || found == json.end()) refuse(fmt::format("'{}' is missing", name));
+  return *found;
+}
+
+const Json& list(const Json& json, const char* name) {
+  const Json& found = member(json, name);
+  if (!found.is_array()) refuse(fmt::format("'{}' is no list", name));
+  return found;
+}
+
+std::string text_of(const Json& json, const char* name) {
+  const Json& found = member(json, name);
+  if (!found.is_string()) refuse(fmt::format("'{}' is no text", name));
+  return found.get<std::string>();
+}
+
+std::string short_text_of(const Json& json, const char* name) {
+  std::string text = text_of(json, name);
+  if (text.size() > longest_text) text = text.substr(0, longest_text) + "...";
+  return text;
+}
+
+bool flag_of(const Json& json, const char* name) {
+  const Json& found = member(json, name);
+  if (!found.is_boolean()) refuse(fmt::format("'{}' is neither true nor false", name));
+  return found.get<bool>();
+}
+
+/// Finite and not negative.
+double amount_of(const Json& json, const char* name) {
+  const Json& found = member(json, name);
+  const double value = found.is_number() ? found.get<double>() : -1;
+  if (!(std::isfinite(value) && value >= 0)) refuse(fmt::format("'{}' is no amount", name));
+  return value;
+}
+
+int64_t integer_of(const Json& json, const char* name, int64_t low, int64_t high) {
+  const Json& found = member(json, name);
+  if (!found.is_number_integer()) refuse(fmt::format("'{}' is no integer", name));
+  const int64_t value = found.get<int64_t>();
+  if (value < low || value > high) refuse(fmt::format("'{}' is {}", name, value));
+  return value;
+}
+
+uint64_t unsigned_of(const Json& json, const char* name) {
+  const Json& found = member(json, name);
+  if (!found.is_number_unsigned()) refuse(fmt::format("'{}' is no unsigned integer", name));
+  return found.get<uint64_t>();
+}
+
+Json json_of(const jit::Target& target) {
+  Json caches = Json::array();
+  for (const jit::CacheLevel& level : target.caches) {
+    caches.push_back({{"bytes", level.bytes},
+                      {"line_bytes", level.line_bytes},
+                      {"shared_by", level.shared_by},
+                      {"bytes_per_second", level.bytes_per_second}});
+  }
+  return {{"name", target.name},
+          {"features", target.features},
+          {"vector_bytes", target.vector_bytes},
+          {"vector_registers", target.vector_registers},
+          {"fma_ports", target.fma_ports},
+          {"masks", target.masks},
+          {"cores", target.cores},
+          {"caches", std::move(caches)},
+          {"memory_bytes_per_second", target.memory_bytes_per_second},
+          {"flops_per_second", target.flops_per_second}};
+}
+
+jit::Target target_from(const Json& json) {
+  constexpr int64_t many = int64_t{1} << 50;
+  jit::Target target;
+  target.name = text_of(json, "name");
+  for (const Json& feature : list(json, "features")) {
+    if (!feature.is_string()) refuse("a feature is no text");
+    target.features.push_back(feature.get<std::string>());
+  }
+  target.vector_bytes = static_cast<int>(integer_of(json, "vector_bytes", 1, 4096));
+  target.vector_registers = static_cast<int>(integer_of(json, "vector_registers", 1, 4096));
+  target.fma_ports = static_cast<int>(integer_of(json, "fma_ports", 0, 64));
+  target.masks = flag_of(json, "masks");
+  target.cores = static_cast<int>(integer_of(json, "cores", 1, 1 << 20));
+  for (const Json& level : list(json, "caches")) {
+    target.caches.push_back({integer_of(level, "bytes", 0, many), integer_of(level, "line_bytes", 1, 1 << 20),
+                             static_cast<int>(integer_of(level, "shared_by", 1, 1 << 20)),
+                             amount_of(level, "bytes_per_second")});
+  }
+  target.memory_bytes_per_second = amount_of(json, "memory_bytes_per_second");
+  target.flops_per_second = amount_of(json, "flops_per_second");
+  return target;
+}
+
+Json json_of(const verify::Evidence& evidence) {
+  return {
+      {"verdict", verify::name_of(evidence.verdict)}, {"text", evidence.text}, {"seconds", evidence.seconds}};
+}
+
+verify::Evidence evidence_from(const Json& json) {
+  using verify::Verdict;
+  verify::Evidence evidence;
+  const std::string verdict = text_of(json, "verdict");
+  bool known = false;
+  for (const Verdict one : {Verdict::proved, Verdict::tested, Verdict::refuted, Verdict::unknown}) {
+    if (verdict != verify::name_of(one)) continue;
+    evidence.verdict = one;
+    known = true;
+  }
+  if (!known) refuse("a verdict is none");
+  evidence.text = short_text_of(json, "text");
+  evidence.seconds = amount_of(json, "seconds");
+  return evidence;
+}
+
+}  // namespace
+
+std::string_view name_of(WorkerStage stage) { return stage_names[static_cast<size_t>(stage)]; }
+
+std::string hello_text() { return printed({{"axrun_worker", protocol}, {"version", AXRUN_WORKER_VERSION}}); }
+
+std::string mistake_in_hello(std::string_view text) {
+  try {
+    const Json json = parsed(text);
+    if (integer_of(json, "axrun_worker", 0, INT32_MAX) != protocol ||
+        text_of(json, "version") != AXRUN_WORKER_VERSION) {
+      return fmt::format("it belongs to another version of axrun ({}, this is {})",
+                         short_text_of(json, "version"), AXRUN_WORKER_VERSION);
+    }
+    return "";
+  } catch (const Error& error) {
+    return fmt::format("it is not axrun's worker: {}", error.what());
+  }
+}
+
+std::string to_text(const WorkerRequest& request) {
+  return printed({{"program", request.program},
+                  {"expression", request.expression},
+                  {"sizes", request.sizes},
+                  {"constant", request.constant},
+                  {"target", json_of(request.target)},
+                  {"seed", request.seed},
+                  {"solver_milliseconds", request.solver_milliseconds},
+                  {"proof_seconds", request.proof_seconds},
+                  {"processor_seconds", request.processor_seconds}});
+}
+
+WorkerRequest request_from(std::string_view text) {
+  const Json json = parsed(text);
+  WorkerRequest request;
+  request.program = text_of(json, "program");
+  request.expression = text_of(json, "expression");
+  request.sizes.clear();
+  for (const Json& one : list(json, "sizes")) {
+    if (!one.is_object() && !one.is_null()) refuse("sizes are no object");
+    std::map<std::string, int64_t> sizes;
+    for (const auto& [name, value] : one.items()) {
+      if (!value.is_number_integer()) refuse("a size is no integer");
+      sizes[name] = value.get<int64_t>();
+    }
+    request.sizes.push_back(std::move(sizes));
+  }
+  if (request.sizes.empty()) refuse("there are no sizes");
+  for (const Json& flag : list(json, "constant")) {
+    if (!flag.is_boolean()) refuse("a flag of a constant is neither true nor false");
+    request.constant.push_back(flag.get<bool>());
+  }
+  request.target = target_from(member(json, "target"));
+  request.seed = unsigned_of(json, "seed");
+  request.solver_milliseconds = static_cast<unsigned>(integer_of(json, "solver_milliseconds", 1, 1 << 30));
+  request.proof_seconds = amount_of(json, "proof_seconds");
+  request.processor_seconds = amount_of(json, "processor_seconds");
+  return request;
+}
+
+std::string to_text(const WorkerReply& reply) {
+  return printed({{"reply",
+                   {{"refusal", reply.refusal},
+                    {"proof", json_of(reply.proof)},
+                    {"gate", json_of(reply.gate)},
+                    {"compile_seconds", reply.compile_seconds},
+                    {"seconds_per_call", reply.seconds_per_call},
+                    {"code_bytes", reply.code_bytes},
+                    {"code_hash", reply.code_hash}}}});
+}
+
+std::string to_text(WorkerStage stage) { return printed({{"stage", name_of(stage)}}); }
+
+WorkerMessage message_from(std::string_view text) {
+  const Json json = parsed(text);
+  WorkerMessage message;
+  if (json.contains("stage")) {
+    const std::string name = text_of(json, "stage");
+    for (size_t k = 0; k < stage_names.size(); ++k) {
+      if (name == stage_names[k]) message.stage = static_cast<WorkerStage>(k);
+    }
+    if (!message.stage) refuse("it is at no stage that there is");
+    return message;
+  }
+  const Json& answer = member(json, "reply");
+  WorkerReply reply;
+  reply.refusal = short_text_of(answer, "refusal");
+  reply.proof = evidence_from(member(answer, "proof"));
+  reply.gate = evidence_from(member(answer, "gate"));
+  reply.compile_seconds = amount_of(answer, "compile_seconds");
+  reply.seconds_per_call = amount_of(answer, "seconds_per_call");
+  reply.code_bytes = unsigned_of(answer, "code_bytes");
+  reply.code_hash = unsigned_of(answer, "code_hash");
+  if (reply.refusal.empty() && !(reply.proof.verdict == verify::Verdict::proved && reply.gate.accepted())) {
+    refuse("it accepts a kernel without evidence");
+  }
+  message.reply = std::move(reply);
+  return message;
+}
+
+uint64_t hash_of_code(const void* code, size_t bytes) {
+  const auto* byte = static_cast<const unsigned char*>(code);
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (size_t k = 0; k < bytes; ++k) hash = (hash ^ byte[k]) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace axrun::runtime

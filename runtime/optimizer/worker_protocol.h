@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/target.h"
+#include "verify/evidence.h"
+
+namespace axrun::runtime {
+
+/// What the worker program is asked: to prove, compile, test and time a loop program.
+struct WorkerRequest {
+  std::string program;     ///< text of the loop program
+  std::string expression;  ///< text of the tensor expression it is to compute
+  /// Sizes at which it is tested; the first ones are those at which it is timed. Never empty.
+  std::vector<std::map<std::string, int64_t>> sizes = {{}};
+  std::vector<bool> constant;  ///< one per input buffer
+  jit::Target target;
+  uint64_t seed = 1;
+  unsigned solver_milliseconds = 2000;  ///< per question
+  double proof_seconds = 30;
+  double processor_seconds = 120;  ///< of the whole answer: the system kills the worker beyond
+};
+
+/// What it answers. Without `refusal` both pieces of evidence are accepted ones.
+struct WorkerReply {
+  std::string refusal;  ///< why the kernel cannot live; empty: it can
+  verify::Evidence proof;
+  verify::Evidence gate;
+  double compile_seconds = 0;
+  double seconds_per_call = 0;
+  uint64_t code_bytes = 0;
+  uint64_t code_hash = 0;  ///< hash_of_code
+};
+
+/// What the worker does; it says so before each stage, so that its end can be explained.
+enum class WorkerStage : uint8_t { reading, proving, compiling, testing, timing };
+std::string_view name_of(WorkerStage stage);
+
+/// Longest messages that either side takes.
+inline constexpr size_t longest_request = size_t{64} << 20;
+inline constexpr size_t longest_reply = size_t{1} << 20;
+
+/// The first message of a worker names the protocol and the version of axrun it was built with.
+std::string hello_text();
+/// Empty when the text is the hello of a worker that fits; otherwise what is wrong.
+std::string mistake_in_hello(std::string_view text);
+
+std::string to_text(const WorkerRequest& request);
+/// Throws Error(user) for what is no request.
+WorkerRequest request_from(std::string_view text);
+
+std::string to_text(const WorkerReply& reply);
+std::string to_text(WorkerStage stage);
+/// A message of the worker: what it is about to do, or the answer.
+struct WorkerMessage {
+  std::optional<WorkerStage> stage;
+  std::optional<WorkerReply> reply;
+};
+/// Takes nothing on trust: whatever is not exactly a message of the worker is Error(user). Texts are cut to a
+/// few thousand characters.
+WorkerMessage message_from(std::string_view text);
+
+uint64_t hash_of_code(const void* code, size_t bytes);
+
+}  // namespace axrun::runtime

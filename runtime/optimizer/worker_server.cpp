@@ -1,0 +1,79 @@
+#include "runtime/optimizer/worker_server.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "ir/error.h"
+#include "runtime/optimizer/message.h"
+
+namespace axrun::runtime {
+namespace {
+
+constexpr int socket_descriptor = 0;
+
+void limit(int resource, rlim_t value) {
+  rlimit now{};
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return;
+  // Never above what was there; the hard limit stays, so that the processor time can be raised again.
+  now.rlim_cur = now.rlim_max == RLIM_INFINITY ? value : std::min<rlim_t>(value, now.rlim_max);
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
+}
+
+/// The limit counts from the start of the process: what was used so far is added.
+void limit_processor_time(double seconds) {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const double so_far = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1;
+  limit(RLIMIT_CPU, static_cast<rlim_t>(std::min(so_far + std::ceil(seconds), 1e9)));
+}
+
+Deadline far() { return std::chrono::steady_clock::now() + std::chrono::hours(24); }
+
+bool answered(const std::string& text) {
+  return send_message(socket_descriptor, text, far(), nullptr) == Transfer::done;
+}
+
+WorkerReply refusal(const std::string& why) {
+  WorkerReply reply;
+  reply.refusal = why;
+  return reply;
+}
+
+WorkerReply reply_to(const std::string& text, const Judge& judge) {
+  try {
+    const WorkerRequest request = request_from(text);
+    limit_processor_time(request.processor_seconds);
+    return judge(request, [](WorkerStage stage) { answered(to_text(stage)); });
+  } catch (const std::bad_alloc&) {
+    return refusal("out of memory");
+  } catch (const std::exception& error) {
+    return refusal(error.what());
+  }
+}
+
+}  // namespace
+
+int serve_requests(int argument_count, char** arguments, const Judge& judge) {
+  if (argument_count != 3) return 2;
+  const long parent = std::atol(arguments[1]);
+  const long long memory = std::atoll(arguments[2]);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) return 3;  // it died before the line above
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, 0);
+  if (memory > 0) limit(RLIMIT_AS, static_cast<rlim_t>(memory));
+  if (!answered(hello_text())) return 0;
+  for (std::string text;;) {
+    if (receive_message(socket_descriptor, text, longest_request, far(), nullptr) != Transfer::done) return 0;
+    if (!answered(to_text(reply_to(text, judge)))) return 0;
+  }
+}
+
+}  // namespace axrun::runtime
