@@ -24,6 +24,9 @@ class Workers {
 /// The calling thread alone.
 Workers& inline_workers();
 
+/// Names all code made from now on in a file for `perf` (/tmp/perf-PID.map is where it looks); empty: stops.
+void write_profiler_map(const std::string& path);
+
 struct CompileOptions {
   bool annotate = false;  ///< keep the assembly as text, with the loop program's lines as comments
 };

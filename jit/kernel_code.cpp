@@ -1,0 +1,334 @@
+#include "jit/kernel_code.h"
+
+#include <asmjit/x86.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <new>
+
+#include "ir/error.h"
+#include "ir/tensor.h"
+#include "jit/executable_memory.h"
+#include "jit/layout.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit {
+namespace {
+
+using ir::loop::LoopProgram;
+
+using PhaseFunction = void (*)(const int64_t* arguments, int64_t begin, int64_t end, char* worker_scratch);
+
+/// Keeps the first thing that asmjit has to say.
+class FirstError : public asmjit::ErrorHandler {
+ public:
+  void handleError(asmjit::Error error, const char* message, asmjit::BaseEmitter*) override {
+    if (error_ != asmjit::kErrorOk) return;
+    error_ = error;
+    message_ = message;
+  }
+  void require_none(const std::string& what) const {
+    if (error_ != asmjit::kErrorOk) throw Error(Fault::internal, what + ": " + message_);
+  }
+
+ private:
+  asmjit::Error error_ = asmjit::kErrorOk;
+  std::string message_;
+};
+
+class EmittedCode : public KernelCode {
+ public:
+  EmittedCode(const LoopProgram& program, const Target& target, const CompileOptions& options)
+      : runtime_(shared_runtime()), program_(program), layout_(layout_of(program_)) {
+    if (layout_.arguments > most_arguments) throw Error(Fault::unsupported, "too many buffers and sizes");
+    const bool wide = target.vector_bytes >= 64;
+    if (!wide && (target.vector_bytes < 32 || !target.has("avx2") || !target.has("fma")))
+      throw Error(Fault::unsupported,
+                  "code is made for AVX2 with FMA or for AVX-512, which " + target.name + " does not have");
+    asmjit::CodeHolder holder;
+    require_ok(holder.init(runtime_->environment()), "code");
+    FirstError errors;
+    asmjit::StringLogger logger;
+    holder.setErrorHandler(&errors);
+    if (options.annotate) holder.setLogger(&logger);
+    asmjit::x86::Compiler compiler(&holder);
+    std::vector<asmjit::Label> entries;
+    x86::PhaseEmitter emitter(compiler, program_, layout_, wide ? 64 : 32, options.annotate);
+    for (const Phase& phase : layout_.phases) entries.push_back(emitter.emit(phase));
+    errors.require_none(program_.name);
+    compiler.finalize();
+    errors.require_none(program_.name);
+    const char* base = nullptr;
+    require_ok(runtime_->add(&base, &holder), "executable memory");
+    base_ = base;
+    bytes_ = holder.codeSize();
+    for (const asmjit::Label& entry : entries) {
+      entries_.push_back(
+          reinterpret_cast<PhaseFunction>(reinterpret_cast<uintptr_t>(base + holder.labelOffset(entry))));
+    }
+    if (options.annotate) assembly_.assign(logger.data(), logger.dataSize());
+    name_for_profilers();
+  }
+  ~EmittedCode() override {
+    if (base_ != nullptr) runtime_->release(base_);
+  }
+  EmittedCode(const EmittedCode&) = delete;
+  EmittedCode& operator=(const EmittedCode&) = delete;
+
+  const LoopProgram& program() const override { return program_; }
+  size_t code_bytes() const override { return bytes_; }
+  const void* code() const override { return base_; }
+  const std::string& assembly() const override { return assembly_; }
+  const Layout& layout() const { return layout_; }
+  PhaseFunction entry(size_t phase) const { return entries_[phase]; }
+
+  static constexpr int most_arguments = 64;
+
+ private:
+  void name_for_profilers() const;
+
+  std::shared_ptr<asmjit::JitRuntime> runtime_;
+  const LoopProgram program_;
+  const Layout layout_;  ///< points into program_
+  const char* base_ = nullptr;
+  size_t bytes_ = 0;
+  std::vector<PhaseFunction> entries_;
+  std::string assembly_;
+};
+
+std::mutex map_mutex;
+std::string map_path;  // empty: no map
+
+void EmittedCode::name_for_profilers() const {
+  const std::lock_guard lock(map_mutex);
+  if (map_path.empty()) return;
+  std::FILE* file = std::fopen(map_path.c_str(), "ae");
+  if (file == nullptr) return;
+  std::fprintf(file, "%zx %zx axrun:%s\n", reinterpret_cast<size_t>(base_), bytes_, program_.name.c_str());
+  std::fclose(file);
+}
+
+class InlineWorkers : public Workers {
+ public:
+  int count() const override { return 1; }
+  void run(int64_t iterations, Body body, void* state) override {
+    if (iterations > 0) body(state, 0, 0, iterations);
+  }
+};
+
+constexpr size_t alignment = 64;
+size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// A parallel phase under way.
+struct PhaseCall {
+  PhaseFunction entry;
+  const int64_t* arguments;
+  char* workers_scratch;
+  size_t worker_bytes;
+};
+
+void run_range(void* state, int worker, int64_t begin, int64_t end) {
+  const auto& call = *static_cast<const PhaseCall*>(state);
+  call.entry(call.arguments, begin, end,
+             call.workers_scratch + static_cast<size_t>(worker) * call.worker_bytes);
+}
+
+}  // namespace
+
+Workers& inline_workers() {
+  static InlineWorkers workers;
+  return workers;
+}
+
+void write_profiler_map(const std::string& path) {
+  const std::lock_guard lock(map_mutex);
+  map_path = path;
+}
+
+std::shared_ptr<const KernelCode> KernelCode::compile(const LoopProgram& program, const Target& target,
+                                                      const CompileOptions& options) {
+  ir::loop::require_valid(program);
+  return std::make_shared<EmittedCode>(program, target, options);
+}
+
+struct BoundKernel::State {
+  std::shared_ptr<const EmittedCode> code;
+  std::vector<int64_t> arguments;    ///< sizes and offsets in the worker's memory
+  std::vector<int64_t> iterations;   ///< per phase
+  std::vector<int> inputs, outputs;  ///< buffers
+  std::vector<size_t> offset;        ///< per buffer: in shared scratch memory
+  std::vector<bool> is_shared;       ///< per buffer: in shared scratch memory of each run
+  std::vector<bool> prepared;        ///< per buffer: in `memory`, computed once
+  size_t prepared_phases = 0;
+  std::vector<bool> unread;  ///< per input: by phases that are not prepared
+  size_t shared_bytes = 0, worker_bytes = 0, memory_bytes = 0;
+  std::shared_ptr<char> memory;  ///< prepared buffers
+  std::vector<size_t> place;     ///< per prepared buffer: in `memory`
+
+  void call(size_t first, size_t last, const void* const* given, void* const* results, char* scratch,
+            Workers& workers) const;
+};
+
+namespace {
+
+int64_t value_of(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
+  return dim.substitute(sizes).value();
+}
+
+}  // namespace
+
+BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
+                         const std::vector<bool>& constant)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.code = std::static_pointer_cast<const EmittedCode>(code);
+  const LoopProgram& program = s.code->program();
+  const Layout& layout = s.code->layout();
+  s.arguments.assign(static_cast<size_t>(layout.arguments), 0);
+  std::map<std::string, ir::Dim> known;
+  for (size_t k = 0; k < program.sizes.size(); ++k) {
+    const ir::loop::Size& size = program.sizes[k];
+    const auto found = sizes.find(size.name);
+    int64_t value = size.low;
+    if (found != sizes.end()) {
+      value = found->second;
+    } else if (size.low != size.high) {
+      throw Error(Fault::user, program.name + ": the size " + size.name + " is not given");
+    }
+    if (value < size.low || value > size.high || value % size.divisor != 0)
+      throw Error(Fault::user, program.name + " does not claim " + size.name + " = " + std::to_string(value));
+    s.arguments[k] = value;
+    known[size.name] = value;
+  }
+  const size_t buffers = program.buffers.size();
+  std::vector<bool> available(buffers, false);
+  for (size_t id = 0; id < buffers; ++id) {
+    if (program.buffers[id].role == ir::loop::Role::input) {
+      available[id] = s.inputs.size() < constant.size() && constant[s.inputs.size()];
+      s.inputs.push_back(static_cast<int>(id));
+    } else if (program.buffers[id].role == ir::loop::Role::output) {
+      s.outputs.push_back(static_cast<int>(id));
+    }
+  }
+  // The phases at the beginning that read constants only and write scratch memory that nothing else writes.
+  s.prepared.assign(buffers, false);
+  for (; s.prepared_phases < layout.phases.size(); ++s.prepared_phases) {
+    const Phase& phase = layout.phases[s.prepared_phases];
+    bool fits = !phase.writes.empty();
+    for (const int id : phase.reads) {
+      const auto at = static_cast<size_t>(id);
+      fits = fits &&
+             (available[at] || std::find(phase.writes.begin(), phase.writes.end(), id) != phase.writes.end());
+    }
+    for (const int id : phase.writes) {
+      fits = fits && program.buffers[static_cast<size_t>(id)].role == ir::loop::Role::scratch &&
+             !layout.per_worker[static_cast<size_t>(id)];
+      for (size_t other = 0; other < layout.phases.size(); ++other) {
+        const auto& writes = layout.phases[other].writes;
+        if (other != s.prepared_phases && std::find(writes.begin(), writes.end(), id) != writes.end())
+          fits = false;
+      }
+    }
+    if (!fits) break;
+    for (const int id : phase.writes)
+      available[static_cast<size_t>(id)] = s.prepared[static_cast<size_t>(id)] = true;
+  }
+  s.unread.assign(s.inputs.size(), true);
+  for (size_t p = s.prepared_phases; p < layout.phases.size(); ++p) {
+    for (size_t k = 0; k < s.inputs.size(); ++k) {
+      const auto& reads = layout.phases[p].reads;
+      if (std::find(reads.begin(), reads.end(), s.inputs[k]) != reads.end()) s.unread[k] = false;
+    }
+  }
+  // Places of scratch buffers.
+  s.offset.assign(buffers, 0);
+  s.is_shared.assign(buffers, false);
+  s.place.assign(buffers, 0);
+  for (size_t id = 0; id < buffers; ++id) {
+    const ir::loop::Buffer& buffer = program.buffers[id];
+    if (buffer.role != ir::loop::Role::scratch || layout.argument[id] == ir::none) continue;
+    ir::Shape shape;
+    for (const ir::Dim& dim : buffer.dims) shape.push_back(std::max<int64_t>(0, value_of(dim, known)));
+    const size_t bytes = aligned(static_cast<size_t>(ir::element_count(shape)) * ir::size_of(buffer.type));
+    if (s.prepared[id]) {
+      s.place[id] = s.memory_bytes;
+      s.memory_bytes += bytes;
+    } else if (layout.per_worker[id]) {
+      s.arguments[static_cast<size_t>(layout.argument[id])] = static_cast<int64_t>(s.worker_bytes);
+      s.worker_bytes += bytes;
+    } else {
+      s.is_shared[id] = true;
+      s.offset[id] = s.shared_bytes;
+      s.shared_bytes += bytes;
+    }
+  }
+  for (const Phase& phase : layout.phases) {
+    int64_t iterations = 1;
+    if (phase.parallel != nullptr) {
+      const int64_t extent = std::max<int64_t>(0, value_of(phase.parallel->extent, known));
+      iterations = (extent + phase.parallel->step - 1) / phase.parallel->step;
+    }
+    s.iterations.push_back(iterations);
+  }
+}
+
+BoundKernel::~BoundKernel() = default;
+BoundKernel::BoundKernel(BoundKernel&&) noexcept = default;
+
+void BoundKernel::State::call(size_t first, size_t last, const void* const* given, void* const* results,
+                              char* scratch, Workers& workers) const {
+  const Layout& layout = code->layout();
+  int64_t filled[EmittedCode::most_arguments];
+  std::copy(arguments.begin(), arguments.end(), filled);
+  const auto set = [&](size_t id, const void* address) {
+    filled[layout.argument[id]] = static_cast<int64_t>(reinterpret_cast<intptr_t>(address));
+  };
+  for (size_t k = 0; k < inputs.size(); ++k) set(static_cast<size_t>(inputs[k]), given[k]);
+  for (size_t k = 0; results != nullptr && k < outputs.size(); ++k)
+    set(static_cast<size_t>(outputs[k]), results[k]);
+  for (size_t id = 0; id < is_shared.size(); ++id) {
+    if (is_shared[id]) set(id, scratch + offset[id]);
+    if (prepared[id]) set(id, memory.get() + place[id]);
+  }
+  for (size_t phase = first; phase < last; ++phase) {
+    if (layout.phases[phase].parallel == nullptr) {
+      code->entry(phase)(filled, 0, 1, scratch + shared_bytes);
+      continue;
+    }
+    PhaseCall one{code->entry(phase), filled, scratch + shared_bytes, worker_bytes};
+    if (iterations[phase] == 1) {
+      run_range(&one, 0, 0, 1);
+    } else {
+      workers.run(iterations[phase], run_range, &one);
+    }
+  }
+}
+
+void BoundKernel::prepare(const void* const* inputs, Workers& workers) {
+  State& s = *state_;
+  if (s.prepared_phases == 0) return;
+  const auto allocate = [](size_t bytes) {
+    return std::shared_ptr<char>(
+        static_cast<char*>(::operator new(std::max<size_t>(bytes, alignment), std::align_val_t(alignment))),
+        [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); });
+  };
+  s.memory = allocate(s.memory_bytes);
+  const std::shared_ptr<char> scratch = allocate(scratch_bytes(workers.count()));
+  s.call(0, s.prepared_phases, inputs, nullptr, scratch.get(), workers);
+}
+
+bool BoundKernel::is_prepared(size_t input) const { return state_->unread[input]; }
+size_t BoundKernel::prepared_bytes() const { return state_->memory_bytes; }
+
+size_t BoundKernel::scratch_bytes(int workers) const {
+  return state_->shared_bytes + static_cast<size_t>(workers) * state_->worker_bytes;
+}
+
+void BoundKernel::run(const void* const* inputs, void* const* outputs, void* scratch,
+                      Workers& workers) const {
+  state_->call(state_->prepared_phases, state_->iterations.size(), inputs, outputs,
+               static_cast<char*>(scratch), workers);
+}
+
+}  // namespace axrun::jit

@@ -1,0 +1,486 @@
+// The control of a phase: loops, versions of their bodies, scopes.
+#include "jit/x86/emitter.h"
+
+#include <algorithm>
+
+#include "ir/error.h"
+
+namespace axrun::jit::x86 {
+
+using asmjit::Label;
+using asmjit::x86::Gp;
+using ir::Dim;
+using ir::ScalarOp;
+using ir::loop::Allocate;
+using ir::loop::Compute;
+using ir::loop::Loop;
+using ir::loop::LoopKind;
+using ir::loop::Statement;
+
+namespace {
+
+/// Bodies that are made twice: each can double the code inside.
+constexpr int most_versions = 24;
+constexpr int64_t most_unrolled = 4096;
+
+}  // namespace
+
+PhaseEmitter::PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program,
+                           const Layout& layout, int vector_bytes, bool annotate)
+    : cc_(compiler),
+      program_(program),
+      layout_(layout),
+      lanes_(compiler, vector_bytes),
+      integers_(compiler, facts_),
+      annotate_(annotate) {
+  for (size_t k = 0; k < program.sizes.size(); ++k) {
+    const ir::loop::Size& size = program.sizes[k];
+    facts_.set_range(size.name, {size.low, size.high});
+    integers_.add_size(size.name, static_cast<int>(k));
+    if (size.low == size.high) literals_[size.name] = size.low;
+  }
+}
+
+asmjit::Label PhaseEmitter::emit(const Phase& phase) {
+  asmjit::FuncNode* function = cc_.addFunc(
+      asmjit::FuncSignatureT<void, const int64_t*, int64_t, int64_t, char*>(asmjit::CallConvId::kX64SystemV));
+  function->frame().setAvxEnabled();
+  if (lanes_.wide()) function->frame().setAvx512Enabled();
+  function->frame().setAvxCleanup();
+  const Gp arguments = cc_.newGpq("arguments"), begin = cc_.newGpq("begin"), end = cc_.newGpq("end");
+  worker_scratch_ = cc_.newGpq("worker_scratch");
+  function->setArg(0, arguments);
+  function->setArg(1, begin);
+  function->setArg(2, end);
+  function->setArg(3, worker_scratch_);
+  integers_.set_arguments(arguments);
+  check_register_buffers();
+
+  scopes_.clear();
+  scopes_.emplace_back();
+  if (phase.parallel != nullptr) {
+    emit_loop(*phase.parallel, &begin, &end);
+  } else {
+    emit_versions(phase.statements, "", [&] { emit_block(phase.statements); });
+  }
+  cc_.ret();
+  cc_.endFunc();
+  return function->label();
+}
+
+void PhaseEmitter::comment(const std::string& text) {
+  if (annotate_) cc_.comment(text.c_str(), text.size());
+}
+
+PhaseEmitter::Block PhaseEmitter::pointers_to(const ir::loop::Block& block) {
+  Block pointers;
+  for (const Statement& statement : block) pointers.push_back(&statement);
+  return pointers;
+}
+
+/// Holds no loop that counts at run time.
+bool PhaseEmitter::is_straight(const Statement& statement) {
+  const auto* loop = std::get_if<Loop>(&statement);
+  if (loop == nullptr) return true;
+  if (loop->kind != LoopKind::unrolled && loop->kind != LoopKind::vector) return false;
+  return std::all_of(loop->body.begin(), loop->body.end(), is_straight);
+}
+
+void PhaseEmitter::emit_block(const Block& block) {
+  for (size_t k = 0; k < block.size();) {
+    size_t end = k;
+    while (end < block.size() && is_straight(*block[end])) ++end;
+    if (end > k) {
+      emit_region(Block(block.begin() + static_cast<std::ptrdiff_t>(k),
+                        block.begin() + static_cast<std::ptrdiff_t>(end)));
+      k = end;
+      continue;
+    }
+    const Loop& loop = std::get<Loop>(*block[k++]);
+    if (loop.kind == LoopKind::unrolled) {
+      emit_unrolled(loop);
+    } else {
+      emit_loop(loop, nullptr, nullptr);
+    }
+  }
+}
+
+void PhaseEmitter::emit_region(const Block& region) {
+  scopes_.emplace_back();
+  emit_statements(region);
+  scopes_.pop_back();
+}
+
+void PhaseEmitter::emit_statements(const Block& block) {
+  for (const Statement* statement : block) {
+    if (const auto* compute = std::get_if<Compute>(statement)) {
+      comment(buffer(compute->target.buffer).name + " = ...");
+      emit_compute(*compute);
+    } else if (const auto* loop = std::get_if<Loop>(statement)) {
+      if (loop->kind == LoopKind::vector) {
+        emit_vector(*loop);
+      } else {
+        emit_unrolled(*loop);
+      }
+    }
+  }
+}
+
+void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
+  const Dim extent = at(loop.extent);
+  comment("for " + loop.variable + " < " + extent.to_string());
+  const Interval range = facts_.range(extent);
+  if (range.high <= 0 && begin == nullptr) return;
+  const Gp variable = cc_.newGpq(loop.variable.c_str());
+  Gp bound;
+  const bool literal_bound =
+      begin == nullptr && extent.is_constant() && extent.value() == static_cast<int32_t>(extent.value());
+  if (begin != nullptr) {
+    cc_.mov(variable, *begin);
+    cc_.imul(variable, variable, loop.step);
+    bound = cc_.newGpq("bound");
+    cc_.mov(bound, *end);
+    cc_.imul(bound, bound, loop.step);
+  } else {
+    cc_.xor_(variable, variable);
+    if (!literal_bound) bound = integers_.value(extent);
+  }
+  // A range's last iteration starts below the extent, so `end * step` bounds it as well as the extent does.
+  const Label top = cc_.newLabel(), done = cc_.newLabel();
+  const Block body = pointers_to(loop.body);
+  const bool innermost =
+      std::all_of(body.begin(), body.end(), [](const Statement* s) { return is_straight(*s); });
+  if (begin != nullptr || range.low <= 0) {
+    if (literal_bound)
+      cc_.cmp(variable, extent.value());
+    else
+      cc_.cmp(variable, bound);
+    cc_.jge(done);
+  }
+  facts_.set_range(loop.variable,
+                   {0, range.high == INT64_MAX ? INT64_MAX : std::max<int64_t>(range.high - 1, 0)});
+  const size_t assumptions = facts_.assumptions();
+  facts_.assume_nonnegative(extent - Dim(1) - Dim::symbol(loop.variable));
+  integers_.set_variable(loop.variable, variable);
+  scopes_.emplace_back();
+  std::vector<Moving> moving;
+  if (innermost && begin == nullptr) moving = hoist_pointers(body, loop);
+  if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
+  cc_.bind(top);
+  emit_versions(body, loop.variable, [&] { emit_block(body); });
+  for (const Moving& one : moving) {
+    if (one.step_register.isValid())
+      cc_.add(one.pointer, one.step_register);
+    else
+      cc_.add(one.pointer, one.step.value());
+  }
+  cc_.add(variable, loop.step);
+  if (literal_bound)
+    cc_.cmp(variable, extent.value());
+  else
+    cc_.cmp(variable, bound);
+  cc_.jl(top);
+  cc_.bind(done);
+  scopes_.pop_back();
+  integers_.remove_variable(loop.variable);
+  facts_.forget(assumptions);
+  facts_.forget_range(loop.variable);
+}
+
+void PhaseEmitter::emit_unrolled(const Loop& loop) {
+  const Dim extent = at(loop.extent);
+  const Interval range = facts_.range(extent);
+  if (range.high > most_unrolled)
+    throw Error(Fault::unsupported, "the unrolled loop " + loop.variable + " has no small extent");
+  const Block body = pointers_to(loop.body);
+  const bool straight =
+      std::all_of(body.begin(), body.end(), [](const Statement* s) { return is_straight(*s); });
+  const auto make = [&](int64_t iteration) {
+    literals_[loop.variable] = iteration;
+    straight ? emit_statements(body) : emit_block(body);
+    literals_.erase(loop.variable);
+  };
+  const int64_t certain = std::max<int64_t>(range.low, 0);
+  int64_t iteration = 0;
+  for (; iteration < range.high && iteration < certain; iteration += loop.step) make(iteration);
+  if (iteration >= range.high) return;
+  const Gp bound = integers_.value(extent);
+  const Label done = cc_.newLabel();
+  size_t opened = 0;
+  for (; iteration < range.high; iteration += loop.step) {
+    cc_.cmp(bound, iteration);
+    cc_.jle(done);
+    // What is worked out here may be skipped: later iterations may use it, but nothing after them.
+    scopes_.emplace_back();
+    ++opened;
+    make(iteration);
+  }
+  cc_.bind(done);
+  scopes_.resize(scopes_.size() - opened);
+}
+
+void PhaseEmitter::emit_vector(const Loop& loop) {
+  const Dim extent = at(loop.extent);
+  const Interval range = facts_.range(extent);
+  if (range.high <= 0) return;
+  if (range.high > most_unrolled || loop.step != 1)
+    throw Error(Fault::unsupported, "the vector loop " + loop.variable + " has no small extent, or a step");
+  // Lanes run together: what a statement writes, others may read at the same lane only.
+  std::map<int, std::string> written;
+  for (const Statement& statement : loop.body) {
+    const auto& target = std::get<Compute>(statement).target;
+    std::string indices;
+    for (const Dim& index : target.indices) indices += index.to_string() + ",";
+    const auto [found, fresh] = written.emplace(target.buffer, indices);
+    if (!fresh && found->second != indices)
+      throw Error(Fault::unsupported,
+                  "a vector loop writes " + buffer(target.buffer).name + " in two places");
+  }
+  for (const Statement& statement : loop.body) {
+    collect_value(std::get<Compute>(statement).value, [&](const ir::loop::Access& access) {
+      const auto found = written.find(access.buffer);
+      if (found == written.end()) return;
+      std::string indices;
+      bool moves = false;
+      for (const Dim& index : access.indices) {
+        indices += index.to_string() + ",";
+        moves = moves || mentions(index, loop.variable);
+      }
+      if (indices != found->second || !moves)
+        throw Error(Fault::unsupported,
+                    "a vector loop reads what another of its lanes writes: " + buffer(access.buffer).name);
+    });
+  }
+  const int lanes = lanes_.count();
+  const int vectors = static_cast<int>((range.high + lanes - 1) / lanes);
+  facts_.set_range(loop.variable, {0, range.high - 1});
+  std::vector<Lane> all;
+  for (int chunk = 0; chunk < vectors; ++chunk) {
+    Lane lane{loop.variable, chunk, {}, {}, {}};
+    const int64_t first = int64_t{chunk} * lanes;
+    if (range.low < first + lanes) {
+      lane.rest = extent - Dim(first);
+      lane.mask = mask_of(lane.rest, lane.mask_name);
+    }
+    all.push_back(lane);
+  }
+  for (const Statement& statement : loop.body) {
+    const auto& compute = std::get<Compute>(statement);
+    values_.clear();
+    uses_.clear();
+    comment(buffer(compute.target.buffer).name + " = ... in lanes of " + loop.variable);
+    const bool folds = std::none_of(compute.target.indices.begin(), compute.target.indices.end(),
+                                    [&](const Dim& index) { return mentions(at(index), loop.variable); });
+    if (folds) {
+      std::vector<LaneValue> parts;
+      if (compute.combine == ir::loop::Combine::assign)
+        throw Error(Fault::unsupported, "a vector loop assigns one element of " +
+                                            buffer(compute.target.buffer).name + " many times");
+      LaneValue sum;
+      constexpr uint32_t identities[] = {0, 0x80000000U, 0x3f800000U, 0x7f800000U, 0xff800000U};
+      const LaneValue identity = lanes_.constant(identities[static_cast<size_t>(compute.combine)]);
+      for (const Lane& lane : all) {
+        lane_ = lane;
+        LaneValue part = value(compute.value);
+        if (lane.mask.defined()) part = lanes_.apply(ir::lane::Opcode::select, {lane.mask, part, identity});
+        sum = sum.defined() ? lanes_.combine(compute.combine, sum, part) : part;
+      }
+      lane_.reset();
+      values_.clear();
+      write_value(compute, lanes_.fold(compute.combine, sum));
+      continue;
+    }
+    for (const Lane& lane : all) {
+      lane_ = lane;
+      uses_.clear();
+      write_value(compute, {});
+    }
+    lane_.reset();
+  }
+  facts_.forget_range(loop.variable);
+}
+
+LaneValue PhaseEmitter::mask_of(const Dim& rest, std::string& name) {
+  name = rest.to_string();
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->masks.find(name);
+    if (found != scope->masks.end()) return found->second;
+  }
+  const LaneValue mask = lanes_.first_lanes(integers_.value(rest));
+  scopes_.back().masks[name] = mask;
+  return mask;
+}
+
+// Versions
+// ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Finds what must hold so that minima, guards and extents in a body have one value.
+class ConditionFinder {
+ public:
+  ConditionFinder(const ir::loop::LoopProgram& program, Facts facts,
+                  const std::map<std::string, Dim>& literals, std::string variable)
+      : program_(program), facts_(std::move(facts)), literals_(literals), variable_(std::move(variable)) {}
+
+  std::vector<Dim> run(const std::vector<const Statement*>& body) {
+    for (const Statement* statement : body) visit(*statement);
+    // Of two conditions of which one implies the other, the stronger one stays.
+    std::vector<Dim> strongest;
+    for (size_t k = 0; k < found_.size(); ++k) {
+      bool implied = false;
+      for (size_t other = 0; other < found_.size() && !implied; ++other) {
+        if (other == k) continue;
+        const Interval gap = facts_.range(found_[k] - found_[other]);
+        implied = gap.low > 0 || (gap.low == 0 && other < k);
+      }
+      if (!implied) strongest.push_back(found_[k]);
+    }
+    return strongest;
+  }
+
+ private:
+  void visit(const Statement& statement) {
+    if (const auto* compute = std::get_if<Compute>(&statement)) {
+      for (const Dim& index : compute->target.indices) atoms(index);
+      value(compute->value);
+      return;
+    }
+    const auto* loop = std::get_if<Loop>(&statement);
+    if (loop == nullptr) return;
+    atoms(loop->extent);
+    const Dim extent = facts_.resolve(loop->extent.substitute(literals_));
+    const int64_t high = facts_.range(extent).high;
+    const bool written_out =
+        (loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vector) && high <= most_unrolled;
+    facts_.set_range(loop->variable, {0, high == INT64_MAX ? INT64_MAX : std::max<int64_t>(high - 1, 0)});
+    if (written_out)
+      inner_[loop->variable] = std::max<int64_t>(high - 1, 0);
+    else
+      later_.insert(loop->variable);
+    for (const Statement& inside : loop->body) visit(inside);
+    inner_.erase(loop->variable);
+    later_.erase(loop->variable);
+    facts_.forget_range(loop->variable);
+  }
+
+  void value(int id) {
+    const ir::loop::Value& v = program_.values[static_cast<size_t>(id)];
+    if (v.op == ScalarOp::load) {
+      for (const Dim& index : v.access.indices) atoms(index);
+      if (v.args[0] != ir::none) guard(v.args[0]);
+    }
+    for (const int argument : v.args) {
+      if (argument != ir::none) value(argument);
+    }
+  }
+
+  void guard(int id) {
+    const ir::loop::Value& v = program_.values[static_cast<size_t>(id)];
+    if (v.op == ScalarOp::logical_and) {
+      guard(v.args[0]);
+      guard(v.args[1]);
+      return;
+    }
+    const auto index = [&](int k) -> const ir::loop::Value& {
+      return program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])];
+    };
+    const bool ordered = v.op == ScalarOp::less || v.op == ScalarOp::less_equal ||
+                         v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal;
+    if (!ordered) return;
+    const auto as_dim = [&](const ir::loop::Value& side) -> std::optional<Dim> {
+      if (side.op == ScalarOp::extent) return side.index.substitute(literals_);
+      if (side.op == ScalarOp::integer) return Dim(side.integer);
+      return std::nullopt;
+    };
+    const auto a = as_dim(index(0)), b = as_dim(index(1));
+    if (!a || !b) return;
+    const bool rising = v.op == ScalarOp::less || v.op == ScalarOp::less_equal;
+    const bool strict = v.op == ScalarOp::less || v.op == ScalarOp::greater;
+    add((rising ? *b - *a : *a - *b) - Dim(strict ? 1 : 0));
+  }
+
+  void atoms(const Dim& raw) {
+    const Dim dim = facts_.resolve(raw.substitute(literals_));
+    for (const Monomial& monomial : monomials(dim)) {
+      for (const Dim& factor : monomial.factors) {
+        const Atom atom = atom_of(factor);
+        for (const Dim& argument : atom.arguments) atoms(argument);
+        if (atom.arguments.size() != 2) continue;
+        if (atom.kind == Atom::Kind::min) choose(atom.arguments[0], atom.arguments[1]);
+        if (atom.kind == Atom::Kind::max) choose(atom.arguments[0], atom.arguments[1], true);
+      }
+    }
+  }
+
+  void choose(const Dim& a, const Dim& b, bool maximum = false) {
+    const auto rank = [&](const Dim& dim) {
+      if (!maximum && dim.is_constant()) return 3;
+      for (const auto& [name, last] : inner_) {
+        if (mentions(dim, name)) return 2;
+      }
+      return mentions(dim, variable_) ? 1 : 0;
+    };
+    const bool first = rank(a) >= rank(b);
+    const Dim chosen = first ? a : b, other = first ? b : a;
+    add(maximum ? chosen - other : other - chosen);
+  }
+
+  /// `condition` >= 0, for the least favourable iteration of the loops that are written out.
+  void add(Dim condition) {
+    for (const auto& [name, last] : inner_) {
+      if (!mentions(condition, name)) continue;
+      const Linear linear = linear_in(condition, name);
+      if (!linear.exists || !linear.coefficient.is_constant()) return;
+      condition = linear.rest + linear.coefficient * Dim(linear.coefficient.value() < 0 ? last : 0);
+    }
+    condition = facts_.resolve(condition);
+    std::vector<std::string> names;
+    condition.collect_symbols(names);
+    if (names.empty()) return;
+    if (!variable_.empty() && std::find(names.begin(), names.end(), variable_) == names.end()) return;
+    for (const std::string& name : names) {
+      if (later_.count(name) != 0) return;
+    }
+    if (facts_.is_nonnegative(condition) || facts_.range(condition).high < 0) return;
+    if (std::find(found_.begin(), found_.end(), condition) == found_.end()) found_.push_back(condition);
+  }
+
+  const ir::loop::LoopProgram& program_;
+  Facts facts_;
+  const std::map<std::string, Dim>& literals_;
+  std::string variable_;
+  std::map<std::string, int64_t> inner_;  ///< variables of loops that are written out: the last value
+  std::set<std::string> later_;           ///< variables of loops that count at run time
+  std::vector<Dim> found_;
+};
+
+}  // namespace
+
+template <class Body>
+void PhaseEmitter::emit_versions(const Block& body, const std::string& variable, const Body& make) {
+  std::vector<Dim> needed;
+  if (versions_ < most_versions) needed = ConditionFinder(program_, facts_, literals_, variable).run(body);
+  if (needed.empty()) return make();
+  ++versions_;
+  const Label general = cc_.newLabel(), done = cc_.newLabel();
+  for (const Dim& condition : needed) {
+    const Gp margin = integers_.value(condition);
+    cc_.test(margin, margin);
+    cc_.js(general);
+  }
+  const size_t assumptions = facts_.assumptions();
+  for (const Dim& condition : needed) facts_.assume_nonnegative(condition);
+  scopes_.emplace_back();
+  make();
+  scopes_.pop_back();
+  facts_.forget(assumptions);
+  cc_.jmp(done);
+  cc_.bind(general);
+  scopes_.emplace_back();
+  make();
+  scopes_.pop_back();
+  cc_.bind(done);
+}
+
+}  // namespace axrun::jit::x86

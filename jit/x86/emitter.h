@@ -1,0 +1,149 @@
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/loop/loop_program.h"
+#include "jit/facts.h"
+#include "jit/layout.h"
+#include "jit/x86/integers.h"
+#include "jit/x86/lanes.h"
+
+namespace axrun::jit::x86 {
+
+/// What one phase of a loop program becomes:
+///
+///   void phase(const int64_t* arguments, int64_t begin, int64_t end, char* worker_scratch)
+///
+/// begin and end count iterations of the phase's parallel loop; a phase without one ignores them.
+///
+/// How loops become code:
+/// - Unrolled loops are written out; where their extent is not known, each iteration is guarded.
+/// - Vector loops become one operation per vector, with a mask where the extent is not known to cover it.
+/// - Before a loop whose body holds no other one, every address in the body becomes a pointer that moves with
+///   the loop. Elsewhere pointers are worked out where a run of statements begins.
+/// - Where minima in a loop's body would resolve under a condition (a whole tile fits), the body is made
+///   twice, behind a test of that condition.
+class PhaseEmitter {
+ public:
+  PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program, const Layout& layout,
+               int vector_bytes, bool annotate);
+  /// The function's entry.
+  asmjit::Label emit(const Phase& phase);
+
+ private:
+  using Block = std::vector<const ir::loop::Statement*>;
+
+  /// An address without its constant part: form counts elements, with the vector variable at 0.
+  struct Address {
+    int buffer = ir::none;
+    ir::Dim form;
+    int64_t displacement = 0;  ///< elements
+    ir::Dim lane_step;         ///< elements from one lane to the next
+  };
+  struct Pointer {
+    asmjit::x86::Gp base;
+    asmjit::x86::Gp index;  ///< invalid: none
+    uint32_t shift = 0;
+    int buffer = ir::none;
+    ir::Dim form;
+  };
+  /// What has been worked out and holds until the scope ends.
+  struct Scope {
+    std::map<std::string, Pointer> pointers;
+    std::map<std::string, LaneValue> loads;  ///< by buffer ":" address
+    std::map<std::string, LaneValue> masks;  ///< by number of lanes
+    std::map<std::string, asmjit::x86::Gp> strides;
+  };
+  /// The vector of a vector loop that is being made.
+  struct Lane {
+    std::string variable;
+    int chunk = 0;
+    LaneValue mask;         ///< undefined: all
+    std::string mask_name;  ///< tells masks apart
+    ir::Dim rest;           ///< lanes of the mask, where there is one
+  };
+
+  // Control
+  static Block pointers_to(const ir::loop::Block& block);
+  static bool is_straight(const ir::loop::Statement& statement);
+  void comment(const std::string& text);
+  void emit_block(const Block& block);
+  void emit_region(const Block& region);
+  void emit_statements(const Block& block);
+  void emit_loop(const ir::loop::Loop& loop, const asmjit::x86::Gp* begin, const asmjit::x86::Gp* end);
+  void emit_unrolled(const ir::loop::Loop& loop);
+  void emit_vector(const ir::loop::Loop& loop);
+  template <class Body>
+  void emit_versions(const Block& body, const std::string& variable, const Body& make);
+
+  // Statements
+  void emit_compute(const ir::loop::Compute& compute);
+  void write_value(const ir::loop::Compute& compute, LaneValue given);
+  LaneValue value(int id);
+  LaneValue operation(const ir::loop::Value& value);
+  LaneValue function(ir::ScalarOp op, const LaneValue& argument);
+  LaneValue load(const ir::loop::Value& value);
+  LaneValue load_memory(const ir::loop::Access& access, const LaneValue& mask, const std::string& mask_name);
+  LaneValue index_value(const ir::Dim& dim);
+  bool depends_on_lanes(int id);
+  bool known_true(int id) const;
+  void count_uses(int id);
+  static LaneValue without_death(LaneValue value);
+  static LaneValue vector_value(const asmjit::x86::Vec& vector);
+
+  // Addresses
+  ir::Dim at(const ir::Dim& dim) const;
+  Address address_of(const ir::loop::Access& access) const;
+  asmjit::x86::Mem memory(const Address& address, int element_bytes);
+  void store_strided(const Address& address, const LaneValue& value);
+  Pointer pointer(int buffer, const ir::Dim& form);
+  Pointer make_pointer(int buffer, const ir::Dim& form);
+  const Pointer* find_pointer(const std::string& key) const;
+  std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form);
+  std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
+  void collect_forms(const Block& body, std::vector<std::pair<int, ir::Dim>>& found,
+                     std::set<std::string>& seen);
+  void collect_value(int id, const std::function<void(const ir::loop::Access&)>& see) const;
+  struct Moving {
+    asmjit::x86::Gp pointer;
+    ir::Dim step;  ///< bytes
+    asmjit::x86::Gp step_register;
+  };
+  std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop);
+
+  // Registers
+  std::string slot_key(const ir::loop::Access& access) const;
+  asmjit::x86::Vec slot(const ir::loop::Access& access);
+  void check_register_buffers();
+
+  const ir::loop::Buffer& buffer(int id) const { return program_.buffers[static_cast<size_t>(id)]; }
+  bool in_registers(int id) const { return buffer(id).level == ir::loop::Level::registers; }
+  LaneValue mask_of(const ir::Dim& rest, std::string& name);
+  void drop_loads(int buffer);
+
+  asmjit::x86::Compiler& cc_;
+  const ir::loop::LoopProgram& program_;
+  const Layout& layout_;
+  Lanes lanes_;
+  Facts facts_;
+  Integers integers_;
+  asmjit::x86::Gp worker_scratch_;
+  std::map<std::string, ir::Dim> literals_;  ///< sizes of one value, unrolled variables
+  std::vector<Scope> scopes_;
+  std::optional<Lane> lane_;
+  std::map<std::string, asmjit::x86::Vec> slots_;
+  std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1
+  std::map<int, int64_t> uses_;                      ///< of the statement
+  std::map<std::pair<int, std::string>, bool> lane_dependent_;
+  bool annotate_;
+  int versions_ = 0;
+};
+
+}  // namespace axrun::jit::x86

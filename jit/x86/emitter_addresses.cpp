@@ -1,0 +1,192 @@
+// How a phase finds its data: addresses as polynomials, and the pointers that stand for them.
+#include <algorithm>
+
+#include "ir/error.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using ir::Dim;
+using ir::loop::Access;
+using ir::loop::Compute;
+using ir::loop::Loop;
+using ir::loop::LoopKind;
+using ir::loop::Statement;
+
+namespace {
+
+int64_t constant_part(const Dim& dim) {
+  for (const Monomial& monomial : monomials(dim)) {
+    if (monomial.factors.empty()) return monomial.coefficient;
+  }
+  return 0;
+}
+
+std::string key_of(int buffer, const Dim& form) { return std::to_string(buffer) + ":" + form.to_string(); }
+
+}  // namespace
+
+Dim PhaseEmitter::at(const Dim& dim) const {
+  if (dim.is_constant()) return dim;
+  return facts_.resolve(dim.substitute(literals_));
+}
+
+PhaseEmitter::Address PhaseEmitter::address_of(const Access& access) const {
+  const ir::loop::Buffer& of = buffer(access.buffer);
+  Dim place;
+  for (size_t d = 0; d < access.indices.size(); ++d) place = place * at(of.dims[d]) + at(access.indices[d]);
+  place = at(place);
+  Address address;
+  address.buffer = access.buffer;
+  if (lane_) {
+    const Linear linear = linear_in(place, lane_->variable);
+    if (!linear.exists)
+      throw Error(Fault::unsupported, of.name + ": an index is not linear in the vector loop's variable");
+    address.lane_step = linear.coefficient;
+    place = linear.rest + Dim(int64_t{lane_->chunk} * lanes_.count()) * linear.coefficient;
+  }
+  address.displacement = constant_part(place);
+  address.form = place - Dim(address.displacement);
+  return address;
+}
+
+const PhaseEmitter::Pointer* PhaseEmitter::find_pointer(const std::string& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->pointers.find(key);
+    if (found != scope->pointers.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+PhaseEmitter::Pointer PhaseEmitter::make_pointer(int id, const Dim& form) {
+  Pointer made;
+  made.buffer = id;
+  made.form = form;
+  const auto place = static_cast<size_t>(id);
+  made.base = integers_.argument(layout_.argument[place]);
+  if (layout_.per_worker[place]) cc_.add(made.base, worker_scratch_);
+  integers_.add(made.base, form * Dim(static_cast<int64_t>(size_of(buffer(id).type))));
+  return made;
+}
+
+/// A pointer that differs by 1, 2, 4 or 8 times a stride: the same register, indexed by the stride.
+std::optional<PhaseEmitter::Pointer> PhaseEmitter::from_neighbour(int id, const Dim& form) {
+  Scope& scope = scopes_.back();
+  const auto element = static_cast<int64_t>(size_of(buffer(id).type));
+  for (const auto& [name, candidate] : scope.pointers) {
+    if (candidate.buffer != id || candidate.index.isValid()) continue;
+    const std::vector<Monomial> difference = monomials(form - candidate.form);
+    if (difference.size() != 1 || difference[0].factors.empty()) continue;
+    const int64_t times = difference[0].coefficient;
+    if (times != 1 && times != 2 && times != 4 && times != 8) continue;
+    const Dim stride = to_dim({element, difference[0].factors});
+    const auto [found, fresh] = scope.strides.try_emplace(stride.to_string());
+    if (fresh) found->second = integers_.value(stride);
+    Pointer made = candidate;
+    made.form = form;
+    made.index = found->second;
+    made.shift = times == 1 ? 0 : times == 2 ? 1 : times == 4 ? 2 : 3;
+    return made;
+  }
+  return std::nullopt;
+}
+
+PhaseEmitter::Pointer PhaseEmitter::pointer(int id, const Dim& form) {
+  const std::string key = key_of(id, form);
+  if (const Pointer* found = find_pointer(key)) return *found;
+  const Pointer made = make_pointer(id, form);
+  scopes_.back().pointers[key] = made;
+  return made;
+}
+
+Mem PhaseEmitter::memory(const Address& address, int element_bytes) {
+  const int64_t bytes = address.displacement * element_bytes;
+  if (bytes != static_cast<int32_t>(bytes)) {
+    const Pointer far = pointer(address.buffer, address.form + Dim(address.displacement));
+    return asmjit::x86::ptr(far.base);
+  }
+  const Pointer near = pointer(address.buffer, address.form);
+  if (!near.index.isValid()) return asmjit::x86::ptr(near.base, static_cast<int32_t>(bytes));
+  return asmjit::x86::ptr(near.base, near.index, near.shift, static_cast<int32_t>(bytes));
+}
+
+void PhaseEmitter::collect_value(int id, const std::function<void(const Access&)>& see) const {
+  const ir::loop::Value& v = program_.values[static_cast<size_t>(id)];
+  if (v.op == ir::ScalarOp::load) see(v.access);
+  for (const int argument : v.args) {
+    if (argument != ir::none) collect_value(argument, see);
+  }
+}
+
+void PhaseEmitter::collect_forms(const Block& body, std::vector<std::pair<int, Dim>>& found,
+                                 std::set<std::string>& seen) {
+  const auto see = [&](const Access& access) {
+    if (in_registers(access.buffer)) return;
+    const Address address = address_of(access);
+    if (seen.insert(key_of(address.buffer, address.form)).second)
+      found.emplace_back(address.buffer, address.form);
+  };
+  for (const Statement* statement : body) {
+    if (const auto* compute = std::get_if<Compute>(statement)) {
+      see(compute->target);
+      collect_value(compute->value, see);
+      continue;
+    }
+    const auto* loop = std::get_if<Loop>(statement);
+    if (loop == nullptr) continue;
+    const Interval extent = facts_.range(at(loop->extent));
+    if (loop->kind == LoopKind::vector) {
+      lane_ = Lane{loop->variable, 0, {}, {}, {}};
+      const int64_t vectors = extent.high == INT64_MAX ? 1 : (extent.high - 1) / lanes_.count() + 1;
+      for (int64_t chunk = 0; chunk < vectors; ++chunk) {
+        lane_->chunk = static_cast<int>(chunk);
+        collect_forms(pointers_to(loop->body), found, seen);
+      }
+      lane_.reset();
+    } else if (loop->kind == LoopKind::unrolled) {
+      for (int64_t v = 0; v < extent.high; v += loop->step) {
+        literals_[loop->variable] = v;
+        collect_forms(pointers_to(loop->body), found, seen);
+      }
+      literals_.erase(loop->variable);
+    }
+  }
+}
+
+std::vector<std::pair<int, Dim>> PhaseEmitter::forms_in(const Block& body) {
+  std::vector<std::pair<int, Dim>> found;
+  std::set<std::string> seen;
+  collect_forms(body, found, seen);
+  return found;
+}
+
+std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body, const Loop& loop) {
+  std::vector<Moving> moving;
+  std::map<std::string, Gp> step_registers;
+  for (const auto& [id, form] : forms_in(body)) {
+    const Linear linear = linear_in(form, loop.variable);
+    if (!linear.exists) continue;  // worked out in each iteration
+    const std::string key = key_of(id, form);
+    if (const auto neighbour = from_neighbour(id, form)) {
+      scopes_.back().pointers[key] = *neighbour;
+      continue;
+    }
+    Pointer made = make_pointer(id, linear.rest);
+    made.form = form;
+    scopes_.back().pointers[key] = made;
+    const Dim step = linear.coefficient * Dim(loop.step * static_cast<int64_t>(size_of(buffer(id).type)));
+    if (step == Dim(0)) continue;
+    Moving one{made.base, step, {}};
+    if (!step.is_constant() || step.value() != static_cast<int32_t>(step.value())) {
+      const auto [found, fresh] = step_registers.try_emplace(step.to_string());
+      if (fresh) found->second = integers_.value(step);
+      one.step_register = found->second;
+    }
+    moving.push_back(one);
+  }
+  return moving;
+}
+
+}  // namespace axrun::jit::x86

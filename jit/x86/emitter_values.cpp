@@ -1,0 +1,561 @@
+// The data of a phase: statements, values, loads and stores, the registers of buffers in registers.
+#include <bit>
+#include <limits>
+
+#include "ir/arithmetic.h"
+#include "ir/error.h"
+#include "ir/lane/math/math.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using asmjit::x86::Vec;
+using ir::Dim;
+using ir::ElementType;
+using ir::ScalarOp;
+using ir::lane::Opcode;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Compute;
+using ir::loop::Loop;
+using ir::loop::Statement;
+using ir::loop::Value;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::unsupported, what); }
+
+bool is_i32_like(ElementType type) { return type == ElementType::i64 || type == ElementType::i32; }
+
+}  // namespace
+
+// Buffers in registers
+// ---------------------------------------------------------------------------------------------------------
+
+/// A buffer in registers has a vector for each group of lanes, or one for each element with that element in
+/// every lane: the program must use it in one way only.
+void PhaseEmitter::check_register_buffers() {
+  std::map<int, bool> has_lanes;
+  const std::function<void(const ir::loop::Block&, const std::string&)> visit =
+      [&](const ir::loop::Block& block, const std::string& vector_variable) {
+        const auto see = [&](const Access& access) {
+          if (!in_registers(access.buffer)) return;
+          const bool lanes = !vector_variable.empty() && !access.indices.empty() &&
+                             mentions(access.indices.back(), vector_variable);
+          const auto [found, fresh] = has_lanes.emplace(access.buffer, lanes);
+          if (!fresh && found->second != lanes)
+            refuse(buffer(access.buffer).name + " in registers is used by lanes and by elements");
+        };
+        for (const Statement& statement : block) {
+          if (const auto* compute = std::get_if<Compute>(&statement)) {
+            see(compute->target);
+            collect_value(compute->value, see);
+          } else if (const auto* loop = std::get_if<Loop>(&statement)) {
+            visit(loop->body, loop->kind == ir::loop::LoopKind::vector ? loop->variable : vector_variable);
+          }
+        }
+      };
+  visit(program_.body, "");
+  for (size_t id = 0; id < program_.buffers.size(); ++id) {
+    if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
+      refuse(program_.buffers[id].name + " in registers is not f32");
+  }
+}
+
+std::string PhaseEmitter::slot_key(const Access& access) const {
+  std::string key = std::to_string(access.buffer);
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    Dim index = at(access.indices[d]);
+    if (lane_ && mentions(index, lane_->variable)) {
+      const Linear linear = linear_in(index, lane_->variable);
+      const bool fits = d + 1 == access.indices.size() && linear.exists && linear.coefficient == Dim(1) &&
+                        linear.rest.is_constant() && linear.rest.value() % lanes_.count() == 0;
+      if (!fits) refuse(buffer(access.buffer).name + " in registers: its lanes are not used in order");
+      index = linear.rest.value() / lanes_.count() + lane_->chunk;
+    }
+    if (!index.is_constant()) refuse(buffer(access.buffer).name + " in registers: an index is not literal");
+    key += "," + std::to_string(index.value());
+  }
+  return key;
+}
+
+Vec PhaseEmitter::slot(const Access& access) {
+  const auto [found, fresh] = slots_.try_emplace(slot_key(access));
+  if (fresh) found->second = lanes_.new_vector();
+  return found->second;
+}
+
+// Statements
+// ---------------------------------------------------------------------------------------------------------
+
+void PhaseEmitter::emit_compute(const Compute& compute) {
+  values_.clear();
+  uses_.clear();
+  write_value(compute, {});
+}
+
+void PhaseEmitter::drop_loads(int id) {
+  const std::string prefix = std::to_string(id) + ":";
+  for (Scope& scope : scopes_) {
+    for (auto load = scope.loads.lower_bound(prefix);
+         load != scope.loads.end() && load->first.compare(0, prefix.size(), prefix) == 0;) {
+      load = scope.loads.erase(load);
+    }
+  }
+}
+
+/// target (combine)= given, or the statement's own value where that is undefined.
+void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
+  const Access& target = compute.target;
+  const LaneValue mask = lane_ ? lane_->mask : LaneValue{};
+  if (in_registers(target.buffer)) {
+    const Vec into = slot(target);
+    // A product that is added is one operation.
+    const Value& top = program_.values[static_cast<size_t>(compute.value)];
+    const bool multiply_adds = !given.defined() && compute.combine == Combine::add &&
+                               top.op == ScalarOp::mul && top.type == ElementType::f32;
+    LaneValue old;
+    old.kind = LaneValue::Kind::vector;
+    old.vector = into;
+    if (compute.combine == Combine::assign) {
+      lanes_.keep_where(into, given.defined() ? given : value(compute.value), mask);
+      return;
+    }
+    LaneValue sum;
+    if (multiply_adds) {
+      old.dies = !mask.defined();
+      const LaneValue a = value(top.args[0]), b = value(top.args[1]);
+      sum = lanes_.apply(Opcode::fma, {without_death(a), without_death(b), old});
+      if (!mask.defined()) return;
+    } else {
+      const LaneValue b = given.defined() ? given : value(compute.value);
+      if (!mask.defined() && (compute.combine == Combine::add || compute.combine == Combine::mul)) {
+        lanes_.accumulate(into, compute.combine, b);
+        return;
+      }
+      sum = lanes_.combine(compute.combine, old, b);
+    }
+    lanes_.keep_where(into, sum, mask);
+    return;
+  }
+  const ir::loop::Buffer& of = buffer(target.buffer);
+  LaneValue result = given.defined() ? given : value(compute.value);
+  if (of.type != ElementType::f32 && of.type != ElementType::boolean)
+    refuse("elements of " + of.name + " are written, of type " + std::string(name_of(of.type)));
+  const Address address = address_of(target);
+  if (compute.combine != Combine::assign) {
+    const LaneValue old = load_memory(target, mask, lane_ ? lane_->mask_name : "");
+    result = lanes_.combine(compute.combine, old, result);
+  }
+  const auto element = static_cast<int>(size_of(of.type));
+  if (!lane_ || address.lane_step == Dim(0)) {
+    if (lane_) refuse("lanes write the same element of " + of.name);
+    if (of.type != ElementType::f32) refuse("single booleans are written to " + of.name);
+    lanes_.store_first(memory(address, element), result);
+  } else if (address.lane_step == Dim(1)) {
+    if (of.type == ElementType::boolean)
+      lanes_.store_bytes(memory(address, element), result, mask);
+    else
+      lanes_.store(memory(address, element), result, mask);
+  } else {
+    if (of.type != ElementType::f32) refuse("booleans are written with a stride to " + of.name);
+    store_strided(address, result);
+  }
+  drop_loads(target.buffer);
+}
+
+/// Lane by lane, through the stack.
+void PhaseEmitter::store_strided(const Address& address, const LaneValue& value) {
+  const int lanes = lanes_.count();
+  const Mem stack = cc_.newStack(static_cast<uint32_t>(lanes * 4), 64);
+  lanes_.store(stack, value, {});
+  const Gp place = integers_.value(Dim(0));
+  cc_.lea(place, memory(address, 4));
+  const Gp step = integers_.value(address.lane_step * Dim(4));
+  const asmjit::Label done = cc_.newLabel();
+  Gp rest;
+  if (lane_->mask.defined()) {
+    rest = integers_.value(lane_->rest);
+  }
+  const Gp element = cc_.newGpd();
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (rest.isValid()) {
+      cc_.cmp(rest, lane);
+      cc_.jle(done);
+    }
+    Mem from = stack.cloneAdjusted(lane * 4);
+    from.setSize(4);
+    cc_.mov(element, from);
+    cc_.mov(asmjit::x86::dword_ptr(place), element);
+    cc_.add(place, step);
+  }
+  cc_.bind(done);
+}
+
+// Values
+// ---------------------------------------------------------------------------------------------------------
+
+LaneValue PhaseEmitter::without_death(LaneValue value) {
+  value.dies = false;
+  return value;
+}
+
+bool PhaseEmitter::depends_on_lanes(int id) {
+  if (!lane_) return false;
+  const auto known = lane_dependent_.find({id, lane_->variable});
+  if (known != lane_dependent_.end()) return known->second;
+  const Value& v = program_.values[static_cast<size_t>(id)];
+  bool depends = false;
+  if (v.op == ScalarOp::extent) depends = mentions(v.index, lane_->variable);
+  if (v.op == ScalarOp::load) {
+    for (const Dim& index : v.access.indices) depends = depends || mentions(index, lane_->variable);
+  }
+  for (const int argument : v.args) depends = depends || (argument != ir::none && depends_on_lanes(argument));
+  lane_dependent_[{id, lane_->variable}] = depends;
+  return depends;
+}
+
+void PhaseEmitter::count_uses(int id) {
+  if (++uses_[id] > 1) return;
+  for (const int argument : program_.values[static_cast<size_t>(id)].args) {
+    if (argument != ir::none) count_uses(argument);
+  }
+}
+
+LaneValue PhaseEmitter::value(int id) {
+  if (uses_.find(id) == uses_.end()) count_uses(id);
+  const bool by_lane = depends_on_lanes(id);
+  const std::pair<int, int> key{id, by_lane ? lane_->chunk : -1};
+  const auto made = values_.find(key);
+  if (made != values_.end()) return made->second;
+  const Value& v = program_.values[static_cast<size_t>(id)];
+  LaneValue result = v.op == ScalarOp::load ? load(v) : operation(v);
+  const bool own = v.op != ScalarOp::load && result.kind == LaneValue::Kind::vector;
+  result.dies = own && uses_[id] == 1 && (by_lane || !lane_);
+  values_[key] = without_death(result);
+  return result;
+}
+
+LaneValue PhaseEmitter::index_value(const Dim& raw) {
+  Dim dim = at(raw);
+  const Interval range = facts_.range(dim);
+  if (range.low < std::numeric_limits<int32_t>::min() || range.high > std::numeric_limits<int32_t>::max())
+    refuse("the index " + raw.to_string() + " may not fit 32 bits");
+  if (!lane_ || !mentions(dim, lane_->variable)) {
+    if (dim.is_constant()) return lanes_.constant(static_cast<uint32_t>(dim.value()));
+    return lanes_.broadcast(integers_.value(dim));
+  }
+  const Linear linear = linear_in(dim, lane_->variable);
+  if (!linear.exists || !linear.coefficient.is_constant())
+    refuse("the index " + raw.to_string() + " is not linear in the lanes");
+  const Dim start = linear.rest + linear.coefficient * Dim(int64_t{lane_->chunk} * lanes_.count());
+  LaneValue lanes;
+  lanes.kind = LaneValue::Kind::vector;
+  lanes.vector = lanes_.iota();
+  if (linear.coefficient != Dim(1)) {
+    const auto factor = lanes_.constant(static_cast<uint32_t>(linear.coefficient.value()));
+    lanes = lanes_.apply(Opcode::i32_mul, {lanes, factor, {}});
+  }
+  const LaneValue base = start.is_constant() ? lanes_.constant(static_cast<uint32_t>(start.value()))
+                                             : lanes_.broadcast(integers_.value(start));
+  return lanes_.apply(Opcode::i32_add, {lanes, base, {}});
+}
+
+/// Whether a comparison of indices, or several of them, holds as far as is known here.
+bool PhaseEmitter::known_true(int id) const {
+  const Value& v = program_.values[static_cast<size_t>(id)];
+  if (v.op == ScalarOp::logical_and) return known_true(v.args[0]) && known_true(v.args[1]);
+  const bool rising = v.op == ScalarOp::less || v.op == ScalarOp::less_equal;
+  const bool falling = v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal;
+  if (!rising && !falling) return false;
+  const auto side = [&](int k) -> std::optional<Dim> {
+    const Value& argument = program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])];
+    if (argument.op == ScalarOp::extent) return at(argument.index);
+    if (argument.op == ScalarOp::integer) return Dim(argument.integer);
+    return std::nullopt;
+  };
+  const auto a = side(0), b = side(1);
+  if (!a || !b) return false;
+  Dim margin = rising ? *b - *a : *a - *b;
+  if (v.op == ScalarOp::less || v.op == ScalarOp::greater) margin = margin - Dim(1);
+  if (lane_ && mentions(margin, lane_->variable)) {
+    // All lanes of this vector.
+    const Linear linear = linear_in(margin, lane_->variable);
+    if (!linear.exists || !linear.coefficient.is_constant()) return false;
+    const int64_t first = int64_t{lane_->chunk} * lanes_.count();
+    const int64_t worst = linear.coefficient.value() < 0 ? first + lanes_.count() - 1 : first;
+    margin = linear.rest + linear.coefficient * Dim(worst);
+  }
+  return facts_.is_nonnegative(margin);
+}
+
+LaneValue PhaseEmitter::load(const Value& v) {
+  if (in_registers(v.access.buffer)) {
+    if (v.args[0] != ir::none) refuse("a guarded load from registers");
+    LaneValue result;
+    result.kind = LaneValue::Kind::vector;
+    result.vector = slot(v.access);
+    return result;
+  }
+  LaneValue mask = lane_ ? lane_->mask : LaneValue{};
+  std::string mask_name = lane_ ? lane_->mask_name : "";
+  if (v.args[0] == ir::none || known_true(v.args[0])) return load_memory(v.access, mask, mask_name);
+  const LaneValue guard = value(v.args[0]);
+  mask = mask.defined() ? lanes_.apply(Opcode::mask_and, {mask, guard, {}}) : guard;
+  const LaneValue loaded = load_memory(v.access, mask, "guarded");
+  if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
+  const LaneValue otherwise = value(v.args[1]);
+  if (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0) return loaded;
+  return lanes_.apply(Opcode::select, {guard, loaded, otherwise});
+}
+
+LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask,
+                                    const std::string& mask_name) {
+  const ir::loop::Buffer& of = buffer(access.buffer);
+  if (of.type != ElementType::f32 && of.type != ElementType::boolean && of.type != ElementType::i32)
+    refuse("elements of " + of.name + " are read, of type " + std::string(name_of(of.type)));
+  const auto element = static_cast<int>(size_of(of.type));
+  const Address address = address_of(access);
+  const bool uniform = !lane_ || address.lane_step == Dim(0);
+  const bool guarded = mask_name == "guarded";
+  const std::string key = std::to_string(access.buffer) + ":" + address.form.to_string() + "+" +
+                          std::to_string(address.displacement) +
+                          (uniform ? "u" : "l" + address.lane_step.to_string() + mask_name);
+  if (!guarded) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      const auto found = scope->loads.find(key);
+      if (found != scope->loads.end()) return found->second;
+    }
+  }
+  LaneValue loaded;
+  if (uniform) {
+    if (of.type == ElementType::boolean) {
+      const Gp byte = cc_.newGpd();
+      if (guarded) refuse("a guarded load of a single boolean");
+      cc_.movzx(byte, memory(address, 1).cloneResized(1));
+      const LaneValue lanes = lanes_.broadcast(byte);
+      loaded = lanes_.apply(Opcode::mask_not,
+                            {lanes_.apply(Opcode::i32_equal, {lanes, lanes_.constant(0), {}}), {}, {}});
+    } else {
+      loaded = guarded ? lanes_.broadcast_where(memory(address, element), mask)
+                       : lanes_.broadcast(memory(address, element));
+    }
+  } else if (address.lane_step == Dim(1)) {
+    loaded = of.type == ElementType::boolean ? lanes_.load_booleans(memory(address, element), mask)
+                                             : lanes_.load(memory(address, element), mask);
+  } else {
+    if (of.type == ElementType::boolean) refuse("booleans of " + of.name + " are read with a stride");
+    const Gp base = integers_.value(Dim(0));
+    cc_.lea(base, memory(address, element));
+    LaneValue offsets;
+    offsets.kind = LaneValue::Kind::vector;
+    offsets.vector = lanes_.iota();
+    const Dim step = address.lane_step * Dim(element);
+    if (facts_.range(step * Dim(lanes_.count())).high > std::numeric_limits<int32_t>::max() ||
+        facts_.range(step * Dim(lanes_.count())).low < std::numeric_limits<int32_t>::min())
+      refuse("the lanes of " + of.name + " may lie too far apart");
+    const LaneValue factor = step.is_constant() ? lanes_.constant(static_cast<uint32_t>(step.value()))
+                                                : lanes_.broadcast(integers_.value(step));
+    offsets = lanes_.apply(Opcode::i32_mul, {offsets, factor, {}});
+    loaded = lanes_.gather(base, offsets.vector, mask);
+  }
+  if (!guarded) scopes_.back().loads[key] = loaded;
+  return loaded;
+}
+
+LaneValue PhaseEmitter::operation(const Value& v) {
+  const auto argument = [&](int k) { return value(v.args[static_cast<size_t>(k)]); };
+  const auto type_of = [&](int k) {
+    return program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])].type;
+  };
+  const auto lane_op = [&](Opcode opcode) {
+    const LaneValue a = argument(0);
+    return lanes_.apply(opcode, {a, ir::argument_count(v.op) > 1 ? argument(1) : LaneValue{}, {}});
+  };
+  const auto need_f32 = [&](int k) {
+    if (type_of(k) != ElementType::f32)
+      refuse(std::string(ir::name_of(v.op)) + " of " + std::string(name_of(type_of(k))));
+  };
+  switch (v.op) {
+    case ScalarOp::real:
+      if (v.type != ElementType::f32) refuse("a constant of type " + std::string(name_of(v.type)));
+      return lanes_.constant(std::bit_cast<uint32_t>(static_cast<float>(v.real)));
+    case ScalarOp::integer:
+      if (v.type == ElementType::boolean) return lanes_.all_or_nothing(v.integer != 0);
+      if (!is_i32_like(v.type) || v.integer != static_cast<int32_t>(v.integer))
+        refuse("a constant of type " + std::string(name_of(v.type)));
+      return lanes_.constant(static_cast<uint32_t>(v.integer));
+    case ScalarOp::extent:
+      return index_value(v.index);
+    case ScalarOp::select: {
+      const LaneValue condition = argument(0), yes = argument(1), no = argument(2);
+      if (v.type == ElementType::boolean) {
+        const LaneValue chosen = lanes_.apply(Opcode::mask_and, {condition, yes, {}});
+        const LaneValue inverse = lanes_.apply(Opcode::mask_not, {condition, {}, {}});
+        return lanes_.apply(Opcode::mask_or, {chosen, lanes_.apply(Opcode::mask_and, {inverse, no, {}}), {}});
+      }
+      return lanes_.apply(Opcode::select, {condition, yes, no});
+    }
+    case ScalarOp::cast:
+    case ScalarOp::cast_saturate: {
+      const ElementType from = type_of(0);
+      if (from == v.type || (is_i32_like(from) && v.type == ElementType::i64)) return argument(0);
+      if (from == ElementType::boolean && v.type == ElementType::f32)
+        return lanes_.apply(Opcode::select, {argument(0), lanes_.constant(0x3f800000U), lanes_.constant(0)});
+      if (is_i32_like(from) && v.type == ElementType::f32)
+        return lanes_.apply(Opcode::i32_to_f32, {argument(0), {}, {}});
+      refuse("a cast from " + std::string(name_of(from)) + " to " + std::string(name_of(v.type)));
+    }
+    default:
+      break;
+  }
+  const bool integers = is_i32_like(type_of(0));
+  const bool booleans = type_of(0) == ElementType::boolean;
+  if (!integers && !booleans) need_f32(0);
+  switch (v.op) {
+    case ScalarOp::add:
+    case ScalarOp::sub:
+    case ScalarOp::mul:
+      // Wrapping at 32 bits is right for i32 only; indices have been shown to fit.
+      if (integers && type_of(0) != ElementType::i32) refuse("arithmetic of i64");
+      if (v.op == ScalarOp::add) return lane_op(integers ? Opcode::i32_add : Opcode::add);
+      if (v.op == ScalarOp::sub) return lane_op(integers ? Opcode::i32_sub : Opcode::sub);
+      return lane_op(integers ? Opcode::i32_mul : Opcode::mul);
+    case ScalarOp::div:
+      need_f32(0);
+      return lane_op(Opcode::div);
+    case ScalarOp::min:
+    case ScalarOp::max: {
+      need_f32(0);
+      const LaneValue a = argument(0), b = argument(1);
+      return lanes_.minimum_or_maximum(v.op == ScalarOp::max, a, b);
+    }
+    case ScalarOp::neg:
+      need_f32(0);
+      return lane_op(Opcode::neg);
+    case ScalarOp::abs:
+      need_f32(0);
+      return lane_op(Opcode::abs);
+    case ScalarOp::sqrt:
+      need_f32(0);
+      return lane_op(Opcode::sqrt);
+    case ScalarOp::floor:
+    case ScalarOp::ceil:
+    case ScalarOp::round_even:
+    case ScalarOp::truncate: {
+      need_f32(0);
+      const int how = v.op == ScalarOp::round_even ? 0
+                      : v.op == ScalarOp::floor    ? 1
+                      : v.op == ScalarOp::ceil     ? 2
+                                                   : 3;
+      return lanes_.round(argument(0), how);
+    }
+    case ScalarOp::exp:
+    case ScalarOp::log:
+    case ScalarOp::tanh:
+    case ScalarOp::erf:
+      need_f32(0);
+      return function(v.op, argument(0));
+    case ScalarOp::pow: {
+      need_f32(0);
+      const Value& exponent = program_.values[static_cast<size_t>(v.args[1])];
+      const LaneValue base = without_death(argument(0));
+      if (exponent.op == ScalarOp::real && exponent.real == 2)
+        return lanes_.apply(Opcode::mul, {base, base, {}});
+      if (exponent.op == ScalarOp::real && exponent.real == 3) {
+        const LaneValue square = lanes_.apply(Opcode::mul, {base, base, {}});
+        return lanes_.apply(Opcode::mul, {square, base, {}});
+      }
+      refuse("a power with another exponent than 2 or 3");
+    }
+    case ScalarOp::is_nan: {
+      need_f32(0);
+      const LaneValue a = argument(0);
+      return lanes_.apply(Opcode::unordered, {a, a, {}});
+    }
+    case ScalarOp::logical_and:
+      return lane_op(Opcode::mask_and);
+    case ScalarOp::logical_or:
+      return lane_op(Opcode::mask_or);
+    case ScalarOp::logical_xor:
+      return lane_op(Opcode::mask_xor);
+    case ScalarOp::logical_not:
+      return lane_op(Opcode::mask_not);
+    case ScalarOp::equal:
+    case ScalarOp::not_equal: {
+      if (booleans) refuse("a comparison of booleans");
+      const LaneValue same = lane_op(integers ? Opcode::i32_equal : Opcode::equal);
+      return v.op == ScalarOp::equal ? same : lanes_.apply(Opcode::mask_not, {same, {}, {}});
+    }
+    case ScalarOp::less:
+    case ScalarOp::greater:
+    case ScalarOp::less_equal:
+    case ScalarOp::greater_equal: {
+      if (booleans) refuse("a comparison of booleans");
+      LaneValue a = argument(0), b = argument(1);
+      if (v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal) std::swap(a, b);
+      const bool strict = v.op == ScalarOp::less || v.op == ScalarOp::greater;
+      if (!integers) return lanes_.apply(strict ? Opcode::less : Opcode::less_equal, {a, b, {}});
+      if (strict) return lanes_.apply(Opcode::i32_less, {a, b, {}});
+      return lanes_.apply(Opcode::mask_not, {lanes_.apply(Opcode::i32_less, {b, a, {}}), {}, {}});
+    }
+    default:
+      refuse("the operation " + std::string(ir::name_of(v.op)));
+  }
+}
+
+/// A function of one float, written out from its lane program.
+LaneValue PhaseEmitter::function(ScalarOp op, const LaneValue& argument) {
+  static const ir::lane::Program exp = ir::lane::exp_program(), log = ir::lane::log_program(),
+                                 tanh = ir::lane::tanh_program(), erf = ir::lane::erf_program();
+  const ir::lane::Program& program = op == ScalarOp::exp    ? exp
+                                     : op == ScalarOp::log  ? log
+                                     : op == ScalarOp::tanh ? tanh
+                                                            : erf;
+  std::vector<int> last_use(program.instructions.size(), -1);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    for (const ir::lane::ValueId id : program.instructions[k].arguments) {
+      if (id != ir::lane::no_value) last_use[static_cast<size_t>(id)] = static_cast<int>(k);
+    }
+  }
+  std::vector<LaneValue> made(program.instructions.size());
+  std::vector<bool> own(program.instructions.size(), false);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    const ir::lane::Instruction& instruction = program.instructions[k];
+    if (instruction.opcode == Opcode::input) {
+      made[k] = without_death(argument);
+      if (made[k].kind == LaneValue::Kind::constant) made[k] = vector_value(lanes_.in_register(made[k]));
+      continue;
+    }
+    std::array<LaneValue, 3> arguments;
+    for (size_t a = 0; a < 3; ++a) {
+      const ir::lane::ValueId id = instruction.arguments[a];
+      if (id == ir::lane::no_value) continue;
+      const auto place = static_cast<size_t>(id);
+      arguments[a] = made[place];
+      int times = 0;
+      for (const ir::lane::ValueId other : instruction.arguments) times += other == id;
+      arguments[a].dies = own[place] && last_use[place] == static_cast<int>(k) && times == 1;
+    }
+    made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
+    // Casts of bits give their argument's register.
+    const bool same = instruction.opcode == Opcode::bits || instruction.opcode == Opcode::from_bits;
+    own[k] = !same && made[k].kind == LaneValue::Kind::vector;
+    if (same) {
+      const auto source = static_cast<size_t>(instruction.arguments[0]);
+      last_use[source] = static_cast<int>(program.instructions.size());
+    }
+  }
+  return made[static_cast<size_t>(program.results[0])];
+}
+
+LaneValue PhaseEmitter::vector_value(const Vec& vector) {
+  LaneValue value;
+  value.kind = LaneValue::Kind::vector;
+  value.vector = vector;
+  return value;
+}
+
+}  // namespace axrun::jit::x86

@@ -1,0 +1,527 @@
+#include "jit/x86/lanes.h"
+
+#include <array>
+
+#include "ir/error.h"
+
+namespace axrun::jit::x86 {
+
+using namespace asmjit;  // the names of registers, operands and instructions
+namespace Inst = asmjit::x86::Inst;
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using asmjit::x86::Vec;
+using ir::lane::Opcode;
+using ir::loop::Combine;
+using Kind = LaneValue::Kind;
+
+namespace {
+
+// Predicates of vcmpps: quiet, ordered but for the last.
+constexpr int equal_predicate = 0x00, less_predicate = 0x11, less_equal_predicate = 0x12,
+              unordered_predicate = 0x03;
+constexpr int suppress_exceptions = 8;
+// vpternlogd: where the first operand has a one the second, else the third.
+constexpr int ternary_select = 0xca;
+
+}  // namespace
+
+Vec Lanes::new_vector() { return wide_ ? Vec(cc_.newZmm()) : Vec(cc_.newYmm()); }
+
+LaneValue Lanes::constant(uint32_t bits) const {
+  LaneValue value;
+  value.kind = Kind::constant;
+  value.bits = bits;
+  return value;
+}
+
+LaneValue Lanes::vector_of(const Vec& vector) const {
+  LaneValue value;
+  value.kind = Kind::vector;
+  value.vector = vector;
+  return value;
+}
+
+Vec Lanes::in_register(const LaneValue& a) {
+  if (a.kind == Kind::vector) return a.vector;
+  AXRUN_ASSERT(a.kind == Kind::constant);
+  const Vec vector = new_vector();
+  if (a.bits == 0) {
+    cc_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVpxor, vector, vector, vector);
+  } else if (a.bits == 0xffffffffU && !wide_) {
+    cc_.emit(Inst::kIdVpcmpeqd, vector, vector, vector);
+  } else {
+    cc_.emit(Inst::kIdVbroadcastss, vector, cc_.newUInt32Const(ConstPoolScope::kLocal, a.bits));
+  }
+  return vector;
+}
+
+Vec Lanes::fresh(const LaneValue& a) {
+  if (a.kind == Kind::constant) return in_register(a);
+  const Vec vector = new_vector();
+  cc_.emit(Inst::kIdVmovaps, vector, a.vector);
+  return vector;
+}
+
+void Lanes::copy(const Vec& to, const LaneValue& from) {
+  if (from.kind == Kind::constant && from.bits == 0) {
+    cc_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVpxor, to, to, to);
+  } else if (from.kind == Kind::constant) {
+    cc_.emit(Inst::kIdVbroadcastss, to, cc_.newUInt32Const(ConstPoolScope::kLocal, from.bits));
+  } else {
+    cc_.emit(Inst::kIdVmovaps, to, from.vector);
+  }
+}
+
+/// What may stand last in an instruction: a register, or a constant in memory.
+Operand_ Lanes::last_operand(const LaneValue& a) {
+  if (a.kind != Kind::constant || a.bits == 0) return in_register(a);
+  if (wide_) return cc_.newUInt32Const(ConstPoolScope::kLocal, a.bits)._1to16();
+  std::array<uint32_t, 8> lanes;
+  lanes.fill(a.bits);
+  return cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes));
+}
+
+LaneValue Lanes::emit(InstId narrow, InstId wide, const LaneValue& a, const LaneValue& b) {
+  const Vec result = new_vector();
+  const Vec first = in_register(a);
+  cc_.emit(wide_ ? wide : narrow, result, first, last_operand(b));
+  return vector_of(result);
+}
+
+LaneValue Lanes::compare(const LaneValue& a, const LaneValue& b, int predicate) {
+  LaneValue value;
+  value.kind = Kind::mask;
+  const Vec first = in_register(a);
+  if (wide_) {
+    value.mask = cc_.newKw();
+    cc_.emit(Inst::kIdVcmpps, value.mask, first, last_operand(b), imm(predicate));
+  } else {
+    value.vector = new_vector();
+    cc_.emit(Inst::kIdVcmpps, value.vector, first, last_operand(b), imm(predicate));
+  }
+  return value;
+}
+
+/// The result goes where an operand dies; else into a copy.
+LaneValue Lanes::multiply_add(const std::array<LaneValue, 3>& arguments) {
+  auto [a, b, c] = arguments;
+  const auto may_be_overwritten = [](const LaneValue& v) { return v.kind == Kind::vector && v.dies; };
+  if (may_be_overwritten(c)) {
+    if (a.kind == Kind::constant) std::swap(a, b);
+    const Vec first = in_register(a);
+    cc_.emit(Inst::kIdVfmadd231ps, c.vector, first, last_operand(b));
+    return vector_of(c.vector);
+  }
+  if (!may_be_overwritten(a) && (may_be_overwritten(b) || a.kind == Kind::constant)) std::swap(a, b);
+  const Vec result = may_be_overwritten(a) ? a.vector : fresh(a);
+  const Vec factor = in_register(b);
+  cc_.emit(Inst::kIdVfmadd213ps, result, factor, last_operand(c));
+  return vector_of(result);
+}
+
+LaneValue Lanes::round(const LaneValue& a, int how) {
+  const Vec result = new_vector();
+  cc_.emit(wide_ ? Inst::kIdVrndscaleps : Inst::kIdVroundps, result, in_register(a),
+           imm(how | suppress_exceptions));
+  return vector_of(result);
+}
+
+LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal) {
+  const LaneValue &a = arguments[0], &b = arguments[1], &c = arguments[2];
+  const auto unary = [&](InstId id) {
+    const Vec result = new_vector();
+    cc_.emit(id, result, in_register(a));
+    return vector_of(result);
+  };
+  const auto shift = [&](InstId id) {
+    const Vec result = new_vector();
+    cc_.emit(id, result, in_register(a), imm(literal));
+    return vector_of(result);
+  };
+  // A constant is cheaper as the last operand; only where the order does not matter, even for NaN.
+  const auto commuting = [&](InstId id) {
+    return a.kind == Kind::constant ? emit(id, id, b, a) : emit(id, id, a, b);
+  };
+  switch (opcode) {
+    case Opcode::constant:
+    case Opcode::i32_constant:
+      return constant(literal);
+    case Opcode::add:
+      return commuting(Inst::kIdVaddps);
+    case Opcode::sub:
+      return emit(Inst::kIdVsubps, Inst::kIdVsubps, a, b);
+    case Opcode::mul:
+      return commuting(Inst::kIdVmulps);
+    case Opcode::div:
+      return emit(Inst::kIdVdivps, Inst::kIdVdivps, a, b);
+    case Opcode::fma:
+      return multiply_add(arguments);
+    case Opcode::sqrt:
+      return unary(Inst::kIdVsqrtps);
+    case Opcode::min:
+      return emit(Inst::kIdVminps, Inst::kIdVminps, a, b);
+    case Opcode::max:
+      return emit(Inst::kIdVmaxps, Inst::kIdVmaxps, a, b);
+    case Opcode::neg:
+      return emit(Inst::kIdVxorps, Inst::kIdVxorps, a, constant(0x80000000U));
+    case Opcode::abs:
+      return emit(Inst::kIdVandps, Inst::kIdVandps, a, constant(0x7fffffffU));
+    case Opcode::copysign: {
+      if (wide_) {
+        const Vec result = in_register(constant(0x80000000U));
+        const Vec sign = in_register(b);
+        cc_.emit(Inst::kIdVpternlogd, result, sign, last_operand(a), imm(ternary_select));
+        return vector_of(result);
+      }
+      const LaneValue magnitude = emit(Inst::kIdVandps, Inst::kIdVandps, a, constant(0x7fffffffU));
+      const LaneValue sign = emit(Inst::kIdVandps, Inst::kIdVandps, b, constant(0x80000000U));
+      return emit(Inst::kIdVorps, Inst::kIdVorps, magnitude, sign);
+    }
+    case Opcode::round_even:
+      return round(a, 0);
+    case Opcode::floor:
+      return round(a, 1);
+    case Opcode::select:
+    case Opcode::i32_select: {
+      const Vec result = new_vector();
+      const Vec otherwise = in_register(c);
+      if (wide_) {
+        const Operand_ chosen = last_operand(b);
+        cc_.k(a.mask);
+        cc_.emit(Inst::kIdVblendmps, result, otherwise, chosen);
+      } else {
+        cc_.emit(Inst::kIdVblendvps, result, otherwise, last_operand(b), a.vector);
+      }
+      return vector_of(result);
+    }
+    case Opcode::equal:
+      return compare(a, b, equal_predicate);
+    case Opcode::less:
+      return compare(a, b, less_predicate);
+    case Opcode::less_equal:
+      return compare(a, b, less_equal_predicate);
+    case Opcode::unordered:
+      return compare(a, b, unordered_predicate);
+    case Opcode::to_i32_nearest:
+      return unary(Inst::kIdVcvtps2dq);
+    case Opcode::to_i32_truncate:
+      return unary(Inst::kIdVcvttps2dq);
+    case Opcode::i32_to_f32:
+      return unary(Inst::kIdVcvtdq2ps);
+    case Opcode::bits:
+    case Opcode::from_bits:
+      return a;
+    case Opcode::i32_add:
+      return commuting(Inst::kIdVpaddd);
+    case Opcode::i32_sub:
+      return emit(Inst::kIdVpsubd, Inst::kIdVpsubd, a, b);
+    case Opcode::i32_mul:
+      return commuting(Inst::kIdVpmulld);
+    case Opcode::i32_and:
+      return emit(Inst::kIdVpand, Inst::kIdVpandd, a, b);
+    case Opcode::i32_or:
+      return emit(Inst::kIdVpor, Inst::kIdVpord, a, b);
+    case Opcode::i32_xor:
+      return emit(Inst::kIdVpxor, Inst::kIdVpxord, a, b);
+    case Opcode::i32_shift_left:
+      return shift(Inst::kIdVpslld);
+    case Opcode::i32_shift_right:
+      return shift(Inst::kIdVpsrld);
+    case Opcode::i32_shift_right_arithmetic:
+      return shift(Inst::kIdVpsrad);
+    case Opcode::i32_equal:
+    case Opcode::i32_less: {
+      LaneValue value;
+      value.kind = Kind::mask;
+      const bool less = opcode == Opcode::i32_less;
+      if (wide_) {
+        value.mask = cc_.newKw();
+        const Vec first = in_register(a);
+        cc_.emit(Inst::kIdVpcmpd, value.mask, first, last_operand(b), imm(less ? 1 : 0));
+      } else {
+        value.vector = new_vector();
+        const Vec first = in_register(less ? b : a);
+        cc_.emit(less ? Inst::kIdVpcmpgtd : Inst::kIdVpcmpeqd, value.vector, first,
+                 last_operand(less ? a : b));
+      }
+      return value;
+    }
+    case Opcode::mask_and:
+    case Opcode::mask_or:
+    case Opcode::mask_xor: {
+      constexpr InstId wide[] = {Inst::kIdKandw, Inst::kIdKorw, Inst::kIdKxorw};
+      constexpr InstId narrow[] = {Inst::kIdVandps, Inst::kIdVorps, Inst::kIdVxorps};
+      const auto index = static_cast<size_t>(opcode) - static_cast<size_t>(Opcode::mask_and);
+      LaneValue value;
+      value.kind = Kind::mask;
+      if (wide_) {
+        value.mask = cc_.newKw();
+        cc_.emit(wide[index], value.mask, a.mask, b.mask);
+      } else {
+        value.vector = new_vector();
+        cc_.emit(narrow[index], value.vector, a.vector, b.vector);
+      }
+      return value;
+    }
+    case Opcode::mask_not: {
+      LaneValue value;
+      value.kind = Kind::mask;
+      if (wide_) {
+        value.mask = cc_.newKw();
+        cc_.emit(Inst::kIdKnotw, value.mask, a.mask);
+      } else {
+        value.vector = new_vector();
+        cc_.emit(Inst::kIdVxorps, value.vector, a.vector, last_operand(constant(0xffffffffU)));
+      }
+      return value;
+    }
+    case Opcode::input:
+    case Opcode::i32_input:
+      break;
+  }
+  AXRUN_ASSERT(false);
+}
+
+LaneValue Lanes::all_or_nothing(bool all) {
+  LaneValue value;
+  value.kind = Kind::mask;
+  if (wide_) {
+    value.mask = cc_.newKw();
+    cc_.emit(all ? Inst::kIdKxnorw : Inst::kIdKxorw, value.mask, value.mask, value.mask);
+  } else {
+    value.vector = in_register(constant(all ? 0xffffffffU : 0));
+  }
+  return value;
+}
+
+LaneValue Lanes::minimum_or_maximum(bool maximum, const LaneValue& a, const LaneValue& b) {
+  // The instruction answers its second operand where either is NaN: a constant that is none goes first.
+  const InstId id = maximum ? Inst::kIdVmaxps : Inst::kIdVminps;
+  const auto is_number = [](const LaneValue& v) {
+    return v.kind == Kind::constant && (v.bits & 0x7fffffffU) <= 0x7f800000U;
+  };
+  if (is_number(a)) return emit(id, id, a, b);
+  if (is_number(b)) return emit(id, id, b, a);
+  const LaneValue chosen = emit(id, id, a, b);
+  const LaneValue is_nan = compare(a, a, unordered_predicate);
+  return apply(Opcode::select, {is_nan, a, chosen});
+}
+
+LaneValue Lanes::combine(Combine combine, const LaneValue& a, const LaneValue& b) {
+  switch (combine) {
+    case Combine::add:
+      return apply(Opcode::add, {a, b, {}});
+    case Combine::mul:
+      return apply(Opcode::mul, {a, b, {}});
+    case Combine::min:
+    case Combine::max:
+      return minimum_or_maximum(combine == Combine::max, a, b);
+    case Combine::assign:
+      break;
+  }
+  return b;
+}
+
+void Lanes::accumulate(const Vec& target, Combine combine, const LaneValue& value) {
+  cc_.emit(combine == Combine::add ? Inst::kIdVaddps : Inst::kIdVmulps, target, target, last_operand(value));
+}
+
+LaneValue Lanes::shuffle(const Vec& a, int distance) {
+  // Lanes `distance` further, within the halves that still count.
+  const Vec result = new_vector();
+  switch (distance) {
+    case 8:
+      cc_.emit(Inst::kIdVshuff64x2, result, a, a, imm(0x4e));
+      break;
+    case 4:
+      if (wide_)
+        cc_.emit(Inst::kIdVshuff64x2, result, a, a, imm(0xb1));
+      else
+        cc_.emit(Inst::kIdVperm2f128, result, a, a, imm(0x01));
+      break;
+    case 2:
+      cc_.emit(Inst::kIdVshufps, result, a, a, imm(0x4e));
+      break;
+    default:
+      cc_.emit(Inst::kIdVshufps, result, a, a, imm(0xb1));
+      break;
+  }
+  return vector_of(result);
+}
+
+LaneValue Lanes::fold(Combine how, const LaneValue& value) {
+  // Every step exchanges halves, so that all lanes end with the same combination.
+  LaneValue sum = vector_of(in_register(value));
+  for (int distance = count() / 2; distance > 0; distance /= 2)
+    sum = combine(how, sum, shuffle(sum.vector, distance));
+  return sum;
+}
+
+LaneValue Lanes::first_lanes(const Gp& rest) {
+  const Gp bounded = cc_.newGpq();
+  const Gp limit = cc_.newGpq();
+  cc_.xor_(bounded, bounded);
+  cc_.cmp(rest, 0);
+  cc_.cmovg(bounded, rest);
+  cc_.mov(limit, count());
+  cc_.cmp(bounded, limit);
+  cc_.cmovg(bounded, limit);
+  LaneValue value;
+  value.kind = Kind::mask;
+  if (wide_) {
+    const Gp bits = cc_.newGpd();
+    cc_.mov(bits, 0xffff);
+    cc_.bzhi(bits, bits, bounded.r32());
+    value.mask = cc_.newKw();
+    cc_.kmovw(value.mask, bits);
+    return value;
+  }
+  const Vec wanted = new_vector();
+  cc_.emit(Inst::kIdVmovd, wanted.xmm(), bounded.r32());
+  cc_.emit(Inst::kIdVpbroadcastd, wanted, wanted.xmm());
+  value.vector = new_vector();
+  cc_.emit(Inst::kIdVpcmpgtd, value.vector, wanted, iota());
+  return value;
+}
+
+Vec Lanes::iota() {
+  std::array<uint32_t, 16> lanes;
+  for (uint32_t k = 0; k < lanes.size(); ++k) lanes[k] = k;
+  const Vec vector = new_vector();
+  const Mem memory =
+      cc_.newConst(ConstPoolScope::kLocal, lanes.data(), static_cast<size_t>(count()) * sizeof(uint32_t));
+  cc_.emit(Inst::kIdVmovups, vector, memory);
+  return vector;
+}
+
+LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
+  const Vec result = new_vector();
+  if (!mask.defined()) {
+    cc_.emit(Inst::kIdVmovups, result, from);
+  } else if (wide_) {
+    cc_.k(mask.mask).z();
+    cc_.emit(Inst::kIdVmovups, result, from);
+  } else {
+    cc_.emit(Inst::kIdVmaskmovps, result, mask.vector, from);
+  }
+  return vector_of(result);
+}
+
+LaneValue Lanes::load_booleans(const Mem& from, const LaneValue& mask) {
+  if (mask.defined() && !wide_)
+    throw axrun::Error(Fault::unsupported, "a tail of booleans without mask registers");
+  const Vec bytes = new_vector();
+  if (mask.defined()) cc_.k(mask.mask).z();
+  cc_.emit(Inst::kIdVpmovzxbd, bytes, from);
+  LaneValue value;
+  value.kind = Kind::mask;
+  if (wide_) {
+    value.mask = cc_.newKw();
+    cc_.emit(Inst::kIdVptestmd, value.mask, bytes, bytes);
+  } else {
+    value.vector = new_vector();
+    cc_.emit(Inst::kIdVpcmpgtd, value.vector, bytes, in_register(constant(0)));
+  }
+  return value;
+}
+
+LaneValue Lanes::broadcast(const Mem& from) {
+  const Vec result = new_vector();
+  cc_.emit(Inst::kIdVbroadcastss, result, from);
+  return vector_of(result);
+}
+
+LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
+  if (wide_) {
+    const Vec result = new_vector();
+    cc_.k(mask.mask).z();
+    cc_.emit(Inst::kIdVbroadcastss, result, from);
+    return vector_of(result);
+  }
+  // One element only may be touched.
+  const std::array<uint32_t, 8> first = {0xffffffffU};
+  const Vec lane = new_vector();
+  cc_.emit(Inst::kIdVandps, lane, mask.vector,
+           cc_.newConst(ConstPoolScope::kLocal, first.data(), sizeof(first)));
+  const Vec loaded = new_vector();
+  cc_.emit(Inst::kIdVmaskmovps, loaded, lane, from);
+  cc_.emit(Inst::kIdVbroadcastss, loaded, loaded.xmm());
+  return emit(Inst::kIdVandps, Inst::kIdVandps, vector_of(loaded), mask_bits(mask));
+}
+
+/// A mask that is a vector, as a value.
+LaneValue Lanes::mask_bits(const LaneValue& mask) const { return vector_of(mask.vector); }
+
+LaneValue Lanes::broadcast(const Gp& general) {
+  const Vec result = new_vector();
+  if (wide_) {
+    cc_.emit(Inst::kIdVpbroadcastd, result, general.r32());
+  } else {
+    cc_.emit(Inst::kIdVmovd, result.xmm(), general.r32());
+    cc_.emit(Inst::kIdVpbroadcastd, result, result.xmm());
+  }
+  return vector_of(result);
+}
+
+LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mask) {
+  const Vec result = in_register(constant(0));
+  // The instruction clears its mask.
+  if (wide_) {
+    const asmjit::x86::KReg lanes = cc_.newKw();
+    if (mask.defined())
+      cc_.emit(Inst::kIdKmovw, lanes, mask.mask);
+    else
+      cc_.emit(Inst::kIdKxnorw, lanes, lanes, lanes);
+    cc_.k(lanes);
+    cc_.emit(Inst::kIdVgatherdps, result, asmjit::x86::ptr(base, offsets));
+  } else {
+    const Vec lanes = new_vector();
+    if (mask.defined())
+      cc_.emit(Inst::kIdVmovaps, lanes, mask.vector);
+    else
+      cc_.emit(Inst::kIdVpcmpeqd, lanes, lanes, lanes);
+    cc_.emit(Inst::kIdVgatherdps, result, asmjit::x86::ptr(base, offsets), lanes);
+  }
+  return vector_of(result);
+}
+
+void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask) {
+  const Vec source = in_register(value);
+  if (!mask.defined()) {
+    cc_.emit(Inst::kIdVmovups, to, source);
+  } else if (wide_) {
+    cc_.k(mask.mask);
+    cc_.emit(Inst::kIdVmovups, to, source);
+  } else {
+    cc_.emit(Inst::kIdVmaskmovps, to, mask.vector, source);
+  }
+}
+
+void Lanes::store_first(const Mem& to, const LaneValue& value) {
+  cc_.emit(Inst::kIdVmovss, to, in_register(value).xmm());
+}
+
+void Lanes::store_bytes(const Mem& to, const LaneValue& value, const LaneValue& mask) {
+  if (!wide_) throw axrun::Error(Fault::unsupported, "storing booleans without mask registers");
+  const Vec ones = new_vector();
+  const Vec one = in_register(constant(1));
+  cc_.k(value.mask).z();
+  cc_.emit(Inst::kIdVmovdqa32, ones, one);
+  if (mask.defined()) cc_.k(mask.mask);
+  cc_.emit(Inst::kIdVpmovdb, to, ones);
+}
+
+void Lanes::keep_where(const Vec& target, const LaneValue& value, const LaneValue& mask) {
+  if (!mask.defined()) {
+    copy(target, value);
+  } else if (wide_) {
+    const Vec source = in_register(value);
+    cc_.k(mask.mask);
+    cc_.emit(Inst::kIdVmovaps, target, source);
+  } else {
+    cc_.emit(Inst::kIdVblendvps, target, target, last_operand(value), mask.vector);
+  }
+}
+
+}  // namespace axrun::jit::x86

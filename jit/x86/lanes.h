@@ -1,0 +1,90 @@
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "ir/lane/program.h"
+#include "ir/loop/loop_program.h"
+#include "jit/target.h"
+
+namespace axrun::jit::x86 {
+
+/// One value in every lane of a vector, while code is being made.
+struct LaneValue {
+  enum class Kind : uint8_t { none, vector, mask, constant };
+  Kind kind = Kind::none;
+  asmjit::x86::Vec vector;  ///< kind vector; for mask where masks are vectors
+  asmjit::x86::KReg mask;   ///< kind mask where there are mask registers
+  uint32_t bits = 0;        ///< kind constant: in every lane, in no register yet
+  bool dies = false;        ///< nothing reads the register after the operation that gets it
+
+  bool defined() const { return kind != Kind::none; }
+};
+
+/// Makes instructions for ir/lane operations, loads and stores, for one width of vector: 512 bits with mask
+/// registers, or 256 bits with AVX2 and FMA. Elements are 32 bits wide.
+class Lanes {
+ public:
+  Lanes(asmjit::x86::Compiler& compiler, int vector_bytes) : cc_(compiler), wide_(vector_bytes == 64) {}
+
+  int count() const { return wide_ ? 16 : 8; }
+  bool wide() const { return wide_; }
+
+  LaneValue constant(uint32_t bits) const;
+  LaneValue apply(ir::lane::Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal = 0);
+  /// Rounds as `vroundps` does: 0 to nearest even, 1 down, 2 up, 3 towards zero.
+  LaneValue round(const LaneValue& a, int how);
+  /// A copy in a register that may be overwritten.
+  asmjit::x86::Vec fresh(const LaneValue& a);
+  asmjit::x86::Vec in_register(const LaneValue& a);
+  asmjit::x86::Vec new_vector();
+
+  /// Lanes 0..rest-1, for any rest (negative: none).
+  LaneValue first_lanes(const asmjit::x86::Gp& rest);
+
+  /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
+  /// result.
+  LaneValue load(const asmjit::x86::Mem& from, const LaneValue& mask);
+  /// Bytes that are not 0, as a mask. A mask needs mask registers.
+  LaneValue load_booleans(const asmjit::x86::Mem& from, const LaneValue& mask);
+  LaneValue broadcast(const asmjit::x86::Mem& from);
+  /// Memory is not touched where no lane of the mask is set; lanes that it leaves out are 0.
+  LaneValue broadcast_where(const asmjit::x86::Mem& from, const LaneValue& mask);
+  LaneValue broadcast(const asmjit::x86::Gp& general);  ///< the low 32 bits
+  /// Lane k is at base + offsets[k] bytes.
+  LaneValue gather(const asmjit::x86::Gp& base, const asmjit::x86::Vec& offsets, const LaneValue& mask);
+  void store(const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask);
+  void store_first(const asmjit::x86::Mem& to, const LaneValue& value);  ///< lane 0 only
+  void store_bytes(const asmjit::x86::Mem& to, const LaneValue& mask_value, const LaneValue& mask);
+
+  /// 0, 1, 2, ...
+  asmjit::x86::Vec iota();
+  /// target where the mask is, else otherwise; into target.
+  void keep_where(const asmjit::x86::Vec& target, const LaneValue& value, const LaneValue& mask);
+  void copy(const asmjit::x86::Vec& to, const LaneValue& from);
+  /// The combination of all lanes, in every lane.
+  LaneValue fold(ir::loop::Combine combine, const LaneValue& value);
+  /// target = target (combine) value, for add and mul.
+  void accumulate(const asmjit::x86::Vec& target, ir::loop::Combine combine, const LaneValue& value);
+  LaneValue combine(ir::loop::Combine combine, const LaneValue& a, const LaneValue& b);
+  /// NaN where either is, unlike the opcodes min and max.
+  LaneValue minimum_or_maximum(bool maximum, const LaneValue& a, const LaneValue& b);
+  LaneValue all_or_nothing(bool all);  ///< as a mask
+
+ private:
+  asmjit::Operand_ last_operand(const LaneValue& a);
+  LaneValue vector_of(const asmjit::x86::Vec& vector) const;
+  LaneValue mask_bits(const LaneValue& mask) const;
+  LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
+  LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
+  LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);
+  LaneValue shuffle(const asmjit::x86::Vec& a, int distance);
+
+  asmjit::x86::Compiler& cc_;
+  bool wide_;
+};
+
+}  // namespace axrun::jit::x86
