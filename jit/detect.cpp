@@ -1,10 +1,11 @@
 #include "jit/detect.h"
 
-#include <asmjit/x86.h>
+#include <cpuid.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <thread>
 
@@ -76,8 +77,16 @@ std::vector<CacheLevel> assumed_caches() {
   return {{.bytes = 32 << 10}, {.bytes = 256 << 10}, {.bytes = 4 << 20, .shared_by = 4}};
 }
 
+/// As CPUID spells it, and so does Linux.
 std::string processor_name() {
-  const std::string brand = asmjit::CpuInfo::host().brand();
+  unsigned words[12] = {};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const part = words + 4 * leaf;
+    if (__get_cpuid(0x80000002U + leaf, part, part + 1, part + 2, part + 3) == 0) return "x86-64";
+  }
+  char text[sizeof words + 1] = {};
+  std::memcpy(text, words, sizeof words);
+  const std::string brand = text;
   const size_t begin = brand.find_first_not_of(' ');
   if (begin == std::string::npos) return "x86-64";
   return brand.substr(begin, brand.find_last_not_of(' ') - begin + 1);

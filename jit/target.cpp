@@ -116,14 +116,14 @@ std::string inconsistency(const Target& target) {
   return {};
 }
 
-void require_runnable(const Target& target) {
+void require_runnable(const Target& target, const std::string& source) {
   for (const std::string& name : target.features) {
     if (find_cpu_feature(name) == nullptr)
-      throw Error(Fault::user, fmt::format("target {}: there is no feature '{}'", target.name, name));
+      throw Error(Fault::user, fmt::format("{}: features: there is no '{}'", source, name));
     if (!host_has(name))
-      throw Error(Fault::user, fmt::format("target {} has {}, which this processor, or its operating system, "
-                                           "does not offer: it cannot run here",
-                                           target.name, name));
+      throw Error(Fault::user, fmt::format("{}: features: {} is not offered by this processor, or not by its "
+                                           "operating system: it cannot run here",
+                                           source, name));
   }
 }
 

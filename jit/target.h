@@ -59,7 +59,8 @@ Target restricted(const Target& target, Level level);
 /// offers. The name of the field comes first.
 std::string inconsistency(const Target& target);
 
-/// Throws Error(user) that names the first feature which this CPU, or its operating system, lacks.
-void require_runnable(const Target& target);
+/// Throws Error(user) that names the first feature which this CPU, or its operating system, lacks, and
+/// `source`, where the target comes from.
+void require_runnable(const Target& target, const std::string& source = "target");
 
 }  // namespace axrun::jit

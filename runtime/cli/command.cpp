@@ -17,6 +17,7 @@
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/run_model.h"
+#include "runtime/cli/target_report.h"
 #include "runtime/cli/watchdog.h"
 #include "runtime/knobs.h"
 #include "runtime/version.h"
@@ -68,6 +69,13 @@ std::string knobs_json() {
   return line_of({{"schema_version", 1}, {"version", runtime::version()}, {"knobs", std::move(list)}});
 }
 
+void check_knobs() {
+  const std::vector<std::string> mistakes = runtime::knob_mistakes();
+  if (!mistakes.empty()) {
+    throw Error(Fault::user, fmt::format("environment variable {}", fmt::join(mistakes, "\n")));
+  }
+}
+
 int execute(const Options& options, Clock::time_point process_start) {
   switch (options.command) {
     case Options::Command::help:
@@ -82,13 +90,15 @@ int execute(const Options& options, Clock::time_point process_start) {
     case Options::Command::inspect:
       std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
       return exit_ok;
+    case Options::Command::target:
+      check_knobs();
+      std::fputs((options.json ? target_json(options.calibrate) : target_text(options.calibrate)).c_str(),
+                 stdout);
+      return exit_ok;
     case Options::Command::run:
       break;
   }
-  const std::vector<std::string> mistakes = runtime::knob_mistakes();
-  if (!mistakes.empty()) {
-    throw Error(Fault::user, fmt::format("environment variable {}", fmt::join(mistakes, "\n")));
-  }
+  check_knobs();
   const Watchdog watchdog(options.timeout);
   return run_model(options, process_start);
 }

@@ -8,6 +8,9 @@ const char* const help_text = R"(Runs ONNX models.
   axrun [options]                 the same with a small demonstration model
   axrun inspect MODEL [--json]    inputs, outputs, operators and parameters of a model
   axrun knobs [--json]            environment variables
+  axrun target [--calibrate] [--json]
+                                  the hardware that kernels are written for; --calibrate measures it first. The
+                                  JSON is what AXRUN_TARGET takes
 
 Values
   --data DIR             an ONNX test_data_set folder: feed its input_K.pb, compare with its output_K.pb

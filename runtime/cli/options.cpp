@@ -128,6 +128,10 @@ Options parse_options(int argc, const char* const* argv) {
   CLI::App* knobs = app.add_subcommand("knobs");
   knobs->set_help_flag("--help,-h");
   knobs->add_flag("--json", options.json);
+  CLI::App* target = app.add_subcommand("target");
+  target->set_help_flag("--help,-h");
+  target->add_flag("--calibrate", options.calibrate);
+  target->add_flag("--json", options.json);
 
   std::vector<std::string> arguments = arguments_of(argc, argv);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -146,6 +150,7 @@ Options parse_options(int argc, const char* const* argv) {
   check_numbers(options);
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
+  if (app.got_subcommand(target)) options.command = Options::Command::target;
   if (raw.version) options.command = Options::Command::version;
   return options;
 }

@@ -23,10 +23,11 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, inspect, knobs, version, help };
+  enum class Command { run, inspect, knobs, target, version, help };
   Command command = Command::run;
 
-  std::string model;  ///< empty: the demonstration model
+  std::string model;       ///< empty: the demonstration model
+  bool calibrate = false;  ///< of the command target
 
   // Values.
   std::string data;
