@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "jit/processor_quota.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/knobs.h"
 
@@ -34,34 +34,11 @@ int allowed_processors() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// "200000 100000" is two processors; "max 100000" is no limit.
-double processors_of(const std::string& cpu_max) {
-  std::istringstream text(cpu_max);
-  double quota = 0;
-  double period = 0;
-  if (text >> quota >> period && quota > 0 && period > 0) return quota / period;
-  return HUGE_VAL;
-}
-
-/// Limits of this process's control group (version 2) and of every group around it.
-double group_processors() {
-  std::string path = line_after("/proc/self/cgroup", "0::");
-  double fewest = HUGE_VAL;
-  while (true) {
-    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
-    std::string line;
-    if (std::getline(file, line)) fewest = std::min(fewest, processors_of(line));
-    const size_t slash = path.rfind('/');
-    if (path.empty() || slash == std::string::npos) return fewest;
-    path.resize(slash);
-  }
-}
-
 }  // namespace
 
 int available_processors() {
   const int allowed = allowed_processors();
-  const double limit = group_processors();
+  const double limit = jit::processor_quota();
   return limit < allowed ? std::max(1, static_cast<int>(std::ceil(limit))) : allowed;
 }
 

@@ -197,6 +197,50 @@ class CommandTest(unittest.TestCase):
         self.expect_error(1, ["AXRUN_VALIDATE", "yes"], [MODEL], {"AXRUN_VALIDATE": "yes"})
         self.assertIn("AXRUN_TREADS", Result([MODEL, "--runs", "1"], {"AXRUN_TREADS": "1"}).out)
 
+    def test_target(self):
+        text = Result(["target"])
+        self.assertEqual((text.code, text.err), (0, ""))
+        for word in ["processor", "sse2", "vectors", "cores", "cache 1", "not measured"]:
+            self.assertIn(word, text.out)
+        detected = Result(["target", "--json"]).json
+        self.assertEqual((detected["schema_version"], detected["flops_per_second"]), (1, 0))
+        calibrated = Result(["target", "--calibrate", "--json"]).json
+        for record in [calibrated, *calibrated["caches"][:2]]:
+            rates = [value for key, value in record.items() if key.endswith("_per_second")]
+            self.assertTrue(rates and all(0 < rate < 1e15 for rate in rates), record)
+        low = Result(["target", "--json"], {"AXRUN_ISA": "sse2"}).json
+        self.assertEqual((low["vector_bytes"], low["features"], low["masks"]), (16, ["sse", "sse2"], False))
+        self.assertIn("no such instruction", Result(["target", "--calibrate"], {"AXRUN_ISA": "sse2"}).out)
+
+    def test_target_of_one_processor(self):
+        code = "import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); os.execv(sys.argv[1], sys.argv[1:])"
+        done = subprocess.run([sys.executable, "-c", code, AXRUN, "target", "--json"], capture_output=True, text=True)
+        self.assertEqual(json.loads(done.stdout)["cores"], 1, done.stderr)
+
+    def test_target_from_a_file(self):
+        path = self.path("target.json")
+
+        def write(text):
+            with open(path, "w", encoding="utf8") as file:
+                file.write(text)
+            return {"AXRUN_TARGET": path}
+
+        calibrated = Result(["target", "--calibrate", "--json"])
+        self.assertEqual(Result(["target", "--json"], write(calibrated.out)).json, calibrated.json)
+        changed = Result(["target", "--json"], write('{"cores": 77, "name": "mine"}')).json
+        self.assertEqual((changed["cores"], changed["name"]), (77, "mine"))
+        self.assertEqual(changed["caches"], Result(["target", "--json"]).json["caches"])
+        self.assertIn(path, Result(["target"], write('{"cores": 77}')).out)
+        self.expect_error(1, [path, "cores", "many"], ["target"], write('{"cores": "many"}'))
+        self.expect_error(1, [path, "JSON"], ["target"], write(calibrated.out[:-3]))
+        self.expect_error(1, ["cannot be read"], ["target"], {"AXRUN_TARGET": self.path("none")})
+        every = ["avx", "avx2", "avx512_bf16", "avx512_vnni", "avx512bw", "avx512dq", "avx512f", "avx512vl",
+                 "avx_vnni", "f16c", "fma", "sse", "sse2"]
+        if set(every) != set(calibrated.json["features"]):
+            environment = write(json.dumps({"features": every}))
+            self.expect_error(1, [path, "features", "cannot run here"], ["target"], environment)
+        self.expect_error(1, ["--runs"], ["target", "--runs", "1"])
+
     def test_help_and_version(self):
         self.assertIn("Exit codes", Result(["--help"]).out)
         self.assertEqual(Result(["--help"]).code, 0)

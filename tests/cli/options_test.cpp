@@ -47,6 +47,9 @@ TEST(Options, Commands) {
   EXPECT_EQ(parse({"inspect", "m.onnx", "--json"}).command, Options::Command::inspect);
   EXPECT_EQ(parse({"inspect", "m.onnx"}).model, "m.onnx");
   EXPECT_EQ(parse({"knobs"}).command, Options::Command::knobs);
+  EXPECT_EQ(parse({"target"}).command, Options::Command::target);
+  EXPECT_FALSE(parse({"target", "--json"}).calibrate);
+  EXPECT_TRUE(parse({"target", "--calibrate"}).calibrate);
   EXPECT_EQ(parse({"--version"}).command, Options::Command::version);
   EXPECT_EQ(parse({"--help"}).command, Options::Command::help);
   EXPECT_EQ(parse({"inspect", "--help"}).command, Options::Command::help);
