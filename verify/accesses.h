@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "verify/loop_nest.h"
+
+namespace axrun::verify {
+
+/// An access of a statement, at variables of its loops.
+struct Touch {
+  const ir::loop::Access* access = nullptr;
+  bool writes = false;
+  TermList guards;  ///< beyond the loops' domains: what holds where it happens
+};
+
+/// Everything that a statement reads and writes: loads of its value, and its target, which a combining
+/// statement reads as well (then it occurs twice).
+std::vector<Touch> touches(const LoopNest& nest, const Instance& at);
+
+}  // namespace axrun::verify

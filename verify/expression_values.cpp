@@ -1,0 +1,201 @@
+#include "verify/expression_values.h"
+
+#include <algorithm>
+
+#include "ir/arithmetic.h"
+#include "verify/index_operation.h"
+#include "verify/unproved.h"
+
+namespace axrun::verify {
+
+using ir::ElementType;
+using ir::Expr;
+using ir::ScalarOp;
+using ir::Stage;
+
+class ExpressionValues::Element final : public Symbolic {
+ public:
+  Element(ExpressionValues& values, ir::TensorId tensor, TermList coordinates)
+      : values_(values), tensor_(tensor), coordinates_(std::move(coordinates)) {}
+
+ private:
+  ValueHead unfold(const TermList& facts) override {
+    const auto at = static_cast<size_t>(tensor_);
+    ValueHead head;
+    head.type = values_.expression_.tensors[at].type;
+    if (values_.inputs_[at] != ir::none) {
+      head.kind = ValueHead::Kind::input;
+      head.input = values_.inputs_[at];
+      head.terms = coordinates_;
+      return head;
+    }
+    const int number = values_.producer_[at];
+    const Stage& stage = values_.expression_.stages[static_cast<size_t>(number)];
+    const bool plain = stage.kind == ir::StageKind::map ||
+                       (stage.kind == ir::StageKind::reduce && stage.monoid.kind != ir::Monoid::Kind::tuple);
+    if (!plain) throw Unproved{"the stage " + stage.name + " is neither a map nor a plain reduction"};
+    const auto result = static_cast<size_t>(std::find(stage.results.begin(), stage.results.end(), tensor_) -
+                                            stage.results.begin());
+    Place place{number, values_.axes_of(stage, coordinates_)};
+    if (stage.kind == ir::StageKind::map) return *values_.value(stage.body[result], place)->head(facts);
+
+    Terms& terms = values_.terms_;
+    Part part;
+    for (const ir::Axis& axis : stage.reduce_axes) {
+      const Term extent = term_of(terms, axis.extent, values_.sizes_);
+      const Term variable = terms.variable(axis.name, terms.magnitude(extent));
+      part.variables.push_back(variable);
+      part.steps.push_back(1);
+      part.domain.push_back(terms.at_least(variable, terms.integer(0)));
+      part.domain.push_back(terms.less(variable, extent));
+      place.axes.push_back(variable);
+    }
+    part.claim = {stage.name, place.axes};
+    part.body = values_.value(stage.body[result], place);
+    head.kind = ValueHead::Kind::reduction;
+    head.monoid = stage.monoid.kind;
+    head.parts.push_back(std::move(part));
+    return head;
+  }
+
+  ExpressionValues& values_;
+  ir::TensorId tensor_;
+  TermList coordinates_;
+};
+
+class ExpressionValues::Evaluated final : public Symbolic {
+ public:
+  Evaluated(ExpressionValues& values, ir::ExprId id, Place at)
+      : values_(values), id_(id), at_(std::move(at)) {}
+
+ private:
+  ValueHead cases(Term condition, Symbolic* then, Symbolic* otherwise) {
+    ValueHead head;
+    head.kind = ValueHead::Kind::cases;
+    head.terms = {condition, values_.terms_.negation(condition)};
+    head.arguments = {then, otherwise};
+    return head;
+  }
+
+  ValueHead unfold(const TermList& facts) override {
+    Terms& terms = values_.terms_;
+    const Expr& e = values_.expression_.exprs[static_cast<size_t>(id_)];
+    const auto argument = [&](int k) { return values_.value(e.args[static_cast<size_t>(k)], at_); };
+    if (e.op == ScalarOp::real) return real_head(e.type, e.real);
+    if (const auto term = values_.index(id_, at_)) {
+      ValueHead head = integer_head(e.type, *term);
+      if (terms.is_boolean(*term)) head.kind = ValueHead::Kind::condition;
+      return head;
+    }
+    if (e.op == ScalarOp::integer) return integer_head(e.type, terms.integer(e.integer));
+    if (e.op == ScalarOp::time || e.op == ScalarOp::parameter)
+      throw Unproved{"the expression has scans or tuples"};
+    if (e.op == ScalarOp::load) {
+      TermList coordinates;
+      for (const ir::ExprId index : e.indices) {
+        const auto coordinate = values_.index(index, at_);
+        if (!coordinate) throw Unproved{"an index of the expression depends on data"};
+        coordinates.push_back(*coordinate);
+      }
+      Symbolic* read = values_.element(static_cast<ir::TensorId>(e.integer), coordinates);
+      if (e.args[0] == ir::none) return *read->head(facts);
+      const auto guard = values_.index(e.args[0], at_);
+      if (!guard) throw Unproved{"a guard of the expression depends on data"};
+      return cases(*guard, read, argument(1));
+    }
+    if (e.op == ScalarOp::select) {
+      if (const auto condition = values_.index(e.args[0], at_))
+        return cases(*condition, argument(1), argument(2));
+    }
+    if (e.op == ScalarOp::cast || e.op == ScalarOp::cast_saturate) {
+      const ElementType from = values_.expression_.exprs[static_cast<size_t>(e.args[0])].type;
+      return cast_head(terms, e.op, e.type, from, argument(0), facts);
+    }
+    ValueHead head;
+    head.op = e.op;
+    head.type = e.type;
+    for (int k = 0; k < 3 && e.args[static_cast<size_t>(k)] != ir::none; ++k)
+      head.arguments.push_back(argument(k));
+    return head;
+  }
+
+  ExpressionValues& values_;
+  ir::ExprId id_;
+  Place at_;
+};
+
+ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms)
+    : expression_(expression), sizes_(sizes), terms_(terms) {
+  inputs_.assign(expression.tensors.size(), ir::none);
+  producer_.assign(expression.tensors.size(), ir::none);
+  int next = 0;
+  for (const ir::TensorId id : expression.operands) {
+    if (id != ir::none) inputs_[static_cast<size_t>(id)] = next++;
+  }
+  for (size_t stage = 0; stage < expression.stages.size(); ++stage) {
+    for (const ir::TensorId id : expression.stages[stage].results)
+      producer_[static_cast<size_t>(id)] = static_cast<int>(stage);
+  }
+}
+
+Symbolic* ExpressionValues::keep(std::unique_ptr<Symbolic> made) {
+  kept_.push_back(std::move(made));
+  return kept_.back().get();
+}
+
+Symbolic* ExpressionValues::value(ir::ExprId id, const Place& at) {
+  Symbolic*& known = values_[{id, at.stage, at.axes}];
+  if (known == nullptr) known = keep(std::make_unique<Evaluated>(*this, id, at));
+  return known;
+}
+
+Symbolic* ExpressionValues::element(ir::TensorId tensor, const TermList& coordinates) {
+  Symbolic*& known = elements_[{tensor, coordinates}];
+  if (known == nullptr) known = keep(std::make_unique<Element>(*this, tensor, coordinates));
+  return known;
+}
+
+std::optional<Term> ExpressionValues::index(ir::ExprId id, const Place& at) {
+  const Expr& e = expression_.exprs[static_cast<size_t>(id)];
+  if (e.op == ScalarOp::integer && e.type == ElementType::i64) return terms_.integer(e.integer);
+  if (e.op == ScalarOp::integer && e.type == ElementType::boolean) return terms_.truth(e.integer != 0);
+  if (e.op == ScalarOp::extent) return term_of(terms_, e.dim, sizes_);
+  if (e.op == ScalarOp::axis) return at.axes.at(static_cast<size_t>(e.integer));
+  if (e.op < ScalarOp::select) return std::nullopt;  // the other leaves
+  TermList args;
+  for (int k = 0; k < ir::argument_count(e.op); ++k) {
+    const auto argument = index(e.args[static_cast<size_t>(k)], at);
+    if (!argument) return std::nullopt;
+    args.push_back(*argument);
+  }
+  const ElementType of = expression_.exprs[static_cast<size_t>(e.args[0])].type;
+  if (e.op == ScalarOp::cast || e.op == ScalarOp::cast_saturate)
+    return of == e.type ? std::optional(args[0]) : std::nullopt;
+  if (e.op == ScalarOp::select) {
+    if (e.type == ElementType::i64) return terms_.choose(args[0], args[1], args[2]);
+    return std::nullopt;
+  }
+  return index_operation(terms_, e.op, of, args);
+}
+
+/// A dimension is the row-major merge of its group's axes.
+TermList ExpressionValues::axes_of(const Stage& stage, const TermList& coordinates) {
+  TermList axes(stage.axes.size());
+  for (size_t d = 0; d < stage.groups.size(); ++d) {
+    const std::vector<int>& group = stage.groups[d];
+    Term rest = coordinates[d];
+    for (size_t k = group.size(); k-- > 0;) {
+      const auto axis = static_cast<size_t>(group[k]);
+      if (k == 0) {
+        axes[axis] = rest;
+      } else {
+        const Term extent = term_of(terms_, stage.axes[axis].extent, sizes_);
+        axes[axis] = terms_.floor_mod(rest, extent);
+        rest = terms_.floor_div(rest, extent);
+      }
+    }
+  }
+  return axes;
+}
+
+}  // namespace axrun::verify

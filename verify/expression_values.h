@@ -1,0 +1,43 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "verify/dim_terms.h"
+#include "verify/symbolic_value.h"
+
+namespace axrun::verify {
+
+/// What a tensor expression means, as values over its operands: map stages are unfolded into their readers.
+class ExpressionValues {
+ public:
+  ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms);
+
+  /// An element of a tensor; the coordinates are within its dims.
+  Symbolic* element(ir::TensorId tensor, const TermList& coordinates);
+
+ private:
+  class Evaluated;
+  class Element;
+  struct Place {
+    int stage;
+    TermList axes;  ///< axes, then reduce axes
+  };
+  Symbolic* keep(std::unique_ptr<Symbolic> made);
+  Symbolic* value(ir::ExprId id, const Place& at);
+  std::optional<Term> index(ir::ExprId id, const Place& at);
+  TermList axes_of(const ir::Stage& stage, const TermList& coordinates);
+
+  const ir::Program& expression_;
+  const Names& sizes_;
+  Terms& terms_;
+  std::vector<int> inputs_;    ///< per tensor: number of the operand among those that are there, or none
+  std::vector<int> producer_;  ///< per tensor: its stage, or none
+  std::deque<std::unique_ptr<Symbolic>> kept_;
+  std::map<std::tuple<ir::ExprId, int, TermList>, Symbolic*> values_;
+  std::map<std::pair<ir::TensorId, TermList>, Symbolic*> elements_;
+};
+
+}  // namespace axrun::verify

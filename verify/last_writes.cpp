@@ -1,0 +1,226 @@
+// The value read is that of the last execution that wrote the element. Executions are ordered by the loops
+// they share, then by the text. Let R be the reader, A an assignment above it in the text, d the number of
+// loops around both, a* the one execution of A in R's iterations of these d loops that writes the element.
+// Then a* and the contributions collected are all that counts if
+//   1. no other execution of A in these iterations writes the element (unique),
+//   2. statements between A and R, in these iterations: combining ones are collected, others do not write it,
+//   3. what shares more than d loops with A runs in the right order: contributions after a*, statements above
+//      A before it (ordered),
+//   4. what shares more than d loops with R has not written it in an earlier iteration of these (fresh).
+// Everything else runs before a* or after R.
+#include "verify/last_writes.h"
+
+#include "verify/unproved.h"
+#include "verify/witness.h"
+
+namespace axrun::verify {
+namespace {
+
+using ir::loop::Combine;
+
+class Search {
+ public:
+  Search(const LoopNest& nest, Solver& solver, const Instance& reader, int buffer, const TermList& element)
+      : nest_(nest),
+        terms_(nest.terms()),
+        solver_(solver),
+        reader_(reader),
+        buffer_(buffer),
+        element_(element) {}
+
+  std::vector<Content> run(TermList facts) {
+    std::vector<Content> found;
+    std::vector<Contribution> contributions;
+    for (const int writer : above()) {
+      const Candidate candidate = execution(writer);
+      if (combine(writer) == Combine::assign) {
+        const bool always = solver_.implied(facts, terms_.all(candidate.hit));
+        if (!always && solver_.impossible(with(facts, candidate.any_hit))) continue;
+        unique(facts, candidate);
+        const TermList here = always ? facts : with(facts, candidate.hit);
+        ordered(here, candidate, contributions);
+        fresh(here, candidate.shared);
+        found.push_back({always ? TermList{} : candidate.hit, candidate.at, contributions});
+        if (always) return found;
+        facts.push_back(terms_.negation(terms_.all(candidate.hit)));
+        if (solver_.impossible(facts)) return found;
+      } else {
+        if (solver_.impossible(with(facts, candidate.any_hit))) continue;
+        contributions.insert(contributions.begin(), contribution(facts, candidate));
+        same_monoid_or_ordered(facts, contributions);
+      }
+    }
+    throw Unproved{"an element of " + nest_.buffer(buffer_).name + " that " + nest_.describe(reader_.leaf) +
+                   " uses may not have been written"};
+  }
+
+  bool written(const TermList& facts) {
+    TermList ways;
+    for (const int writer : above()) {
+      if (combine(writer) != Combine::assign) continue;
+      ways.push_back(terms_.all(execution(writer).hit));
+      if (solver_.implied(facts, terms_.any(ways))) return true;
+    }
+    return false;
+  }
+
+ private:
+  /// Executions of a writer in the reader's iterations of the loops that they share.
+  struct Candidate {
+    int writer;
+    size_t shared;
+    TermList any;      ///< values of the loops, any
+    TermList any_hit;  ///< that they are in the domain and write the element
+    Instance at;       ///< values of the loops by which the element is written, as far as they are determined
+    TermList hit;      ///< that these are in the domain and write the element
+    std::map<Term, Term> solved;
+  };
+
+  Combine combine(int writer) const { return nest_.leaf(writer).compute->combine; }
+
+  /// Writers above the reader in the text, nearest first.
+  std::vector<int> above() const {
+    std::vector<int> list;
+    for (const int writer : nest_.writers(buffer_)) {
+      if (reader_.leaf == ir::none || writer < reader_.leaf) list.insert(list.begin(), writer);
+    }
+    return list;
+  }
+
+  size_t shared_with_reader(int writer) const { return nest_.common(writer, reader_.leaf); }
+
+  TermList any_values(int writer, size_t shared) const {
+    TermList values(reader_.values.begin(), reader_.values.begin() + static_cast<std::ptrdiff_t>(shared));
+    nest_.extend(nest_.leaf(writer).loops, values);
+    return values;
+  }
+
+  /// That an execution is one of the program and writes the element.
+  TermList hits(const Instance& at, size_t shared) const {
+    TermList facts = nest_.domain(at, shared);
+    facts.push_back(terms_.same(nest_.indices(nest_.leaf(at.leaf).compute->target, at), element_));
+    return facts;
+  }
+
+  Candidate execution(int writer) const {
+    Candidate c{writer, shared_with_reader(writer), {}, {}, {writer, {}}, {}, {}};
+    c.any = any_values(writer, c.shared);
+    const Instance any{writer, c.any};
+    c.any_hit = hits(any, c.shared);
+    std::map<Term, int64_t> steps;
+    const auto& loops = nest_.leaf(writer).loops;
+    for (size_t k = c.shared; k < loops.size(); ++k) steps[c.any[k]] = loops[k]->step;
+    const TermList target = nest_.indices(nest_.leaf(writer).compute->target, any);
+    std::vector<std::pair<Term, Term>> equations;
+    for (size_t d = 0; d < target.size(); ++d) equations.emplace_back(target[d], element_[d]);
+    c.solved = solve(terms_, steps, equations);
+    c.at.values = c.any;
+    for (size_t k = c.shared; k < loops.size(); ++k) {
+      const auto found = c.solved.find(c.any[k]);
+      if (found != c.solved.end()) {
+        c.at.values[k] = found->second;
+      } else if (combine(writer) == Combine::assign) {
+        c.at.values[k] = terms_.integer(0);  // right where the loop has one iteration
+      }
+    }
+    c.hit = hits(c.at, c.shared);
+    return c;
+  }
+
+  void unique(const TermList& facts, const Candidate& c) {
+    if (c.shared == c.any.size()) return;
+    if (!solver_.implied(with(facts, c.any_hit), terms_.same(c.any, c.at.values))) {
+      fail(c.writer, "is perhaps written more than once by");
+    }
+  }
+
+  void ordered(const TermList& facts, const Candidate& c, const std::vector<Contribution>& contributions) {
+    for (const Contribution& later : contributions) {
+      const size_t both = nest_.common(c.writer, later.at.leaf);
+      if (both <= c.shared) continue;
+      TermList wrong = with(facts, later.domain);
+      wrong.push_back(terms_.before(later.at.values, c.at.values, c.shared, both));
+      if (!solver_.impossible(wrong)) fail(c.writer, "is perhaps overwritten by");
+    }
+    for (const int earlier : nest_.writers(buffer_)) {
+      if (earlier >= c.writer) break;
+      const size_t both = nest_.common(c.writer, earlier);
+      if (both <= c.shared) continue;
+      const Instance other{earlier, any_values(earlier, c.shared)};
+      TermList wrong = with(facts, hits(other, c.shared));
+      wrong.push_back(terms_.before(c.at.values, other.values, c.shared, both));
+      if (!solver_.impossible(wrong)) fail(earlier, "is perhaps written again by");
+    }
+  }
+
+  /// No execution in an earlier iteration of the loops that are around the reader but not around the
+  /// assignment.
+  void fresh(const TermList& facts, size_t shared) {
+    for (const int writer : nest_.writers(buffer_)) {
+      const size_t both = shared_with_reader(writer);
+      if (both <= shared) continue;
+      const Instance other{writer, any_values(writer, shared)};
+      TermList wrong = with(facts, hits(other, shared));
+      wrong.push_back(terms_.before(other.values, reader_.values, shared, both));
+      if (!solver_.impossible(wrong)) fail(writer, "is perhaps changed in an earlier iteration by");
+    }
+  }
+
+  Contribution contribution(const TermList& facts, const Candidate& c) {
+    TermList variables, any, determined;
+    for (size_t k = c.shared; k < c.any.size(); ++k) {
+      const auto found = c.solved.find(c.any[k]);
+      if (found == c.solved.end()) {
+        variables.push_back(c.any[k]);
+      } else {
+        any.push_back(c.any[k]);
+        determined.push_back(found->second);
+      }
+    }
+    if (!any.empty() && !solver_.implied(with(facts, c.any_hit), terms_.same(any, determined))) {
+      fail(c.writer, "has contributions that could not be told apart, by");
+    }
+    return {c.at, variables, c.hit};
+  }
+
+  /// The first of the list is new. Contributions of one monoid may come in any order.
+  void same_monoid_or_ordered(const TermList& facts, const std::vector<Contribution>& list) {
+    const Contribution& first = list.front();
+    for (size_t k = 1; k < list.size(); ++k) {
+      const Contribution& later = list[k];
+      if (combine(first.at.leaf) == combine(later.at.leaf)) continue;
+      const size_t shared = shared_with_reader(first.at.leaf);
+      const size_t both = nest_.common(first.at.leaf, later.at.leaf);
+      if (both <= shared) continue;
+      TermList wrong = with(with(facts, first.domain), later.domain);
+      wrong.push_back(terms_.before(later.at.values, first.at.values, shared, both));
+      if (!solver_.impossible(wrong)) fail(later.at.leaf, "is combined in an unclear order by");
+    }
+  }
+
+  [[noreturn]] void fail(int writer, const std::string& what) const {
+    throw Unproved{"an element of " + nest_.buffer(buffer_).name + " that " + nest_.describe(reader_.leaf) +
+                   " uses " + what + " " + nest_.describe(writer)};
+  }
+
+  const LoopNest& nest_;
+  Terms& terms_;
+  Solver& solver_;
+  const Instance& reader_;
+  int buffer_;
+  const TermList& element_;
+};
+
+}  // namespace
+
+std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
+                                 const Instance& reader, int buffer, const TermList& element) {
+  return Search(nest, solver, reader, buffer, element).run(facts);
+}
+
+bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,
+                    int buffer, const TermList& element) {
+  return Search(nest, solver, reader, buffer, element).written(facts);
+}
+
+}  // namespace axrun::verify

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "verify/loop_nest.h"
+
+namespace axrun::verify {
+
+/// Executions of a combining statement that reach one element: one for each value of `variables` in `domain`.
+struct Contribution {
+  Instance at;
+  TermList variables;
+  TermList domain;
+};
+
+/// What an element of a buffer holds, under a condition: the value that one execution of a statement
+/// assigned, combined with contributions, those of one statement together, in the order of the text.
+struct Content {
+  TermList condition;
+  Instance assigned;
+  std::vector<Contribution> contributions;
+};
+
+/// What is read by `reader` from an element of a scratch buffer or output, wherever the facts hold. The
+/// conditions cover the facts and exclude each other. Throws Unproved where that is not certain: an element
+/// that may not have been written, or written by two executions whose order matters.
+///
+/// Parallel loops count as sequential ones: that their order does not matter is the business of races.h.
+std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
+                                 const Instance& reader, int buffer, const TermList& element);
+
+/// Whether an assignment has reached the element before, in the same iterations of the loops that are around
+/// both.
+bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,
+                    int buffer, const TermList& element);
+
+}  // namespace axrun::verify

@@ -1,0 +1,105 @@
+#include "verify/loop_safety.h"
+
+#include "verify/accesses.h"
+#include "verify/last_writes.h"
+#include "verify/unproved.h"
+
+namespace axrun::verify {
+
+using ir::loop::Loop;
+using ir::loop::Role;
+
+int prove_extents(const LoopNest& nest, Solver& solver) {
+  Terms& terms = nest.terms();
+  int proved = 0;
+  for (const LoopNest::LoopPlace& place : nest.loop_places()) {
+    TermList values;
+    const std::vector<const Loop*> outer(place.loops.begin(), place.loops.end() - 1);
+    nest.extend(outer, values);
+    const Term extent = term_of(terms, place.loops.back()->extent, nest.names(outer, values));
+    const TermList facts = with(nest.size_facts(), nest.domain(outer, values, 0));
+    if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))))
+      throw Unproved{"the extent of loop " + place.loops.back()->variable + " may be negative"};
+    ++proved;
+  }
+  const auto sized = [&](int buffer, const std::vector<const Loop*>& loops) {
+    TermList values;
+    nest.extend(loops, values);
+    const TermList facts = with(nest.size_facts(), nest.domain(loops, values, 0));
+    for (const Term extent : nest.extents(buffer, loops, values)) {
+      if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))))
+        throw Unproved{"the size of " + nest.buffer(buffer).name + " may be negative"};
+    }
+    ++proved;
+  };
+  for (size_t id = 0; id < nest.program().buffers.size(); ++id) {
+    if (nest.program().buffers[id].role != Role::scratch) sized(static_cast<int>(id), {});
+  }
+  for (const LoopNest::AllocationPlace& place : nest.allocation_places()) sized(place.buffer, place.loops);
+  return proved;
+}
+
+int prove_bounds(const LoopNest& nest, Solver& solver) {
+  Terms& terms = nest.terms();
+  int proved = 0;
+  for (size_t leaf = 0; leaf < nest.leaves().size(); ++leaf) {
+    const Instance at = nest.any_instance(static_cast<int>(leaf));
+    const TermList facts = with(nest.size_facts(), nest.domain(at));
+    for (const Touch& touch : touches(nest, at)) {
+      const TermList extents = nest.extents(touch.access->buffer, nest.leaf(at.leaf).loops, at.values);
+      const TermList indices = nest.indices(*touch.access, at);
+      TermList inside;
+      for (size_t d = 0; d < indices.size(); ++d) {
+        inside.push_back(terms.at_least(indices[d], terms.integer(0)));
+        inside.push_back(terms.less(indices[d], extents[d]));
+      }
+      if (!solver.implied(with(facts, touch.guards), terms.all(inside))) {
+        throw Unproved{"an index of " + nest.buffer(touch.access->buffer).name + " in " +
+                       nest.describe(at.leaf) + " may be out of bounds"};
+      }
+      ++proved;
+    }
+  }
+  return proved;
+}
+
+int prove_written(const LoopNest& nest, Solver& solver) {
+  int proved = 0;
+  for (size_t leaf = 0; leaf < nest.leaves().size(); ++leaf) {
+    const Instance at = nest.any_instance(static_cast<int>(leaf));
+    const TermList facts = with(nest.size_facts(), nest.domain(at));
+    for (const Touch& touch : touches(nest, at)) {
+      if (touch.writes || nest.buffer(touch.access->buffer).role == Role::input) continue;
+      const TermList indices = nest.indices(*touch.access, at);
+      if (!surely_written(nest, solver, with(facts, touch.guards), at, touch.access->buffer, indices)) {
+        throw Unproved{nest.describe(at.leaf) + " may read an element of " +
+                       nest.buffer(touch.access->buffer).name + " that has not been written"};
+      }
+      ++proved;
+    }
+  }
+  return proved;
+}
+
+int prove_inverses(const LoopNest& nest, Solver& solver) {
+  Terms& terms = nest.terms();
+  int proved = 0;
+  for (size_t leaf = 0; leaf < nest.leaves().size(); ++leaf) {
+    const ir::loop::Mapping& mapping = nest.leaf(static_cast<int>(leaf)).compute->mapping;
+    if (mapping.stage.empty()) continue;
+    const Instance at = nest.any_instance(static_cast<int>(leaf));
+    Names coordinates;
+    for (const Term coordinate : terms_of(terms, mapping.point, nest.names(at)))
+      coordinates["x" + std::to_string(coordinates.size())] = coordinate;
+    Names names = nest.sizes();  // a size that has the name of a coordinate comes first
+    names.insert(coordinates.begin(), coordinates.end());
+    const TermList back = terms_of(terms, mapping.inverse, names);
+    const TermList facts = with(nest.size_facts(), nest.domain(at));
+    if (!solver.implied(facts, terms.same(back, at.values)))
+      throw Unproved{"the inverse of " + nest.describe(at.leaf) + " does not give its loops back"};
+    ++proved;
+  }
+  return proved;
+}
+
+}  // namespace axrun::verify

@@ -1,0 +1,211 @@
+#include "verify/program_values.h"
+
+#include "verify/loop_values.h"
+#include "verify/unproved.h"
+
+namespace axrun::verify {
+
+using ir::Monoid;
+using ir::ScalarOp;
+using ir::loop::Combine;
+
+namespace {
+
+ScalarOp operation_of(Combine combine) {
+  constexpr ScalarOp operations[] = {ScalarOp::add, ScalarOp::mul, ScalarOp::min, ScalarOp::max};
+  return operations[static_cast<size_t>(combine) - 1];
+}
+
+Monoid::Kind monoid_of(Combine combine) {
+  constexpr Monoid::Kind kinds[] = {Monoid::Kind::sum, Monoid::Kind::product, Monoid::Kind::min,
+                                    Monoid::Kind::max};
+  return kinds[static_cast<size_t>(combine) - 1];
+}
+
+ValueHead two_cases(Terms& terms, Term condition, Symbolic* then, Symbolic* otherwise) {
+  ValueHead head;
+  head.kind = ValueHead::Kind::cases;
+  head.terms = {condition, terms.negation(condition)};
+  head.arguments = {then, otherwise};
+  return head;
+}
+
+}  // namespace
+
+/// What an assignment and the contributions after it leave in an element.
+class ProgramValues::Held final : public Symbolic {
+ public:
+  Held(ProgramValues& values, Content content) : values_(values), content_(std::move(content)) {}
+
+ private:
+  const ir::loop::Compute& statement(const Instance& at) const {
+    return *values_.nest_.leaf(at.leaf).compute;
+  }
+
+  ValueHead unfold(const TermList& facts) override {
+    Symbolic* held = values_.value(statement(content_.assigned).value, content_.assigned);
+    const auto& list = content_.contributions;
+    for (size_t begin = 0; begin < list.size();) {
+      const Combine combine = statement(list[begin].at).combine;
+      size_t end = begin;
+      while (end < list.size() && statement(list[end].at).combine == combine) ++end;
+      held = combined(facts, held, combine, begin, end);
+      begin = end;
+    }
+    return *held->head(facts);
+  }
+
+  /// Contributions [begin, end), all of one kind.
+  Symbolic* combined(const TermList& facts, Symbolic* before, Combine combine, size_t begin, size_t end) {
+    const Terms& terms = values_.nest_.terms();
+    ValueHead head;
+    head.type = values_.nest_.buffer(statement(content_.assigned).target.buffer).type;
+    bool once = true;
+    for (size_t k = begin; k < end; ++k) {
+      const Contribution& c = content_.contributions[k];
+      once =
+          once && c.variables.empty() && values_.solver_.implied(facts, values_.nest_.terms().all(c.domain));
+    }
+    const bool neutral = is_identity(terms, *before->head(facts), monoid_of(combine));
+    if (once) {
+      if (neutral) before = contribution(begin++);
+      for (size_t k = begin; k < end; ++k) {
+        head.op = operation_of(combine);
+        head.arguments = {before, contribution(k)};
+        before = values_.keep(std::make_unique<Unfolded>(head));
+      }
+      return before;
+    }
+    head.kind = ValueHead::Kind::reduction;
+    head.monoid = monoid_of(combine);
+    if (!neutral) head.parts.push_back({{}, {}, {}, before, {}});
+    for (size_t k = begin; k < end; ++k) head.parts.push_back(part(content_.contributions[k]));
+    return values_.keep(std::make_unique<Unfolded>(std::move(head)));
+  }
+
+  Symbolic* contribution(size_t k) {
+    const Contribution& c = content_.contributions[k];
+    return values_.value(statement(c.at).value, c.at);
+  }
+
+  Part part(const Contribution& c) {
+    const LoopNest& nest = values_.nest_;
+    const auto& loops = nest.leaf(c.at.leaf).loops;
+    Part part{c.variables, {}, c.domain, values_.value(statement(c.at).value, c.at), {}};
+    for (const Term variable : c.variables) {
+      for (size_t k = 0; k < loops.size(); ++k) {
+        if (c.at.values[k] == variable) part.steps.push_back(loops[k]->step);
+      }
+    }
+    const ir::loop::Mapping& mapping = statement(c.at).mapping;
+    part.claim = {mapping.stage, terms_of(nest.terms(), mapping.point, nest.names(c.at))};
+    return part;
+  }
+
+  ProgramValues& values_;
+  Content content_;
+};
+
+/// A read, without a guard.
+class ProgramValues::Read final : public Symbolic {
+ public:
+  Read(ProgramValues& values, int buffer, TermList element, Instance reader)
+      : values_(values), buffer_(buffer), element_(std::move(element)), reader_(std::move(reader)) {}
+
+ private:
+  ValueHead unfold(const TermList& facts) override {
+    const ir::loop::Buffer& buffer = values_.nest_.buffer(buffer_);
+    ValueHead head;
+    head.type = buffer.type;
+    if (buffer.role == ir::loop::Role::input) {
+      head.kind = ValueHead::Kind::input;
+      head.input = buffer_;  // inputs come first among the buffers, or `prove` has refused the program
+      head.terms = element_;
+      return head;
+    }
+    std::vector<Content> contents =
+        last_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
+    head.kind = ValueHead::Kind::cases;
+    for (Content& content : contents) {
+      head.terms.push_back(values_.nest_.terms().all(content.condition));
+      head.arguments.push_back(values_.keep(std::make_unique<Held>(values_, std::move(content))));
+    }
+    // Where several conditions hold, the first counts.
+    Terms& terms = values_.nest_.terms();
+    TermList none_before;
+    for (Term& term : head.terms) {
+      const Term condition = term;
+      term = terms.all(with(none_before, condition));
+      none_before.push_back(terms.negation(condition));
+    }
+    if (contents.size() == 1) return *head.arguments[0]->head(facts);
+    return head;
+  }
+
+  ProgramValues& values_;
+  int buffer_;
+  TermList element_;
+  Instance reader_;
+};
+
+class ProgramValues::Evaluated final : public Symbolic {
+ public:
+  Evaluated(ProgramValues& values, int id, Instance at) : values_(values), id_(id), at_(std::move(at)) {}
+
+ private:
+  ValueHead unfold(const TermList& facts) override {
+    const LoopNest& nest = values_.nest_;
+    Terms& terms = nest.terms();
+    const ir::loop::Value& v = nest.program().values[static_cast<size_t>(id_)];
+    const auto argument = [&](int k) { return values_.value(v.args[static_cast<size_t>(k)], at_); };
+    if (v.op == ScalarOp::real) return real_head(v.type, v.real);
+    if (const auto term = index_value(nest, id_, at_)) {
+      ValueHead head = integer_head(v.type, *term);
+      if (terms.is_boolean(*term)) head.kind = ValueHead::Kind::condition;
+      return head;
+    }
+    if (v.op == ScalarOp::integer) return integer_head(v.type, terms.integer(v.integer));
+    if (v.op == ScalarOp::load) {
+      Symbolic* read = values_.element(v.access.buffer, nest.indices(v.access, at_), at_);
+      if (v.args[0] == ir::none) return *read->head(facts);
+      const auto guard = index_value(nest, v.args[0], at_);
+      if (!guard) throw Unproved{"a read is guarded by data"};
+      return two_cases(terms, *guard, read, argument(1));
+    }
+    if (v.op == ScalarOp::select) {
+      if (const auto condition = index_value(nest, v.args[0], at_))
+        return two_cases(terms, *condition, argument(1), argument(2));
+    }
+    if (v.op == ScalarOp::cast || v.op == ScalarOp::cast_saturate) {
+      const ir::ElementType from = nest.program().values[static_cast<size_t>(v.args[0])].type;
+      return cast_head(terms, v.op, v.type, from, argument(0), facts);
+    }
+    ValueHead head;
+    head.op = v.op;
+    head.type = v.type;
+    for (int k = 0; k < 3 && v.args[static_cast<size_t>(k)] != ir::none; ++k)
+      head.arguments.push_back(argument(k));
+    return head;
+  }
+
+  ProgramValues& values_;
+  int id_;
+  Instance at_;
+};
+
+Symbolic* ProgramValues::keep(std::unique_ptr<Symbolic> made) {
+  kept_.push_back(std::move(made));
+  return kept_.back().get();
+}
+
+Symbolic* ProgramValues::value(int id, const Instance& at) {
+  Symbolic*& known = values_[{id, at.leaf, at.values}];
+  if (known == nullptr) known = keep(std::make_unique<Evaluated>(*this, id, at));
+  return known;
+}
+
+Symbolic* ProgramValues::element(int buffer, const TermList& element, const Instance& reader) {
+  return keep(std::make_unique<Read>(*this, buffer, element, reader));
+}
+
+}  // namespace axrun::verify

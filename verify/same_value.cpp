@@ -1,0 +1,147 @@
+#include "verify/same_value.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/arithmetic.h"
+#include "verify/loop_nest.h"
+#include "verify/unproved.h"
+
+namespace axrun::verify {
+
+using ir::ElementType;
+using ir::ScalarOp;
+using Kind = ValueHead::Kind;
+
+namespace {
+
+constexpr int most_steps = 20000;
+
+bool commutes(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::add:
+    case ScalarOp::mul:
+    case ScalarOp::min:
+    case ScalarOp::max:
+    case ScalarOp::logical_and:
+    case ScalarOp::logical_or:
+    case ScalarOp::logical_xor:
+    case ScalarOp::bit_and:
+    case ScalarOp::bit_or:
+    case ScalarOp::bit_xor:
+    case ScalarOp::equal:
+    case ScalarOp::not_equal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// f32 and f64 are both the reals; other types have their own values.
+bool same_type(ElementType a, ElementType b) {
+  const auto wide = [](ElementType type) { return type == ElementType::f32 || type == ElementType::f64; };
+  return a == b || (wide(a) && wide(b));
+}
+
+bool same_literal(const ValueHead& a, const ValueHead& b) {
+  if (a.real == b.real || (std::isnan(a.real) && std::isnan(b.real))) return true;
+  return ir::round_to(a.type, a.real) == b.real || a.real == ir::round_to(b.type, b.real);
+}
+
+/// a > b as b < a.
+ValueHead turned(ValueHead head) {
+  if (head.op == ScalarOp::greater || head.op == ScalarOp::greater_equal) {
+    head.op = head.op == ScalarOp::greater ? ScalarOp::less : ScalarOp::less_equal;
+    std::swap(head.arguments[0], head.arguments[1]);
+  }
+  return head;
+}
+
+}  // namespace
+
+bool SameValue::same(const TermList& facts, Symbolic* a, Symbolic* b) {
+  solver_.check_time();
+  if (++steps_ > most_steps) throw Unproved{"the values are too large to compare"};
+  const auto key = std::make_tuple(a, b, facts);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  const bool answer = compare(facts, a, b);
+  known_[key] = answer;
+  return answer;
+}
+
+bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
+  const auto p = a->head(facts), e = b->head(facts);
+  for (const bool program : {true, false}) {
+    const ValueHead& cases = program ? *p : *e;
+    if (cases.kind != Kind::cases) continue;
+    for (size_t k = 0; k < cases.terms.size(); ++k) {
+      const TermList here = with(facts, cases.terms[k]);
+      if (solver_.impossible(here)) continue;
+      if (!same(here, program ? cases.arguments[k] : a, program ? b : cases.arguments[k])) return false;
+    }
+    return true;
+  }
+  if (p->kind != e->kind) return no("values of different kinds are compared");
+  if (!same_type(p->type, e->type)) return no("values of different types are compared");
+  switch (p->kind) {
+    case Kind::integer:
+      return solver_.implied(facts, terms_.equal(p->terms[0], e->terms[0])) || no("an integer differs");
+    case Kind::condition:
+      return solver_.implied(facts, terms_.iff(p->terms[0], e->terms[0])) || no("a condition differs");
+    case Kind::real:
+      return same_literal(*p, *e) || no("a literal differs");
+    case Kind::input:
+      if (p->input != e->input) return no("different inputs are read");
+      return solver_.implied(facts, terms_.same(p->terms, e->terms)) ||
+             no("an input is read at different indices");
+    case Kind::operation:
+      return same_operation(facts, turned(*p), turned(*e));
+    default:
+      return same_reduction(facts, *p, *e);
+  }
+}
+
+bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b) {
+  if (a.op != b.op || a.arguments.size() != b.arguments.size()) {
+    return no(std::string(name_of(a.op)) + " stands for " + std::string(name_of(b.op)));
+  }
+  const auto all_same = [&](bool swapped) {
+    for (const bool deep : {false, true}) {
+      for (size_t k = 0; k < a.arguments.size(); ++k) {
+        Symbolic* other = b.arguments[swapped ? 1 - k : k];
+        if (!(deep ? same(facts, a.arguments[k], other) : plausible(facts, a.arguments[k], other, 3)))
+          return false;
+      }
+    }
+    return true;
+  };
+  if (all_same(false)) return true;
+  if (commutes(a.op) && all_same(true)) return true;
+  if (reason_.empty()) reason_ = "the arguments of " + std::string(name_of(a.op)) + " differ";
+  return false;
+}
+
+/// A quick look, without the solver: false where the values have different operations or inputs.
+bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth) {
+  const auto p = a->head(facts), e = b->head(facts);
+  if (p->kind == Kind::cases || e->kind == Kind::cases || depth == 0) return true;
+  if (p->kind != e->kind) return no("values of different kinds are compared");
+  if (p->kind == Kind::input) return p->input == e->input || no("different inputs are read");
+  if (p->kind == Kind::real) return same_literal(*p, *e) || no("a literal differs");
+  if (p->kind == Kind::reduction) return p->monoid == e->monoid || no("reductions differ");
+  if (p->kind != Kind::operation) return true;
+  const ValueHead x = turned(*p), y = turned(*e);
+  if (x.op != y.op || x.arguments.size() != y.arguments.size())
+    return no(std::string(name_of(x.op)) + " stands for " + std::string(name_of(y.op)));
+  for (const bool swapped : {false, true}) {
+    if (swapped && !commutes(x.op)) return false;
+    bool all = true;
+    for (size_t k = 0; k < x.arguments.size() && all; ++k)
+      all = plausible(facts, x.arguments[k], y.arguments[swapped ? 1 - k : k], depth - 1);
+    if (all) return true;
+  }
+  return false;
+}
+
+}  // namespace axrun::verify

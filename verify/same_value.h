@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "verify/symbolic_value.h"
+
+namespace axrun::verify {
+
+/// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
+/// commutative ones in any order) of the same inputs, and reductions over the same terms in any order. The
+/// integers in them are compared by the solver. "No" may also mean that it could not be shown; then there is
+/// a reason.
+class SameValue {
+ public:
+  SameValue(Terms& terms, Solver& solver) : terms_(terms), solver_(solver) {}
+
+  bool same(const TermList& facts, Symbolic* program, Symbolic* expression);
+  const std::string& reason() const { return reason_; }
+  /// Of reductions that were matched.
+  int reductions() const { return reductions_; }
+
+ private:
+  struct Match {
+    const Part* part;
+    TermList point;                ///< values of the other side's variables, from the part's
+    std::map<Term, Term> inverse;  ///< of the part's variables, from the other side's
+  };
+  bool compare(const TermList& facts, Symbolic* a, Symbolic* b);
+  bool same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b);
+  bool plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth);
+  bool same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b);
+  std::vector<Part> flat(const TermList& facts, const ValueHead& reduction);
+  bool matches(const TermList& facts, ir::Monoid::Kind monoid, const Part& a, const Part& b, Match& match);
+  std::vector<TermList> points(const TermList& facts, const Part& a, const Part& b);
+  std::vector<TermList> guesses(const TermList& facts, const Part& a, const Part& b);
+  void inputs(const TermList& facts, Symbolic* value, int depth, std::vector<ValueHead>& found);
+  Term hit(const Match& match, const Part& b);
+  bool apart(const TermList& facts, const Match& a, const Match& b);
+  bool no(const std::string& reason) {
+    reason_ = reason;
+    return false;
+  }
+
+  Terms& terms_;
+  Solver& solver_;
+  std::map<std::tuple<Symbolic*, Symbolic*, TermList>, bool> known_;
+  std::string reason_ = "the values differ";
+  int steps_ = 0;
+  int reductions_ = 0;
+};
+
+}  // namespace axrun::verify

@@ -1,0 +1,171 @@
+#include "verify/solver.h"
+
+#include <z3++.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace axrun::verify {
+
+/// Terms as Z3 has them.
+class Solver::Z3 {
+ public:
+  explicit Z3(const Terms& terms)
+      : terms_(terms), solver_(context_, z3::solver::simple()), integers_(context_.int_sort()) {}
+
+  /// resources: about a million per second.
+  Answer check(const TermList& facts, unsigned milliseconds) {
+    solver_.reset();
+    z3::params limits(context_);
+    limits.set("timeout", milliseconds);
+    limits.set("rlimit", milliseconds * 4000U);
+    solver_.set(limits);
+    std::set<Term> visited;
+    for (const Term fact : facts) {
+      axioms(fact, visited);
+      solver_.add(expression(fact));
+    }
+    switch (solver_.check()) {
+      case z3::sat:
+        return Answer::yes;
+      case z3::unsat:
+        return Answer::no;
+      default:
+        return Answer::unknown;
+    }
+  }
+
+ private:
+  using Kind = Terms::Kind;
+
+  z3::expr integer(int64_t value) { return context_.int_val(value); }
+
+  z3::expr expression(Term term) {
+    const auto at = static_cast<size_t>(term.id);
+    if (at >= made_.size()) made_.resize(at + 1);
+    if (!made_[at]) made_[at] = make(terms_.node(term));
+    return *made_[at];
+  }
+
+  z3::expr make(const Terms::Node& n) {
+    const auto argument = [&](size_t k) { return expression(n.arguments[k]); };
+    switch (n.kind) {
+      case Kind::sum: {
+        z3::expr_vector parts(context_);
+        if (n.linear.constant != 0 || n.linear.coefficients.empty())
+          parts.push_back(integer(n.linear.constant));
+        for (const auto& [atom, coefficient] : n.linear.coefficients)
+          parts.push_back(coefficient == 1 ? expression(atom) : integer(coefficient) * expression(atom));
+        return z3::sum(parts);
+      }
+      case Kind::variable:
+        return context_.int_const(n.name.c_str());
+      case Kind::floor_div:  // Z3's rounds towards minus infinity where the divisor is positive
+        if (terms_.is_literal(n.arguments[1])) return argument(0) / argument(1);
+        return context_.function("quotient", integers_, integers_, integers_)(argument(0), argument(1));
+      case Kind::floor_mod:
+        if (terms_.is_literal(n.arguments[1])) return z3::mod(argument(0), argument(1));
+        return context_.function("remainder", integers_, integers_, integers_)(argument(0), argument(1));
+      case Kind::minimum:
+        return z3::ite(argument(0) <= argument(1), argument(0), argument(1));
+      case Kind::maximum:
+        return z3::ite(argument(0) >= argument(1), argument(0), argument(1));
+      case Kind::product:
+        return product(argument(0), argument(1));
+      case Kind::choose:
+        return z3::ite(argument(0), argument(1), argument(2));
+      case Kind::truth:
+        return context_.bool_val(n.linear.constant != 0);
+      case Kind::non_negative:
+        return argument(0) >= 0;
+      case Kind::zero:
+        return argument(0) == 0;
+      case Kind::negation:
+        return !argument(0);
+      case Kind::all:
+      case Kind::any: {
+        z3::expr_vector list(context_);
+        for (size_t k = 0; k < n.arguments.size(); ++k) list.push_back(argument(k));
+        return n.kind == Kind::all ? z3::mk_and(list) : z3::mk_or(list);
+      }
+    }
+    return context_.bool_val(false);
+  }
+
+  /// Products of two variables are a function of which little is said: the arithmetic stays linear.
+  z3::expr product(const z3::expr& a, const z3::expr& b) {
+    return context_.function("product", integers_, integers_, integers_)(a, b);
+  }
+
+  /// What is true of the products, and of quotients by what is no literal, that the term mentions.
+  void axioms(Term term, std::set<Term>& visited) {
+    if (!visited.insert(term).second) return;
+    const Terms::Node& n = terms_.node(term);
+    for (const auto& entry : n.linear.coefficients) axioms(entry.first, visited);
+    for (const Term argument : n.arguments) axioms(argument, visited);
+    if (n.kind == Kind::product) {
+      const z3::expr a = expression(n.arguments[0]), b = expression(n.arguments[1]), ab = expression(term);
+      solver_.add(z3::implies(a >= 0 && b >= 0, ab >= 0));
+      solver_.add(z3::implies(a >= 1 && b >= 0, ab >= b));
+      solver_.add(z3::implies(a >= 0 && b >= 1, ab >= a));
+    }
+    const bool divides = n.kind == Kind::floor_div || n.kind == Kind::floor_mod;
+    if (divides && !terms_.is_literal(n.arguments[1])) {
+      const z3::expr a = expression(n.arguments[0]), b = expression(n.arguments[1]);
+      const z3::expr q = context_.function("quotient", integers_, integers_, integers_)(a, b);
+      const z3::expr r = context_.function("remainder", integers_, integers_, integers_)(a, b);
+      solver_.add(z3::implies(b >= 1, r >= 0 && r < b));
+      solver_.add(z3::implies(b >= 1 && a >= 0, q >= 0 && q <= a));
+      solver_.add(z3::implies(b >= 1 && a >= 0 && a < b, q == 0 && r == a));
+    }
+  }
+
+  const Terms& terms_;
+  z3::context context_;
+  z3::solver solver_;
+  z3::sort integers_;
+  std::vector<std::optional<z3::expr>> made_;
+};
+
+Solver::Solver(Terms& terms, unsigned milliseconds, double seconds)
+    : terms_(terms), milliseconds_(milliseconds), limit_(seconds), start_(std::chrono::steady_clock::now()) {
+  try {
+    z3_ = std::make_unique<Z3>(terms);
+  } catch (const z3::exception&) {
+    z3_ = nullptr;
+  }
+}
+
+Solver::~Solver() = default;
+
+double Solver::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Solver::check_time() const {
+  if (seconds() > limit_) throw OutOfTime();
+}
+
+Answer Solver::satisfiable(const TermList& facts) {
+  if (std::find(facts.begin(), facts.end(), terms_.truth(false)) != facts.end()) return Answer::no;
+  check_time();
+  ++questions_;
+  const double left = std::max(1.0, (limit_ - seconds()) * 1000);
+  Answer answer = Answer::unknown;
+  try {
+    if (z3_) answer = z3_->check(facts, static_cast<unsigned>(std::min<double>(milliseconds_, left)));
+  } catch (const z3::exception&) {
+    answer = Answer::unknown;
+  }
+  if (answer == Answer::unknown) ++unknowns_;
+  return answer;
+}
+
+bool Solver::implied(const TermList& facts, Term goal) {
+  if (goal == terms_.truth(true) || std::find(facts.begin(), facts.end(), goal) != facts.end()) return true;
+  TermList with = facts;
+  with.push_back(terms_.negation(goal));
+  return impossible(with);
+}
+
+}  // namespace axrun::verify

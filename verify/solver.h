@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "verify/terms.h"
+
+namespace axrun::verify {
+
+enum class Answer : uint8_t { yes, no, unknown };
+
+/// The time of a proof is used up.
+struct OutOfTime {};
+
+/// Questions about terms, put to Z3. Nothing of Z3 is seen outside of solver.cpp, its exceptions included:
+/// trouble is `unknown`.
+class Solver {
+ public:
+  /// milliseconds: per question, besides a bound of Z3's own count of resources that makes answers the same
+  /// on a fast and on a slow machine. seconds: for all questions together; then OutOfTime is thrown.
+  Solver(Terms& terms, unsigned milliseconds, double seconds);
+  ~Solver();
+
+  /// Whether some values of the variables make all of them true.
+  Answer satisfiable(const TermList& facts);
+  /// Whether the goal is true wherever the facts are.
+  bool implied(const TermList& facts, Term goal);
+  /// Whether the facts exclude each other. Unknown is no.
+  bool impossible(const TermList& facts) { return satisfiable(facts) == Answer::no; }
+
+  int questions() const { return questions_; }
+  bool ran_out() const { return unknowns_ > 0; }
+  double seconds() const;
+  /// Throws OutOfTime when there is none left.
+  void check_time() const;
+
+ private:
+  class Z3;
+  Terms& terms_;
+  std::unique_ptr<Z3> z3_;
+  unsigned milliseconds_;
+  double limit_;
+  std::chrono::steady_clock::time_point start_;
+  int questions_ = 0;
+  int unknowns_ = 0;
+};
+
+}  // namespace axrun::verify

@@ -1,0 +1,87 @@
+#include "verify/symbolic_value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace axrun::verify {
+
+using ir::ElementType;
+using ir::Monoid;
+
+std::shared_ptr<const ValueHead> Symbolic::head(const TermList& facts) {
+  TermList sorted = facts;
+  std::sort(sorted.begin(), sorted.end());
+  if (!known_ || !std::includes(sorted.begin(), sorted.end(), known_for_.begin(), known_for_.end())) {
+    auto found = std::make_shared<const ValueHead>(unfold(facts));
+    known_ = std::move(found);
+    known_for_ = std::move(sorted);
+  }
+  return known_;
+}
+
+ValueHead integer_head(ElementType type, Term term) {
+  ValueHead head;
+  head.kind = ValueHead::Kind::integer;
+  head.type = type;
+  head.terms = {term};
+  return head;
+}
+
+ValueHead real_head(ElementType type, double value) {
+  ValueHead head;
+  head.kind = ValueHead::Kind::real;
+  head.type = type;
+  head.real = value;
+  return head;
+}
+
+ValueHead cast_head(const Terms& terms, ir::ScalarOp op, ElementType to, ElementType from, Symbolic* argument,
+                    const TermList& facts) {
+  const auto wide = [](ElementType type) { return type == ElementType::f32 || type == ElementType::f64; };
+  if (to == from || (wide(to) && wide(from))) return *argument->head(facts);
+  const ValueHead inner = *argument->head(facts);
+  constexpr int64_t exact = int64_t{1} << 24;
+  if (wide(to) && inner.kind == ValueHead::Kind::integer && terms.is_literal(inner.terms[0])) {
+    const int64_t value = terms.linear(inner.terms[0]).constant;
+    if (-exact <= value && value <= exact) return real_head(to, static_cast<double>(value));
+  }
+  ValueHead head;
+  head.op = op;
+  head.type = to;
+  head.arguments = {argument};
+  return head;
+}
+
+bool is_identity(const Terms& terms, const ValueHead& head, Monoid::Kind monoid) {
+  if (head.kind == ValueHead::Kind::real) {
+    switch (monoid) {
+      case Monoid::Kind::sum:
+        return head.real == 0;
+      case Monoid::Kind::product:
+        return head.real == 1;
+      case Monoid::Kind::min:
+        return head.real == std::numeric_limits<double>::infinity();
+      case Monoid::Kind::max:
+        return head.real == -std::numeric_limits<double>::infinity();
+      default:
+        return false;
+    }
+  }
+  if (head.kind != ValueHead::Kind::integer || !terms.is_literal(head.terms[0])) return false;
+  const int64_t value = terms.linear(head.terms[0]).constant;
+  switch (monoid) {
+    case Monoid::Kind::sum:
+      return value == 0;
+    case Monoid::Kind::product:
+      return value == 1;
+    case Monoid::Kind::min:
+      return head.type != ElementType::u64 && value == ir::integer_max(head.type);
+    case Monoid::Kind::max:
+      return head.type != ElementType::u64 && value == ir::integer_min(head.type);
+    default:
+      return false;
+  }
+}
+
+}  // namespace axrun::verify

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "verify/solver.h"
+
+namespace axrun::verify {
+
+class Symbolic;
+
+/// Which point of which stage of the tensor expression a reduction's terms are. A claim of the loop program
+/// is a hint: nothing is believed because of it.
+struct Claim {
+  std::string stage;
+  TermList point;
+};
+
+/// The values of `body` for all values of the variables (multiples of their steps) in the domain.
+struct Part {
+  TermList variables;
+  std::vector<int64_t> steps;
+  TermList domain;
+  Symbolic* body = nullptr;
+  Claim claim;
+};
+
+/// What a value is at its outermost operation.
+struct ValueHead {
+  enum class Kind : uint8_t {
+    cases,      ///< arguments[k] where terms[k]; exactly one of the terms is true
+    integer,    ///< terms[0]: an integer of sizes and coordinates
+    condition,  ///< terms[0]: a truth value of them
+    real,       ///< a literal
+    input,      ///< element `terms` of input number `input`
+    operation,  ///< op of the arguments
+    reduction,  ///< of all parts together; the identity where there is none
+  };
+  Kind kind = Kind::operation;
+  ir::ElementType type = ir::ElementType::f32;
+  ir::ScalarOp op = ir::ScalarOp::add;
+  std::vector<Symbolic*> arguments;
+  TermList terms;
+  double real = 0;
+  int input = ir::none;
+  ir::Monoid::Kind monoid = ir::Monoid::Kind::sum;
+  std::vector<Part> parts;
+};
+
+/// A value over the elements of the inputs, unfolded on demand.
+class Symbolic {
+ public:
+  virtual ~Symbolic() = default;
+  /// Wherever the facts hold. Throws Unproved.
+  std::shared_ptr<const ValueHead> head(const TermList& facts);
+
+ protected:
+  virtual ValueHead unfold(const TermList& facts) = 0;
+
+ private:
+  std::shared_ptr<const ValueHead> known_;
+  TermList known_for_;  ///< sorted; what holds under these facts holds under more
+};
+
+/// A head that is known already.
+class Unfolded final : public Symbolic {
+ public:
+  explicit Unfolded(ValueHead head) : head_(std::move(head)) {}
+
+ private:
+  ValueHead unfold(const TermList&) override { return head_; }
+  ValueHead head_;
+};
+
+ValueHead integer_head(ir::ElementType type, Term term);
+ValueHead real_head(ir::ElementType type, double value);
+/// Of one argument, with what changes nothing over the reals dropped: between f32 and f64, and to the type
+/// that is there already. Literals are converted.
+ValueHead cast_head(const Terms& terms, ir::ScalarOp op, ir::ElementType to, ir::ElementType from,
+                    Symbolic* argument, const TermList& facts);
+/// Whether it is the literal that is neutral for the monoid.
+bool is_identity(const Terms& terms, const ValueHead& head, ir::Monoid::Kind monoid);
+
+}  // namespace axrun::verify

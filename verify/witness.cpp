@@ -1,0 +1,84 @@
+#include "verify/witness.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace axrun::verify {
+namespace {
+
+struct Unknown {
+  Term variable;
+  int64_t coefficient;
+  int64_t step;
+  int64_t weight() const { return coefficient * step; }
+};
+
+/// left - right as a sum over unknowns and what is known; false where an unknown stands within an atom.
+bool split(Terms& terms, const std::map<Term, int64_t>& steps, Term difference,
+           std::vector<Unknown>& unknowns, Term& known) {
+  const LinearForm form = terms.linear(difference);
+  known = terms.integer(form.constant);
+  for (const auto& [atom, coefficient] : form.coefficients) {
+    const auto found = steps.find(atom);
+    if (found != steps.end()) {
+      unknowns.push_back({atom, coefficient, found->second});
+      continue;
+    }
+    for (const auto& entry : steps) {
+      if (terms.mentions(atom, entry.first)) return false;
+    }
+    known = terms.add(known, terms.scale(coefficient, atom));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::map<Term, Term> solve(Terms& terms, const std::map<Term, int64_t>& steps,
+                           const std::vector<std::pair<Term, Term>>& equations) {
+  std::map<Term, Term> solved;
+  std::map<Term, int64_t> open = steps;
+  const auto found = [&](Term variable, Term value) {
+    solved[variable] = value;
+    open.erase(variable);
+  };
+  const auto attempt = [&](const std::pair<Term, Term>& equation, size_t most) {
+    const Term left = terms.substitute(equation.first, solved);
+    std::vector<Unknown> unknowns;
+    Term known;
+    if (!split(terms, open, terms.subtract(left, equation.second), unknowns, known)) return false;
+    if (unknowns.empty() || unknowns.size() > most) return false;
+    // The sum over the unknowns equals this.
+    Term rest = terms.scale(-1, known);
+    const bool negative =
+        std::all_of(unknowns.begin(), unknowns.end(), [](const Unknown& u) { return u.coefficient < 0; });
+    if (negative) {
+      rest = known;
+      for (Unknown& unknown : unknowns) unknown.coefficient = -unknown.coefficient;
+    }
+    std::sort(unknowns.begin(), unknowns.end(),
+              [](const Unknown& a, const Unknown& b) { return a.weight() > b.weight(); });
+    if (unknowns.back().coefficient <= 0) return false;
+    for (size_t k = 0; k < unknowns.size(); ++k) {
+      const Unknown& unknown = unknowns[k];
+      const bool last = k + 1 == unknowns.size();
+      const int64_t divisor = last ? unknown.coefficient : unknown.weight();
+      Term value = terms.floor_div(rest, terms.integer(divisor));
+      if (!last) value = terms.scale(unknown.step, value);
+      found(unknown.variable, value);
+      rest = terms.subtract(rest, terms.scale(unknown.coefficient, value));
+    }
+    return true;
+  };
+  // Equations of one unknown first: what they determine simplifies the others.
+  for (bool more = true; more && !open.empty();) {
+    more = false;
+    for (const size_t most : {size_t{1}, steps.size()}) {
+      for (const auto& equation : equations) more = attempt(equation, most) || more;
+      if (more) break;
+    }
+  }
+  return solved;
+}
+
+}  // namespace axrun::verify
