@@ -13,7 +13,10 @@ using runtime::ThreadPool;
 
 constexpr int64_t loops_of_a_thread = 64;  // some hundred microseconds: starting the threads does not count
 
-PeakLoop peak_loop() { return f32_peak(runtime::best_isa_level()); }
+const PeakLoop& peak_loop() {
+  static const PeakLoop loop = f32_peak(runtime::best_isa_level());
+  return loop;
+}
 
 /// The part of the spans that one of several threads reads: as much of each.
 void read_part(const std::vector<Span>& spans, int64_t part, int64_t parts) {

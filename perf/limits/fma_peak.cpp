@@ -3,15 +3,16 @@
 #include <cpuid.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "jit/detect.h"
+#include "jit/measuring_loops.h"
 
 namespace axrun::perf {
 namespace {
 
 using runtime::IsaLevel;
 
-using Floats128 = float __attribute__((vector_size(16)));
-using Floats256 = float __attribute__((vector_size(32)));
-using Floats512 = float __attribute__((vector_size(64)));
 using Words128 = std::int16_t __attribute__((vector_size(16)));
 using Bytes256 = std::int8_t __attribute__((vector_size(32)));
 using Bytes512 = std::int8_t __attribute__((vector_size(64)));
@@ -35,10 +36,6 @@ constexpr int chains = 12;
     }                                                                 \
   }
 
-AXRUN_PEAK_LOOP(f32_sse2, "sse2", Floats128, 0.5F, "movaps %2, %1\n mulps %2, %1\n addps %1, %0")
-AXRUN_PEAK_LOOP(f32_avx2, "avx2,fma", Floats256, 0.5F, "vfmadd231ps %2, %2, %0")
-AXRUN_PEAK_LOOP(f32_avx512, "avx512f", Floats512, 0.5F, "vfmadd231ps %2, %2, %0")
-
 AXRUN_PEAK_LOOP(int16_sse2, "sse2", Words128, 1, "movdqa %2, %1\n pmaddwd %2, %1\n paddd %1, %0")
 AXRUN_PEAK_LOOP(int8_avx2, "avx2", Bytes256, 1,
                 "vpmaddubsw %2, %2, %1\n vpmaddwd %2, %1, %1\n vpaddd %1, %0, %0")
@@ -61,15 +58,9 @@ bool has_avx_vnni() {
 }  // namespace
 
 PeakLoop f32_peak(IsaLevel level) {
-  switch (level) {
-    case IsaLevel::avx512:
-      return {"avx512", of_products(16), f32_avx512};
-    case IsaLevel::avx2:
-      return {"avx2", of_products(8), f32_avx2};
-    case IsaLevel::sse2:
-      break;
-  }
-  return {"sse2", of_products(4), f32_sse2};
+  const jit::Target target = jit::restricted(jit::detect_target(), jit::level_named(isa_level_name(level)));
+  const auto loop = std::make_shared<jit::MultiplyAddLoop>(target, jit::MultiplyAddLoop::most_chains);
+  return {isa_level_name(level), loop->flops() * rounds, [loop] { loop->run(rounds); }};
 }
 
 PeakLoop int8_peak() {

@@ -1,6 +1,8 @@
 // Loops that keep the arithmetic units busy and nothing else: independent multiply-adds in registers.
 #pragma once
 
+#include <functional>
+
 #include "runtime/kernels/dispatch.h"
 
 namespace axrun::perf {
@@ -9,10 +11,10 @@ namespace axrun::perf {
 struct PeakLoop {
   const char* name;   ///< the instructions used
   double operations;  ///< of one call; a multiply-add is two
-  void (*run)();
+  std::function<void()> run;
 };
 
-/// Multiply-adds in f32. The level must be one that this processor runs.
+/// Multiply-adds in f32, emitted by jit. The level must be one that this processor runs.
 PeakLoop f32_peak(runtime::IsaLevel level);
 
 /// Dot products of 8-bit integers, summed in 32 bits, by the best instructions that this processor has for

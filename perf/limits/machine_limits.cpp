@@ -10,12 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/detect.h"
+#include "jit/huge_pages.h"
+#include "jit/measuring_loops.h"
 #include "perf/host/json.h"
 #include "perf/limits/best_rate.h"
 #include "perf/limits/caches.h"
 #include "perf/limits/fma_peak.h"
-#include "perf/limits/read_bandwidth.h"
-#include "perf/limits/read_sweep.h"
 #include "runtime/machine.h"
 
 namespace axrun::perf {
@@ -73,22 +74,22 @@ std::size_t part_bytes(const std::vector<MemoryLevel>& levels, std::size_t index
     const double share = static_cast<double>(level.bytes) / (level.is_private ? 1 : threads);
     part = std::max(1.5 * below, std::sqrt(below * share));
   }
-  return std::max<std::size_t>(static_cast<std::size_t>(part) / read_unit, 1) * read_unit;
+  return std::max<std::size_t>(static_cast<std::size_t>(part) / jit::ReadLoop::unit, 1) * jit::ReadLoop::unit;
 }
 
-Rates measure_reads(const Topology& topology, std::size_t index, ReadLoop read) {
+Rates measure_reads(const Topology& topology, std::size_t index, const jit::ReadLoop& read) {
   constexpr std::size_t least_bytes = 256 << 10;  // of one call, so that calling does not count
-  std::vector<std::unique_ptr<Pages>> parts;
+  std::vector<std::unique_ptr<jit::HugePages>> parts;
   return measure(topology.processors, seconds_each / 2, [&](int threads) {
     const std::size_t bytes = part_bytes(topology.levels, index, threads);
     const auto passes = static_cast<int>(std::max<std::size_t>(least_bytes / bytes, 1));
     parts.clear();
-    for (int k = 0; k < threads; ++k) parts.push_back(std::make_unique<Pages>(bytes));
+    for (int k = 0; k < threads; ++k) parts.push_back(std::make_unique<jit::HugePages>(bytes));
     Work work;
     work.amount = static_cast<double>(bytes) * passes;
-    work.run = [&parts, read, passes](int thread) {
-      const Pages& part = *parts[static_cast<std::size_t>(thread)];
-      read(part.data(), part.bytes(), passes);
+    work.run = [&parts, &read, passes](int thread) {
+      const jit::HugePages& part = *parts[static_cast<std::size_t>(thread)];
+      read.run(part.data(), part.bytes(), passes);
     };
     work.prepare = [&parts](int thread) { parts[static_cast<std::size_t>(thread)]->touch(); };
     return work;
@@ -100,8 +101,9 @@ LevelRates measure_level(const Topology& topology, std::size_t index, runtime::I
   LevelRates rates;
   rates.level = topology.levels[index];
   rates.part_bytes = part_bytes(topology.levels, index, static_cast<int>(topology.processors.size()));
-  for (const ReadOrder order : {ReadOrder::one_stream, ReadOrder::four_streams}) {
-    const Rates found = measure_reads(topology, index, read_loop(isa, order));
+  const jit::Target target = jit::restricted(jit::detect_target(), jit::level_named(isa_level_name(isa)));
+  for (const jit::ReadOrder order : {jit::ReadOrder::one_stream, jit::ReadOrder::four_streams}) {
+    const Rates found = measure_reads(topology, index, jit::ReadLoop(target, order));
     rates.gbps.one = std::max(rates.gbps.one, found.one);
     rates.gbps.all = std::max(rates.gbps.all, found.all);
   }
