@@ -278,7 +278,11 @@ void check_operands(const Row& row) {
     written += operand.written;
     memories += operand.may_be_memory;
     const bool is_mask = operand.place == Place::mask || operand.place == Place::write_mask;
-    if (is_mask != (operand.lane == Lane::bit)) fail(row, "lanes of masks, and only they, are bits");
+    // Moves of masks have their bits elsewhere.
+    const bool may_hold_bits = is_mask || operand.place == Place::general ||
+                               (operand.place == Place::low && !operand.may_be_register);
+    if (is_mask ? operand.lane != Lane::bit : operand.lane == Lane::bit && !may_hold_bits)
+      fail(row, "lanes of masks are bits, those of vector registers are not");
     if (operand.place == Place::write_mask && row.encoding != Encoding::evex)
       fail(row, "only EVEX has write masks");
     if (operand.place == Place::low && operand.bits % bits_of(operand.lane) != 0)

@@ -22,7 +22,8 @@ uint64_t load(const Bytes& bytes, Lane lane, int index) {
 
 void store(Bytes& bytes, Lane lane, int index, uint64_t value) {
   if (lane == Lane::bit)
-    bytes[index / 8] |= static_cast<uint8_t>((value & 1) << (index % 8));
+    bytes[index / 8] =
+        static_cast<uint8_t>((bytes[index / 8] & ~(1U << (index % 8))) | ((value & 1) << (index % 8)));
   else
     std::memcpy(bytes.data() + index * bits_of(lane) / 8, &value, bits_of(lane) / 8);
 }
