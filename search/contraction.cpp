@@ -21,41 +21,28 @@ using ir::loop::LoopKind;
 using Right = ContractionPlan::Right;
 using Spread = ContractionPlan::Spread;
 
-Dims element_at(const ir::Stage& stage, const Dims& point) {
-  Dims indices;
-  for (const std::vector<int>& group : stage.groups) {
-    Dim index(0);
-    for (const int axis : group) {
-      index = index * stage.axes[static_cast<size_t>(axis)].extent + point[static_cast<size_t>(axis)];
-    }
-    indices.push_back(index);
-  }
-  return indices;
-}
-
 namespace {
 
 class Writer {
  public:
-  Writer(const Program& program, const ProductForm& form, const ContractionPlan& plan, const SizeFacts& facts,
-         LoopWriter& writer, StageValues& values, int result)
-      : program_(program),
+  Writer(PieceContext& context, const ProductForm& form, const ContractionPlan& plan)
+      : program_(context.program),
         form_(form),
         sum_(*form.sum),
         plan_(plan),
-        w_(writer),
-        values_(values),
-        result_(result),
+        w_(context.writer),
+        values_(context.values),
+        result_(context.buffers.at(form.last().results[0])),
         rows_(extent(form.row)),
         columns_(extent(form.column)),
         row_tiles_(ceil_div(rows_, Dim(plan.tile.rows))),
         column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
-        row_tail_(!facts.is_multiple(rows_, plan.tile.rows)),
-        column_tail_(!facts.is_multiple(columns_, plan.tile.columns)),
+        row_tail_(!context.facts.is_multiple(rows_, plan.tile.rows)),
+        column_tail_(!context.facts.is_multiple(columns_, plan.tile.columns)),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
 
   void run() {
-    if (plan_.right == Right::packed_once) pack_everything();
+    if (plan_.right == Right::packed_once) w_.at_beginning([&] { pack_everything(); });
     loops(steps(), 0);
   }
 
@@ -190,10 +177,11 @@ class Writer {
           next();
         });
       case Step::group:
-        return w_.loop(kind, plan_.column_group == 1 ? "jt" : "jg", ceil_div(column_tiles_, Dim(plan_.column_group)), [&](const Dim& jg) {
-          first_column_tile_ = Dim(plan_.column_group) * jg;
-          next();
-        });
+        return w_.loop(kind, plan_.column_group == 1 ? "jt" : "jg",
+                       ceil_div(column_tiles_, Dim(plan_.column_group)), [&](const Dim& jg) {
+                         first_column_tile_ = Dim(plan_.column_group) * jg;
+                         next();
+                       });
       case Step::column: {
         const bool grouped = plan_.spread == Spread::columns;
         const Dim left = column_tiles_ - first_column_tile_;
@@ -325,9 +313,8 @@ class Writer {
 
 }  // namespace
 
-void write_contraction(const Program& program, const ProductForm& form, const ContractionPlan& plan,
-                       const SizeFacts& facts, LoopWriter& writer, StageValues& values, int result) {
-  Writer(program, form, plan, facts, writer, values, result).run();
+void write_contraction(PieceContext& context, const ProductForm& form, const ContractionPlan& plan) {
+  Writer(context, form, plan).run();
 }
 
 }  // namespace axrun::search

@@ -12,29 +12,10 @@ using ir::Expr;
 using ir::ExprId;
 using ir::Program;
 
-namespace {
-
-/// Whether the right side is a load whose last index is the column: a row of it is a vector load.
-bool columns_are_contiguous(const Program& program, const ProductForm& form) {
-  if (form.right.size() != 1) return false;
-  const Expr& expr = program.exprs[static_cast<size_t>(form.right[0])];
-  if (expr.op != ir::ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;
-  const ir::Dims point = symbolic_point(*form.sum);
-  const Dim& column = point[static_cast<size_t>(form.column)];
-  for (size_t d = 0; d + 1 < expr.indices.size(); ++d) {
-    if (axes_of(program, expr.indices[d]).count(form.column) != 0) return false;
-  }
-  const auto last = index_at(program, expr.indices.back(), point);
-  if (!last) return false;
-  std::map<std::string, Dim> first;
-  first["a" + std::to_string(form.column)] = Dim(0);
-  return *last - last->substitute(first) == column;
-}
-
-}  // namespace
-
-ContractionPlan plan_contraction(const Program& program, const ProductForm& form, const SizeFacts& facts,
-                                 const jit::Target& target) {
+ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form) {
+  const Program& program = context.program;
+  const SizeFacts& facts = context.facts;
+  const jit::Target& target = context.target;
   const ir::Stage& sum = *form.sum;
   const auto extent = [&](int axis) {
     return axis == ir::none ? int64_t{1} : facts.typical(sum.axes[static_cast<size_t>(axis)].extent);

@@ -2,10 +2,9 @@
 
 #include <cstdint>
 
-#include "jit/target.h"
+#include "search/piece.h"
 #include "search/product_form.h"
 #include "search/register_tile.h"
-#include "search/size_facts.h"
 
 namespace axrun::search {
 
@@ -30,7 +29,6 @@ struct ContractionPlan {
   int64_t unroll = 4;        ///< of the innermost loop over k
 };
 
-ContractionPlan plan_contraction(const ir::Program& program, const ProductForm& form, const SizeFacts& facts,
-                                 const jit::Target& target);
+ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form);
 
 }  // namespace axrun::search

@@ -67,6 +67,16 @@ void LoopWriter::loop(LoopKind kind, const std::string& name, const Dim& extent,
   blocks_.back()->emplace_back(std::in_place_type<Loop>, std::move(made));
 }
 
+void LoopWriter::at_beginning(const std::function<void()>& body) {
+  std::vector<Around> around;
+  std::vector<Block*> blocks = {&beginning_};
+  std::swap(around, around_);
+  std::swap(blocks, blocks_);
+  body();
+  std::swap(around, around_);
+  std::swap(blocks, blocks_);
+}
+
 /// A variable with coefficient c, in a coordinate where the next larger coefficient is d, is x mod d / c: the
 /// smaller terms add up to less than c, and it and the smaller ones to less than d.
 Dims LoopWriter::inverse_of(const Dims& point) const {
@@ -175,6 +185,9 @@ int LoopWriter::operation(ScalarOp op, ElementType type, std::initializer_list<i
 }
 
 LoopProgram LoopWriter::finish() {
+  Block body = std::move(beginning_);
+  for (Statement& statement : program_.body) body.push_back(std::move(statement));
+  program_.body = std::move(body);
   require_valid(program_);
   return std::move(program_);
 }

@@ -26,6 +26,9 @@ class LoopWriter {
   /// A loop around what `body` writes. A loop of one iteration is left out, and its variable is 0.
   void loop(ir::loop::LoopKind kind, const std::string& name, const ir::Dim& extent, const Body& body);
 
+  /// What `body` writes stands before everything that is not written so, at the top level.
+  void at_beginning(const std::function<void()>& body);
+
   /// target (combine) value, which computes `stage` at `point`; an empty stage for statements that only
   /// prepare or move values.
   void store(const ir::loop::Access& target, ir::loop::Combine combine, int value,
@@ -55,6 +58,7 @@ class LoopWriter {
   std::string unused(const std::string& name) const;
   ir::Dims inverse_of(const ir::Dims& point) const;
   ir::loop::LoopProgram program_;
+  ir::loop::Block beginning_;
   std::vector<Around> around_;
   std::vector<ir::loop::Block*> blocks_;  ///< innermost last
   std::set<std::string> names_;           ///< of sizes and buffers

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
-#include "ir/grammar.h"
 #include "search/contraction.h"
+#include "search/map.h"
+#include "search/pieces.h"
+#include "search/rows.h"
+#include "search/simplify.h"
 #include "search/supported.h"
 
 namespace axrun::search {
@@ -20,7 +23,51 @@ std::vector<bool> constant_tensors(const Program& program, const std::vector<boo
     if (program.operands[k] != ir::none)
       constant[static_cast<size_t>(program.operands[k])] = constant_operands[k];
   }
+  for (const ir::Stage& stage : program.stages) {
+    bool same = true;
+    for (const ir::ExprId load : loads_of(program, stage.body[0])) {
+      same = same && constant[static_cast<size_t>(program.exprs[static_cast<size_t>(load)].integer)];
+    }
+    constant[static_cast<size_t>(stage.results[0])] = same;
+  }
   return constant;
+}
+
+/// Inputs and outputs, in this order.
+void declare_interface(PieceContext& context) {
+  const auto declare = [&](TensorId id, ir::loop::Role role) {
+    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+    context.buffers[id] = context.writer.declare(tensor.name, role, tensor.type, tensor.dims);
+  };
+  for (const TensorId id : context.program.operands) {
+    if (id != ir::none) declare(id, ir::loop::Role::input);
+  }
+  for (const TensorId id : context.program.outputs) declare(id, ir::loop::Role::output);
+}
+
+/// Memory for what later pieces read.
+void allocate_results(PieceContext& context, Range range) {
+  for (size_t s = range.first; s < range.first + range.count; ++s) {
+    const TensorId id = context.program.stages[s].results[0];
+    if (context.buffers.count(id) != 0 || !is_read_outside(context.program, id, range)) continue;
+    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+    context.buffers[id] =
+        context.writer.allocate(tensor.name, tensor.type, tensor.dims, ir::loop::Level::memory);
+  }
+}
+
+void write(PieceContext& context, const Piece& piece) {
+  for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
+  switch (piece.kind) {
+    case Piece::Kind::contraction:
+      return write_contraction(context, piece.product, plan_contraction(context, piece.product));
+    case Piece::Kind::rows:
+      return write_rows(context, piece.rows, plan_rows(context, piece.rows));
+    case Piece::Kind::map: {
+      const ir::Stage& stage = context.program.stages[piece.range.first];
+      return write_map(context, stage, plan_map(context, stage));
+    }
+  }
 }
 
 }  // namespace
@@ -32,35 +79,34 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   if (!lowered.reason.empty()) return lowered;
 
   const SizeFacts facts(sizes);
-  LoopWriter writer(expression.name, sizes);
-  StageValues values(expression, writer);
-  const auto declare = [&](TensorId id, ir::loop::Role role) {
-    const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(id)];
-    const int buffer = writer.declare(tensor.name, role, tensor.type, tensor.dims);
-    values.read_buffer(id, buffer);
-    return buffer;
-  };
-  for (const TensorId id : expression.operands) {
-    if (id != ir::none) declare(id, ir::loop::Role::input);
-  }
-  std::vector<int> outputs;
-  for (const TensorId id : expression.outputs) outputs.push_back(declare(id, ir::loop::Role::output));
+  lowered.expression = simplify(expression, facts);
+  const Program& program = lowered.expression;
+  const std::vector<bool> same = constant_tensors(program, constant);
+  const Pieces pieces = cut(program, facts, same);
+  lowered.reason = pieces.reason;
+  if (!lowered.reason.empty()) return lowered;
 
-  const std::vector<ir::Stage>& stages = expression.stages;
-  if (stages.empty() || stages.size() > 2 || outputs.size() != 1) {
-    lowered.reason = "not one product and a map";
-    return lowered;
+  LoopWriter writer(program.name, sizes);
+  StageValues values(program, writer);
+  PieceContext context{program, facts, target, same, writer, values, {}};
+  declare_interface(context);
+  for (const Piece& piece : pieces.pieces) {
+    const auto make = [&] {
+      allocate_results(context, piece.range);
+      write(context, piece);
+    };
+    const size_t end = piece.range.first + piece.range.count;
+    bool prepared = true;
+    for (size_t s = piece.range.first; s < end; ++s) {
+      prepared = prepared && same[static_cast<size_t>(program.stages[s].results[0])];
+    }
+    if (prepared) {
+      writer.at_beginning(make);
+    } else {
+      make();
+    }
+    lowered.kind += (lowered.kind.empty() ? "" : "+") + std::string(name_of(piece.kind));
   }
-  const FoundProduct product = find_product(expression, stages[0], stages.size() == 2 ? &stages[1] : nullptr,
-                                            constant_tensors(expression, constant));
-  if (!product.found) {
-    lowered.reason = product.reason;
-    return lowered;
-  }
-  const ContractionPlan plan = plan_contraction(expression, product.form, facts, target);
-  write_contraction(expression, product.form, plan, facts, writer, values, outputs[0]);
-  lowered.kind = "contraction";
-  lowered.expression = expression;
   lowered.program = writer.finish();
   return lowered;
 }

@@ -26,9 +26,9 @@ struct Lowered {
 
 /// The default schedule of an expression on a target. sizes: one entry for every symbol of the expression.
 /// Input buffers of the result are the operands of Lowered::expression that are not none, in order and by
-/// name; output buffers its outputs. What is computed from operands of `constant` only (one flag per operand of the
-/// expression) stands in statements of their own at the beginning of the program, so that it can be done
-/// once.
+/// name; output buffers its outputs. What is computed from operands of `constant` only (one flag per operand
+/// of the expression) stands in statements of their own at the beginning of the program, so that it can be
+/// done once.
 Lowered lower(const ir::Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
               const jit::Target& target);
 

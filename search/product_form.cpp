@@ -1,6 +1,8 @@
 #include "search/product_form.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "ir/grammar.h"
 #include "search/stage_values.h"
@@ -127,6 +129,22 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   }
   result.found = true;
   return result;
+}
+
+bool columns_are_contiguous(const Program& program, const ProductForm& form) {
+  if (form.right.size() != 1) return false;
+  const Expr& expr = program.exprs[static_cast<size_t>(form.right[0])];
+  if (expr.op != ir::ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;
+  const ir::Dims point = symbolic_point(*form.sum);
+  const Dim& column = point[static_cast<size_t>(form.column)];
+  for (size_t d = 0; d + 1 < expr.indices.size(); ++d) {
+    if (axes_of(program, expr.indices[d]).count(form.column) != 0) return false;
+  }
+  const auto last = index_at(program, expr.indices.back(), point);
+  if (!last) return false;
+  std::map<std::string, Dim> first;
+  first["a" + std::to_string(form.column)] = Dim(0);
+  return *last - last->substitute(first) == column;
 }
 
 }  // namespace axrun::search

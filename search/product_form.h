@@ -34,4 +34,7 @@ struct FoundProduct {
 FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
                           const std::vector<bool>& constant);
 
+/// Whether the right side is a load whose last index is the column: a row of it is a vector load.
+bool columns_are_contiguous(const ir::Program& program, const ProductForm& form);
+
 }  // namespace axrun::search

@@ -111,6 +111,8 @@ int StageValues::load(const Expr& expr, const Dims& point) {
 }
 
 int StageValues::value(ExprId id, const Dims& point) {
+  const auto taken = taken_.find(id);
+  if (taken != taken_.end()) return writer_.load(taken->second());
   const Expr& expr = program_.exprs[static_cast<size_t>(id)];
   if (const auto dim = index_at(program_, id, point)) return writer_.index(*dim);
   switch (expr.op) {

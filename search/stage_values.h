@@ -36,6 +36,10 @@ class StageValues {
   void read_buffer(ir::TensorId tensor, int buffer);
   ir::loop::Access access(ir::TensorId tensor, const ir::Dims& indices) const;
 
+  /// The value of an expression has been computed: it is read from there until clear_values.
+  void take_value(ir::ExprId id, std::function<ir::loop::Access()> place) { taken_[id] = std::move(place); }
+  void clear_values() { taken_.clear(); }
+
   /// The value of an expression at a point of its stage. Every tensor that it reads must have its place, and
   /// every index must be a Dim (index_at).
   int value(ir::ExprId id, const ir::Dims& point);
@@ -45,6 +49,7 @@ class StageValues {
   const ir::Program& program_;
   LoopWriter& writer_;
   std::map<ir::TensorId, Place> places_;
+  std::map<ir::ExprId, std::function<ir::loop::Access()>> taken_;
 };
 
 }  // namespace axrun::search

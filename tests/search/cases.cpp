@@ -1,6 +1,10 @@
 #include "tests/search/cases.h"
 
+#include <utility>
+
 #include "ir/builder.h"
+#include "ir/compose.h"
+#include "ir/operator.h"
 
 namespace axrun::tests {
 
@@ -43,6 +47,205 @@ Program product(const Dim& m, const Dim& n, const Dim& k, bool bias, bool relu, 
   return b.finish();
 }
 
+/// One node of ONNX's operator, as its definition has it.
+struct NodeOf {
+  std::string op;
+  int version = 21;
+  std::vector<Dims> inputs;
+  std::map<std::string, ir::Attribute> attributes = {};
+  std::vector<ElementType> types = {};               ///< f32 where missing
+  std::vector<std::vector<int64_t>> constants = {};  ///< values of i64 inputs after the others
+  int outputs = 1;
+};
+
+ir::Attribute integer(int64_t value) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::integer;
+  attribute.integer = value;
+  return attribute;
+}
+
+ir::Attribute real(double value) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::real;
+  attribute.real = value;
+  return attribute;
+}
+
+ir::Attribute integers(const std::vector<int64_t>& values) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::integers;
+  attribute.integers = values;
+  return attribute;
+}
+
+Program define(const NodeOf& wanted) {
+  ir::Node node;
+  node.name = "n";
+  node.op = wanted.op;
+  node.version = wanted.version;
+  node.attributes = wanted.attributes;
+  std::vector<ir::OperandInfo> operands;
+  for (size_t k = 0; k < wanted.inputs.size(); ++k) {
+    node.inputs.push_back(static_cast<ir::ValueId>(k));
+    ir::OperandInfo info;
+    info.present = true;
+    info.type = k < wanted.types.size() ? wanted.types[k] : ElementType::f32;
+    info.dims = wanted.inputs[k];
+    operands.push_back(info);
+  }
+  std::vector<ir::Tensor> constants;
+  constants.reserve(wanted.constants.size());
+  for (const std::vector<int64_t>& values : wanted.constants) {
+    ir::Tensor tensor = ir::Tensor::allocate(ElementType::i64, {static_cast<int64_t>(values.size())});
+    for (size_t k = 0; k < values.size(); ++k) tensor.set_int(static_cast<int64_t>(k), values[k]);
+    constants.push_back(tensor);
+    node.inputs.push_back(static_cast<ir::ValueId>(operands.size()));
+    ir::OperandInfo info;
+    info.present = true;
+    info.type = ElementType::i64;
+    info.dims = ir::to_dims(tensor.shape());
+    info.constant = &constants.back();
+    operands.push_back(info);
+  }
+  for (int k = 0; k < wanted.outputs; ++k) node.outputs.push_back(k);
+  return ir::define_node(node, operands);
+}
+
+/// Nodes of a group: value ids of inputs and of the output.
+struct Link {
+  NodeOf node;
+  std::vector<ir::ValueId> inputs;
+  ir::ValueId output;
+};
+
+Program chain(const std::vector<Link>& links, const std::vector<ir::ValueId>& outside) {
+  std::vector<Program> programs;
+  programs.reserve(links.size());
+  std::vector<ir::Part> parts;
+  for (const Link& link : links) {
+    programs.push_back(define(link.node));
+    parts.push_back({&programs.back(), link.inputs, {link.output}});
+  }
+  return ir::compose("group", parts, outside, {links.back().output});
+}
+
+std::vector<Case> operator_cases() {
+  const ir::loop::Size n{"n", 1, 4096, 1};
+  const std::vector<SizeValues> some_n = {{{"n", 1}}, {{"n", 3}}, {{"n", 37}}};
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, const std::string& kind, const NodeOf& node,
+                       const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}},
+                       const std::vector<bool>& constant = {}) {
+    cases.push_back({name, kind, [node] { return define(node); }, sizes, constant, values});
+  };
+  const auto group = [&](const std::string& name, const std::string& kind, const std::vector<Link>& links,
+                         const std::vector<ir::ValueId>& outside, const search::Sizes& sizes = {},
+                         const std::vector<SizeValues>& values = {{}},
+                         const std::vector<bool>& constant = {}) {
+    cases.push_back(
+        {name, kind, [links, outside] { return chain(links, outside); }, sizes, constant, values});
+  };
+
+  // Maps.
+  add("AddOfTwo", "map", {"Add", 14, {{2, 5, 24}, {2, 5, 24}}});
+  add("AddBroadcasts", "map", {"Add", 14, {{2, 5, 24}, {24}}});
+  add("MulBroadcastsBothWays", "map", {"Mul", 14, {{2, 1, 24}, {2, 5, 1}}});
+  add("AddOfScalar", "map", {"Add", 14, {{sym("n"), 40}, {}}}, {n}, some_n);
+  add("SubOfAnyRows", "map", {"Sub", 14, {{2, sym("n"), 6}, {sym("n"), 1}}}, {n}, some_n);
+  add("GeluOfAnything", "map", {"Gelu", 20, {{sym("n"), 100}}}, {n}, some_n);
+  add("Where", "map", {"Where", 16, {{1, 9}, {4, 9}, {}}, {}, {ElementType::boolean}});
+  add("Sigmoid", "map", {"Sigmoid", 13, {{7, 33}}});
+  add("ShortRows", "map", {"Mul", 14, {{11, 3}, {3}}});
+  add("Transpose", "map", {"Transpose", 13, {{2, 7, 5}}, {{"perm", integers({0, 2, 1})}}});
+  add("Scalar", "map", {"Add", 14, {{}, {}}});
+  add("Pad", "map", {"Pad", 21, {{3, 5}}, {}, {}, {{0, 2, 1, 3}}});
+  group("ChainOfMaps", "map",
+        {{{"Mul", 14, {{2, 8, 16}, {16}}}, {1, 2}, 10},
+         {{"Add", 14, {{2, 8, 16}, {16}}}, {10, 3}, 11},
+         {{"Tanh", 13, {{2, 8, 16}}}, {11}, 12},
+         {{"Mul", 14, {{2, 8, 16}, {2, 8, 16}}}, {12, 10}, 13}},
+        {1, 2, 3});
+
+  // Rows.
+  add("Softmax", "rows", {"Softmax", 13, {{3, 50}}});
+  add("SoftmaxOfAnything", "rows", {"Softmax", 13, {{2, 3, sym("n")}}}, {n}, some_n);
+  add("SoftmaxOverTheMiddle", "rows", {"Softmax", 13, {{2, 5, 37}}, {{"axis", integer(1)}}});
+  add("LogSoftmax", "rows", {"LogSoftmax", 13, {{3, 21}}});
+  add("LayerNormalization", "rows", {"LayerNormalization", 17, {{2, 3, 40}, {40}, {40}}});
+  add("LayerNormalizationOfAnyRows", "rows", {"LayerNormalization", 17, {{1, sym("n"), 24}, {24}, {24}}}, {n},
+      some_n);
+  add("LayerNormalizationWithStatistics", "rows",
+      {"LayerNormalization", 17, {{4, 24}, {24}, {24}}, {}, {}, {}, 3});
+  add("LayerNormalizationOverTwo", "rows",
+      {"LayerNormalization", 17, {{3, 4, 6}, {4, 6}, {4, 6}}, {{"axis", integer(-2)}}});
+  add("RMSNormalization", "rows", {"RMSNormalization", 23, {{5, 48}, {48}}});
+  add("ReduceMean", "rows", {"ReduceMean", 18, {{3, 20, 5}}, {}, {}, {{1}}});
+  add("ReduceMax", "rows", {"ReduceMax", 18, {{3, 4, 45}}, {}, {}, {{2}}});
+  add("ReduceSumOfAll", "rows", {"ReduceSum", 13, {{3, 4, 45}}});
+  add("ReduceSumOverTheFirst", "rows", {"ReduceSum", 13, {{sym("n"), 70}}, {}, {}, {{0}}}, {n}, some_n);
+  add("ReduceL2", "rows", {"ReduceL2", 18, {{6, 33}}, {}, {}, {{1}}});
+  add("ReduceSumOverOuterAndInner", "rows", {"ReduceSum", 13, {{3, 5, 20}}, {}, {}, {{0, 2}}});
+  group("AddAndLayerNormalization", "rows",
+        {{{"Add", 14, {{2, 3, 40}, {2, 3, 40}}}, {1, 2}, 10},
+         {{"LayerNormalization", 17, {{2, 3, 40}, {40}, {40}}}, {10, 3, 4}, 11}},
+        {1, 2, 3, 4});
+  group("GeluAndSoftmax", "rows",
+        {{{"Gelu", 20, {{6, 40}}}, {1}, 10}, {{"Softmax", 13, {{6, 40}}}, {10}, 11}}, {1});
+
+  // Products.
+  add("MatMul", "contraction", {"MatMul", 13, {{14, 20}, {20, 40}}});
+  add("MatMulOfAnyRows", "contraction", {"MatMul", 13, {{1, sym("n"), 12}, {12, 40}}}, {n}, some_n,
+      {false, true});
+  add("MatMulOfBatches", "contraction", {"MatMul", 13, {{2, 3, 9, 8}, {2, 3, 8, 20}}});
+  add("MatMulBroadcastsTheRight", "contraction", {"MatMul", 13, {{2, 3, 9, 8}, {3, 8, 20}}});
+  add("MatMulBroadcastsTheLeft", "contraction", {"MatMul", 13, {{9, 8}, {3, 8, 20}}});
+  add("MatMulWithVector", "rows", {"MatMul", 13, {{9, 8}, {8}}});
+  add("VectorWithMatMul", "contraction", {"MatMul", 13, {{8}, {8, 33}}}, {}, {{}}, {false, true});
+  add("Gemm", "contraction", {"Gemm", 13, {{9, 8}, {8, 20}, {20}}, {}}, {}, {{}}, {false, true, true});
+  add("GemmTransposed", "contraction",
+      {"Gemm",
+       13,
+       {{8, 9}, {20, 8}, {9, 1}},
+       {{"transA", integer(1)}, {"transB", integer(1)}, {"alpha", real(0.5)}, {"beta", real(2)}}},
+      {}, {{}}, {false, true, true});
+  group("ProductBiasGelu", "contraction",
+        {{{"MatMul", 13, {{1, sym("n"), 16}, {16, 64}}}, {1, 2}, 10},
+         {{"Add", 14, {{1, sym("n"), 64}, {64}}}, {10, 3}, 11},
+         {{"Gelu", 20, {{1, sym("n"), 64}}}, {11}, 12}},
+        {1, 2, 3}, {n}, some_n, {false, true, true});
+  group("ProductBiasResidual", "contraction",
+        {{{"MatMul", 13, {{2, 7, 16}, {16, 48}}}, {1, 2}, 10},
+         {{"Add", 14, {{48}, {2, 7, 48}}}, {3, 10}, 11},
+         {{"Add", 14, {{2, 7, 48}, {2, 7, 48}}}, {11, 4}, 12}},
+        {1, 2, 3, 4}, {}, {{}}, {false, true, true, false});
+  group("HeadsSplitAndTransposed", "contraction+map",
+        {{{"MatMul", 13, {{2, 7, 16}, {16, 24}}}, {1, 2}, 10},
+         {{"Add", 14, {{2, 7, 24}, {24}}}, {10, 3}, 11},
+         {{"Reshape", 14, {{2, 7, 24}}, {}, {}, {{2, 7, 3, 8}}}, {11, 20}, 12},
+         {{"Transpose", 13, {{2, 7, 3, 8}}, {{"perm", integers({0, 2, 1, 3})}}}, {12}, 13}},
+        {1, 2, 3}, {}, {{}}, {false, true, true});
+  group("ScoresWithMask", "contraction",
+        {{{"Transpose", 13, {{1, 2, sym("n"), 8}}, {{"perm", integers({0, 1, 3, 2})}}}, {2}, 9},
+         {{"MatMul", 13, {{1, 2, 6, 8}, {1, 2, 8, sym("n")}}}, {1, 9}, 10},
+         {{"Mul", 14, {{1, 2, 6, sym("n")}, {}}}, {10, 3}, 11},
+         {{"Add", 14, {{1, 2, 6, sym("n")}, {1, 1, 6, sym("n")}}}, {11, 4}, 12}},
+        {1, 2, 3, 4}, {n}, some_n);
+  group("Attention", "contraction+rows+contraction",
+        {{{"Transpose", 13, {{1, 2, 6, 8}}, {{"perm", integers({0, 1, 3, 2})}}}, {2}, 9},
+         {{"MatMul", 13, {{1, 2, 6, 8}, {1, 2, 8, 6}}}, {1, 9}, 10},
+         {{"Mul", 14, {{1, 2, 6, 6}, {}}}, {10, 3}, 11},
+         {{"Softmax", 13, {{1, 2, 6, 6}}}, {11}, 12},
+         {{"MatMul", 13, {{1, 2, 6, 6}, {1, 2, 6, 8}}}, {12, 4}, 13}},
+        {1, 2, 3, 4});
+  group("DecoderScores", "rows",
+        {{{"Transpose", 13, {{1, 2, sym("n"), 8}}, {{"perm", integers({0, 1, 3, 2})}}}, {2}, 9},
+         {{"MatMul", 13, {{1, 2, 1, 8}, {1, 2, 8, sym("n")}}}, {1, 9}, 10}},
+        {1, 2}, {n}, some_n);
+  add("DecoderMix", "contraction", {"MatMul", 13, {{1, 2, 1, sym("n")}, {1, 2, sym("n"), 8}}}, {n}, some_n);
+  return cases;
+}
+
 }  // namespace
 
 Program any_rows_product() { return product(sym("m"), 3072, 768, true, true); }
@@ -81,6 +284,7 @@ std::vector<Case> all_cases() {
       {"RightSideFromTheRun", "contraction", [] { return product(40, 40, 8, true, false, true); }, {}, {}});
   cases.push_back(
       {"RightSideReadWhereItLies", "contraction", [] { return product(5, 40, 6, true, false); }, {}, {}});
+  for (Case& c : operator_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -21,10 +21,12 @@ TEST_P(EveryCase, AgreesWithTheExpression) {
   for (const jit::Target& target : {avx512_like(), avx2_like()}) {
     const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
     ASSERT_TRUE(lowered.program) << lowered.reason;
-    EXPECT_EQ(lowered.kind, c.kind);
+    EXPECT_EQ(lowered.kind, c.kind) << ir::print(lowered.expression);
+    EXPECT_EQ(ir::violations(lowered.expression).size(), 0u);
     for (const auto& sizes : c.values) {
       const std::string wrong = difference(expression, lowered, sizes, 7);
-      EXPECT_EQ(wrong, "") << target.name << '\n' << ir::loop::print(*lowered.program);
+      EXPECT_EQ(wrong, "") << target.name << '\n'
+                           << ir::print(lowered.expression) << ir::loop::print(*lowered.program);
       if (!wrong.empty()) return;
     }
   }

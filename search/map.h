@@ -1,0 +1,18 @@
+#pragma once
+
+#include "search/piece.h"
+
+namespace axrun::search {
+
+/// Every decision about a map; the writer only reads it.
+struct MapPlan {
+  int64_t lanes = 16;      ///< extent of the vector loop along the last axis
+  int parallel_axis = -1;  ///< of the stage (the last one in tiles): outermost, spread over workers; -1: none
+};
+
+MapPlan plan_map(const PieceContext& context, const ir::Stage& stage);
+
+/// Writes one map on its own.
+void write_map(PieceContext& context, const ir::Stage& stage, const MapPlan& plan);
+
+}  // namespace axrun::search

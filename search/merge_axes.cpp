@@ -1,0 +1,244 @@
+#include "search/merge_axes.h"
+
+#include <vector>
+
+#include "search/linear.h"
+#include "search/rebuild.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Expr;
+using ir::ExprId;
+using ir::Indices;
+using ir::Program;
+using ir::Scalar;
+using ir::ScalarOp;
+using ir::Stage;
+using ir::TensorId;
+using ir::TensorRef;
+
+namespace {
+
+/// Which neighbours merge: entry k stands for the pair (k, k + 1).
+using Pairs = std::vector<bool>;
+
+Dim extent_of(const Stage& stage, size_t axis) {
+  return axis < stage.axes.size() ? stage.axes[axis].extent
+                                  : stage.reduce_axes[axis - stage.axes.size()].extent;
+}
+
+/// Starts with every pair merged and gives up pairs until nothing contradicts the rest: the largest
+/// consistent choice.
+class Choice {
+ public:
+  explicit Choice(const Program& program) : program_(program) {
+    for (const ir::TensorDecl& tensor : program.tensors) {
+      dims_.emplace_back(tensor.dims.empty() ? 0 : tensor.dims.size() - 1, true);
+    }
+    for (const Stage& stage : program.stages) {
+      const size_t count = stage.axes.size() + stage.reduce_axes.size();
+      axes_.emplace_back(count == 0 ? 0 : count - 1, true);
+      if (!stage.axes.empty() && !stage.reduce_axes.empty()) axes_.back()[stage.axes.size() - 1] = false;
+    }
+    do {
+      changed_ = false;
+      for (size_t s = 0; s < program.stages.size(); ++s) check(s);
+    } while (changed_);
+  }
+
+  const Pairs& axes(size_t stage) const { return axes_[stage]; }
+  const Pairs& dims(TensorId tensor) const { return dims_[static_cast<size_t>(tensor)]; }
+
+  /// The index of each merged dimension of a load; nothing where one is not linear.
+  static std::vector<std::optional<Linear>> merged_indices(const Program& program, const Expr& load,
+                                                           const Pairs& merged) {
+    const Dims& dims = program.tensors[static_cast<size_t>(load.integer)].dims;
+    std::vector<std::optional<Linear>> result;
+    for (size_t d = 0; d < load.indices.size(); ++d) {
+      const auto index = linear_form(program, load.indices[d]);
+      if (d == 0 || !merged[d - 1]) {
+        result.push_back(index);
+        continue;
+      }
+      auto& whole = result.back();
+      if (!whole || !index) {
+        whole = std::nullopt;
+        continue;
+      }
+      whole = *whole * dims[d];
+      *whole += *index;
+    }
+    return result;
+  }
+
+ private:
+  void give_up(Pairs& pairs, size_t at) {
+    if (!pairs[at]) return;
+    pairs[at] = false;
+    changed_ = true;
+  }
+
+  void check(size_t s) {
+    const Stage& stage = program_.stages[s];
+    check_result(s, stage);
+    std::vector<bool> seen(program_.exprs.size(), false);
+    check_value(s, stage.body[0], seen);
+  }
+
+  void check_result(size_t s, const Stage& stage) {
+    Pairs& dims = dims_[static_cast<size_t>(stage.results[0])];
+    for (size_t d = 0; d + 1 < stage.groups.size(); ++d) {
+      if (stage.groups[d].empty() || stage.groups[d + 1].empty()) {
+        give_up(dims, d);
+        continue;
+      }
+      const auto last = static_cast<size_t>(stage.groups[d].back());
+      if (!axes_[s][last]) give_up(dims, d);
+      if (!dims[d]) give_up(axes_[s], last);
+    }
+  }
+
+  void check_value(size_t s, ExprId id, std::vector<bool>& seen) {
+    if (seen[static_cast<size_t>(id)]) return;
+    seen[static_cast<size_t>(id)] = true;
+    const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+    if (const auto linear = linear_form(program_, id)) return check_linear(s, *linear);
+    if (expr.op == ScalarOp::load) check_load(s, expr, seen);
+    for (const ExprId argument : expr.args) {
+      if (argument != ir::none) check_value(s, argument, seen);
+    }
+  }
+
+  void check_linear(size_t s, const Linear& linear) {
+    const Stage& stage = program_.stages[s];
+    for (size_t p = 0; p < axes_[s].size(); ++p) {
+      const int outer = static_cast<int>(p);
+      if (linear.coefficient(outer) != linear.coefficient(outer + 1) * extent_of(stage, p + 1)) {
+        give_up(axes_[s], p);
+      }
+    }
+  }
+
+  void check_load(size_t s, const Expr& load, std::vector<bool>& seen) {
+    Pairs& dims = dims_[static_cast<size_t>(load.integer)];
+    for (size_t d = 0; d + 1 < load.indices.size(); ++d) {
+      if (!dims[d]) continue;
+      const auto outer = linear_form(program_, load.indices[d]);
+      const auto inner = linear_form(program_, load.indices[d + 1]);
+      const bool constant = outer && inner && outer->coefficients.empty() && inner->coefficients.empty();
+      bool together = outer && inner && !outer->coefficients.empty() && !inner->coefficients.empty();
+      if (together) {
+        const int last = outer->coefficients.rbegin()->first;
+        together = inner->coefficients.begin()->first == last + 1 && axes_[s][static_cast<size_t>(last)];
+      }
+      if (!constant && !together) give_up(dims, d);
+    }
+    const auto indices = merged_indices(program_, load, dims);
+    size_t at = 0;
+    for (size_t d = 0; d < load.indices.size(); ++d) {
+      if (d > 0 && dims[d - 1]) continue;
+      if (indices[at]) {
+        check_linear(s, *indices[at]);
+      } else {
+        check_value(s, load.indices[d], seen);
+      }
+      ++at;
+    }
+  }
+
+  const Program& program_;
+  std::vector<Pairs> dims_, axes_;
+  bool changed_ = false;
+};
+
+class Merger {
+ public:
+  explicit Merger(const Program& from) : from_(from), choice_(from), builder_(from.name) {}
+
+  Program run() {
+    tensors_ = copy_operands(builder_, from_, [&](TensorId id) {
+      const Dims& dims = from_.tensors[static_cast<size_t>(id)].dims;
+      Dims merged;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (d > 0 && choice_.dims(id)[d - 1]) {
+          merged.back() = merged.back() * dims[d];
+        } else {
+          merged.push_back(dims[d]);
+        }
+      }
+      return merged;
+    });
+    for (size_t s = 0; s < from_.stages.size(); ++s) {
+      tensors_[from_.stages[s].results[0]] = copy(from_.stages[s], choice_.axes(s));
+    }
+    return finish_rebuilding(builder_, from_, tensors_);
+  }
+
+ private:
+  TensorRef copy(const Stage& stage, const Pairs& merged) {
+    NewStage now;
+    std::vector<int> place;   // the new axis of each old one
+    std::vector<bool> inner;  // the last old axis of each new one carries its coefficient
+    for (size_t k = 0; k < stage.axes.size() + stage.reduce_axes.size(); ++k) {
+      Dims& extents = k < stage.axes.size() ? now.axes : now.reduce_axes;
+      const bool joins = k > 0 && merged[k - 1];
+      if (joins) {
+        extents.back() = extents.back() * extent_of(stage, k);
+        inner.back() = false;
+      } else {
+        extents.push_back(extent_of(stage, k));
+      }
+      place.push_back(static_cast<int>(now.axes.size() + now.reduce_axes.size()) - 1);
+      inner.push_back(true);
+    }
+    const auto renamed = [&](const Linear& linear) {
+      Linear result;
+      result.constant = linear.constant;
+      for (const auto& [axis, value] : linear.coefficients) {
+        const auto at = static_cast<size_t>(axis);
+        if (inner[at]) result.coefficients[place[at]] = value;
+      }
+      return result;
+    };
+    const Pairs& dims = choice_.dims(stage.results[0]);
+    for (size_t d = 0; d < stage.groups.size(); ++d) {
+      if (d == 0 || !dims[d - 1]) now.groups.emplace_back();
+      for (const int axis : stage.groups[d]) {
+        if (inner[static_cast<size_t>(axis)]) now.groups.back().push_back(place[static_cast<size_t>(axis)]);
+      }
+    }
+    now.body = [&](const Indices& point) {
+      ScalarCopier copier(from_, builder_, [&](ScalarCopier& copy, ExprId id, const Expr& expr) {
+        if (const auto linear = linear_form(from_, id)) return to_scalar(builder_, renamed(*linear), point);
+        if (expr.op != ScalarOp::load) return Scalar();
+        const auto tensor = static_cast<TensorId>(expr.integer);
+        const Pairs& pairs = choice_.dims(tensor);
+        Indices indices;
+        const auto merged_indices = Choice::merged_indices(from_, expr, pairs);
+        for (size_t d = 0; d < expr.indices.size(); ++d) {
+          if (d > 0 && pairs[d - 1]) continue;
+          const auto& linear = merged_indices[indices.size()];
+          indices.push_back(linear ? to_scalar(builder_, renamed(*linear), point) : copy(expr.indices[d]));
+        }
+        const TensorRef& source = tensors_.at(tensor);
+        if (expr.args[0] == ir::none) return source(indices);
+        return source.guarded(indices, copy(expr.args[0]), copy(expr.args[1]));
+      });
+      return copier(stage.body[0]);
+    };
+    return rebuild_stage(builder_, from_, stage, now);
+  }
+
+  const Program& from_;
+  const Choice choice_;
+  ir::Builder builder_;
+  std::map<TensorId, TensorRef> tensors_;
+};
+
+}  // namespace
+
+Program merge_axes(const Program& program) { return Merger(program).run(); }
+
+}  // namespace axrun::search

@@ -1,0 +1,51 @@
+#include "search/piece.h"
+
+#include <algorithm>
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::Program;
+using ir::TensorId;
+
+Dims element_at(const ir::Stage& stage, const Dims& point) {
+  Dims indices;
+  for (const std::vector<int>& group : stage.groups) {
+    Dim index(0);
+    for (const int axis : group) {
+      index = index * stage.axes[static_cast<size_t>(axis)].extent + point[static_cast<size_t>(axis)];
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+namespace {
+
+bool stage_reads(const Program& program, const ir::Stage& stage, TensorId tensor) {
+  for (const ir::ExprId load : loads_of(program, stage.body[0])) {
+    if (static_cast<TensorId>(program.exprs[static_cast<size_t>(load)].integer) == tensor) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_read_inside(const Program& program, TensorId tensor, Range range) {
+  for (size_t s = range.first; s < range.first + range.count; ++s) {
+    if (stage_reads(program, program.stages[s], tensor)) return true;
+  }
+  return false;
+}
+
+bool is_read_outside(const Program& program, TensorId tensor, Range range) {
+  if (std::find(program.outputs.begin(), program.outputs.end(), tensor) != program.outputs.end()) return true;
+  for (size_t s = 0; s < program.stages.size(); ++s) {
+    const bool inside = s >= range.first && s < range.first + range.count;
+    if (!inside && stage_reads(program, program.stages[s], tensor)) return true;
+  }
+  return false;
+}
+
+}  // namespace axrun::search

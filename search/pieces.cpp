@@ -1,0 +1,101 @@
+#include "search/pieces.h"
+
+namespace axrun::search {
+
+using ir::Program;
+using ir::Stage;
+using ir::StageKind;
+
+std::string_view name_of(Piece::Kind kind) {
+  constexpr std::string_view names[] = {"contraction", "rows", "map"};
+  return names[static_cast<size_t>(kind)];
+}
+
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant)
+      : program_(program), facts_(facts), constant_(constant) {}
+
+  Pieces run() {
+    Pieces result;
+    for (size_t at = 0; at < program_.stages.size();) {
+      Piece piece;
+      if (!contraction(at, piece) && !rows(at, piece) && !map(at, piece)) {
+        result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
+        return result;
+      }
+      at += piece.range.count;
+      result.pieces.push_back(std::move(piece));
+    }
+    return result;
+  }
+
+ private:
+  bool contraction(size_t at, Piece& piece) const {
+    const Stage& sum = program_.stages[at];
+    piece.kind = Piece::Kind::contraction;
+    piece.range = {at, 2};
+    const bool followed = at + 1 < program_.stages.size() && program_.stages[at + 1].kind == StageKind::map &&
+                          !is_read_outside(program_, sum.results[0], piece.range);
+    FoundProduct found;
+    if (followed) found = find_product(program_, sum, &program_.stages[at + 1], constant_);
+    if (!found.found) {
+      piece.range.count = 1;
+      found = find_product(program_, sum, nullptr, constant_);
+    }
+    if (!found.found || is_better_by_rows(found.form)) return false;
+    piece.product = std::move(found.form);
+    return true;
+  }
+
+  /// Vectors times matrices whose rows lie along the sum: each element is a sum of neighbours.
+  bool is_better_by_rows(const ProductForm& form) const {
+    if (form.right_constant) return false;
+    const auto rows =
+        form.row == ir::none ? 1 : facts_.typical(form.sum->axes[static_cast<size_t>(form.row)].extent);
+    constexpr int64_t few = 2;
+    return rows <= few && !columns_are_contiguous(program_, form);
+  }
+
+  /// As many stages as are computed row by row.
+  bool rows(size_t at, Piece& piece) {
+    piece.kind = Piece::Kind::rows;
+    size_t longest = 0;
+    while (at + longest < program_.stages.size() && (longest == 0 || !is_product(at + longest))) ++longest;
+    for (size_t count = longest; count > 0; --count) {
+      FoundRows found = find_rows(program_, {at, count});
+      reason_ = found.reason;
+      if (!found.found) continue;
+      piece.range = {at, count};
+      piece.rows = std::move(found.form);
+      return true;
+    }
+    return false;
+  }
+
+  bool is_product(size_t at) const {
+    Piece piece;
+    return contraction(at, piece);
+  }
+
+  bool map(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::map;
+    piece.range = {at, 1};
+    return program_.stages[at].kind == StageKind::map;
+  }
+
+  const Program& program_;
+  const SizeFacts& facts_;
+  const std::vector<bool>& constant_;
+  std::string reason_;
+};
+
+}  // namespace
+
+Pieces cut(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant) {
+  return Cutter(program, facts, constant).run();
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/piece.h"
+#include "search/product_form.h"
+#include "search/rows_form.h"
+
+namespace axrun::search {
+
+/// Consecutive stages and the kind of schedule that they get.
+struct Piece {
+  enum class Kind : uint8_t { contraction, rows, map };
+  Kind kind = Kind::map;
+  Range range;
+  ProductForm product;
+  RowsForm rows;
+};
+std::string_view name_of(Piece::Kind kind);
+
+/// An expression cut into pieces, as large as they can be; `reason` where a stage fits no kind.
+struct Pieces {
+  std::vector<Piece> pieces;
+  std::string reason;
+};
+Pieces cut(const ir::Program& program, const SizeFacts& facts, const std::vector<bool>& constant);
+
+}  // namespace axrun::search

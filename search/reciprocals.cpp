@@ -1,0 +1,100 @@
+#include "search/reciprocals.h"
+
+#include <set>
+
+#include "search/stage_values.h"
+
+namespace axrun::search {
+
+using ir::Expr;
+using ir::ExprId;
+using ir::Program;
+using ir::ScalarOp;
+
+namespace {
+
+/// The innermost axis along which a stage runs; -1: it is a single point.
+int innermost_axis(const ir::Stage& stage) {
+  return static_cast<int>(stage.axes.size() + stage.reduce_axes.size()) - 1;
+}
+
+/// Copies what a stage's body reaches, with the quotients replaced. Expressions of other stages stay as they
+/// are: axes have other meanings there.
+class Replacer {
+ public:
+  Replacer(Program& program, const std::set<ir::TensorId>& reduced, int innermost)
+      : program_(program), reduced_(reduced), innermost_(innermost) {}
+
+  ExprId run(ExprId id) {
+    const auto known = done_.find(id);
+    if (known != done_.end()) return known->second;
+    Expr expr = program_.exprs[static_cast<size_t>(id)];
+    bool changed = false;
+    for (ExprId& argument : expr.args) {
+      if (argument == ir::none) continue;
+      const ExprId now = run(argument);
+      changed = changed || now != argument;
+      argument = now;
+    }
+    ExprId result = id;
+    if (is_hoistable_quotient(id)) {
+      Expr one;
+      one.op = ScalarOp::real;
+      one.type = expr.type;
+      one.real = 1;
+      Expr inverse = expr;
+      inverse.args = {append(one), expr.args[1], ir::none};
+      expr.op = ScalarOp::mul;
+      expr.args[1] = append(inverse);
+      changed = true;
+    }
+    if (changed) result = append(expr);
+    done_[id] = result;
+    return result;
+  }
+
+ private:
+  ExprId append(const Expr& expr) {
+    program_.exprs.push_back(expr);
+    return static_cast<ExprId>(program_.exprs.size()) - 1;
+  }
+
+  bool is_hoistable_quotient(ExprId id) const {
+    const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+    if (expr.op != ScalarOp::div || expr.type != ir::ElementType::f32) return false;
+    if (axes_of(program_, expr.args[0]).count(innermost_) == 0) return false;
+    if (axes_of(program_, expr.args[1]).count(innermost_) != 0) return false;
+    for (const ExprId load : loads_of(program_, expr.args[1])) {
+      if (reduced_.count(static_cast<ir::TensorId>(program_.exprs[static_cast<size_t>(load)].integer)) != 0)
+        return true;
+    }
+    return false;
+  }
+
+  Program& program_;
+  const std::set<ir::TensorId>& reduced_;
+  const int innermost_;
+  std::map<ExprId, ExprId> done_;
+};
+
+}  // namespace
+
+Program use_reciprocals(const Program& program) {
+  Program result = program;
+  std::set<ir::TensorId> reduced;
+  for (ir::Stage& stage : result.stages) {
+    if (innermost_axis(stage) >= 0) {
+      stage.body[0] = Replacer(result, reduced, innermost_axis(stage)).run(stage.body[0]);
+    }
+    bool derived = stage.kind == ir::StageKind::reduce;
+    for (const ExprId load : loads_of(result, stage.body[0])) {
+      derived =
+          derived ||
+          reduced.count(static_cast<ir::TensorId>(result.exprs[static_cast<size_t>(load)].integer)) != 0;
+    }
+    if (derived) reduced.insert(stage.results[0]);
+  }
+  return result;
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,300 @@
+#include "search/rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "ir/error.h"
+#include "ir/types.h"
+#include "search/linear.h"
+#include "search/scalar_cost.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Expr;
+using ir::ExprId;
+using ir::Stage;
+using ir::TensorId;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+
+namespace {
+
+Combine combine_of(ir::Monoid::Kind kind) {
+  switch (kind) {
+    case ir::Monoid::Kind::sum:
+      return Combine::add;
+    case ir::Monoid::Kind::product:
+      return Combine::mul;
+    case ir::Monoid::Kind::min:
+      return Combine::min;
+    default:
+      return Combine::max;
+  }
+}
+
+int identity_of(LoopWriter& writer, ir::Monoid::Kind kind, ElementType type) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool real = is_float(type);
+  switch (kind) {
+    case ir::Monoid::Kind::sum:
+      return real ? writer.real(0, type) : writer.integer(0, type);
+    case ir::Monoid::Kind::product:
+      return real ? writer.real(1, type) : writer.integer(1, type);
+    case ir::Monoid::Kind::min:
+      return real ? writer.real(infinity, type) : writer.integer(ir::integer_max(type), type);
+    default:
+      return real ? writer.real(-infinity, type) : writer.integer(ir::integer_min(type), type);
+  }
+}
+
+class Writer {
+ public:
+  Writer(PieceContext& context, const RowsForm& form, const RowsPlan& plan)
+      : context_(context), form_(form), plan_(plan), w_(context.writer), row_(form.rows.size(), Dim(0)) {}
+
+  void run() {
+    std::vector<size_t> order;
+    for (size_t axis = 0; axis < form_.rows.size(); ++axis) order.push_back(axis);
+    if (plan_.parallel_axis > 0) {
+      std::rotate(order.begin(), order.begin() + plan_.parallel_axis,
+                  order.begin() + plan_.parallel_axis + 1);
+    }
+    rows(order, 0);
+  }
+
+ private:
+  using Member = RowsForm::Member;
+  using Body = std::function<void()>;
+
+  void rows(const std::vector<size_t>& order, size_t k) {
+    if (k == order.size()) {
+      for (const Member& member : form_.members) write(member);
+      return;
+    }
+    const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
+    const size_t axis = order[k];
+    const bool tiled = plan_.lanes_along_rows && axis + 1 == form_.rows.size();
+    const Dim count = tiled ? ceil_div(form_.rows[axis], Dim(plan_.lanes)) : form_.rows[axis];
+    w_.loop(kind, "i" + std::to_string(axis), count, [&](const Dim& i) {
+      row_[axis] = tiled ? Dim(plan_.lanes) * i : i;
+      rows(order, k + 1);
+    });
+  }
+
+  /// Lanes that exist of a tile at `start` of an axis.
+  Dim lanes_of(const Dim& extent, const Dim& start) const {
+    const Dim lanes(plan_.lanes);
+    return context_.facts.is_multiple(extent, plan_.lanes) ? lanes : min(lanes, extent - start);
+  }
+
+  /// What is done once for a row: for all rows of a tile, where lanes run along the rows.
+  void for_row(const Body& body) {
+    if (!plan_.lanes_along_rows) return body();
+    const Dim start = row_.back();
+    w_.loop(LoopKind::vector, "v", lanes_of(form_.rows.back(), start), [&](const Dim& v) {
+      row_.back() = start + v;
+      lane_ = v;
+      body();
+    });
+    row_.back() = start;
+  }
+
+  /// What is done for every column of a row.
+  void for_columns(const Member& member, const Body& body) {
+    point_.assign(member.stage->axes.size() + member.stage->reduce_axes.size(), Dim(0));
+    columns(member, 0, body);
+  }
+
+  void columns(const Member& member, size_t k, const Body& body) {
+    if (k == member.columns.size()) {
+      return for_row([&] {
+        for (size_t g = 0; g < row_.size(); ++g) point_[static_cast<size_t>(member.rows[g])] = row_[g];
+        body();
+      });
+    }
+    const auto axis = static_cast<size_t>(member.columns[k]);
+    const size_t axes = member.stage->axes.size();
+    const Dim extent =
+        axis < axes ? member.stage->axes[axis].extent : member.stage->reduce_axes[axis - axes].extent;
+    const std::string name = "c" + std::to_string(k);
+    if (plan_.lanes_along_rows || k + 1 < member.columns.size()) {
+      return w_.loop(LoopKind::sequential, name, extent, [&](const Dim& c) {
+        point_[axis] = c;
+        columns(member, k + 1, body);
+      });
+    }
+    w_.loop(LoopKind::sequential, name, ceil_div(extent, Dim(plan_.lanes)), [&](const Dim& c) {
+      const Dim start = Dim(plan_.lanes) * c;
+      w_.loop(LoopKind::vector, "v", lanes_of(extent, start), [&](const Dim& v) {
+        point_[axis] = start + v;
+        lane_ = v;
+        columns(member, k + 1, body);
+      });
+    });
+  }
+
+  // --- values of a row ---
+
+  Dims row_value_dims() const { return plan_.lanes_along_rows ? Dims{Dim(plan_.lanes)} : Dims{}; }
+  Access row_value(int buffer) const { return {buffer, plan_.lanes_along_rows ? Dims{lane_} : Dims{}}; }
+
+  ElementType type_of(const Member& member) const {
+    return context_.program.tensors[static_cast<size_t>(member.stage->results[0])].type;
+  }
+
+  void write(const Member& member) {
+    hoist(member);
+    if (member.stage->kind == ir::StageKind::reduce) {
+      reduce(member);
+    } else if (member.columns.empty()) {
+      map_of_row(member);
+    } else {
+      map_of_columns(member);
+    }
+    context_.values.clear_values();
+  }
+
+  /// Costly parts of the body that are the same for a whole row are computed before its columns.
+  void hoist(const Member& member) {
+    if (member.columns.empty()) return;
+    for (const ExprId id : hoisted(member)) {
+      const Expr& expr = context_.program.exprs[static_cast<size_t>(id)];
+      const int buffer =
+          w_.allocate("h_" + member.stage->name, expr.type, row_value_dims(), Level::registers);
+      for_row([&] {
+        Dims point(member.stage->axes.size() + member.stage->reduce_axes.size(), Dim(0));
+        for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(member.rows[g])] = row_[g];
+        w_.store(row_value(buffer), Combine::assign, context_.values.value(id, point));
+      });
+      context_.values.take_value(id, [this, buffer] { return row_value(buffer); });
+    }
+  }
+
+  /// The largest float parts of a body that cost something and depend on the row only.
+  std::vector<ExprId> hoisted(const Member& member) const {
+    std::vector<ExprId> found;
+    std::vector<ExprId> open = {member.stage->body[0]};
+    std::set<ExprId> seen;
+    while (!open.empty()) {
+      const ExprId id = open.back();
+      open.pop_back();
+      if (!seen.insert(id).second) continue;
+      const Expr& expr = context_.program.exprs[static_cast<size_t>(id)];
+      const std::set<int> axes = axes_of(context_.program, id);
+      const bool of_row = std::none_of(member.columns.begin(), member.columns.end(),
+                                       [&](int column) { return axes.count(column) != 0; });
+      if (of_row && is_float(expr.type) && scalar_cost(context_.program, id) > 0 &&
+          !loads_of(context_.program, id).empty()) {
+        found.push_back(id);
+        continue;
+      }
+      for (const ExprId argument : expr.args) {
+        if (argument != ir::none) open.push_back(argument);
+      }
+    }
+    return found;
+  }
+
+  void reduce(const Member& member) {
+    const Stage& stage = *member.stage;
+    const ElementType type = type_of(member);
+    const ir::Monoid::Kind kind = stage.monoid.kind;
+    const int result = w_.allocate("r_" + stage.name, type, row_value_dims(), Level::registers);
+    const int identity = identity_of(w_, kind, type);
+    const auto start = [&] { for_row([&] { w_.store(row_value(result), Combine::assign, identity); }); };
+    const auto accumulate = [&](const std::function<Access()>& target) {
+      for_columns(member, [&] {
+        w_.store(target(), combine_of(kind), context_.values.value(stage.body[0], point_), stage.name,
+                 point_);
+      });
+    };
+    if (plan_.lanes_along_rows || member.columns.empty()) {
+      start();
+      accumulate([&] { return row_value(result); });
+    } else {
+      const Dim lanes(plan_.lanes);
+      const int partial = w_.allocate("p_" + stage.name, type, {lanes}, Level::registers);
+      w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
+        w_.store({partial, {z}}, Combine::assign, identity);
+      });
+      accumulate([&] { return Access{partial, {lane_}}; });
+      start();
+      w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
+        w_.store(row_value(result), combine_of(kind), w_.load({partial, {z}}));
+      });
+    }
+    settle(member, result);
+  }
+
+  void map_of_row(const Member& member) {
+    const Stage& stage = *member.stage;
+    const int result = w_.allocate("r_" + stage.name, type_of(member), row_value_dims(), Level::registers);
+    for_columns(member, [&] {
+      w_.store(row_value(result), Combine::assign, context_.values.value(stage.body[0], point_), stage.name,
+               point_);
+    });
+    settle(member, result);
+  }
+
+  /// The others read the row's value where it is; whoever is outside reads it in memory.
+  void settle(const Member& member, int result) {
+    const TensorId tensor = member.stage->results[0];
+    context_.values.read_at(tensor, [this, result](const Dims&) { return row_value(result); });
+    const auto buffer = context_.buffers.find(tensor);
+    if (buffer == context_.buffers.end()) return;
+    for_row([&] {
+      Dims point(member.stage->axes.size(), Dim(0));
+      for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(member.rows[g])] = row_[g];
+      w_.store({buffer->second, element_at(*member.stage, point)}, Combine::assign,
+               w_.load(row_value(result)));
+    });
+  }
+
+  void map_of_columns(const Member& member) {
+    const Stage& stage = *member.stage;
+    const TensorId tensor = stage.results[0];
+    const auto buffer = context_.buffers.find(tensor);
+    const bool in_memory = buffer != context_.buffers.end();
+    int row = ir::none;
+    if (!in_memory) {
+      Dims dims;
+      for (const int axis : member.columns) dims.push_back(stage.axes[static_cast<size_t>(axis)].extent);
+      if (plan_.lanes_along_rows) dims.emplace_back(plan_.lanes);
+      row = w_.allocate("row_" + stage.name, type_of(member), dims, Level::cache);
+    }
+    const auto place = [this, &member, row](const Dims& indices) {
+      Access access{row, {}};
+      for (const int axis : member.columns) access.indices.push_back(indices[static_cast<size_t>(axis)]);
+      if (plan_.lanes_along_rows) access.indices.push_back(lane_);
+      return access;
+    };
+    for_columns(member, [&] {
+      const Access target = in_memory ? Access{buffer->second, element_at(stage, point_)} : place(point_);
+      w_.store(target, Combine::assign, context_.values.value(stage.body[0], point_), stage.name, point_);
+    });
+    if (!in_memory) context_.values.read_at(tensor, place);
+  }
+
+  PieceContext& context_;
+  const RowsForm& form_;
+  const RowsPlan& plan_;
+  LoopWriter& w_;
+  Dims row_;    ///< the row at hand
+  Dims point_;  ///< of the stage at hand
+  Dim lane_;    ///< of the vector loop at hand
+};
+
+}  // namespace
+
+void write_rows(PieceContext& context, const RowsForm& form, const RowsPlan& plan) {
+  Writer(context, form, plan).run();
+}
+
+}  // namespace axrun::search

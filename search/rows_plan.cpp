@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "search/linear.h"
+#include "search/rows.h"
+#include "search/scalar_cost.h"
+#include "search/work.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Expr;
+using ir::ExprId;
+
+namespace {
+
+/// How many loads of the stages have neighbours along an axis side by side in memory.
+int contiguous_loads(const PieceContext& context, const RowsForm& form, bool along_rows) {
+  int count = 0;
+  for (const RowsForm::Member& member : form.members) {
+    const std::vector<int>& axes = along_rows ? member.rows : member.columns;
+    if (axes.empty()) continue;
+    for (const ExprId load : loads_of(context.program, member.stage->body[0])) {
+      const Expr& read = context.program.exprs[static_cast<size_t>(load)];
+      if (read.indices.empty()) continue;
+      const auto last = linear_form(context.program, read.indices.back());
+      const bool reads_rows_and_columns = axes_of(context.program, load).size() > 1 || form.rows.empty();
+      if (last && reads_rows_and_columns && last->coefficient(axes.back()) == Dim(1)) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
+  RowsPlan plan;
+  const int64_t registers = context.target.lanes(4);
+  const int columns = contiguous_loads(context, form, false);
+  plan.lanes_along_rows = contiguous_loads(context, form, true) > columns;
+
+  // Four registers, fewer when the axis is short.
+  int64_t longest = 1;
+  if (plan.lanes_along_rows) {
+    longest = context.facts.typical(form.rows.back());
+  } else {
+    for (const RowsForm::Member& member : form.members) {
+      if (member.columns.empty()) continue;
+      const auto axis = static_cast<size_t>(member.columns.back());
+      const size_t axes = member.stage->axes.size();
+      longest = std::max(longest,
+                         context.facts.typical(axis < axes ? member.stage->axes[axis].extent
+                                                           : member.stage->reduce_axes[axis - axes].extent));
+    }
+  }
+  constexpr int64_t chains = 4;
+  plan.lanes = registers * std::clamp<int64_t>((longest + registers - 1) / registers, 1, chains);
+
+  double work = 0;
+  for (const RowsForm::Member& member : form.members) {
+    double points = 1;
+    for (const ir::Axis& axis : member.stage->axes)
+      points *= static_cast<double>(context.facts.typical(axis.extent));
+    for (const ir::Axis& axis : member.stage->reduce_axes)
+      points *= static_cast<double>(context.facts.typical(axis.extent));
+    constexpr double overhead = 2;  // loads and stores, in operations
+    work += points * (overhead + scalar_cost(context.program, member.stage->body[0]));
+  }
+  if (!is_worth_spreading(2 * work, context.target)) return plan;
+  double best = 0;
+  for (size_t axis = 0; axis < form.rows.size(); ++axis) {
+    int64_t count = context.facts.typical(form.rows[axis]);
+    if (plan.lanes_along_rows && axis + 1 == form.rows.size()) count = (count + plan.lanes - 1) / plan.lanes;
+    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
+    best = balance(count, context.target.cores);
+    plan.parallel_axis = static_cast<int>(axis);
+  }
+  return plan;
+}
+
+}  // namespace axrun::search

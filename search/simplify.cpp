@@ -1,0 +1,23 @@
+#include "search/simplify.h"
+
+#include "ir/compose.h"
+#include "search/inline_maps.h"
+#include "search/merge_axes.h"
+#include "search/reciprocals.h"
+#include "search/unit_axes.h"
+
+namespace axrun::search {
+
+using ir::Program;
+
+Program simplify(const Program& expression, const SizeFacts& facts) {
+  Program program = ir::without_dead_stages(expression);
+  program = drop_unit_axes(program);
+  program = merge_axes(program);
+  program = inline_maps(program, facts);
+  program = merge_axes(program);  // stages that are gone forbid nothing any more
+  program = use_reciprocals(program);
+  return program;
+}
+
+}  // namespace axrun::search

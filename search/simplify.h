@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ir/program.h"
+#include "search/size_facts.h"
+
+namespace axrun::search {
+
+/// An expression as schedules want it: without dead stages, axes of extent 1 and copies, with few long axes.
+/// Operands and outputs keep their positions, types and memory; their dims may be merged. For programs of
+/// maps and simple reductions.
+ir::Program simplify(const ir::Program& expression, const SizeFacts& facts);
+
+}  // namespace axrun::search
