@@ -74,7 +74,8 @@ bool finite_pair(const Pair& p, Lanes& result, int count, Function f) {
     const double above = as_f32(high);
     result.low[k] = below < low ? below : low;
     result.high[k] = above > high ? above : high;
-    finite &= result.high[k] - result.low[k] < infinity;
+    finite &= (result.high[k] - result.low[k] < infinity) & (a_high[i] - a_low[i] < infinity) &
+              (b_high[j] - b_low[j] < infinity);
   }
   result.certain = false;
   return finite;

@@ -265,25 +265,50 @@ struct ErrorBound::State : ElementSource {
     memo.known[position] = Memo::done;
   }
 
-  /// Sets the coordinates of lanes [first, first + count) of the axes `begin`...: those of one point each.
-  static void set_axes(BoundBody& body, size_t begin, const Shape& extents, const int64_t* positions,
-                       int count) {
-    Shape point(extents.size());
-    for (size_t d = 0; d < extents.size(); ++d) {
-      if (Lanes* lanes = body.axis(begin + d)) {
-        lanes->uniform = false;
-        lanes->certain = true;
+  /// Sets the coordinates, along the axes from `begin` on, of `count` consecutive points.
+  static void set_consecutive_axes(BoundBody& body, size_t begin, const Shape& extents, int64_t first,
+                                   int count) {
+    int64_t stride = 1;
+    for (size_t d = extents.size(); d-- > 0; stride *= extents[d]) {
+      Lanes* lanes = body.axis(begin + d);
+      if (lanes == nullptr) continue;
+      lanes->uniform = false;
+      lanes->certain = true;
+      int64_t coordinate = first / stride % extents[d];
+      int64_t left = stride - first % stride;
+      for (int k = 0; k < count;) {
+        const int end = static_cast<int>(std::min<int64_t>(count, k + left));
+        std::fill(lanes->value.begin() + k, lanes->value.begin() + end, static_cast<double>(coordinate));
+        k = end;
+        left = stride;
+        if (++coordinate == extents[d]) coordinate = 0;
       }
     }
-    for (int k = 0; k < count; ++k) {
+  }
+
+  /// The same for any points, each for `repeat` lanes.
+  static void set_axes(BoundBody& body, size_t begin, const Shape& extents, const int64_t* positions,
+                       int points, int repeat = 1) {
+    if (repeat == 1 && positions[points - 1] - positions[0] == points - 1 &&
+        std::is_sorted(positions, positions + points))
+      return set_consecutive_axes(body, begin, extents, positions[0], points);
+    Shape point(extents.size());
+    std::vector<double*> to(extents.size(), nullptr);
+    for (size_t d = 0; d < extents.size(); ++d) {
+      Lanes* lanes = body.axis(begin + d);
+      if (lanes == nullptr) continue;
+      lanes->uniform = false;
+      lanes->certain = true;
+      to[d] = lanes->value.data();
+    }
+    for (int k = 0; k < points; ++k) {
       if (k > 0 && positions[k] == positions[k - 1] + 1) {
         advance(extents, point);
       } else {
         decode(positions[k], extents, point);
       }
       for (size_t d = 0; d < extents.size(); ++d) {
-        if (Lanes* lanes = body.axis(begin + d))
-          lanes->value[static_cast<size_t>(k)] = static_cast<double>(point[d]);
+        if (to[d] != nullptr) std::fill_n(to[d] + k * repeat, repeat, static_cast<double>(point[d]));
       }
     }
   }
@@ -321,15 +346,13 @@ struct ErrorBound::State : ElementSource {
     const ElementType type = program.exprs[static_cast<size_t>(stage.body[0])].type;
     Fold fold(stage.monoid.kind, type);
     const size_t reduce_begin = code.axes.size();
-    std::array<int64_t, most_lanes> positions;
     if (code.reduce_points >= most_lanes || code.reduce_points == 0) {
       for (int64_t point : points) {
         fold.start();
         set_uniform_axes(*code.body, 0, code.axes, point);
         for (int64_t first = 0; first < code.reduce_points; first += most_lanes) {
           const int count = static_cast<int>(std::min<int64_t>(most_lanes, code.reduce_points - first));
-          for (int k = 0; k < count; ++k) positions[static_cast<size_t>(k)] = first + k;
-          set_axes(*code.body, reduce_begin, code.reduce_axes, positions.data(), count);
+          set_consecutive_axes(*code.body, reduce_begin, code.reduce_axes, first, count);
           run(*code.body, count);
           fold.add(code.body->root(0), 0, count);
         }
@@ -339,14 +362,12 @@ struct ErrorBound::State : ElementSource {
     }
     const int length = static_cast<int>(code.reduce_points);
     const size_t together = static_cast<size_t>(most_lanes / length);
+    // The reduce points repeat with period `length`; consecutive positions do so by themselves.
+    set_consecutive_axes(*code.body, reduce_begin, code.reduce_axes, 0, static_cast<int>(together) * length);
     for (size_t first = 0; first < points.size(); first += together) {
       const size_t here = std::min(together, points.size() - first);
       const int count = static_cast<int>(here) * length;
-      for (int k = 0; k < count; ++k) positions[static_cast<size_t>(k)] = k % length;
-      set_axes(*code.body, reduce_begin, code.reduce_axes, positions.data(), count);
-      for (int k = 0; k < count; ++k)
-        positions[static_cast<size_t>(k)] = points[first + static_cast<size_t>(k / length)];
-      set_axes(*code.body, 0, code.axes, positions.data(), count);
+      set_axes(*code.body, 0, code.axes, points.data() + first, static_cast<int>(here), length);
       run(*code.body, count);
       for (size_t p = 0; p < here; ++p) {
         fold.start();

@@ -79,6 +79,13 @@ Interval function(ScalarOp op, ElementType type, const Interval& a) {
     return in_range(op, rounded(type, widened(type, Interval::exactly(value), ulp)));
   }
   if (a.is_anything()) return Interval::anything(value);
+  // e^d lies between 1 + d and 1 + d + d*d for small d: one exponential instead of three.
+  constexpr double near = 0x1p-10;
+  if (op == ScalarOp::exp && a.value - a.low < near && a.high - a.value < near) {
+    const double up = a.high - a.value;
+    const Interval ends = {value, value * (1 + (a.low - a.value)), value * (1 + up + up * up)};
+    return in_range(op, rounded(type, widened(type, ends, ulp)));
+  }
   if (is_monotone(op)) {
     if (op == ScalarOp::acosh && a.low < 1) return Interval::anything(value);
     const Interval ends = hull(value, {ir::real_unary(op, a.low), ir::real_unary(op, a.high)});

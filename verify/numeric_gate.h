@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,18 +25,47 @@ using GateCandidate = std::function<void(const GateCall&)>;
 
 struct GateOptions {
   uint64_t seed = 1;
-  /// Values of the expression's symbolic sizes to try; one empty map where it has none.
+  /// Values of the expression's symbolic sizes to try; one empty map where it has none. verify/gate_sizes.h
+  /// proposes some.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
-  /// Elements of each output, per trial, at which the bound is evaluated; all where there are fewer.
+  /// Elements of each output, per trial, at which the bound is evaluated; all where there are fewer. Fewer
+  /// are where they would take more than `work`.
   int64_t samples = 4096;
   bool exact = false;  ///< bit-equality with `twin` is required instead of the bound
   GateCandidate twin;
+  /// The same kernel with stand-ins for everything that rounds (verify/stand_ins.h), and its expression: with
+  /// integer operands it must be bit-equal.
+  struct Pair {
+    ir::Program expression;
+    GateCandidate candidate;
+  };
+  std::optional<Pair> exact_pair;
+  /// Scalar operations of the bound, per output and trial; a quarter of that, and of the samples, in trials
+  /// with special values.
+  int64_t work = 4000000;
+  /// Only the trial with this number, to replay a refutation; -1: all.
+  int only_trial = -1;
+};
+
+/// What a gate has done, accepted or not.
+struct GateReport {
+  int64_t calls = 0;           ///< of the candidate
+  int64_t elements = 0;        ///< compared with their bound, or with the twin's
+  int64_t exact_elements = 0;  ///< of these, elements whose bound was a single number
+  int64_t unconstrained = 0;   ///< of these, elements where anything was right (an overflow on the way)
+  double worst_ratio = 0;      ///< of an error to its bound
+  uint64_t inputs_hash = 0;    ///< of all operands, in order
+  double candidate_seconds = 0;
+  double bound_seconds = 0;
 };
 
 /// Tests machine code against the expression it is to compute: exact probes, the running-error bound,
 /// special values, guard pages. See DESIGN.md, "What verified means here". A candidate that faults takes the
 /// process with it: the caller runs the gate in a process of its own.
+///
+/// Tested: the text names seed, sizes, inputs, worst ratio and processor. Refuted: it names the element and
+/// how to replay. Unknown: the expression cannot be bounded (scans, scatters, opaque stages, strings).
 Evidence test_numerically(const ir::Program& expression, const GateCandidate& candidate,
-                          const GateOptions& options);
+                          const GateOptions& options, GateReport* report = nullptr);
 
 }  // namespace axrun::verify

@@ -1,0 +1,259 @@
+#include "verify/gate_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "ir/element_access.h"
+#include "ir/grammar.h"
+#include "verify/interval.h"
+
+namespace axrun::verify {
+namespace {
+
+using ir::ElementType;
+using ir::Shape;
+
+std::map<std::string, ir::Dim> as_dims(const std::map<std::string, int64_t>& sizes) {
+  std::map<std::string, ir::Dim> dims;
+  for (const auto& [name, value] : sizes) dims.emplace(name, ir::Dim(value));
+  return dims;
+}
+
+int64_t extent(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
+  const auto value = dim.substitute(sizes).constant();
+  if (!value || *value < 0) throw NoBound{"the size " + dim.to_string() + " is not known"};
+  return *value;
+}
+
+/// For each tensor of integers that index expressions read, directly or through other stages: the extent of
+/// the smallest dimension that they lead into; 0: none.
+std::vector<int64_t> index_limits(const ir::Program& program, const std::map<std::string, ir::Dim>& sizes) {
+  std::vector<int64_t> limits(program.tensors.size(), 0);
+  auto restrict_to = [&](ir::ExprId index, int64_t limit) {
+    bool changed = false;
+    for (ir::ExprId id : ir::reachable(program, {index})) {
+      const ir::Expr& e = program.exprs[static_cast<size_t>(id)];
+      if (e.op != ir::ScalarOp::load || ir::is_float(e.type)) continue;
+      int64_t& known = limits[static_cast<size_t>(e.integer)];
+      if (known != 0 && known <= limit) continue;
+      known = limit;
+      changed = true;
+    }
+    return changed;
+  };
+  for (const ir::Expr& e : program.exprs) {
+    for (size_t d = 0; d < e.indices.size(); ++d) {
+      const auto& dims = program.tensors[static_cast<size_t>(e.integer)].dims;
+      restrict_to(e.indices[d], std::max<int64_t>(extent(dims[d], sizes), 1));
+    }
+  }
+  for (auto stage = program.stages.rbegin(); stage != program.stages.rend(); ++stage) {
+    for (size_t r = 0; r < stage->results.size() && r < stage->body.size(); ++r) {
+      const int64_t limit = limits[static_cast<size_t>(stage->results[r])];
+      if (limit != 0) restrict_to(stage->body[r], limit);
+    }
+  }
+  return limits;
+}
+
+/// Calls set(k, value) for real operands.
+template <typename Set>
+void fill_reals(int64_t count, ElementType type, const FillOptions& o, Set set) {
+  Random random(o.seed);
+  auto uniform = [&] { return static_cast<int32_t>(random.next()) * 0x1p-31; };
+  auto sign = [&] { return (random.next() & 1) != 0 ? 1.0 : -1.0; };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double most =
+      type == ElementType::f16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
+  auto denormal = [&] {
+    return sign() * std::ldexp(1 + random.unit(), -127 - static_cast<int>(random.below(22)));
+  };
+  auto sprinkled = [&](auto special) {
+    for (int64_t k = 0; k < count; ++k) set(k, random.unit() < o.special_share ? special() : uniform());
+    // However few there are, one is at either end or in between.
+    if (count > 0)
+      set(random.below(3) == 0 ? 0 : random.below(2) == 0 ? count - 1 : random.below(count), special());
+  };
+  switch (o.distribution) {
+    case Distribution::small_integers:
+      for (int64_t k = 0; k < count; ++k) {
+        if (o.magnitude == 0) {
+          set(k, random.below(8) == 0 ? sign() : 0.0);
+        } else {
+          set(k, static_cast<double>(random.below(2 * o.magnitude + 1) - o.magnitude));
+        }
+      }
+      return;
+    case Distribution::uniform:
+      for (int64_t k = 0; k < count; ++k) set(k, uniform());
+      return;
+    case Distribution::wide_exponents:
+      for (int64_t k = 0; k < count; ++k)
+        set(k, sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(49)) - 24));
+      return;
+    case Distribution::mostly_zeros:
+      for (int64_t k = 0; k < count; ++k) set(k, random.below(10) == 0 ? uniform() : 0.0);
+      return;
+    case Distribution::all_positive:
+      for (int64_t k = 0; k < count; ++k) set(k, 1 - random.unit());
+      return;
+    case Distribution::large:
+      for (int64_t k = 0; k < count; ++k)
+        set(k, sign() * std::ldexp(1 + random.unit(), 40 + static_cast<int>(random.below(26))));
+      return;
+    case Distribution::nans:
+      return sprinkled([&] { return nan; });
+    case Distribution::positive_infinities:
+      return sprinkled([&] { return infinity; });
+    case Distribution::negative_infinities:
+      return sprinkled([&] { return -infinity; });
+    case Distribution::signed_zeros:
+      for (int64_t k = 0; k < count; ++k) set(k, random.below(2) == 0 ? uniform() : sign() * 0.0);
+      return;
+    case Distribution::denormals:
+      for (int64_t k = 0; k < count; ++k) set(k, o.singled_out ? denormal() : uniform());
+      return;
+    case Distribution::largest:
+      return sprinkled([&] { return sign() * most; });
+    case Distribution::all_specials:
+      return sprinkled([&] {
+        const double specials[] = {nan, infinity, -infinity, 0.0, -0.0, denormal(), most, -most};
+        return specials[random.below(8)];
+      });
+  }
+}
+
+int64_t any_integer(const OperandPlan& operand, const FillOptions& o, Random& random) {
+  if (operand.limit > 0) return random.below(operand.limit);
+  const bool is_signed = ir::is_signed_integer(operand.type);
+  int64_t most = 1000;
+  if (ir::bits_of(operand.type) <= 16) most = ir::integer_max(operand.type);
+  if (o.distribution == Distribution::small_integers)
+    most = std::min<int64_t>(most, std::max(o.magnitude, 1));
+  const int64_t least = is_signed && o.distribution != Distribution::all_positive ? -most : 0;
+  if (o.distribution == Distribution::mostly_zeros && random.below(10) != 0) return 0;
+  return least + random.below(most - least + 1);
+}
+
+bool any_boolean(const FillOptions& o, Random& random) {
+  if (o.distribution == Distribution::mostly_zeros) return random.below(10) == 0;
+  if (o.distribution == Distribution::all_positive) return random.below(10) != 0;
+  return random.below(2) == 0;
+}
+
+}  // namespace
+
+const char* name_of(Distribution distribution) {
+  constexpr const char* names[] = {"small integers",
+                                   "uniform in [-1, 1)",
+                                   "wide exponents",
+                                   "mostly zeros",
+                                   "all positive",
+                                   "large magnitudes",
+                                   "NaN here and there",
+                                   "+infinity here and there",
+                                   "-infinity here and there",
+                                   "zeros of both signs",
+                                   "an operand of denormals",
+                                   "largest numbers here and there",
+                                   "special values of all kinds"};
+  return names[static_cast<size_t>(distribution)];
+}
+
+std::vector<OperandPlan> plan_operands(const ir::Program& program,
+                                       const std::map<std::string, int64_t>& given) {
+  const auto sizes = as_dims(given);
+  const std::vector<int64_t> limits = index_limits(program, sizes);
+  std::vector<OperandPlan> plans;
+  for (ir::TensorId id : program.operands) {
+    if (id == ir::none) continue;
+    const ir::TensorDecl& declared = program.tensors[static_cast<size_t>(id)];
+    if (declared.type == ElementType::string || declared.type == ElementType::undefined)
+      throw NoBound{"the operand " + declared.name + " is not of numbers"};
+    OperandPlan plan{declared.type, {}, limits[static_cast<size_t>(id)]};
+    for (const ir::Dim& dim : declared.dims) plan.shape.push_back(extent(dim, sizes));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+int64_t longest_reduction(const ir::Program& program, const std::map<std::string, int64_t>& given) {
+  const auto sizes = as_dims(given);
+  int64_t longest = 1;
+  for (const ir::Stage& stage : program.stages) {
+    int64_t points = 1;
+    for (const ir::Axis& axis : stage.reduce_axes) points *= std::max<int64_t>(extent(axis.extent, sizes), 1);
+    longest = std::max(longest, points);
+  }
+  return longest;
+}
+
+void fill(void* data, const OperandPlan& operand, const FillOptions& options) {
+  const int64_t count = ir::element_count(operand.shape);
+  if (operand.type == ElementType::f32) {
+    auto* to = static_cast<float*>(data);
+    return fill_reals(count, operand.type, options,
+                      [to](int64_t k, double value) { to[k] = static_cast<float>(value); });
+  }
+  ir::visit_element(operand.type, [&]<typename Row>(Row) {
+    if (ir::is_float(operand.type)) {
+      return fill_reals(count, operand.type, options, [data](int64_t k, double value) {
+        ir::store_element(data, k, Row::from_real(value));
+      });
+    }
+    Random random(options.seed);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t value = operand.type == ElementType::boolean ? any_boolean(options, random) ? 1 : 0
+                                                                 : any_integer(operand, options, random);
+      ir::store_element(data, k, Row::from_integer(value));
+    }
+  });
+}
+
+std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_t seed) {
+  const int64_t elements = ir::element_count(shape);
+  std::vector<int64_t> positions;
+  if (elements <= count) {
+    for (int64_t k = 0; k < elements; ++k) positions.push_back(k);
+    return positions;
+  }
+  Random random(seed);
+  const Shape strides = ir::row_major_strides(shape);
+  std::unordered_set<int64_t> seen;
+  auto take = [&](int64_t position) {
+    if (seen.insert(position).second) positions.push_back(position);
+  };
+  constexpr size_t most_corner_dims = 6;
+  for (uint32_t corner = 0; corner < uint32_t{1} << std::min(shape.size(), most_corner_dims); ++corner) {
+    int64_t position = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      position += (corner >> std::min(d, most_corner_dims) & 1) != 0 ? (shape[d] - 1) * strides[d] : 0;
+    take(position);
+  }
+  auto border = [&](int64_t n) {
+    switch (random.below(4)) {
+      case 0:
+        return random.below(2) == 0 ? int64_t{0} : n - 1;
+      case 1:
+        return std::max<int64_t>(n - 1 - random.below(17), 0);
+      default:
+        break;
+    }
+    const int64_t tile = int64_t{4} << random.below(5);
+    const int64_t near = random.below(n / tile + 1) * tile - random.below(2);
+    return std::clamp<int64_t>(near, 0, n - 1);
+  };
+  // Small outputs have few borders: give up on new ones after a while.
+  for (int64_t tries = 0; static_cast<int64_t>(positions.size()) < count && tries < 4 * count; ++tries) {
+    int64_t position = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      position += (random.below(2) == 0 ? border(shape[d]) : random.below(shape[d])) * strides[d];
+    take(position);
+  }
+  return positions;
+}
+
+}  // namespace axrun::verify

@@ -1,0 +1,437 @@
+#include "verify/numeric_gate.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cfenv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "ir/element_access.h"
+#include "verify/error_bound.h"
+#include "verify/gate_inputs.h"
+#include "verify/guarded_memory.h"
+
+namespace axrun::verify {
+namespace {
+
+using ir::ElementType;
+using ir::Tensor;
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Ends the gate.
+struct Refusal {
+  std::string text;
+};
+
+/// A quiet NaN that no computation gives.
+constexpr uint32_t unwritten_f32 = 0x7FE5A9C3;
+constexpr unsigned char unwritten_byte = 0xA5;
+
+std::string sizes_text(const std::map<std::string, int64_t>& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  return text.empty() ? "no sizes" : text;
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+std::string element_text(const ir::TensorDecl& tensor, const ir::Shape& shape, int64_t position) {
+  std::string index;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t stride = ir::row_major_strides(shape)[d];
+    index += fmt::format("{}{}", d == 0 ? "" : ", ", position / stride % shape[d]);
+  }
+  return fmt::format("{}[{}]", tensor.name, index);
+}
+
+/// Whether arithmetic still is what the caller set: rounding to nearest, denormals kept.
+bool environment_intact() {
+  volatile float tiny = 0x1p-140f;
+  volatile float half = 0.5f;
+  const float product = tiny * half;
+  return std::fegetround() == FE_TONEAREST && product == 0x1p-141f;
+}
+
+struct Trial {
+  Distribution distribution;
+  bool special;
+};
+
+constexpr Trial trials[] = {
+    {Distribution::small_integers, false},
+    {Distribution::small_integers, false},
+    {Distribution::uniform, false},
+    {Distribution::wide_exponents, false},
+    {Distribution::mostly_zeros, false},
+    {Distribution::all_positive, false},
+    {Distribution::large, false},
+    {Distribution::uniform, false},
+    {Distribution::nans, true},
+    {Distribution::positive_infinities, true},
+    {Distribution::negative_infinities, true},
+    {Distribution::signed_zeros, true},
+    {Distribution::denormals, true},
+    {Distribution::denormals, true},
+    {Distribution::largest, true},
+    {Distribution::all_specials, true},
+};
+constexpr int trial_count = static_cast<int>(std::size(trials));
+/// Trials with stand-ins are numbered after the others.
+constexpr int exact_pair_trials = 3;
+
+/// One size assignment: its memory, and trials in it.
+class Bench {
+ public:
+  Bench(const ir::Program& program, const GateCandidate& candidate, const GateOptions& options,
+        const std::map<std::string, int64_t>& sizes, uint64_t seed, GateReport& report)
+      : program_(program),
+        candidate_(candidate),
+        options_(options),
+        sizes_(sizes),
+        seed_(seed),
+        report_(report),
+        plans_(plan_operands(program, sizes)),
+        special_share_(0.5 / static_cast<double>(longest_reduction(program, sizes))) {
+    for (const OperandPlan& plan : plans_)
+      operands_.emplace_back(bytes_of(plan.type, plan.shape), size_of(plan.type));
+    std::map<std::string, ir::Dim> dims;
+    for (const auto& [name, value] : sizes) dims.emplace(name, ir::Dim(value));
+    for (ir::TensorId id : program.outputs) {
+      const ir::TensorDecl& declared = program.tensors[static_cast<size_t>(id)];
+      ir::Shape shape;
+      for (const ir::Dim& dim : declared.dims) {
+        const auto extent = dim.substitute(dims).constant();
+        if (!extent || *extent < 0) throw NoBound{"the size " + dim.to_string() + " is not known"};
+        shape.push_back(*extent);
+      }
+      if (declared.type == ElementType::string)
+        throw NoBound{"the output " + declared.name + " is not of numbers"};
+      results_.emplace_back(bytes_of(declared.type, shape), size_of(declared.type));
+      samples_.push_back(sample_positions(shape, 2 * options.samples, seed));
+      shapes_.push_back(std::move(shape));
+      zero_signs_.push_back(sign_of_zero_is_certain(program, zero_signs_.size()));
+    }
+  }
+
+  /// Integers so large that every intermediate is exact, if there are such.
+  void choose_magnitude() {
+    for (int magnitude : {8, 3, 1, 0}) {
+      magnitude_ = magnitude;
+      fill_operands(Distribution::small_integers, 0);
+      ErrorBound bound(program_, sizes_, tensors());
+      if (all_exact(bound)) return;
+    }
+    magnitude_ = 4;
+  }
+
+  void run(int number, const Trial& trial) {
+    where_ = fmt::format("{}; trial {} ({}), seed {}", sizes_text(sizes_), number,
+                         name_of(trial.distribution), options_.seed);
+    fill_operands(trial.distribution, number);
+    if (options_.exact) return compare_with_twin();
+    // The bound comes first: operands that lead out of bounds are not given to the candidate.
+    const auto start = Clock::now();
+    ErrorBound bound(program_, sizes_, tensors());
+    std::vector<std::vector<int64_t>> positions;
+    std::vector<std::vector<Interval>> intervals;
+    for (size_t k = 0; k < results_.size(); ++k) {
+      positions.push_back(sample(k, number, trial.special ? options_.samples / 4 : options_.samples));
+      intervals.push_back(
+          judge(bound, k, positions.back(), trial.special ? options_.work / 4 : options_.work));
+    }
+    report_.bound_seconds += seconds_since(start);
+    call(candidate_);
+    for (size_t k = 0; k < results_.size(); ++k) {
+      check_written(k);
+      const Tensor result = Tensor::borrow(type(k), shapes_[k], results_[k].data());
+      for (size_t s = 0; s < intervals[k].size(); ++s) check(k, result, positions[k][s], intervals[k][s]);
+    }
+  }
+
+ private:
+  static size_t bytes_of(ElementType type, const ir::Shape& shape) {
+    return static_cast<size_t>(ir::element_count(shape)) * ir::size_of(type);
+  }
+  static size_t size_of(ElementType type) { return ir::size_of(type); }
+
+  std::vector<Tensor> tensors() const {
+    std::vector<Tensor> tensors;
+    size_t next = 0;
+    for (ir::TensorId id : program_.operands) {
+      if (id == ir::none) {
+        tensors.emplace_back();
+        continue;
+      }
+      tensors.push_back(Tensor::borrow(plans_[next].type, plans_[next].shape, operands_[next].data()));
+      ++next;
+    }
+    return tensors;
+  }
+
+  void fill_operands(Distribution distribution, int number) {
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      operands_[k].place(static_cast<Placement>((static_cast<size_t>(number) + k) % 3));
+      FillOptions fill_options;
+      fill_options.distribution = distribution;
+      fill_options.magnitude = magnitude_;
+      fill_options.special_share = special_share_;
+      fill_options.seed = seed_ + 1000003 * static_cast<uint64_t>(number) + k;
+      fill_options.singled_out = static_cast<size_t>(number) % operands_.size() == k;
+      fill(operands_[k].data(), plans_[k], fill_options);
+      operands_[k].forbid_writes();
+      hash(operands_[k]);
+    }
+    for (size_t k = 0; k < results_.size(); ++k) {
+      results_[k].place(static_cast<Placement>((static_cast<size_t>(number) + operands_.size() + k) % 3));
+      clear(k);
+    }
+  }
+
+  void hash(const GuardedArray& array) {
+    const auto* bytes = static_cast<const unsigned char*>(array.data());
+    uint64_t hash = report_.inputs_hash ^ 0xCBF29CE484222325u;
+    for (size_t k = 0; k < array.bytes(); k += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes + k, std::min<size_t>(8, array.bytes() - k));
+      hash = (hash ^ word) * 0x9FB21C651E98DF25u;
+      hash ^= hash >> 29;
+    }
+    report_.inputs_hash = hash;
+  }
+
+  void clear(size_t k) {
+    if (type(k) != ElementType::f32) {
+      if (results_[k].bytes() != 0) std::memset(results_[k].data(), unwritten_byte, results_[k].bytes());
+      return;
+    }
+    auto* words = static_cast<uint32_t*>(results_[k].data());
+    for (size_t i = 0; i < results_[k].bytes() / 4; ++i) words[i] = unwritten_f32;
+  }
+
+  ElementType type(size_t k) const { return decl(k).type; }
+  const ir::TensorDecl& decl(size_t k) const {
+    return program_.tensors[static_cast<size_t>(program_.outputs[k])];
+  }
+
+  /// The corners, and others from trial to trial.
+  std::vector<int64_t> sample(size_t k, int number, int64_t count) {
+    const std::vector<int64_t>& all = samples_[k];
+    const auto wanted = static_cast<size_t>(std::max<int64_t>(count, 64));
+    if (all.size() <= wanted) return all;
+    const size_t corners = std::min(all.size(), size_t{64});
+    std::vector<int64_t> chosen(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(corners));
+    const size_t others = all.size() - corners;
+    for (size_t s = 0; chosen.size() < wanted; ++s)
+      chosen.push_back(all[corners + (s + static_cast<size_t>(number) * wanted) % others]);
+    return chosen;
+  }
+
+  bool all_exact(ErrorBound& bound) {
+    for (size_t k = 0; k < results_.size(); ++k) {
+      for (const Interval& interval : bound.at(k, sample(k, 0, 64))) {
+        if (!interval.is_certain()) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Bounds of as many of the positions as the work allows, at least of the first block.
+  std::vector<Interval> judge(ErrorBound& bound, size_t output, const std::vector<int64_t>& positions,
+                              int64_t most_work) {
+    constexpr size_t block = 64;
+    const int64_t before = bound.work();
+    std::vector<Interval> intervals;
+    for (size_t first = 0; first < positions.size(); first += block) {
+      if (first > 0 && bound.work() - before > most_work) break;
+      const size_t count = std::min(block, positions.size() - first);
+      const auto more = bound.at(output, {positions.data() + first, count});
+      intervals.insert(intervals.end(), more.begin(), more.end());
+    }
+    return intervals;
+  }
+
+  void call(const GateCandidate& candidate) {
+    GateCall given;
+    given.sizes = sizes_;
+    for (const GuardedArray& operand : operands_) given.operands.push_back(operand.data());
+    for (const GuardedArray& result : results_) given.results.push_back(result.data());
+    const auto start = Clock::now();
+    try {
+      candidate(given);
+    } catch (const std::exception& error) {
+      throw Refusal{fmt::format("the candidate threw: {}; {}", error.what(), where_)};
+    }
+    report_.candidate_seconds += seconds_since(start);
+    ++report_.calls;
+    if (!environment_intact())
+      throw Refusal{"the candidate leaves rounding or denormals in another mode; " + where_};
+    for (size_t k = 0; k < results_.size(); ++k) {
+      if (!results_[k].surroundings_intact())
+        throw Refusal{fmt::format("bytes around {} were written; {}", decl(k).name, where_)};
+    }
+  }
+
+  void check_written(size_t k) {
+    if (type(k) != ElementType::f32) return;
+    const auto* words = static_cast<const uint32_t*>(results_[k].data());
+    for (size_t i = 0; i < results_[k].bytes() / 4; ++i) {
+      if (words[i] == unwritten_f32)
+        throw Refusal{fmt::format("{} was not written; {}",
+                                  element_text(decl(k), shapes_[k], static_cast<int64_t>(i)), where_)};
+    }
+  }
+
+  void check(size_t k, const Tensor& result, int64_t position, const Interval& bound) {
+    ++report_.elements;
+    const double got = result.get_real(position);
+    bool right = true;
+    if (bound.is_nan()) {
+      ++report_.exact_elements;
+      right = std::isnan(got);
+    } else if (bound.is_anything()) {
+      ++report_.unconstrained;
+    } else if (bound.is_certain()) {
+      ++report_.exact_elements;
+      right = got == bound.value;
+      const bool zero = got == 0 && zero_signs_[k] && ir::is_float(type(k));
+      if (zero) right &= std::signbit(got) == std::signbit(bound.value);
+    } else {
+      // What f64 lost in the computation of the bound; far less than f32 may lose.
+      auto slack = [](double x) { return std::isinf(x) ? 0 : 0x1p-46 * std::fabs(x); };
+      right = got >= bound.low - slack(bound.low) && got <= bound.high + slack(bound.high);
+      const double room = got > bound.value ? bound.high - bound.value : bound.value - bound.low;
+      if (std::isfinite(room) && room > 0)
+        report_.worst_ratio = std::max(report_.worst_ratio, std::fabs(got - bound.value) / room);
+    }
+    if (right) return;
+    throw Refusal{fmt::format("{} is {:.9g}, must be {:.9g} (any of [{:.9g}, {:.9g}]); {}",
+                              element_text(decl(k), shapes_[k], position), got, bound.value, bound.low,
+                              bound.high, where_)};
+  }
+
+  void compare_with_twin() {
+    call(options_.twin);
+    std::vector<std::vector<unsigned char>> wanted;
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const auto* bytes = static_cast<const unsigned char*>(results_[k].data());
+      wanted.emplace_back(bytes, bytes + results_[k].bytes());
+      clear(k);
+    }
+    call(candidate_);
+    for (size_t k = 0; k < results_.size(); ++k) {
+      check_written(k);
+      report_.elements += ir::element_count(shapes_[k]);
+      if (results_[k].bytes() == 0 ||
+          std::memcmp(wanted[k].data(), results_[k].data(), wanted[k].size()) == 0)
+        continue;
+      const Tensor want = Tensor::borrow(type(k), shapes_[k], wanted[k].data());
+      const Tensor got = Tensor::borrow(type(k), shapes_[k], results_[k].data());
+      const size_t size = size_of(type(k));
+      for (int64_t i = 0; i < want.size(); ++i) {
+        const size_t at = static_cast<size_t>(i) * size;
+        const bool same =
+            std::memcmp(wanted[k].data() + at, static_cast<const char*>(results_[k].data()) + at, size) == 0;
+        const bool both_nan =
+            ir::is_float(type(k)) && std::isnan(want.get_real(i)) && std::isnan(got.get_real(i));
+        if (same || both_nan) continue;
+        throw Refusal{fmt::format("{} is {:.9g}, the twin's is {:.9g}; {}",
+                                  element_text(decl(k), shapes_[k], i), got.get_real(i), want.get_real(i),
+                                  where_)};
+      }
+    }
+    report_.exact_elements = report_.elements;
+  }
+
+  const ir::Program& program_;
+  const GateCandidate& candidate_;
+  const GateOptions& options_;
+  std::map<std::string, int64_t> sizes_;
+  uint64_t seed_;
+  GateReport& report_;
+  std::vector<OperandPlan> plans_;
+  double special_share_;
+  int magnitude_ = 8;
+  std::vector<GuardedArray> operands_;
+  std::vector<GuardedArray> results_;
+  std::vector<ir::Shape> shapes_;
+  std::vector<bool> zero_signs_;
+  std::vector<std::vector<int64_t>> samples_;  ///< positions in each result, in order of preference
+  std::string where_;
+};
+
+bool wanted(const GateOptions& options, int trial) {
+  return options.only_trial < 0 || options.only_trial == trial;
+}
+
+void run_all(const ir::Program& expression, const GateCandidate& candidate, const GateOptions& options,
+             GateReport& report) {
+  for (size_t s = 0; s < options.sizes.size(); ++s) {
+    const uint64_t seed = options.seed * 0x9E3779B97F4A7C15u + s;
+    Bench bench(expression, candidate, options, options.sizes[s], seed, report);
+    if (!options.exact) bench.choose_magnitude();
+    for (int k = 0; k < trial_count; ++k) {
+      if (wanted(options, k)) bench.run(k, trials[k]);
+    }
+    if (!options.exact_pair || options.exact) continue;
+    GateOptions pair_options = options;
+    pair_options.exact_pair.reset();
+    Bench pair(options.exact_pair->expression, options.exact_pair->candidate, pair_options, options.sizes[s],
+               seed, report);
+    pair.choose_magnitude();
+    for (int k = 0; k < exact_pair_trials; ++k) {
+      if (wanted(options, trial_count + k)) pair.run(trial_count + k, {Distribution::small_integers, false});
+    }
+  }
+}
+
+}  // namespace
+
+Evidence test_numerically(const ir::Program& expression, const GateCandidate& candidate,
+                          const GateOptions& options, GateReport* report) {
+  const auto start = Clock::now();
+  GateReport own;
+  GateReport& done = report != nullptr ? *report : own;
+  done = {};
+  Evidence evidence;
+  if (options.exact && !options.twin) throw Error(Fault::internal, "exactness is tested against a twin");
+  try {
+    run_all(expression, candidate, options, done);
+    evidence.verdict = Verdict::tested;
+    std::string sizes;
+    for (const auto& assignment : options.sizes)
+      sizes += (sizes.empty() ? "" : " | ") + sizes_text(assignment);
+    const std::string share = fmt::format("{} elements, {} of them to the bit, {} unconstrained",
+                                          done.elements, done.exact_elements, done.unconstrained);
+    evidence.text = fmt::format(
+        "seed {}; {} calls at {}; {}; {}; inputs {:016x}; {}", options.seed, done.calls, sizes, share,
+        options.exact ? std::string("bit-equal to the twin")
+                      : fmt::format("worst error {:.3f} of its bound", done.worst_ratio),
+        done.inputs_hash, processor());
+  } catch (const Refusal& refusal) {
+    evidence.verdict = Verdict::refuted;
+    evidence.text = refusal.text;
+  } catch (const NoBound& reason) {
+    evidence.verdict = Verdict::unknown;
+    evidence.text = reason.reason;
+  }
+  evidence.seconds = seconds_since(start);
+  return evidence;
+}
+
+}  // namespace axrun::verify
