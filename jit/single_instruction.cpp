@@ -58,6 +58,20 @@ void move_vector(x86::Assembler& assembler, bool load, int index, const x86::Mem
     assembler.emit(id, slot, vector_register(index, bits));
 }
 
+x86::Mem::Broadcast repeated_times(int count) {
+  switch (count) {
+    case 2:
+      return x86::Mem::Broadcast::k1To2;
+    case 4:
+      return x86::Mem::Broadcast::k1To4;
+    case 8:
+      return x86::Mem::Broadcast::k1To8;
+    case 16:
+      return x86::Mem::Broadcast::k1To16;
+  }
+  AXRUN_ASSERT(false);
+}
+
 /// Emits the function. Registers: operand k is in vector register k, k(k+1), or general_registers[k].
 class Emitter {
  public:
@@ -133,6 +147,11 @@ class Emitter {
     const Operand& operand = row_.operands[index];
     const int k = static_cast<int>(index);
     const int used = used_bits(row_, operand, choice_.width);
+    if (in_memory(index) && operand.repeated) {
+      x86::Mem lane = x86::ptr(memory);
+      lane.setBroadcast(repeated_times(static_cast<int>(choice_.width) / used));
+      return lane;
+    }
     if (in_memory(index)) return x86::ptr(memory, 0, static_cast<uint32_t>(used / 8));
     switch (operand.place) {
       case Place::vector:

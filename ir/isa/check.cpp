@@ -285,6 +285,8 @@ void check_operands(const Row& row) {
       fail(row, "lanes of masks are bits, those of vector registers are not");
     if (operand.place == Place::write_mask && row.encoding != Encoding::evex)
       fail(row, "only EVEX has write masks");
+    if (operand.repeated && (row.encoding != Encoding::evex || operand.bits != bits_of(operand.lane)))
+      fail(row, "only EVEX repeats, and one lane");
     if (operand.place == Place::low && operand.bits % bits_of(operand.lane) != 0)
       fail(row, "a lane does not fit");
     if (operand.place == Place::general && operand.bits != 32 && operand.bits != 64)
@@ -293,6 +295,8 @@ void check_operands(const Row& row) {
   if (written != 1) fail(row, "one operand is written");
   if (immediates > 1) fail(row, "there is one immediate");
   if (memories > 1) fail(row, "one operand may be in memory");
+  if (row.broadcastable && (row.encoding != Encoding::evex || memories == 0))
+    fail(row, "only EVEX repeats a lane, and of memory");
   if (row.maskable && row.encoding != Encoding::evex) fail(row, "only EVEX has write masks");
   if (row.find(Place::immediate) >= 0 && row.operands[row.find(Place::immediate)].highest > 255)
     fail(row, "an immediate has 8 bits");

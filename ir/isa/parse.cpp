@@ -114,11 +114,12 @@ class RowParser {
     } else if (int low = std::max(number_after("low"), number_after("m"))) {
       operand.place = Place::low;
       operand.bits = low;
+      operand.repeated = word[0] == 'm' && scanner_.accept("*");
     } else if (int general = number_after("r")) {
       operand.place = Place::general;
       operand.bits = general;
     } else {
-      fail("v, v/N, lowN, m, m/N, mN, rN, k, {k} or {z} is expected");
+      fail("v, v/N, lowN, m, m/N, mN, mN*, rN, k, {k} or {z} is expected");
     }
     if (word[0] == 'm') {
       operand.may_be_register = false;
@@ -129,16 +130,17 @@ class RowParser {
   void flags() {
     while (scanner_.peek() != '{') {
       const std::string flag = plain_word("a flag or {");
-      bool& value = flag == "maskable"  ? row_.maskable
-                    : flag == "guarded" ? row_.guarded
-                    : flag == "aligned" ? row_.aligned
-                    : flag == "any_nan" ? row_.any_nan
-                                        : unknown_flag();
+      bool& value = flag == "maskable"        ? row_.maskable
+                    : flag == "broadcastable" ? row_.broadcastable
+                    : flag == "guarded"       ? row_.guarded
+                    : flag == "aligned"       ? row_.aligned
+                    : flag == "any_nan"       ? row_.any_nan
+                                              : unknown_flag();
       value = true;
     }
   }
 
-  bool& unknown_flag() { fail("the flags are maskable, guarded, aligned and any_nan"); }
+  bool& unknown_flag() { fail("the flags are maskable, broadcastable, guarded, aligned and any_nan"); }
 
   void body() {
     scanner_.expect("{");

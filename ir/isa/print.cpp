@@ -78,7 +78,7 @@ std::string print_place(const Operand& operand) {
              (operand.may_be_register && operand.may_be_memory ? "|m" : "");
     case Place::low:
       return (operand.may_be_register ? "low" : "m") + std::to_string(operand.bits) +
-             (operand.may_be_register && operand.may_be_memory ? "|m" : "");
+             (operand.repeated ? "*" : "") + (operand.may_be_register && operand.may_be_memory ? "|m" : "");
     case Place::general:
       return "r" + std::to_string(operand.bits) + (operand.may_be_memory ? "|m" : "");
     case Place::mask:
@@ -114,6 +114,7 @@ std::string print_row(const Row& row) {
   for (size_t k = 0; k < row.operands.size(); ++k) text += (k ? ", " : "") + print_operand(row.operands[k]);
   text += ")";
   if (row.maskable) text += " maskable";
+  if (row.broadcastable) text += " broadcastable";
   if (row.guarded) text += " guarded";
   if (row.aligned) text += " aligned";
   if (row.any_nan) text += " any_nan";

@@ -108,6 +108,7 @@ struct Operand {
   int divisor = 1;
   int bits = 0;
   bool may_be_register = true, may_be_memory = false;  ///< memory holds exactly the bits that are used
+  bool repeated = false;  ///< memory of one lane, which stands for all: {1toN}. It is read as lane 0
   bool read = false, written = false;
   bool zeroing = false;                ///< write_mask only: {z}
   uint64_t lowest = 0, highest = 255;  ///< immediate only
@@ -130,6 +131,7 @@ struct Row {
   std::vector<Form> forms;
   std::vector<Operand> operands;
   bool maskable = false;  ///< EVEX: exists with {k} and {k}{z} as well (with_mask)
+  bool broadcastable = false;  ///< EVEX: the operand in memory may be one lane, repeated (with_broadcast)
   bool guarded =
       false;  ///< memory lanes that the expression does not reach are not accessed: no fault from them
   bool aligned = false;  ///< faults on memory that is not aligned to its size (stated, not tested)
@@ -170,6 +172,9 @@ void check(const Row& row);
 
 /// The row with {k} (merging) or {k}{z}; the row must be maskable.
 Row with_mask(const Row& row, bool zeroing);
+
+/// The row whose operand in memory is one lane, repeated; the row must be broadcastable.
+Row with_broadcast(const Row& row);
 
 int bits_of(Lane lane);
 bool is_float(Lane lane);

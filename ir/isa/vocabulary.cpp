@@ -136,4 +136,24 @@ Row with_mask(const Row& row, bool zeroing) {
   return masked;
 }
 
+Row with_broadcast(const Row& row) {
+  AXRUN_ASSERT(row.broadcastable);
+  Row repeated = row;
+  repeated.broadcastable = false;
+  const auto memory = std::find_if(repeated.operands.begin(), repeated.operands.end(),
+                                   [](const Operand& operand) { return operand.may_be_memory; });
+  memory->place = Place::low;
+  memory->bits = bits_of(memory->lane);
+  memory->may_be_register = false;
+  memory->repeated = true;
+  // The index of every read of it is 0. The constant goes first: the root is the last node.
+  for (Node& node : repeated.result) {
+    for (int& argument : node.arguments)
+      if (argument >= 0) ++argument;
+    if (node.op == Op::read && &repeated.operands[node.value] == &*memory) node.arguments[0] = 0;
+  }
+  repeated.result.insert(repeated.result.begin(), {.op = Op::constant, .type = Type::integer, .value = 0});
+  return repeated;
+}
+
 }  // namespace axrun::ir::isa

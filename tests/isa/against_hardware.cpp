@@ -185,10 +185,17 @@ std::vector<int> memory_choices(const Row& row) {
 std::vector<Row> variants(const Row& row) {
   std::vector<Row> found = {row};
   const Operand& destination = row.operands[row.destination];
-  if (row.maskable) {
-    found.push_back(with_mask(row, false));
+  const auto add_masked = [&](const Row& plain) {
+    if (!plain.maskable) return;
+    found.push_back(with_mask(plain, false));
     // A compare into a mask has only {k}, which zeroes.
-    if (destination.lane != Lane::bit) found.push_back(with_mask(row, true));
+    if (destination.lane != Lane::bit) found.push_back(with_mask(plain, true));
+  };
+  add_masked(row);
+  if (row.broadcastable) {
+    const Row repeated = with_broadcast(row);
+    found.push_back(repeated);
+    add_masked(repeated);
   }
   return found;
 }
