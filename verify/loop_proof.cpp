@@ -161,7 +161,9 @@ Evidence prove(const LoopProgram& program, const ir::Program& expression, const 
   Proof proof(program, expression, options);
   const std::string reason = proof.run();
   if (reason.empty()) return evidence(Verdict::proved, proof.summary());
-  if (const auto found = counterexample(program, expression))
+  SearchOptions search;
+  search.seconds = options.counterexample_seconds;
+  if (const auto found = counterexample(program, expression, search))
     return evidence(Verdict::refuted, *found + " (" + reason + ")");
   return evidence(Verdict::unknown, reason);
 }

@@ -9,6 +9,7 @@ namespace axrun::verify {
 struct ProofOptions {
   unsigned solver_milliseconds = 2000;  ///< per question put to Z3
   double seconds = 30;                  ///< for the whole proof
+  double counterexample_seconds = 2;    ///< for the search after a proof that does not go through
 };
 
 /// Whether a loop program computes a tensor expression, over the reals, for all sizes that it claims: every

@@ -1,0 +1,55 @@
+// loop_mutants [WRONG [VALID [SEED]]]: the prover of loop programs against wrong programs, of which it must
+// accept none, and valid ones, of which it must refuse none. Prints counts and times; exit 1 otherwise.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tests/verify/proof_trial.h"
+#include "tests/verify/schedules.h"
+
+namespace {
+
+void print_times(const char* what, std::vector<double> seconds) {
+  if (seconds.empty()) return;
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double share) {
+    return seconds[static_cast<size_t>(share * static_cast<double>(seconds.size() - 1))] * 1000;
+  };
+  std::printf("%s: %zu proofs, p50 %.1f ms, p95 %.1f ms, max %.1f ms\n", what, seconds.size(), at(0.5),
+              at(0.95), at(1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace axrun::tests;
+  const int wrong = argc > 1 ? std::atoi(argv[1]) : 1000;
+  const int valid = argc > 2 ? std::atoi(argv[2]) : 250;
+  const uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+
+  ProofTrial trial;
+  for (const LoopCase& by_hand : loop_cases()) try_valid(trial, by_hand);
+  for (int k = 0; k < valid; ++k)
+    try_valid(trial, random_schedule(seed * 1000000 + static_cast<uint64_t>(k)));
+  std::printf("valid programs: %d, refused: %zu\n", trial.valid, trial.refused.size());
+  print_times("valid", trial.valid_seconds);
+  for (const std::string& refused : trial.refused) std::printf("REFUSED %s\n", refused.c_str());
+
+  for (uint64_t k = 0; trial.wrong < wrong && k < 100000; ++k) {
+    const LoopCase base = k < loop_cases().size() ? loop_cases()[k] : random_schedule(seed * 1000000 + k);
+    if (base.name == "packed") continue;  // too large to be interpreted
+    try_mutants(trial, base, 10, seed * 7919 + k);
+  }
+  std::printf("wrong programs: %d, accepted: %zu (besides: %d equal mutants proved, %d undecided)\n",
+              trial.wrong, trial.accepted.size(), trial.equal, trial.undecided);
+  for (const auto& [kind, count] : trial.wrong_by_kind) std::printf("  %-16s %d\n", kind.c_str(), count);
+  if (std::getenv("REASONS") != nullptr) {
+    for (const auto& [reason, count] : trial.undecided_by_reason)
+      std::printf("  %4d undecided, %s\n", count, reason.c_str());
+  }
+  print_times("mutants", trial.mutant_seconds);
+  for (const std::string& accepted : trial.accepted) std::printf("ACCEPTED %s\n", accepted.c_str());
+  return trial.refused.empty() && trial.accepted.empty() ? 0 : 1;
+}
