@@ -60,6 +60,20 @@ void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<co
   replace_table(std::move(table));
 }
 
+bool PlanTable::replace(const std::vector<ir::Shape>& shapes, const Plan* expected,
+                        std::shared_ptr<const Plan> plan) {
+  const std::lock_guard lock(writers_);
+  const Table* old = table_.load();
+  if (old == nullptr) return false;
+  auto table = std::make_unique<Table>(*old);
+  const auto same =
+      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return e.shapes == shapes; });
+  if (same == table->end() || same->plan.get() != expected) return false;
+  same->plan = std::move(plan);
+  replace_table(std::move(table));
+  return true;
+}
+
 std::shared_ptr<const Plan> PlanTable::current(const std::vector<ir::Shape>& shapes) {
   const EpochDomain::Pin pin = epochs_.pin();
   if (const Table* table = table_.load()) {

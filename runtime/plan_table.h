@@ -35,9 +35,13 @@ class PlanTable {
 
   /// Puts a plan in force for these shapes, replacing the one there.
   void publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan);
+  /// The same, but only where `expected` is in force; false otherwise.
+  bool replace(const std::vector<ir::Shape>& shapes, const Plan* expected, std::shared_ptr<const Plan> plan);
   std::shared_ptr<const Plan> current(const std::vector<ir::Shape>& shapes);
   /// Plans replaced or dropped that some run may still see.
   size_t waiting() { return epochs_.collect(); }
+  /// What a fork of the process must not find locked.
+  std::mutex& writers() { return writers_; }
 
  private:
   struct Entry {

@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 #include "ir/error.h"
 #include "ir/simplify.h"
 #include "onnx_import/import.h"
+#include "runtime/knobs.h"
 #include "runtime/machine.h"
 #include "runtime/node_executor.h"
+#include "runtime/optimizer/optimizer.h"
 #include "runtime/plan/fold_weights.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
@@ -26,6 +31,11 @@ namespace {
 size_t physical_memory() {
   const int64_t bytes = physical_memory_bytes();
   return bytes > 0 ? static_cast<size_t>(bytes) : ~size_t{0};
+}
+
+bool knob_says(KnobName name, std::string_view word) {
+  const char* value = knob_value(name);
+  return value != nullptr && value == word;
 }
 
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
@@ -48,7 +58,9 @@ class SessionState {
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
   PlanOptions plan_options() const;
+  void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results);
   void fix_sizes();
+  void start_optimizer();
 
   SessionOptions options;
   ir::Model model;
@@ -60,6 +72,8 @@ class SessionState {
   Profiler profiler;
   std::mutex buffers_mutex;
   std::vector<std::unique_ptr<RunBuffers>> buffers;
+  std::string no_optimizer;              ///< why there is none
+  std::unique_ptr<Optimizer> optimizer;  ///< last: it uses all of the above
 };
 
 SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
@@ -86,6 +100,35 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     if (port.type == ir::ElementType::undefined) port = declared[k];
     outputs.push_back(std::move(port));
   }
+  start_optimizer();
+}
+
+void SessionState::start_optimizer() {
+  if (options.tier != Tier::automatic) {
+    no_optimizer = "only the automatic tier is optimised";
+  } else if (!options.optimize) {
+    no_optimizer = "the session's options turn it off";
+  } else if (knob_says(KnobName::optimize, "0")) {
+    no_optimizer = "AXRUN_OPTIMIZE=0";
+  }
+  if (!no_optimizer.empty()) return;
+  OptimizerHost host;
+  host.graph = model.graph;
+  host.plans = &plans;
+  host.threads = options.threads;
+  host.build = [this](const std::vector<RuntimeValue>& values, std::shared_ptr<KernelSource> kernels) {
+    PlanOptions how = plan_options();
+    how.kernels = std::move(kernels);
+    return build(values, how);
+  };
+  OptimizerSettings settings;
+  const char* threads = knob_value(KnobName::optimizer_threads);
+  settings.threads = options.optimizer_threads > 0 ? options.optimizer_threads
+                                                   : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
+  settings.idle = !knob_says(KnobName::optimizer_priority, "normal");
+  settings.deterministic = options.deterministic;
+  settings.always = knob_says(KnobName::swap, "always");
+  optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings));
 }
 
 void SessionState::fix_sizes() {
@@ -212,6 +255,7 @@ PlanOptions SessionState::plan_options() const {
   PlanOptions how;
   how.threads = options.threads;
   how.packs = packs;
+  if (optimizer) how.kernels = optimizer->library();
   how.body_plans = options.plan_cache;
   how.memory_limit = options.memory_limit > 0 ? static_cast<size_t>(options.memory_limit) : physical_memory();
   return how;
@@ -233,6 +277,17 @@ std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>&
 
 PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values) {
   return plans.find(values, [&] { return build(values, plan_options()); });
+}
+
+void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results) {
+  using Clock = std::chrono::steady_clock;
+  const PlanTable::Pinned pinned = plan_for(values);
+  const RunContext context{*pool, options.profile ? &profiler : nullptr};
+  if (!optimizer) return pinned.plan->run(values, results, context);
+  const Clock::time_point start = Clock::now();
+  pinned.plan->run(values, results, context);
+  optimizer->ran(*pinned.plan, values,
+                 std::chrono::duration<double, std::micro>(Clock::now() - start).count());
 }
 
 // Session
@@ -268,9 +323,7 @@ std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs) 
     for (RuntimeValue& output : outputs) output = narrowed(output);
     return outputs;
   }
-  const PlanTable::Pinned pinned = state_->plan_for(inputs);
-  const RunContext context{*state_->pool, state_->options.profile ? &state_->profiler : nullptr};
-  pinned.plan->run(inputs, outputs, context);
+  state_->run_plan(inputs, outputs);
   return outputs;
 }
 
@@ -297,9 +350,7 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
     buffers->outputs = run(buffers->inputs);
   } else {
     state_->check(buffers->inputs);
-    const PlanTable::Pinned pinned = state_->plan_for(buffers->inputs);
-    pinned.plan->run(buffers->inputs, buffers->outputs,
-                     {*state_->pool, state_->options.profile ? &state_->profiler : nullptr});
+    state_->run_plan(buffers->inputs, buffers->outputs);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const RuntimeValue& result = buffers->outputs[k];
@@ -339,6 +390,21 @@ void Session::prepare(const std::vector<ir::Shape>& shapes) {
   }
   state_->check(values);
   state_->plan_for(values);
+}
+
+OptimizerStatus Session::optimizer_status() const {
+  if (state_->optimizer) return state_->optimizer->status();
+  OptimizerStatus status;
+  status.reason = state_->no_optimizer;
+  return status;
+}
+
+void Session::freeze() {
+  if (state_->optimizer) state_->optimizer->freeze();
+}
+
+bool Session::wait_for_optimizer(double seconds) {
+  return !state_->optimizer || state_->optimizer->wait(seconds);
 }
 
 std::vector<StepProfile> Session::profile() const { return state_->profiler.steps(); }

@@ -12,6 +12,7 @@
 #include "ir/dim.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
+#include "runtime/optimizer_status.h"
 #include "runtime/value.h"
 
 namespace axrun::runtime {
@@ -28,7 +29,12 @@ struct SessionOptions {
   std::map<std::string, int64_t> dims;      ///< fixes a named size
   size_t plan_cache = 16;                   ///< plans kept for different input shapes; at least 1
   int64_t memory_limit = 0;  ///< bytes one run may take for its tensors; 0: the machine's memory
-  bool profile = false;                     ///< record the time of every step (Session::profile)
+  bool profile = false;      ///< record the time of every step (Session::profile)
+
+  // The background optimiser, of the automatic tier only. The environment's AXRUN_OPTIMIZE=0 turns it off.
+  bool optimize = true;
+  int optimizer_threads = 0;   ///< threads of its own that it may use; 0: AXRUN_OPTIMIZER_THREADS, else 1
+  bool deterministic = false;  ///< it swaps in only kernels whose results equal the fallback's to the bit
 };
 
 /// An input or output of a model. Inputs with an initializer are not listed: they are constants.
@@ -95,6 +101,14 @@ class AXRUN_API Session {
 
   /// Builds the plan for these input shapes without running; run does so by itself otherwise.
   void prepare(const std::vector<ir::Shape>& shapes);
+
+  /// What the background optimiser has done, is doing, and why not.
+  OptimizerStatus optimizer_status() const;
+  /// From now on no plan is swapped: what is in force stays.
+  void freeze();
+  /// Waits until the optimiser has nothing left to do, or has stopped; false when the seconds are over
+  /// before. Its work begins with the first run.
+  bool wait_for_optimizer(double seconds);
 
   /// Per-step times since the last reset; empty unless options.profile.
   std::vector<StepProfile> profile() const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct JitKernelParts {
   std::vector<int> outputs;                        ///< per output buffer: the output of the step
   int threads = 1;                                 ///< at most, of the pools that it will meet
   std::string description;
-  double flops = 0;
+  std::function<double()> flops;  ///< counted when asked for
 };
 
 /// Generated machine code as a kernel of a plan.
@@ -41,7 +42,7 @@ class JitKernel final : public Kernel {
   std::string describe() const override { return parts_.description; }
   size_t scratch_bytes() const override { return parts_.kernel->scratch_bytes(parts_.threads); }
   bool ignores_input(int input) const override;
-  double flops() const override { return parts_.flops; }
+  double flops() const override { return parts_.flops ? parts_.flops() : 0; }
 
  private:
   JitKernelParts parts_;

@@ -31,47 +31,54 @@ struct Aligned {
 /// The kernel as the gate calls it: bound anew every time, because the constants differ from call to call.
 class Candidate {
  public:
-  Candidate(std::shared_ptr<const jit::KernelCode> code, std::vector<bool> constant)
-      : code_(std::move(code)), constant_(std::move(constant)) {}
+  /// inputs: per input buffer, its place among the operands of a call.
+  Candidate(std::shared_ptr<const jit::KernelCode> code, std::vector<size_t> inputs,
+            std::vector<bool> constant)
+      : code_(std::move(code)), inputs_(std::move(inputs)), constant_(std::move(constant)) {}
 
   void operator()(const verify::GateCall& call) const {
     jit::BoundKernel kernel(code_, call.sizes, constant_);
     jit::Workers& alone = jit::inline_workers();
-    prepare(kernel, call, alone);
+    std::vector<const void*> operands;
+    for (const size_t place : inputs_) operands.push_back(call.operands[place]);
+    prepare(kernel, operands, alone);
     const Aligned scratch(kernel.scratch_bytes(alone.count()));
     // What was prepared must not be read any more: it is not there in life.
-    std::vector<const void*> operands = call.operands;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (kernel.is_prepared(k)) operands[k] = nullptr;
     }
     kernel.run(operands.data(), call.results.data(), scratch.data, alone);
   }
 
-  double seconds_per_call(const verify::GateCall& call) const {
+  /// operands: one per input buffer.
+  double seconds_per_call(const Sizes& sizes, const std::vector<const void*>& operands,
+                          const std::vector<void*>& results) const {
     constexpr double enough_seconds = 0.05;
     constexpr int most_calls = 1000;
-    jit::BoundKernel kernel(code_, call.sizes, constant_);
+    jit::BoundKernel kernel(code_, sizes, constant_);
     jit::Workers& alone = jit::inline_workers();
-    prepare(kernel, call, alone);
+    prepare(kernel, operands, alone);
     const Aligned scratch(kernel.scratch_bytes(alone.count()));
     double best = HUGE_VAL;
     const Clock::time_point begin = Clock::now();
     for (int calls = 0; calls < most_calls && (calls < 3 || seconds_since(begin) < enough_seconds); ++calls) {
       const Clock::time_point start = Clock::now();
-      kernel.run(call.operands.data(), call.results.data(), scratch.data, alone);
+      kernel.run(operands.data(), results.data(), scratch.data, alone);
       best = std::min(best, seconds_since(start));
     }
     return best;
   }
 
  private:
-  void prepare(jit::BoundKernel& kernel, const verify::GateCall& call, jit::Workers& workers) const {
+  void prepare(jit::BoundKernel& kernel, const std::vector<const void*>& operands,
+               jit::Workers& workers) const {
     if (std::find(constant_.begin(), constant_.end(), true) != constant_.end()) {
-      kernel.prepare(call.operands.data(), workers);
+      kernel.prepare(operands.data(), workers);
     }
   }
 
   std::shared_ptr<const jit::KernelCode> code_;
+  std::vector<size_t> inputs_;
   std::vector<bool> constant_;
 };
 
@@ -80,7 +87,8 @@ double time_of(const Candidate& candidate, const ir::loop::LoopProgram& program,
   std::map<std::string, ir::Dim> values;
   for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
   std::vector<ir::Tensor> tensors;
-  verify::GateCall call{sizes, {}, {}};
+  std::vector<const void*> operands;
+  std::vector<void*> results;
   for (const ir::loop::Buffer& buffer : program.buffers) {
     if (buffer.role == ir::loop::Role::scratch) continue;
     ir::Shape shape;
@@ -90,10 +98,10 @@ double time_of(const Candidate& candidate, const ir::loop::LoopProgram& program,
     if (ir::is_float(buffer.type)) {
       for (int64_t i = 0; i < tensors.back().size(); ++i) tensors.back().set_real(i, 0.5);
     }
-    if (buffer.role == ir::loop::Role::input) call.operands.push_back(tensors.back().data());
-    if (buffer.role == ir::loop::Role::output) call.results.push_back(tensors.back().data());
+    if (buffer.role == ir::loop::Role::input) operands.push_back(tensors.back().data());
+    if (buffer.role == ir::loop::Role::output) results.push_back(tensors.back().data());
   }
-  return candidate.seconds_per_call(call);
+  return candidate.seconds_per_call(sizes, operands, results);
 }
 
 }  // namespace
@@ -103,12 +111,23 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   entering(WorkerStage::reading);
   const ir::loop::LoopProgram program = ir::loop::parse(request.program);
   const ir::Program expression = ir::parse(request.expression);
+  const ir::Program lowered = ir::parse(request.lowered);
+  std::vector<size_t> inputs;
+  std::vector<bool> constant;
+  for (size_t k = 0, place = 0; k < expression.operands.size(); ++k) {
+    if (expression.operands[k] == ir::none) continue;
+    if (k < lowered.operands.size() && lowered.operands[k] != ir::none) {
+      inputs.push_back(place);
+      constant.push_back(k < request.constant.size() && request.constant[k]);
+    }
+    ++place;
+  }
 
   entering(WorkerStage::proving);
   verify::ProofOptions proof;
   proof.solver_milliseconds = request.solver_milliseconds;
   proof.seconds = request.proof_seconds;
-  reply.proof = verify::prove(program, expression, proof);
+  reply.proof = verify::prove(program, lowered, proof);
   if (reply.proof.verdict != verify::Verdict::proved) {
     reply.refusal =
         fmt::format("the loop program is {}: {}", verify::name_of(reply.proof.verdict), reply.proof.text);
@@ -129,7 +148,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   reply.code_hash = hash_of_code(code->code(), code->code_bytes());
 
   entering(WorkerStage::testing);
-  const Candidate candidate(code, request.constant);
+  const Candidate candidate(code, std::move(inputs), std::move(constant));
   verify::GateOptions gate;
   gate.seed = request.seed;
   gate.sizes = request.sizes;

@@ -23,7 +23,7 @@ void StopSignal::request() {
   if (descriptor_ >= 0 && write(descriptor_, &one, sizeof(one)) < 0) return;
 }
 
-bool StopSignal::wait_for(std::chrono::nanoseconds time) const {
+bool StopSignal::wait_for(std::chrono::nanoseconds time, Bell* bell) const {
   const auto end = std::chrono::steady_clock::now() + time;
   while (!requested()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -33,10 +33,23 @@ bool StopSignal::wait_for(std::chrono::nanoseconds time) const {
       std::this_thread::sleep_for(std::min(left, std::chrono::milliseconds(10)));
       continue;
     }
-    pollfd poll_for{descriptor_, POLLIN, 0};
-    poll(&poll_for, 1, static_cast<int>(std::min<int64_t>(left.count(), 1000)));
+    pollfd polled[2] = {{descriptor_, POLLIN, 0}, {bell != nullptr ? bell->descriptor_ : -1, POLLIN, 0}};
+    poll(polled, 2, static_cast<int>(std::min<int64_t>(left.count(), 1000)));
+    uint64_t rings = 0;
+    if (polled[1].revents != 0 && read(bell->descriptor_, &rings, sizeof(rings)) > 0) break;
   }
   return requested();
+}
+
+Bell::Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Bell::~Bell() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Bell::ring() {
+  const uint64_t one = 1;
+  if (descriptor_ >= 0 && write(descriptor_, &one, sizeof(one)) < 0) return;  // full: rung already
 }
 
 }  // namespace axrun::runtime

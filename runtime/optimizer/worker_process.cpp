@@ -157,6 +157,7 @@ WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
     return cannot(fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)));
   }
   process_ = process;
+  ++starts_;
   owner_ = getpid();
   socket_ = ends[0];
   std::string hello;

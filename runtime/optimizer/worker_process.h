@@ -52,6 +52,7 @@ class WorkerProcess {
 
   bool running() const { return process_ > 0; }
   pid_t process() const { return process_; }
+  int64_t starts() const { return starts_; }
   /// Starts in a row that failed; after a few of them another attempt is not worth its time.
   int failed_starts() const { return failed_starts_; }
 
@@ -65,6 +66,7 @@ class WorkerProcess {
   pid_t process_ = 0;
   pid_t owner_ = 0;  ///< the process that started it: a fork of that must leave it alone
   int socket_ = -1;
+  int64_t starts_ = 0;
   int failed_starts_ = 0;
 };
 

@@ -167,6 +167,7 @@ std::string mistake_in_hello(std::string_view text) {
 std::string to_text(const WorkerRequest& request) {
   return printed({{"program", request.program},
                   {"expression", request.expression},
+                  {"lowered", request.lowered},
                   {"sizes", request.sizes},
                   {"constant", request.constant},
                   {"target", json_of(request.target)},
@@ -181,6 +182,7 @@ WorkerRequest request_from(std::string_view text) {
   WorkerRequest request;
   request.program = text_of(json, "program");
   request.expression = text_of(json, "expression");
+  request.lowered = text_of(json, "lowered");
   request.sizes.clear();
   for (const Json& one : list(json, "sizes")) {
     if (!one.is_object() && !one.is_null()) refuse("sizes are no object");

@@ -15,10 +15,13 @@ namespace axrun::runtime {
 /// What the worker program is asked: to prove, compile, test and time a loop program.
 struct WorkerRequest {
   std::string program;     ///< text of the loop program
-  std::string expression;  ///< text of the tensor expression it is to compute
+  std::string expression;  ///< text of the tensor expression it is to compute: tested against this
+  /// Text of the simplified expression that it is proved against; operands and outputs have the positions,
+  /// types and memory of `expression`.
+  std::string lowered;
   /// Sizes at which it is tested; the first ones are those at which it is timed. Never empty.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
-  std::vector<bool> constant;  ///< one per input buffer
+  std::vector<bool> constant;  ///< one per operand of `expression`
   jit::Target target;
   uint64_t seed = 1;
   unsigned solver_milliseconds = 2000;  ///< per question

@@ -67,7 +67,7 @@ int serve_requests(int argument_count, char** arguments, const Judge& judge) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return 3;  // it died before the line above
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_FSIZE, rlim_t{64} << 20);  // memory for machine code counts as a file
   if (memory > 0) limit(RLIMIT_AS, static_cast<rlim_t>(memory));
   if (!answered(hello_text())) return 0;
   for (std::string text;;) {

@@ -65,6 +65,20 @@ void Plan::give_back(std::unique_ptr<Frame> frame) const {
   frames_.push_back(std::move(frame));
 }
 
+size_t Plan::frames() const {
+  const std::lock_guard lock(frames_mutex_);
+  return frames_.size();
+}
+
+void Plan::keep_frames(size_t count) const {
+  std::vector<std::unique_ptr<Frame>> dropped;
+  const std::lock_guard lock(frames_mutex_);
+  while (frames_.size() > count) {
+    dropped.push_back(std::move(frames_.back()));
+    frames_.pop_back();
+  }
+}
+
 void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
                const RunContext& context) const {
   std::unique_ptr<Frame> frame = take_frame();

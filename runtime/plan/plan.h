@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "ir/infer.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/run_times.h"
 #include "runtime/value.h"
 
 namespace axrun::runtime {
@@ -17,6 +18,7 @@ namespace axrun::runtime {
 class BodyPlans;
 class Continuation;
 class Frame;
+class KernelSource;
 
 /// Where a value lives while a plan runs.
 struct ValuePlace {
@@ -43,7 +45,8 @@ struct Step {
   const ir::Node* node = nullptr;  ///< the (first) node, for names
   std::vector<ir::ValueId> inputs;
   std::vector<ir::ValueId> outputs;
-  std::string ops;  ///< "Conv+Relu"
+  std::string ops;         ///< "Conv+Relu"
+  std::vector<int> nodes;  ///< of the graph, by position: what the kernel computes
 };
 
 /// An output that no step could write in place: copied at the end.
@@ -92,6 +95,13 @@ class Plan {
   const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   bool complete() const { return continuation_ == nullptr; }
 
+  /// Steps for which the kernel source may yet find something better.
+  int open_steps() const { return open_steps_; }
+  RunTimes& times() const { return times_; }
+  /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
+  size_t frames() const;
+  void keep_frames(size_t count) const;
+
  private:
   friend class PlanBuilder;
   friend class Frame;
@@ -114,7 +124,9 @@ class Plan {
   size_t arena_bytes_ = 0;
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step
   std::unique_ptr<Continuation> continuation_;
+  int open_steps_ = 0;
 
+  mutable RunTimes times_;
   mutable std::mutex frames_mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;
 };
@@ -124,8 +136,9 @@ struct PlanOptions {
   bool fuse = true;
   bool reuse_buffers = true;  ///< off: every value has a place of its own
   std::shared_ptr<PackCache> packs;
-  size_t memory_limit = ~size_t{0};  ///< of arena and outputs together
-  size_t body_plans = 16;  ///< plans kept per body, and continuations per plan
+  std::shared_ptr<KernelSource> kernels;  ///< asked before the factories; may be null
+  size_t memory_limit = ~size_t{0};       ///< of arena and outputs together
+  size_t body_plans = 16;                 ///< plans kept per body, and continuations per plan
 };
 
 /// Builds the plan of a whole graph. facts of live_in (graph inputs, then captures) must have constant dims

@@ -9,6 +9,7 @@
 #include "ir/view.h"
 #include "runtime/knobs.h"
 #include "runtime/plan/frame.h"
+#include "runtime/plan/kernel_source.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/nested_plans.h"
 
@@ -316,8 +317,14 @@ bool PlanBuilder::make_group_step(const Group& group) {
     context.outputs.push_back(port_of(unread && id != last.outputs[0] ? ir::absent : id));
     if (unread && id != last.outputs[0]) context.output_ids[context.outputs.size() - 1] = ir::absent;
   }
-  step.kernel = make_kernel(context);
+  if (options_.kernels) {
+    KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
+    step.kernel = std::move(found.kernel);
+    if (found.open) ++plan_->open_steps_;
+  }
+  if (step.kernel == nullptr) step.kernel = make_kernel(context);
   if (step.kernel == nullptr) return false;
+  step.nodes = group.nodes;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   step.inputs = context.input_ids;
   step.outputs = context.output_ids;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/error.h"
+#include "runtime/host_target.h"
 #include "runtime/parallel.h"
 
 namespace axrun::tests {
@@ -28,12 +29,6 @@ constexpr const char* scaled = R"(loops scaled(n: 1..4096) {
 }
 )";
 
-jit::Target any_target() {
-  jit::Target target;
-  target.name = "any";
-  return target;
-}
-
 TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
   const ir::loop::LoopProgram program = ir::loop::parse(scaled);
   for (const bool constant : {false, true}) {
@@ -44,7 +39,7 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
       w[static_cast<size_t>(i)] = static_cast<float>(i % 7);
     }
     const auto pool = ThreadPool::make(3);
-    jit::BoundKernel bound(jit::KernelCode::compile(program, any_target()), {{"n", count}},
+    jit::BoundKernel bound(jit::KernelCode::compile(program, host_target()), {{"n", count}},
                            {false, constant});
     if (constant) {
       PoolWorkers workers(*pool);
@@ -75,7 +70,7 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
 }
 
 TEST(JitKernel, SizesThatAreNotClaimedAreRefused) {
-  const auto code = jit::KernelCode::compile(ir::loop::parse(scaled), any_target());
+  const auto code = jit::KernelCode::compile(ir::loop::parse(scaled), host_target());
   EXPECT_THROW(jit::BoundKernel(code, {{"n", 5000}}), Error);
 }
 

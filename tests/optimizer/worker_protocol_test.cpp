@@ -15,6 +15,7 @@ WorkerRequest some_request() {
   WorkerRequest request;
   request.program = "loops \"a\"\n()";
   request.expression = "program \\ \x01";
+  request.lowered = "another";
   request.sizes = {{{"n", 3}, {"past", 0}}, {}};
   request.constant = {true, false};
   request.target.name = "some processor";
@@ -30,6 +31,7 @@ TEST(WorkerProtocol, RequestsArriveAsTheyWereSent) {
   const WorkerRequest got = request_from(to_text(sent));
   EXPECT_EQ(got.program, sent.program);
   EXPECT_EQ(got.expression, sent.expression);
+  EXPECT_EQ(got.lowered, sent.lowered);
   EXPECT_EQ(got.sizes, sent.sizes);
   EXPECT_EQ(got.constant, sent.constant);
   EXPECT_EQ(got.seed, sent.seed);

@@ -1,0 +1,170 @@
+#include "runtime/optimizer/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ir/error.h"
+#include "runtime/random.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// Rounding differs between two right kernels by far less, a wrong one is off by far more.
+constexpr double tolerance = 1e-3;
+/// Of the results of comparisons, which side of a threshold they fall on may differ.
+constexpr double flipped_share = 0.01;
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
+  const bool real = ir::is_float(present.type());
+  double scale = 0;
+  for (int64_t i = 0; real && i < present.size(); ++i) {
+    const double value = std::fabs(present.get_real(i));
+    if (std::isfinite(value)) scale = std::max(scale, value);
+  }
+  int64_t flipped = 0;
+  for (int64_t i = 0; i < present.size(); ++i) {
+    if (!real) {
+      if (present.get_int(i) == candidate.get_int(i)) continue;
+      const bool allowed = present.type() == ir::ElementType::boolean;
+      if (allowed && static_cast<double>(++flipped) <= flipped_share * static_cast<double>(present.size()))
+        continue;
+      return fmt::format("output {} element {} is {}, with the present kernel {}", output, i,
+                         candidate.get_int(i), present.get_int(i));
+    }
+    const double want = present.get_real(i);
+    const double got = candidate.get_real(i);
+    if (same(want, got) || std::fabs(want - got) <= tolerance * std::max(scale, 1e-6)) continue;
+    return fmt::format("output {} element {} is {}, with the present kernel {}", output, i, got, want);
+  }
+  return "";
+}
+
+std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
+  if (present.bytes() == 0 || std::memcmp(present.data(), candidate.data(), present.bytes()) == 0) return "";
+  const size_t element = ir::size_of(present.type());
+  for (int64_t i = 0; i < present.size(); ++i) {
+    const size_t at = static_cast<size_t>(i) * element;
+    const auto* want = static_cast<const char*>(present.data()) + at;
+    const auto* got = static_cast<const char*>(candidate.data()) + at;
+    if (std::memcmp(want, got, element) == 0) continue;
+    if (ir::is_float(present.type()) && std::isnan(present.get_real(i)) && std::isnan(candidate.get_real(i)))
+      continue;
+    return fmt::format("output {} element {} is {}, with the present kernel {}", output, i,
+                       candidate.get_real(i), present.get_real(i));
+  }
+  return "";
+}
+
+}  // namespace
+
+KernelComparison::KernelComparison(const Plan& plan, const Step& step, const Kernel& present,
+                                   const Kernel& candidate, ThreadPool& pool)
+    : pool_(pool),
+      present_{present, {}, {}, AlignedBuffer(present.scratch_bytes())},
+      candidate_{candidate, {}, {}, AlignedBuffer(candidate.scratch_bytes())} {
+  for (const ir::ValueId id : step.inputs) {
+    if (id == ir::absent) {
+      operands_.emplace_back();
+      inputs_.push_back(nullptr);
+      continue;
+    }
+    const ir::ValueFact& fact = plan.fact(id);
+    const bool known = fact.constant.defined();
+    operands_.push_back(known ? ir::Tensor()
+                              : ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
+    inputs_.push_back(known ? fact.constant.data() : operands_.back().data());
+  }
+  prepare(present_, plan, step);
+  prepare(candidate_, plan, step);
+  fill(1, false);
+}
+
+void KernelComparison::prepare(Call& call, const Plan& plan, const Step& step) {
+  for (const ir::ValueId id : step.outputs) {
+    if (id == ir::absent) {
+      call.results.emplace_back();
+      call.outputs.push_back(nullptr);
+      continue;
+    }
+    const ir::ValueFact& fact = plan.fact(id);
+    call.results.push_back(ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
+    call.outputs.push_back(call.results.back().data());
+  }
+}
+
+void KernelComparison::fill(uint64_t seed, bool special) {
+  Random random(seed);
+  for (ir::Tensor& tensor : operands_) {
+    if (!tensor.defined()) continue;
+    // Integers may be indices: 0 and 1 are in bounds nearly everywhere, 0 wherever there is anything.
+    const bool index = !ir::is_float(tensor.type()) && tensor.type() != ir::ElementType::boolean;
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      if (!ir::is_float(tensor.type())) {
+        tensor.set_int(i, index ? 0 : static_cast<int64_t>(random.next() & 1));
+        continue;
+      }
+      double value = 2 * random.uniform() - 1;
+      if (special) {
+        const uint64_t kind = random.next() % 64;
+        constexpr double values[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-40};
+        if (kind < std::size(values)) {
+          value = values[kind];
+        } else if (kind < 32) {
+          value = std::ldexp(value, static_cast<int>(random.next() % 80) - 40);
+        }
+      }
+      tensor.set_real(i, value);
+    }
+  }
+}
+
+void KernelComparison::run(Call& call) {
+  call.kernel.run({inputs_.data(), call.outputs.data(), call.scratch.data(), pool_});
+}
+
+std::string KernelComparison::difference() {
+  run(present_);
+  run(candidate_);
+  for (size_t k = 0; k < present_.results.size(); ++k) {
+    if (!present_.results[k].defined()) continue;
+    std::string found = difference_of(present_.results[k], candidate_.results[k], k);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+std::string KernelComparison::bit_difference() {
+  constexpr uint64_t trials = 8;
+  std::string found;
+  for (uint64_t trial = 0; trial < trials && found.empty(); ++trial) {
+    fill(trial + 2, trial % 2 == 1);
+    run(present_);
+    run(candidate_);
+    for (size_t k = 0; k < present_.results.size() && found.empty(); ++k) {
+      if (present_.results[k].defined())
+        found = bit_difference_of(present_.results[k], candidate_.results[k], k);
+    }
+  }
+  fill(1, false);
+  return found;
+}
+
+Ratio KernelComparison::times(Background& background, const StopSignal& stop) {
+  return paired_rounds(
+      [&] {
+        const Background::Piece piece(background);
+        run(present_);
+      },
+      [&] {
+        const Background::Piece piece(background);
+        run(candidate_);
+      },
+      stop);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,395 @@
+#include "runtime/optimizer/kernel_library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/error.h"
+#include "ir/operation_count.h"
+#include "runtime/optimizer/jit_kernel.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// Expressions at fixed shapes that one step may have beside the symbolic one.
+constexpr size_t most_fixed_forms = 4;
+
+/// Sizes within a factor of two of each other count as alike.
+bool alike(const SizeValues& a, const SizeValues& b) {
+  for (const auto& [name, value] : a) {
+    const auto other = b.find(name);
+    if (other == b.end()) return false;
+    const double ratio = (static_cast<double>(value) + 1) / (static_cast<double>(other->second) + 1);
+    if (ratio > 2 || ratio < 0.5) return false;
+  }
+  return true;
+}
+
+double distance(const SizeValues& a, const SizeValues& b) {
+  double sum = 0;
+  for (const auto& [name, value] : a) {
+    const auto other = b.find(name);
+    if (other == b.end()) return HUGE_VAL;
+    sum += std::fabs(std::log2((static_cast<double>(value) + 1) / (static_cast<double>(other->second) + 1)));
+  }
+  return sum;
+}
+
+bool covers(const search::Sizes& ranges, const SizeValues& sizes) {
+  return std::all_of(ranges.begin(), ranges.end(), [&](const ir::loop::Size& range) {
+    const auto found = sizes.find(range.name);
+    return found != sizes.end() && found->second >= range.low && found->second <= range.high &&
+           found->second % range.divisor == 0;
+  });
+}
+
+std::string text_of(const search::Sizes& ranges) {
+  std::string text;
+  for (const ir::loop::Size& range : ranges) {
+    text += fmt::format("{}{}: {}..{}", text.empty() ? "" : ", ", range.name, range.low, range.high);
+  }
+  return text;
+}
+
+/// The sizes for which a kernel is wanted that is first needed at these: from 0 only where 0 has been met.
+search::Sizes ranges_around(const StepExpression& expression, const SizeValues& sizes) {
+  constexpr int64_t common = int64_t{1} << 14;
+  search::Sizes ranges;
+  for (const std::string& name : expression.symbols) {
+    const int64_t value = sizes.at(name);
+    int64_t high = common;
+    while (high < value) high *= 2;
+    ranges.push_back({name, std::min<int64_t>(1, value), high, 1});
+  }
+  return ranges;
+}
+
+std::string product_text(const ir::Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+double flops_at(const StepExpression& expression, const SizeValues& sizes) {
+  ir::Program program = expression.program;
+  std::map<std::string, ir::Dim> values;
+  for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
+  for (ir::TensorDecl& tensor : program.tensors) {
+    for (ir::Dim& dim : tensor.dims) dim = dim.substitute(values);
+  }
+  for (ir::Expr& expr : program.exprs) expr.dim = expr.dim.substitute(values);
+  for (ir::Stage& stage : program.stages) {
+    for (auto* axes : {&stage.axes, &stage.reduce_axes}) {
+      for (ir::Axis& axis : *axes) axis.extent = axis.extent.substitute(values);
+    }
+  }
+  return ir::count_operations(program, expression.constant).floating();
+}
+
+}  // namespace
+
+struct KernelLibrary::Entry {
+  std::string key;
+  std::shared_ptr<const StepExpression>
+      shared_expression;  ///< kernels that count their work outlive the library
+  search::Sizes ranges;
+  std::optional<GeneratedCode> generated;
+  std::vector<KernelVerdict> verdicts;
+  OptimizedKernel record;
+};
+
+struct KernelLibrary::Form {
+  StepExpression expression;
+  std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
+  std::vector<ir::Shape> shapes;  ///< then
+};
+
+std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
+                                                                  const std::vector<ir::Shape>& shapes,
+                                                                  SizeValues& sizes) const {
+  const auto forms = forms_.find(key);
+  if (forms == forms_.end()) return nullptr;
+  for (const std::shared_ptr<Form>& form : forms->second) {
+    if (!form->entry) {
+      if (form->shapes == shapes) return form;
+      continue;
+    }
+    const auto found = sizes_for(form->expression, shapes);
+    if (!found || !covers(form->entry->ranges, *found)) continue;
+    sizes = *found;
+    return form;
+  }
+  return nullptr;
+}
+
+KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vector<int>& nodes,
+                                        const StepContext& context) {
+  std::vector<ir::Shape> shapes;
+  for (const StepPort& port : context.inputs) shapes.push_back(port.shape);
+  std::shared_ptr<Entry> entry;
+  SizeValues sizes;
+  Found found;
+  {
+    const std::lock_guard lock(mutex_);
+    const GroupKey key(&graph, nodes);
+    const std::shared_ptr<Form> form = matching_form(key, shapes, sizes);
+    if (!form) {
+      const auto forms = forms_.find(key);
+      found.open = forms == forms_.end() || forms->second.size() < most_fixed_forms;
+      return found;
+    }
+    entry = form->entry;
+    if (!entry) return found;
+    if (!entry->generated) {
+      found.open = entry->record.state == OptimizedKernel::State::waiting;
+      return found;
+    }
+    bool use = options_.always;
+    if (!use) {
+      const KernelVerdict* nearest = nullptr;
+      for (const KernelVerdict& verdict : entry->verdicts) {
+        if (options_.exact_sizes && verdict.sizes != sizes) continue;
+        if (nearest == nullptr || distance(sizes, verdict.sizes) < distance(sizes, nearest->sizes))
+          nearest = &verdict;
+      }
+      use = nearest != nullptr && nearest->use;
+      found.open = nearest == nullptr || !alike(sizes, nearest->sizes);
+    }
+    if (!use) return found;
+  }
+  Constants constants;
+  for (const int input : entry->generated->inputs) {
+    const auto at = static_cast<size_t>(input);
+    const bool constant = entry->shared_expression->constant[at];
+    if (constant && context.inputs[at].constant == nullptr) return found;
+    constants.push_back(constant ? context.inputs[at].constant->data() : nullptr);
+  }
+  std::vector<ir::Shape> outputs;
+  std::vector<int> positions;
+  for (size_t k = 0; k < context.outputs.size(); ++k) {
+    if (!context.outputs[k].present) continue;
+    outputs.push_back(context.outputs[k].shape);
+    positions.push_back(static_cast<int>(k));
+  }
+  found.kernel = make(*entry, sizes, constants, outputs, positions, context.threads);
+  return found;
+}
+
+std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const SizeValues& sizes,
+                                                  const Constants& constants,
+                                                  const std::vector<ir::Shape>& outputs,
+                                                  const std::vector<int>& output_positions, int threads) {
+  // Nothing of this changes once there is code.
+  if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
+  const GeneratedCode& generated = *entry.generated;
+  JitKernelParts parts;
+  parts.kernel = bind(entry, generated, sizes, constants);
+  parts.inputs = generated.inputs;
+  parts.outputs = output_positions;
+  parts.threads = threads;
+  parts.flops = [expression = entry.shared_expression, sizes] { return flops_at(*expression, sizes); };
+  std::string open;
+  for (const auto& [name, value] : sizes)
+    open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
+  parts.description = fmt::format("jit {} {}{} [loops proved, code tested]", generated.kind,
+                                  product_text(outputs.front()), open.empty() ? "" : open + ")");
+  return std::make_shared<JitKernel>(std::move(parts));
+}
+
+std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
+                                                            const GeneratedCode& generated,
+                                                            const SizeValues& sizes,
+                                                            const Constants& constants) {
+  std::string key = fmt::format("{}", static_cast<const void*>(&entry));
+  for (const auto& [name, value] : sizes) key += fmt::format(" {}={}", name, value);
+  for (const void* constant : constants) key += fmt::format(" {}", constant);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = bound_.find(key);
+    if (found != bound_.end()) {
+      if (auto kernel = found->second.lock()) return kernel;
+    }
+  }
+  std::vector<bool> flags;
+  for (const void* constant : constants) flags.push_back(constant != nullptr);
+  auto made = std::make_shared<jit::BoundKernel>(generated.code, sizes, flags);
+  if (std::find(flags.begin(), flags.end(), true) != flags.end()) {
+    made->prepare(constants.data(), jit::inline_workers());
+  }
+  const std::lock_guard lock(mutex_);
+  // Of sizes that are gone nothing is kept.
+  std::erase_if(bound_, [](const auto& known) { return known.second.expired(); });
+  auto& slot = bound_[key];
+  if (auto kernel = slot.lock()) return kernel;  // another plan was faster
+  slot = made;
+  return made;
+}
+
+KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete,
+                                              const Plan& plan, const Step& step) {
+  std::vector<ir::Shape> shapes(step.inputs.size());
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
+  }
+  Place place;
+  const GroupKey key(&plan.graph(), step.nodes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto form = matching_form(key, shapes, place.sizes)) {
+      place.entry = form->entry;
+      return place;
+    }
+    const auto forms = forms_.find(key);
+    if (forms != forms_.end() && forms->second.size() >= most_fixed_forms) {
+      place.reason = "it has met too many shapes";
+      return place;
+    }
+  }
+  // The symbolic expression must be one of this very step: sizes that suit its inputs, and its outputs.
+  std::optional<StepExpression> expression = express(symbolic.inference(), step, place.reason);
+  std::optional<SizeValues> sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
+  if (sizes) {
+    std::vector<ir::Shape> wanted;
+    for (const ir::ValueId id : step.outputs) {
+      if (id != ir::absent) wanted.push_back(*ir::constant_dims(*plan.fact(id).dims));
+    }
+    if (output_shapes(*expression, *sizes) != wanted) sizes.reset();
+  }
+  if (!sizes) {
+    expression = express(concrete, step, place.reason);
+    sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
+  }
+  if (!sizes) {
+    auto closed = std::make_shared<Form>();
+    closed->shapes = std::move(shapes);
+    const std::lock_guard lock(mutex_);
+    forms_[key].push_back(std::move(closed));
+    const bool known =
+        std::any_of(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& record) {
+          return record.ops == step.ops && record.reason == place.reason;
+        });
+    if (!known) {
+      unexpressed_.push_back({});
+      unexpressed_.back().ops = step.ops;
+      unexpressed_.back().state = OptimizedKernel::State::refused;
+      unexpressed_.back().reason = place.reason;
+      unexpressed_.back().steps = 1;
+    }
+    return place;
+  }
+  auto form = std::make_shared<Form>();
+  form->expression = std::move(*expression);
+  place.sizes = *sizes;
+  const search::Sizes ranges = ranges_around(form->expression, *sizes);
+  std::string entry_key = form->expression.text;
+  for (const bool constant : form->expression.constant) entry_key += constant ? 'c' : '-';
+  entry_key += text_of(ranges);
+
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry = entries_[entry_key];
+  if (!entry) {
+    entry = std::make_shared<Entry>();
+    entry->key = entry_key;
+    entry->shared_expression = std::make_shared<const StepExpression>(form->expression);
+    entry->ranges = ranges;
+    entry->record.ops = step.ops;
+    entry->record.sizes = text_of(ranges);
+    order_.push_back(entry);
+  }
+  ++entry->record.steps;
+  form->entry = entry;
+  place.entry = entry;
+  forms_[key].push_back(std::move(form));
+  return place;
+}
+
+std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, const SizeValues& sizes,
+                                                        const Plan& plan, const Step& step, int threads) {
+  Constants constants;
+  for (const int input : entry.generated->inputs) {
+    const auto at = static_cast<size_t>(input);
+    if (!entry.shared_expression->constant[at]) {
+      constants.push_back(nullptr);
+      continue;
+    }
+    const ir::Tensor& constant = plan.fact(step.inputs[at]).constant;
+    if (!constant.defined()) return nullptr;
+    constants.push_back(constant.data());
+  }
+  std::vector<ir::Shape> outputs;
+  std::vector<int> positions;
+  for (size_t k = 0; k < step.outputs.size(); ++k) {
+    if (step.outputs[k] == ir::absent) continue;
+    outputs.push_back(*ir::constant_dims(*plan.fact(step.outputs[k]).dims));
+    positions.push_back(static_cast<int>(k));
+  }
+  return make(entry, sizes, constants, outputs, positions, threads);
+}
+
+const StepExpression& KernelLibrary::expression(const Entry& entry) const { return *entry.shared_expression; }
+
+OptimizedKernel::State KernelLibrary::state(const Entry& entry) const {
+  const std::lock_guard lock(mutex_);
+  return entry.record.state;
+}
+
+search::Sizes KernelLibrary::ranges(const Entry& entry) const { return entry.ranges; }
+
+bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(entry.verdicts.begin(), entry.verdicts.end(), [&](const KernelVerdict& verdict) {
+    return options_.exact_sizes ? verdict.sizes == sizes : alike(sizes, verdict.sizes);
+  });
+}
+
+void KernelLibrary::refuse(Entry& entry, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  entry.record.state = OptimizedKernel::State::refused;
+  entry.record.reason = reason;
+}
+
+void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
+  const std::lock_guard lock(mutex_);
+  entry.record.kind = code.kind;
+  entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
+  entry.generated = std::move(code);
+  entry.record.state = OptimizedKernel::State::accepted;
+}
+
+void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
+  entry.record.speedup = verdict.speedup;
+  entry.verdicts.push_back(std::move(verdict));
+  const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
+                                                   [](const KernelVerdict& one) { return one.use; });
+  entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
+}
+
+void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(entry.record);
+}
+
+std::vector<OptimizedKernel> KernelLibrary::records() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<OptimizedKernel> records;
+  for (const auto& entry : order_) records.push_back(entry->record);
+  records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
+  return records;
+}
+
+int64_t KernelLibrary::code_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& entry : order_) bytes += entry->generated ? entry->record.code_bytes : 0;
+  return bytes;
+}
+
+int64_t KernelLibrary::prepared_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& [key, kernel] : bound_) {
+    if (const auto alive = kernel.lock()) bytes += static_cast<int64_t>(alive->prepared_bytes());
+  }
+  return bytes;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/kernel_code.h"
+#include "runtime/optimizer/step_expression.h"
+#include "runtime/optimizer_status.h"
+#include "runtime/plan/kernel_source.h"
+#include "search/lowering.h"
+#include "verify/evidence.h"
+
+namespace axrun::runtime {
+
+/// Machine code that has been proved and tested for an expression.
+struct GeneratedCode {
+  std::shared_ptr<const jit::KernelCode> code;
+  std::vector<int> inputs;  ///< per input buffer: the operand that it is
+  std::string kind;
+};
+
+/// How a kernel compared with the one it would replace, at some sizes.
+struct KernelVerdict {
+  SizeValues sizes;
+  bool use = false;
+  double speedup = 0;
+};
+
+/// The kernels of a session, by what they compute. Steps of equal expressions share one; an expression with
+/// open sizes serves every shape within its range, so that a new shape costs a look-up and no compilation.
+///
+/// Plans ask it from any thread; only the optimiser's thread adds to it.
+class KernelLibrary final : public KernelSource {
+ public:
+  struct Options {
+    /// Every verified kernel is used, whatever the verdicts say.
+    bool always = false;
+    /// A verdict counts for the very sizes at which it was made only.
+    bool exact_sizes = false;
+  };
+  explicit KernelLibrary(Options options) : options_(options) {}
+
+  Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override;
+
+  /// One expression with its constants; lives as long as the library.
+  struct Entry;
+
+  /// The entry for a step: known already, or made. `symbolic` is preferred where it fits the step's shapes,
+  /// otherwise the expression at the plan's own shapes is taken, for a few shapes per step. Null, with a
+  /// reason, where the step has no expression.
+  struct Place {
+    std::shared_ptr<Entry> entry;
+    SizeValues sizes;
+    std::string reason;
+  };
+  Place place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete, const Plan& plan,
+                  const Step& step);
+
+  /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say.
+  std::shared_ptr<const Kernel> kernel_for(const Entry& entry, const SizeValues& sizes, const Plan& plan,
+                                           const Step& step, int threads);
+
+  const StepExpression& expression(const Entry& entry) const;
+  OptimizedKernel::State state(const Entry& entry) const;
+  search::Sizes ranges(const Entry& entry) const;
+  /// A verdict has been made at these sizes, or at ones like them.
+  bool is_judged(const Entry& entry, const SizeValues& sizes) const;
+
+  void refuse(Entry& entry, const std::string& reason);
+  void accept(Entry& entry, GeneratedCode code);
+  void judge(Entry& entry, KernelVerdict verdict);
+  /// Changes the record that status() shows.
+  void note(Entry& entry, const std::function<void(OptimizedKernel&)>& change);
+
+  std::vector<OptimizedKernel> records() const;
+  int64_t code_bytes() const;
+  int64_t prepared_bytes() const;
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  struct Form;  ///< the expression of a group of nodes, and its entry
+  using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
+  using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
+
+  std::shared_ptr<const Kernel> make(const Entry& entry, const SizeValues& sizes, const Constants& constants,
+                                     const std::vector<ir::Shape>& outputs,
+                                     const std::vector<int>& output_positions, int threads);
+  std::shared_ptr<const jit::BoundKernel> bind(const Entry& entry, const GeneratedCode& code,
+                                               const SizeValues& sizes, const Constants& constants);
+  std::shared_ptr<Form> matching_form(const GroupKey& key, const std::vector<ir::Shape>& shapes,
+                                      SizeValues& sizes) const;
+
+  Options options_;
+  mutable std::mutex mutex_;
+  std::map<GroupKey, std::vector<std::shared_ptr<Form>>> forms_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+  std::vector<std::shared_ptr<Entry>> order_;  ///< as they were made
+  std::vector<OptimizedKernel> unexpressed_;   ///< steps without an expression
+  std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,137 @@
+#include "runtime/optimizer/optimizer.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+#include "ir/error.h"
+
+namespace axrun::runtime {
+namespace {
+
+using State = OptimizerStatus::State;
+using std::chrono::milliseconds;
+
+/// Shapes that wait for the optimiser; their inputs are held meanwhile.
+constexpr size_t most_jobs = 4;
+/// How often swaps are looked after while no job comes.
+constexpr auto nap = milliseconds(200);
+
+bool is_plain(const std::vector<RuntimeValue>& values) {
+  return std::all_of(values.begin(), values.end(), [](const RuntimeValue& value) {
+    return value.kind == ir::ValueKind::tensor && value.tensor.defined() &&
+           value.type != ir::ElementType::string;
+  });
+}
+
+}  // namespace
+
+Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings)
+    : host_(std::move(host)),
+      settings_(std::move(settings)),
+      library_(
+          std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
+      background_({settings_.threads,
+                   settings_.idle,
+                   {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()}},
+                  [this](const Background::Place& place) { work(place); }) {
+  board_.set_state(State::waiting);
+}
+
+Optimizer::~Optimizer() { background_.stop(); }
+
+void Optimizer::offer(const std::vector<RuntimeValue>& inputs) {
+  if (closed_ || !is_plain(inputs) || board_.frozen()) return;
+  std::vector<ir::Shape> shapes = shapes_of(inputs);
+  const auto same = [&](const OptimizerJob& job) { return job.shapes == shapes; };
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.size() >= most_jobs || std::any_of(jobs_.begin(), jobs_.end(), same)) return;
+  }
+  OptimizerJob job;
+  // The caller's buffers are his own again after the run.
+  for (const RuntimeValue& value : inputs) job.inputs.emplace_back(value.tensor.clone(), value.type);
+  job.shapes = std::move(shapes);
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  bell_.ring();
+  restart();
+}
+
+void Optimizer::restart() {
+  if (closed_) return;
+  try {
+    background_.start();
+  } catch (const Error& error) {
+    closed_ = true;
+    board_.set_state(State::stopped, error.what());
+    const std::lock_guard lock(mutex_);
+    jobs_.clear();
+  }
+}
+
+bool Optimizer::next(OptimizerJob& job) {
+  const std::lock_guard lock(mutex_);
+  busy_ = !jobs_.empty();
+  if (!busy_) return false;
+  job = std::move(jobs_.front());
+  jobs_.pop_front();
+  return true;
+}
+
+void Optimizer::work(const Background::Place& place) {
+  try {
+    board_.update([&](OptimizerStatus& status) {
+      status.priority = place.background.priority();
+      status.threads = place.pool.threads();
+    });
+    PlanImprover improver(host_, settings_, library_, board_, place);
+    while (!place.stop.requested() && !board_.frozen()) {
+      OptimizerJob job;
+      bool more = false;
+      {
+        const Background::Piece piece(place.background);
+        more = next(job);
+        board_.set_state(more ? State::working : State::waiting);
+      }
+      if (more) {
+        improver.improve(job);
+        continue;
+      }
+      improver.watch();
+      place.stop.wait_for(nap, &bell_);
+    }
+  } catch (const CannotGoOn& end) {
+    board_.set_state(State::stopped, end.reason);
+  } catch (const std::exception& error) {
+    board_.set_state(State::stopped, error.what());
+  }
+  closed_ = true;
+  const std::lock_guard lock(mutex_);
+  jobs_.clear();
+  busy_ = false;
+}
+
+bool Optimizer::wait(double seconds) const {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (jobs_.empty() && !busy_) return true;
+    }
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+}
+
+OptimizerStatus Optimizer::status() const {
+  OptimizerStatus status = board_.snapshot();
+  status.kernels = library_->records();
+  status.code_bytes = library_->code_bytes();
+  status.prepared_bytes = library_->prepared_bytes();
+  return status;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/optimizer/background.h"
+#include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/plan_improver.h"
+#include "runtime/optimizer/status_board.h"
+#include "runtime/optimizer_status.h"
+
+namespace axrun::runtime {
+
+/// Makes the plans of a session better while it runs. For every set of shapes that runs meet: the steps of
+/// its plan, heaviest first, become expressions; each is lowered, proved, tested and timed in the worker, and
+/// compared with the kernel that is there; a plan with the better kernels is built aside, measured against
+/// the one in force, and put in force by one store. Where real runs turn out slower the plan before comes
+/// back.
+class Optimizer {
+ public:
+  Optimizer(OptimizerHost host, OptimizerSettings settings);
+  /// Stops its thread, whatever it is doing.
+  ~Optimizer();
+
+  /// What the session's plans ask for kernels.
+  const std::shared_ptr<KernelLibrary>& library() const { return library_; }
+
+  /// After each run, by whatever thread; the plan must still be pinned. Nearly always an atomic increment:
+  /// the first run of a plan that may get better, and every one that is a power of two, leaves its inputs.
+  void ran(const Plan& plan, const std::vector<RuntimeValue>& inputs, double microseconds) {
+    const uint64_t runs = plan.times().add(static_cast<float>(microseconds));
+    if ((runs & (runs - 1)) == 0 && plan.open_steps() > 0) offer(inputs);
+    if (background_.lost()) restart();
+  }
+
+  /// After this no plan is swapped any more.
+  void freeze() { board_.freeze(); }
+  /// Until nothing is left to do; false when the time is over before.
+  bool wait(double seconds) const;
+  OptimizerStatus status() const;
+
+ private:
+  void offer(const std::vector<RuntimeValue>& inputs);
+  void restart();
+  void work(const Background::Place& place);
+  bool next(OptimizerJob& job);
+
+  const OptimizerHost host_;
+  const OptimizerSettings settings_;
+  std::shared_ptr<KernelLibrary> library_;
+  StatusBoard board_;
+  mutable std::mutex mutex_;
+  std::deque<OptimizerJob> jobs_;
+  bool busy_ = false;                ///< a job has been taken and is not done
+  std::atomic<bool> closed_{false};  ///< its thread has ended by itself
+  Bell bell_;                        ///< rung for new jobs
+  Background background_;            ///< last: its thread uses all of the above
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/optimizer/background.h"
+#include "runtime/optimizer/candidate.h"
+#include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/paired_rounds.h"
+#include "runtime/optimizer/status_board.h"
+#include "runtime/optimizer/throttling.h"
+#include "runtime/plan_table.h"
+
+namespace axrun::runtime {
+
+/// What the optimiser is given of a session, which must outlive it.
+struct OptimizerHost {
+  std::shared_ptr<const ir::Graph> graph;
+  PlanTable* plans = nullptr;
+  /// An ordinary build, with kernels from this source (null: the fallback's only).
+  std::function<std::shared_ptr<const Plan>(const std::vector<RuntimeValue>& inputs,
+                                            std::shared_ptr<KernelSource> kernels)>
+      build;
+  int threads = 1;  ///< of a run
+};
+
+struct OptimizerSettings {
+  int threads = 1;
+  bool idle = true;            ///< false: ordinary priority
+  bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
+  bool always = false;         ///< what is verified is swapped in, faster or not
+  WorkerOptions worker;
+  LowerFunction lower = search::lower;
+};
+
+/// Shapes that runs have met, with inputs of such a run.
+struct OptimizerJob {
+  std::vector<ir::Shape> shapes;
+  std::vector<RuntimeValue> inputs;
+};
+
+/// Thrown where the optimiser has to give up.
+struct CannotGoOn {
+  std::string reason;
+};
+
+/// The work of the optimiser's thread, and what lives as long as that: the worker, what is known of the model
+/// with open sizes, swaps that real runs have not confirmed yet.
+class PlanImprover {
+ public:
+  /// Throws CannotGoOn where no machine code can be made or executed here.
+  PlanImprover(const OptimizerHost& host, const OptimizerSettings& settings,
+               std::shared_ptr<KernelLibrary> library, StatusBoard& board, const Background::Place& place);
+
+  /// Everything that can be done for one set of shapes. Throws CannotGoOn.
+  void improve(const OptimizerJob& job);
+  /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
+  void watch();
+  /// Returns when the process's control groups have not been throttled for a while.
+  void rest_when_throttled();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// Steps of a plan that share an entry of the library.
+  struct Task {
+    std::shared_ptr<KernelLibrary::Entry> entry;
+    SizeValues sizes;
+    size_t step = 0;  ///< the heaviest of them
+    double microseconds = 0;
+  };
+  struct Trial {
+    OptimizerJob job;
+    std::shared_ptr<const Plan> before, now;
+    std::optional<double> median_before;
+    Clock::time_point until;
+  };
+
+  std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
+  std::vector<double> step_times(const Plan& plan, const OptimizerJob& job);
+  void try_task(const Task& task, const Plan& plan, const OptimizerJob& job);
+  void attempt(const Task& task);
+  void compare(const Task& task, const Plan& plan, const OptimizerJob& job);
+  /// Builds a plan with all that the library has, and puts it in force where it is no slower.
+  void swap(const OptimizerJob& job);
+  Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job);
+  void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer);
+  /// From now on these kernels count as slower at these shapes.
+  void blame(const Plan& plan, const Plan* innocent);
+  void count_left(const std::vector<Task>& tasks, size_t done);
+
+  const OptimizerHost& host_;
+  const OptimizerSettings& settings_;
+  std::shared_ptr<KernelLibrary> library_;
+  StatusBoard& board_;
+  const Background::Place& place_;
+  CandidateTools tools_;
+  WorkerProcess worker_;
+  Throttling throttling_;
+  std::chrono::seconds rest_{5};
+  std::optional<SymbolicFacts> symbolic_;
+  std::shared_ptr<const Plan> fallback_;  ///< of the job at hand, made when first needed
+  std::vector<Trial> trials_;
+};
+
+/// Steps of a plan that run generated kernels.
+int generated_steps(const Plan& plan);
+int kernel_steps(const Plan& plan);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,265 @@
+#include "runtime/optimizer/step_expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/compose.h"
+#include "ir/error.h"
+#include "ir/text.h"
+
+namespace axrun::runtime {
+namespace {
+
+using ir::Dim;
+using ir::Program;
+
+template <typename Change>
+void for_dims(Program& program, Change change) {
+  for (ir::TensorDecl& tensor : program.tensors) {
+    for (Dim& dim : tensor.dims) dim = change(dim);
+  }
+  for (ir::Expr& expr : program.exprs) expr.dim = change(expr.dim);
+  for (ir::Stage& stage : program.stages) {
+    for (ir::Axis& axis : stage.axes) axis.extent = change(axis.extent);
+    for (ir::Axis& axis : stage.reduce_axes) axis.extent = change(axis.extent);
+    stage.length = change(stage.length);
+  }
+}
+
+void substitute(Program& program, const std::map<std::string, Dim>& values) {
+  for_dims(program, [&](const Dim& dim) { return dim.substitute(values); });
+}
+
+std::vector<std::string> symbols_of(const Dim& dim) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// Of dim = factor * name + rest, where it is that; the factor is not 0.
+struct Linear {
+  int64_t factor;
+  Dim rest;
+};
+std::optional<Linear> linear_in(const Dim& dim, const std::string& name) {
+  const Dim rest = dim.substitute({{name, Dim(0)}});
+  const Dim factor = dim.substitute({{name, Dim(1)}}) - rest;
+  if (!factor.is_constant() || factor.value() == 0) return std::nullopt;
+  if (!(factor * Dim::symbol(name) + rest == dim)) return std::nullopt;
+  return Linear{factor.value(), rest};
+}
+
+std::vector<Dim> operand_dims(const Program& program) {
+  std::vector<Dim> dims;
+  for (const ir::TensorId id : program.operands) {
+    if (id == ir::none) continue;
+    const ir::Dims& own = program.tensors[static_cast<size_t>(id)].dims;
+    dims.insert(dims.end(), own.begin(), own.end());
+  }
+  return dims;
+}
+
+/// Sizes that operands have only inside of sums become sizes of their own: with operands [past + seq] and
+/// nothing else, past + seq is one size. Then all sizes are renamed in order of appearance.
+///
+/// `taken` marks names that the model cannot have.
+void name_sizes(Program& program, std::vector<std::string>& symbols) {
+  constexpr const char* taken = "\x01";
+  int fresh = 0;
+  std::vector<std::string> solved;
+  const auto is_solved = [&](const std::string& name) {
+    return std::find(solved.begin(), solved.end(), name) != solved.end();
+  };
+  // One symbol at a time, from a dim in which it is the only open one; where every dim has several, one of
+  // them gives way to the dim itself.
+  for (;;) {
+    std::string chosen;
+    Dim several;
+    for (const Dim& dim : operand_dims(program)) {
+      std::vector<std::string> open = symbols_of(dim);
+      open.erase(std::remove_if(open.begin(), open.end(), is_solved), open.end());
+      if (open.size() == 1 && linear_in(dim, open[0])) {
+        chosen = open[0];
+        break;
+      }
+      if (!open.empty() && several == Dim(0)) several = dim;
+    }
+    if (!chosen.empty()) {
+      solved.push_back(chosen);
+      continue;
+    }
+    if (several == Dim(0)) break;
+    bool replaced = false;
+    for (const std::string& name : symbols_of(several)) {
+      const auto linear = linear_in(several, name);
+      if (is_solved(name) || !linear || (linear->factor != 1 && linear->factor != -1)) continue;
+      const std::string size = fmt::format("{}{}", taken, fresh++);
+      substitute(program, {{name, Dim(linear->factor) * (Dim::symbol(size) - linear->rest)}});
+      replaced = true;
+      break;
+    }
+    if (!replaced) break;
+  }
+  std::map<std::string, Dim> first, second;
+  for (const Dim& dim : operand_dims(program)) {
+    for (const std::string& name : symbols_of(dim)) {
+      if (first.count(name) != 0) continue;
+      const std::string between = fmt::format("{}{}", taken, fresh++);
+      symbols.push_back(fmt::format("n{}", symbols.size()));
+      first.emplace(name, Dim::symbol(between));
+      second.emplace(between, Dim::symbol(symbols.back()));
+    }
+  }
+  substitute(program, first);  // in two steps: the model may have names like the new ones
+  substitute(program, second);
+}
+
+/// A size that no operand's dims have: only data tell it.
+bool has_other_sizes(Program& program, const std::vector<std::string>& symbols) {
+  bool found = false;
+  for_dims(program, [&](const Dim& dim) {
+    for (const std::string& name : symbols_of(dim)) {
+      found |= std::find(symbols.begin(), symbols.end(), name) == symbols.end();
+    }
+    return dim;
+  });
+  return found;
+}
+
+bool has_steps(const Program& program) {
+  return std::any_of(program.stages.begin(), program.stages.end(),
+                     [](const ir::Stage& stage) { return stage.step != nullptr; });
+}
+
+std::string word_for(const std::string& ops) {
+  std::string word = ops;
+  std::replace_if(
+      word.begin(), word.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return word;
+}
+
+}  // namespace
+
+SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph)
+    : graph_(std::move(graph)), inference_(*graph_, {}) {
+  for (const ir::Node& node : graph_->nodes) {
+    if (ir::is_graph_operator(node.domain, node.op)) continue;
+    try {
+      if (const auto program = inference_.define(node)) inference_.conclude(node, *program);
+    } catch (const Error&) {
+      // Its results stay unknown, and with them what follows.
+    }
+  }
+}
+
+ir::Inference facts_of(const Plan& plan) {
+  ir::Inference inference(plan.graph(), {});
+  for (size_t id = 0; id < plan.graph().values.size(); ++id) {
+    inference.fact(static_cast<ir::ValueId>(id)) = plan.fact(static_cast<ir::ValueId>(id));
+  }
+  return inference;
+}
+
+std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason) {
+  const ir::Graph& graph = facts.graph();
+  std::vector<Program> programs;
+  programs.reserve(step.nodes.size());
+  std::vector<ir::Part> parts;
+  try {
+    for (const int n : step.nodes) {
+      const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
+      for (const ir::ValueId id : ir::reads_of(node)) {
+        if (facts.fact(id).dims && facts.fact(id).type != ir::ElementType::undefined) continue;
+        reason = fmt::format("the dims of '{}' are unknown", graph.value(id).name);
+        return std::nullopt;
+      }
+      std::optional<Program> program = facts.define(node);
+      if (!program) {
+        reason = fmt::format("{} '{}' has no expression for open sizes", node.op, node.name);
+        return std::nullopt;
+      }
+      programs.push_back(std::move(*program));
+      parts.push_back({&programs.back(), node.inputs, node.outputs});
+    }
+    std::vector<ir::ValueId> outputs;
+    for (const ir::ValueId id : step.outputs) {
+      if (id != ir::absent) outputs.push_back(id);
+    }
+    StepExpression expression;
+    expression.program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
+    if (has_steps(expression.program)) {
+      reason = "it is a recurrence";
+      return std::nullopt;
+    }
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const bool read = expression.program.operands[k] != ir::none;
+      expression.constant.push_back(read && facts.is_constant(step.inputs[k]));
+    }
+    name_sizes(expression.program, expression.symbols);
+    if (has_other_sizes(expression.program, expression.symbols)) {
+      reason = "a size depends on data";
+      return std::nullopt;
+    }
+    expression.text = ir::print(expression.program);
+    return expression;
+  } catch (const Error& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
+  const Program& program = expression.program;
+  std::map<std::string, Dim> known;
+  // Every round solves at least one size, or is the last.
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t k = 0; k < program.operands.size(); ++k) {
+      if (program.operands[k] == ir::none) continue;
+      const ir::Dims& dims = program.tensors[static_cast<size_t>(program.operands[k])].dims;
+      if (k >= shapes.size() || dims.size() != shapes[k].size()) return std::nullopt;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        const Dim dim = dims[d].substitute(known);
+        if (dim.is_constant()) {
+          if (dim.value() != shapes[k][d]) return std::nullopt;
+          continue;
+        }
+        const std::vector<std::string> open = symbols_of(dim);
+        if (open.size() != 1) continue;
+        const auto linear = linear_in(dim, open[0]);
+        if (!linear || !linear->rest.is_constant()) continue;
+        const int64_t above = shapes[k][d] - linear->rest.value();
+        if (above % linear->factor != 0) return std::nullopt;
+        known.emplace(open[0], Dim(above / linear->factor));
+        progress = true;
+      }
+    }
+  }
+  SizeValues sizes;
+  for (const std::string& name : expression.symbols) {
+    const auto found = known.find(name);
+    if (found == known.end() || found->second.value() < 0) return std::nullopt;
+    sizes[name] = found->second.value();
+  }
+  return sizes;
+}
+
+std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes) {
+  std::map<std::string, Dim> values;
+  for (const auto& [name, value] : sizes) values.emplace(name, Dim(value));
+  std::vector<ir::Shape> shapes;
+  for (const ir::TensorId id : expression.program.outputs) {
+    ir::Shape shape;
+    for (const Dim& dim : expression.program.tensors[static_cast<size_t>(id)].dims) {
+      const Dim value = dim.substitute(values);
+      shape.push_back(value.is_constant() ? value.value() : -1);
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/infer.h"
+#include "ir/program.h"
+#include "runtime/plan/plan.h"
+
+namespace axrun::runtime {
+
+using SizeValues = std::map<std::string, int64_t>;
+
+/// What a step computes, as one expression: operand k is the step's input k.
+struct StepExpression {
+  ir::Program program;
+  std::vector<bool> constant;        ///< per operand: the model gives its value
+  std::vector<std::string> symbols;  ///< of its dims: "n0", "n1", ... in order of appearance
+  std::string text;                  ///< equal for steps that one kernel can serve, but for `constant`
+};
+
+/// What is known of a model's values with its sizes left open: its inputs have the dims that the model
+/// declares.
+class SymbolicFacts {
+ public:
+  /// Walks the graph; nodes that cannot be defined leave their results unknown.
+  explicit SymbolicFacts(std::shared_ptr<const ir::Graph> graph);
+  const ir::Inference& inference() const { return inference_; }
+
+ private:
+  std::shared_ptr<const ir::Graph> graph_;
+  ir::Inference inference_;
+};
+
+/// The expression of a step under these facts; empty, with the reason in words, where some node of it has
+/// none.
+std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason);
+
+/// Facts of a plan's values: its shapes.
+ir::Inference facts_of(const Plan& plan);
+
+/// The sizes for which operands have these shapes (per operand; ignored where the expression has none). Empty
+/// where there are none, or the shapes leave a size open.
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes);
+
+/// Dims of the expression's outputs at these sizes.
+std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace axrun::runtime {
+
+/// What the optimiser knows of one kernel that it generated, or tried to.
+struct OptimizedKernel {
+  enum class State {
+    waiting,  ///< not tried yet
+    refused,  ///< `reason` says why the fallback stays
+    slower,   ///< verified, but the present kernel is no slower
+    accepted  ///< in force, or about to be
+  };
+  std::string ops;   ///< "MatMul+Add"
+  std::string kind;  ///< of the schedule: "contraction", "map", ...; empty where there is none
+  State state = State::waiting;
+  std::string reason;
+  int steps = 0;      ///< of the plans looked at that it can serve
+  std::string sizes;  ///< the ones it is claimed for: "n0: 1..16384"; empty for fixed ones
+  std::string proof;  ///< "proved: ..." of its loops; empty: not asked
+  std::string gate;   ///< "tested: ..." of its machine code
+  double proof_seconds = 0;
+  double gate_seconds = 0;
+  double compile_seconds = 0;
+  double speedup = 0;  ///< time of the kernel that was there before over its own; 0: not measured
+  int64_t code_bytes = 0;
+};
+const char* name_of(OptimizedKernel::State state);
+
+/// A plan was put in force, or not.
+struct PlanSwap {
+  double seconds = 0;  ///< after the start of the optimiser
+  std::string what;    ///< "swap", "undo: slower in the model", ...
+  std::string shapes;  ///< of the inputs
+  int generated = 0;   ///< steps with generated kernels in the plan in force since
+  double speedup = 0;  ///< of the whole model, over the plan before; 0: not measured
+};
+
+struct OptimizerStatus {
+  enum class State {
+    off,      ///< never starts: `reason` says why
+    waiting,  ///< nothing to do at present
+    working,
+    paused,  ///< `reason` says for what
+    frozen,  ///< told to stop swapping
+    stopped  ///< it cannot go on: `reason` says why
+  };
+  State state = State::off;
+  std::string reason;
+  std::string priority;  ///< "SCHED_IDLE", ...
+  int threads = 0;
+  int64_t tried = 0;  ///< candidates that have been judged
+  int64_t left = 0;   ///< candidates known of, not judged yet
+  int steps = 0;      ///< with a kernel, in the plan looked at last
+  int swapped = 0;    ///< of them with a generated kernel
+  double speedup =
+      0;  ///< of the model under the plan looked at last over the plan it started with; 0: not measured
+  int64_t worker_starts = 0;
+  int64_t code_bytes = 0;      ///< of machine code in use
+  int64_t prepared_bytes = 0;  ///< of packed constants in use, each counted once
+  double seconds = 0;          ///< since its start
+  std::vector<OptimizedKernel> kernels;
+  std::vector<PlanSwap> swaps;
+};
+const char* name_of(OptimizerStatus::State state);
+
+}  // namespace axrun::runtime

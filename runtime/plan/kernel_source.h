@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/plan/kernel.h"
+
+namespace axrun::runtime {
+
+/// Where a plan may find better kernels than the factories make.
+class KernelSource {
+ public:
+  struct Found {
+    std::shared_ptr<const Kernel> kernel;  ///< null: none
+    bool open = false;                     ///< a better one may yet be found: worth asking again later
+  };
+  virtual ~KernelSource() = default;
+  /// For the nodes (by position) that the step is made of. Quick: one look-up; nothing is compiled or
+  /// measured.
+  virtual Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) = 0;
+};
+
+}  // namespace axrun::runtime
