@@ -13,6 +13,22 @@ using ir::Dims;
 using ir::loop::Combine;
 using ir::loop::LoopKind;
 
+namespace {
+
+/// Whether neighbours along the last axis are read far from each other.
+bool reads_across_rows(const PieceContext& context, const ir::Stage& stage) {
+  const int last = static_cast<int>(stage.axes.size()) - 1;
+  for (const ir::ExprId load : loads_of(context.program, stage.body[0])) {
+    const ir::Expr& read = context.program.exprs[static_cast<size_t>(load)];
+    for (size_t d = 0; d + 1 < read.indices.size(); ++d) {
+      if (axes_of(context.program, read.indices[d]).count(last) != 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   MapPlan plan;
   if (stage.axes.empty()) return plan;
@@ -21,6 +37,8 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   const int64_t registers = context.target.lanes(4);
   constexpr int64_t chains = 4;
   plan.lanes = registers * std::clamp<int64_t>((typical(last) + registers - 1) / registers, 1, chains);
+
+  plan.tiles_outside = reads_across_rows(context, stage);
 
   constexpr double overhead = 2;  // loads and stores, in operations
   double work = overhead + scalar_cost(context.program, stage.body[0]);
@@ -42,9 +60,12 @@ void write_map(PieceContext& context, const ir::Stage& stage, const MapPlan& pla
   Dims point(stage.axes.size(), Dim(0));
   std::vector<size_t> order;
   for (size_t axis = 0; axis < stage.axes.size(); ++axis) order.push_back(axis);
-  if (plan.parallel_axis > 0) {
-    std::rotate(order.begin(), order.begin() + plan.parallel_axis, order.begin() + plan.parallel_axis + 1);
-  }
+  const auto move_outside = [&](size_t axis) {
+    const auto place = std::find(order.begin(), order.end(), axis);
+    std::rotate(order.begin(), place, place + 1);
+  };
+  if (plan.tiles_outside) move_outside(order.size() - 1);
+  if (plan.parallel_axis >= 0) move_outside(static_cast<size_t>(plan.parallel_axis));
   const auto element = [&] {
     writer.store({result, element_at(stage, point)}, Combine::assign,
                  context.values.value(stage.body[0], point), stage.name, point);

@@ -1,6 +1,8 @@
 #include "search/simplify.h"
 
 #include "ir/compose.h"
+#include "ir/known_scalars.h"
+#include "search/cheaper_scalars.h"
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
 #include "search/reciprocals.h"
@@ -11,7 +13,8 @@ namespace axrun::search {
 using ir::Program;
 
 Program simplify(const Program& expression, const SizeFacts& facts) {
-  Program program = ir::without_dead_stages(expression);
+  Program program = ir::without_dead_stages(ir::with_known_sizes(expression, facts.known()));
+  program = use_cheaper_scalars(program);
   program = drop_unit_axes(program);
   program = merge_axes(program);
   program = inline_maps(program, facts);

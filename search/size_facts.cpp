@@ -8,6 +8,14 @@ namespace axrun::search {
 
 using ir::Dim;
 
+std::map<std::string, Dim> SizeFacts::known() const {
+  std::map<std::string, Dim> values;
+  for (const ir::loop::Size& size : sizes_) {
+    if (size.low == size.high) values[size.name] = Dim(size.low);
+  }
+  return values;
+}
+
 bool SizeFacts::is_multiple(const Dim& dim, int64_t factor) const {
   std::map<std::string, Dim> multiples;
   for (const ir::loop::Size& size : sizes_) {

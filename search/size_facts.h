@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "ir/dim.h"
 #include "search/lowering.h"
@@ -13,6 +15,8 @@ class SizeFacts {
  public:
   explicit SizeFacts(const Sizes& sizes) : sizes_(sizes) {}
 
+  /// The sizes with one value only.
+  std::map<std::string, ir::Dim> known() const;
   /// Whether the value is a multiple of `factor` at every claimed size. False when that is not known.
   bool is_multiple(const ir::Dim& dim, int64_t factor) const;
   /// The value where every size has a middling value of its range: 128 where the range allows.
