@@ -114,7 +114,9 @@ void fill_reals(int64_t count, ElementType type, const FillOptions& o, Set set) 
       for (int64_t k = 0; k < count; ++k) set(k, random.below(2) == 0 ? uniform() : sign() * 0.0);
       return;
     case Distribution::denormals:
-      for (int64_t k = 0; k < count; ++k) set(k, o.singled_out ? denormal() : uniform());
+      for (int64_t k = 0; k < count; ++k)
+        set(k, o.singled_out && (o.special_share >= 1 || random.unit() < o.special_share) ? denormal()
+                                                                                          : uniform());
       return;
     case Distribution::largest:
       return sprinkled([&] { return sign() * most; });

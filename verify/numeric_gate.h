@@ -28,8 +28,9 @@ struct GateOptions {
   /// Values of the expression's symbolic sizes to try; one empty map where it has none. verify/gate_sizes.h
   /// proposes some.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
-  /// Elements of each output, per trial, at which the bound is evaluated; all where there are fewer. Fewer
-  /// are where they would take more than `work`.
+  /// Elements of each output at which the bound is evaluated in the first trial, of exact probes; all where
+  /// there are fewer. A quarter of them in the other ordinary trials, an eighth where values are special.
+  /// Fewer are where they would take more than `work`.
   int64_t samples = 4096;
   bool exact = false;  ///< bit-equality with `twin` is required instead of the bound
   GateCandidate twin;
@@ -40,8 +41,7 @@ struct GateOptions {
     GateCandidate candidate;
   };
   std::optional<Pair> exact_pair;
-  /// Scalar operations of the bound, per output and trial; a quarter of that, and of the samples, in trials
-  /// with special values.
+  /// Scalar operations of the bound, per output, in the first trial; shared out like `samples`.
   int64_t work = 4000000;
   /// Only the trial with this number, to replay a refutation; -1: all.
   int only_trial = -1;
