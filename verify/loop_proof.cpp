@@ -38,6 +38,7 @@ class Proof {
         {"written before read", &Proof::written},
         {"inverses", &Proof::inverses},
         {"no races", &Proof::races},
+        {"independent lanes", &Proof::lanes},
         {"equal values", &Proof::values},
     };
     try {
@@ -107,7 +108,8 @@ class Proof {
   int bounds() { return prove_bounds(*nest_, solver_); }
   int written() { return prove_written(*nest_, solver_); }
   int inverses() { return prove_inverses(*nest_, solver_); }
-  int races() { return prove_no_races(*nest_, solver_); }
+  int races() { return prove_no_races(*nest_, solver_, ir::loop::LoopKind::parallel); }
+  int lanes() { return prove_no_races(*nest_, solver_, ir::loop::LoopKind::vector); }
 
   int values() {
     ProgramValues program(*nest_, solver_);

@@ -16,7 +16,8 @@ int prove_written(const LoopNest& nest, Solver& solver);
 /// Where a statement says which point it computes, its inverse gives the loop variables back.
 int prove_inverses(const LoopNest& nest, Solver& solver);
 /// No two iterations of a parallel loop touch the same element of a buffer that both see if one of them
-/// writes it.
-int prove_no_races(const LoopNest& nest, Solver& solver);
+/// writes it. The same of vector loops: then lanes may be computed at the same time, statement by statement.
+/// There only, several lanes may combine into one element, all in the same way.
+int prove_no_races(const LoopNest& nest, Solver& solver, ir::loop::LoopKind kind);
 
 }  // namespace axrun::verify

@@ -20,13 +20,21 @@ Side side(const LoopNest& nest, int leaf, const TermList& outer) {
   return made;
 }
 
+/// Both combine into their targets in the same way: the order makes no difference over the reals.
+bool same_reduction(const LoopNest& nest, const Side& x, const Touch& p, const Side& y, const Touch& q) {
+  const ir::loop::Compute &a = *nest.leaf(x.at.leaf).compute, &b = *nest.leaf(y.at.leaf).compute;
+  return a.combine == b.combine && a.combine != ir::loop::Combine::assign && p.access == &a.target &&
+         q.access == &b.target;
+}
+
 }  // namespace
 
-int prove_no_races(const LoopNest& nest, Solver& solver) {
+int prove_no_races(const LoopNest& nest, Solver& solver, ir::loop::LoopKind kind) {
+  const bool lanes = kind == ir::loop::LoopKind::vector;
   Terms& terms = nest.terms();
   int proved = 0;
   for (const LoopNest::LoopPlace& place : nest.loop_places()) {
-    if (place.loops.back()->kind != ir::loop::LoopKind::parallel) continue;
+    if (place.loops.back()->kind != kind) continue;
     const std::vector<const ir::loop::Loop*> around(place.loops.begin(), place.loops.end() - 1);
     TermList outer;
     nest.extend(around, outer);
@@ -40,6 +48,7 @@ int prove_no_races(const LoopNest& nest, Solver& solver) {
             const int buffer = p.access->buffer;
             if (buffer != q.access->buffer || (!p.writes && !q.writes)) continue;
             if (nest.scope(buffer) > depth) continue;  // made within an iteration
+            if (lanes && same_reduction(nest, x, p, y, q)) continue;
             TermList clash = with(with(facts, x.domain), y.domain);
             append(clash, p.guards);
             append(clash, q.guards);
@@ -50,7 +59,8 @@ int prove_no_races(const LoopNest& nest, Solver& solver) {
               const Term t = x.at.values[depth], u = y.at.values[depth];
               const Term order = swapped ? terms.less(u, t) : terms.less(t, u);
               if (!solver.impossible(with(clash, order))) {
-                throw Unproved{"iterations of the parallel loop " + place.loops.back()->variable +
+                throw Unproved{std::string(lanes ? "lanes" : "iterations") + " of the " +
+                               (lanes ? "vector" : "parallel") + " loop " + place.loops.back()->variable +
                                " may touch the same element of " + nest.buffer(buffer).name};
               }
               ++proved;
