@@ -52,7 +52,8 @@ std::string text_of(const search::Sizes& ranges) {
   return text;
 }
 
-/// The sizes for which a kernel is wanted that is first needed at these: from 0 only where 0 has been met.
+/// The sizes for which a kernel is wanted that is first needed at these. A size of 0 or 1 is taken for that
+/// very size: one row of a product, one step of a decoder want a schedule of their own.
 search::Sizes ranges_around(const StepExpression& expression, const SizeValues& sizes) {
   constexpr int64_t common = int64_t{1} << 14;
   search::Sizes ranges;
@@ -60,7 +61,7 @@ search::Sizes ranges_around(const StepExpression& expression, const SizeValues& 
     const int64_t value = sizes.at(name);
     int64_t high = common;
     while (high < value) high *= 2;
-    ranges.push_back({name, std::min<int64_t>(1, value), high, 1});
+    ranges.push_back(value < 2 ? ir::loop::Size{name, value, value, 1} : ir::loop::Size{name, 2, high, 1});
   }
   return ranges;
 }

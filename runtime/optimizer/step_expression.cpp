@@ -6,6 +6,7 @@
 
 #include "ir/compose.h"
 #include "ir/error.h"
+#include "ir/known_scalars.h"
 #include "ir/text.h"
 
 namespace axrun::runtime {
@@ -190,6 +191,12 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
     }
     StepExpression expression;
     expression.program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
+    std::vector<const ir::Tensor*> known;
+    for (const ir::ValueId id : step.inputs) {
+      const bool constant = id != ir::absent && facts.is_constant(id);
+      known.push_back(constant ? &facts.fact(id).constant : nullptr);
+    }
+    expression.program = ir::with_known_scalars(expression.program, known);
     if (has_steps(expression.program)) {
       reason = "it is a recurrence";
       return std::nullopt;
