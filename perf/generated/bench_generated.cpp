@@ -1,0 +1,182 @@
+// Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump NAME] [CASE...]
+//
+// Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
+// prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
+// run; a case's figures are medians over its rounds, the peak in the headline is the best one seen. `--dump
+// CASE` prints the case's loop program and assembly.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "ir/error.h"
+#include "jit/calibrate.h"
+#include "jit/detect.h"
+#include "jit/kernel_code.h"
+#include "perf/generated/cases.h"
+#include "search/lowering.h"
+
+namespace axrun::perf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Memory {
+  explicit Memory(size_t bytes) : bytes_(bytes + 64) {}
+  void* data() {
+    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(bytes_.data()) + 63) / 64 * 64);
+  }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+struct Ready {
+  GeneratedCase from;
+  std::shared_ptr<const jit::KernelCode> code;
+  std::unique_ptr<jit::BoundKernel> kernel;
+  std::vector<std::unique_ptr<Memory>> memory;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  std::unique_ptr<Memory> scratch;
+  double lower_seconds = 0, compile_seconds = 0;
+  std::vector<double> seconds;  ///< per run, one of each round
+  std::vector<double> shares;   ///< of the peak measured before and after, in the same round
+};
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Ready make(const GeneratedCase& from, const jit::Target& target, bool dump) {
+  Ready ready;
+  ready.from = from;
+  const ir::Program expression = from.make();
+  auto start = Clock::now();
+  const search::Lowered lowered = search::lower(expression, {}, from.constant, target);
+  ready.lower_seconds = since(start);
+  if (!lowered.program) throw Error(Fault::unsupported, from.name + ": " + lowered.reason);
+  start = Clock::now();
+  ready.code = jit::KernelCode::compile(*lowered.program, target, {.annotate = dump});
+  ready.compile_seconds = since(start);
+  if (dump) fmt::print("{}\n{}\n", print(*lowered.program), ready.code->assembly());
+  ready.kernel =
+      std::make_unique<jit::BoundKernel>(ready.code, std::map<std::string, int64_t>{}, from.constant);
+  unsigned seed = 1;
+  for (const ir::loop::Buffer& buffer : lowered.program->buffers) {
+    if (buffer.role == ir::loop::Role::scratch) continue;
+    const size_t count = static_cast<size_t>(ir::product(buffer.dims).value());
+    ready.memory.push_back(std::make_unique<Memory>(count * sizeof(float)));
+    auto* values = static_cast<float*>(ready.memory.back()->data());
+    for (size_t k = 0; k < count; ++k) {
+      seed = seed * 1664525 + 1013904223;
+      values[k] = static_cast<float>(seed >> 8) / static_cast<float>(1 << 23) - 1;
+    }
+    if (buffer.role == ir::loop::Role::input)
+      ready.inputs.push_back(values);
+    else
+      ready.outputs.push_back(values);
+  }
+  jit::Workers& alone = jit::inline_workers();
+  ready.kernel->prepare(ready.inputs.data(), alone);
+  ready.scratch = std::make_unique<Memory>(ready.kernel->scratch_bytes(1));
+  return ready;
+}
+
+/// Of this thread: what the scheduler gives to others does not count.
+double processor_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Seconds of processor time per run, over at least 20 ms.
+double measure(const Ready& ready) {
+  jit::Workers& alone = jit::inline_workers();
+  const auto run = [&] {
+    ready.kernel->run(ready.inputs.data(), ready.outputs.data(), ready.scratch->data(), alone);
+  };
+  run();
+  int runs = 0;
+  const double start = processor_seconds();
+  double elapsed = 0;
+  do {
+    run();
+    ++runs;
+    elapsed = processor_seconds() - start;
+  } while (elapsed < 0.02);
+  return elapsed / runs;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int run(int argc, char** argv) {
+  int rounds = 15;
+  std::string dumped;
+  std::vector<std::string> wanted;
+  for (int k = 1; k < argc; ++k) {
+    const std::string word = argv[k];
+    if (word == "--rounds" && k + 1 < argc) {
+      rounds = std::max(1, std::atoi(argv[++k]));
+    } else if (word == "--dump" && k + 1 < argc) {
+      dumped = argv[++k];
+      wanted.push_back(dumped);
+    } else {
+      wanted.push_back(word);
+    }
+  }
+  const jit::Target target = jit::detect_target();
+  std::vector<Ready> ready;
+  if (wanted.empty()) wanted = generated_cases();
+  for (const std::string& name : wanted) {
+    const auto one = product_case(name);
+    if (!one) throw Error(Fault::user, name + " is no case: product_MxKxN or product_MxKxN_bias_gelu");
+    ready.push_back(make(*one, target, name == dumped));
+  }
+  double best_peak = 0;
+  for (int round = 0; round < rounds; ++round) {
+    for (Ready& one : ready) {
+      const double before = jit::calibrated(target).flops_per_second;
+      one.seconds.push_back(measure(one));
+      const double peak = std::max(before, jit::calibrated(target).flops_per_second);
+      one.shares.push_back(one.from.flops / one.seconds.back() / peak);
+      best_peak = std::max(best_peak, peak);
+    }
+  }
+  fmt::print("{}, {} byte vectors, multiply-add peak of one core {:.1f} GFLOP/s, {} rounds\n", target.name,
+             target.vector_bytes, best_peak * 1e-9, rounds);
+  fmt::print("{:<34}{:>12}{:>12}{:>10}{:>9}{:>10}{:>10}{:>9}\n", "case", "median us", "best us", "GFLOP/s",
+             "of peak", "over base", "lower ms", "emit ms");
+  for (const Ready& one : ready) {
+    const double seconds = median(one.seconds);
+    const double best = *std::min_element(one.seconds.begin(), one.seconds.end());
+    std::string over;
+    for (const Ready& base : ready) {
+      if (base.from.name != one.from.base) continue;
+      std::vector<double> ratios;
+      for (size_t k = 0; k < one.seconds.size(); ++k) ratios.push_back(one.seconds[k] / base.seconds[k]);
+      over = fmt::format("{:+.1f}%", (median(ratios) - 1) * 100);
+    }
+    fmt::print("{:<34}{:>12.1f}{:>12.1f}{:>10.1f}{:>8.1f}%{:>10}{:>10.1f}{:>9.1f}\n", one.from.name,
+               seconds * 1e6, best * 1e6, one.from.flops / seconds * 1e-9, median(one.shares) * 100, over,
+               one.lower_seconds * 1e3, one.compile_seconds * 1e3);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace axrun::perf
+
+int main(int argc, char** argv) {
+  try {
+    return axrun::perf::run(argc, argv);
+  } catch (const axrun::Error& error) {
+    std::fprintf(stderr, "bench_generated: %s\n", error.what());
+    return 1;
+  }
+}
