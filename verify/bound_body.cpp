@@ -1,6 +1,7 @@
 #include "verify/bound_body.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "ir/arithmetic.h"
@@ -17,68 +18,93 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double as_f32(double x) { return static_cast<double>(static_cast<float>(x)); }
 
-/// A pair of arguments with their steps from lane to lane.
+/// Members of an argument with one element per lane, so that loops over lanes have no strides.
+class Spread {
+ public:
+  Spread(const Lanes& lanes, const double* data, int count) : data_(data) {
+    if (!lanes.uniform || count == 1) return;
+    std::fill_n(copies_.begin(), count, data[0]);
+    data_ = copies_.data();
+  }
+  const double* data() const { return data_; }
+
+ private:
+  std::array<double, most_lanes> copies_;
+  const double* data_;
+};
+
 struct Pair {
   const Lanes& a;
   const Lanes& b;
-  size_t next_a;
-  size_t next_b;
-  Pair(const Lanes& left, const Lanes& right)
-      : a(left), b(right), next_a(left.uniform ? 0 : 1), next_b(right.uniform ? 0 : 1) {}
 };
 
 /// Two numbers that are certain: the result, and next to it what f32 makes of it.
 template <typename Function>
 void rounded_pair(const Pair& p, Lanes& result, int count, Function f) {
-  const double* a = p.a.value.data();
-  const double* b = p.b.value.data();
-  bool all_equal = true;
+  const Spread left(p.a, p.a.value.data(), count), right(p.b, p.b.value.data(), count);
+  const double* __restrict a = left.data();
+  const double* __restrict b = right.data();
+  double* __restrict value = result.value.data();
+  double* __restrict low = result.low.data();
+  double* __restrict high = result.high.data();
+  int64_t inexact = 0;
   for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-    const double exact = f(a[k * p.next_a], b[k * p.next_b]);
+    const double exact = f(a[k], b[k]);
     const double nearest = as_f32(exact);
-    result.value[k] = exact;
-    result.low[k] = nearest < exact ? nearest : exact;
-    result.high[k] = nearest > exact ? nearest : exact;
-    all_equal &= nearest == exact;
+    value[k] = exact;
+    low[k] = nearest < exact ? nearest : exact;
+    high[k] = nearest > exact ? nearest : exact;
+    inexact |= nearest == exact ? 0 : 1;
   }
-  result.certain = all_equal;
+  result.certain = inexact == 0;
 }
 
 /// Nothing is rounded. False when an integer is too large.
 template <typename Function>
 bool plain_pair(const Pair& p, Lanes& result, int count, double limit, Function f) {
-  const double* a = p.a.value.data();
-  const double* b = p.b.value.data();
-  bool within = true;
+  const Spread left(p.a, p.a.value.data(), count), right(p.b, p.b.value.data(), count);
+  const double* __restrict a = left.data();
+  const double* __restrict b = right.data();
+  double* __restrict value = result.value.data();
+  int64_t beyond = 0;
   for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-    const double x = f(a[k * p.next_a], b[k * p.next_b]);
-    result.value[k] = x;
-    within &= !(std::fabs(x) > limit);
+    const double x = f(a[k], b[k]);
+    value[k] = x;
+    beyond |= std::fabs(x) > limit ? 1 : 0;
   }
   result.certain = true;
-  return within;
+  return beyond == 0;
 }
 
 /// Intervals of finite numbers; false when one is not.
 template <typename Function>
 bool finite_pair(const Pair& p, Lanes& result, int count, Function f) {
-  const double *a = p.a.value.data(), *a_low = p.a.lows(), *a_high = p.a.highs();
-  const double *b = p.b.value.data(), *b_low = p.b.lows(), *b_high = p.b.highs();
-  bool finite = true;
+  const Spread a_value(p.a, p.a.value.data(), count), a_lows(p.a, p.a.lows(), count),
+      a_highs(p.a, p.a.highs(), count);
+  const Spread b_value(p.b, p.b.value.data(), count), b_lows(p.b, p.b.lows(), count),
+      b_highs(p.b, p.b.highs(), count);
+  const double *__restrict a = a_value.data(), *__restrict a_low = a_lows.data(),
+                           *__restrict a_high = a_highs.data();
+  const double *__restrict b = b_value.data(), *__restrict b_low = b_lows.data(),
+                           *__restrict b_high = b_highs.data();
+  double* __restrict value = result.value.data();
+  double* __restrict lows = result.low.data();
+  double* __restrict highs = result.high.data();
+  int64_t infinite = 0;
   for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-    const size_t i = k * p.next_a;
-    const size_t j = k * p.next_b;
     double low, high;
-    result.value[k] = f(a[i], a_low[i], a_high[i], b[j], b_low[j], b_high[j], low, high);
+    value[k] = f(a[k], a_low[k], a_high[k], b[k], b_low[k], b_high[k], low, high);
     const double below = as_f32(low);
     const double above = as_f32(high);
-    result.low[k] = below < low ? below : low;
-    result.high[k] = above > high ? above : high;
-    finite &= (result.high[k] - result.low[k] < infinity) & (a_high[i] - a_low[i] < infinity) &
-              (b_high[j] - b_low[j] < infinity);
+    lows[k] = below < low ? below : low;
+    highs[k] = above > high ? above : high;
+    // A difference is NaN where one side is, or where both are the same infinity.
+    infinite |= highs[k] - lows[k] < infinity ? 0 : 1;
+    infinite |= a_high[k] - a_low[k] < infinity ? 0 : 1;
+    infinite |= b_high[k] - b_low[k] < infinity ? 0 : 1;
   }
   result.certain = false;
-  return finite;
+  return infinite == 0;
 }
 
 double smaller(double a, double b) { return a < b ? a : b; }
@@ -303,29 +329,40 @@ void BoundBody::evaluate(size_t number, int count, ElementSource& source) {
 void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& source) {
   std::array<int64_t, most_lanes> positions{};
   std::array<double, most_lanes> position;
-  std::array<bool, most_lanes> inside;
-  bool all_inside = true;
+  std::array<int64_t, most_lanes> outside;
   bool all_certain = true;
+  double base = 0;
+  int64_t base_outside = 0;
+  for (int number : node.indices) all_certain &= lanes_[static_cast<size_t>(number)].certain;
   std::fill_n(position.begin(), count, 0.0);
-  std::fill_n(inside.begin(), count, true);
+  std::fill_n(outside.begin(), count, 0);
   for (size_t d = 0; d < node.indices.size(); ++d) {
     const Lanes& index = lanes_[static_cast<size_t>(node.indices[d])];
-    all_certain &= index.certain;
-    const size_t next = index.uniform ? 0 : 1;
     const auto extent = static_cast<double>(node.shape[d]);
     const auto stride = static_cast<double>(node.strides[d]);
-    for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-      const double x = index.value[k * next];
-      const bool in = (x >= 0) & (x < extent);
-      inside[k] &= in;
-      all_inside &= in;
-      position[k] += x * stride;
+    if (index.uniform) {
+      base += index.value[0] * stride;
+      base_outside |= index.value[0] >= 0 && index.value[0] < extent ? 0 : 1;
+      continue;
     }
+    const double* __restrict x = index.value.data();
+    for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
+      outside[k] |= (x[k] >= 0 ? 0 : 1) | (x[k] < extent ? 0 : 1);
+      position[k] += x[k] * stride;
+    }
+  }
+  int64_t any_outside = base_outside;
+  for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
+    position[k] += base;
+    outside[k] |= base_outside;
+    any_outside |= outside[k];
   }
   const bool guarded = node.args[0] >= 0;
   if (!guarded && all_certain) {
-    if (!all_inside) throw NoBound{"data leads out of bounds"};
-    for (size_t k = 0; k < static_cast<size_t>(count); ++k) positions[k] = static_cast<int64_t>(position[k]);
+    if (any_outside != 0) throw NoBound{"data leads out of bounds"};
+    // Adding 2^52 leaves a whole number below it in the lowest 52 bits.
+    for (size_t k = 0; k < static_cast<size_t>(count); ++k)
+      positions[k] = std::bit_cast<int64_t>(position[k] + 0x1p52) & ((int64_t{1} << 52) - 1);
     source.read(node.tensor, positions.data(), count, result);
     return;
   }
@@ -338,8 +375,8 @@ void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& 
     for (int index : node.indices) sure_index &= lanes_[static_cast<size_t>(index)].at(lane).is_certain();
     unsure[k] = guard.high != 0 && !sure_index;
     const bool reads = guard.high != 0 && sure_index;
-    if (reads && !inside[k] && guard.low != 0) throw NoBound{"data leads out of bounds"};
-    positions[k] = reads && inside[k] ? static_cast<int64_t>(position[k]) : -1;
+    if (reads && outside[k] != 0 && guard.low != 0) throw NoBound{"data leads out of bounds"};
+    positions[k] = reads && outside[k] == 0 ? static_cast<int64_t>(position[k]) : -1;
   }
   source.read(node.tensor, positions.data(), count, result);
   for (int lane = 0; lane < count; ++lane) {
@@ -368,7 +405,7 @@ bool BoundBody::fast(const Node& node, Lanes& result, int count) {
     result.certain = true;
     return true;
   }
-  const Pair pair(a, b);
+  const Pair pair{a, b};
   if (a.certain && b.certain && fast_comparison(node.op, pair, result, count)) return true;
   if (node.from == ElementType::f32) return fast_f32(node.op, pair, result, count);
   if (node.from == ElementType::i64 && a.certain && b.certain)
