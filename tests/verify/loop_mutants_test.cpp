@@ -15,7 +15,7 @@ std::string joined(const std::vector<std::string>& list) {
 
 TEST(LoopMutants, ValidSchedulesAreProved) {
   ProofTrial trial;
-  for (uint64_t seed = 0; seed < 40; ++seed) try_valid(trial, random_schedule(seed));
+  for (uint64_t seed = 0; seed < 40; ++seed) try_valid(trial, parsed(random_schedule(seed)));
   EXPECT_EQ(trial.valid, 40);
   EXPECT_TRUE(trial.refused.empty()) << joined(trial.refused);
   EXPECT_TRUE(trial.accepted.empty()) << joined(trial.accepted);
@@ -24,9 +24,9 @@ TEST(LoopMutants, ValidSchedulesAreProved) {
 TEST(LoopMutants, WrongProgramsAreNotProved) {
   ProofTrial trial;
   for (const LoopCase& by_hand : loop_cases()) {
-    if (by_hand.name != "packed") try_mutants(trial, by_hand, 4, 1);  // too large to be interpreted
+    if (by_hand.name != "packed") try_mutants(trial, parsed(by_hand), 4, 1);  // too large to be interpreted
   }
-  for (uint64_t seed = 100; seed < 122; ++seed) try_mutants(trial, random_schedule(seed), 3, seed);
+  for (uint64_t seed = 100; seed < 122; ++seed) try_mutants(trial, parsed(random_schedule(seed)), 3, seed);
   EXPECT_GE(trial.wrong, 100);
   EXPECT_GE(trial.wrong_by_kind.size(), 10U);
   EXPECT_TRUE(trial.accepted.empty()) << joined(trial.accepted);

@@ -5,11 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "ir/loop/loop_program.h"
+#include "ir/program.h"
 #include "tests/verify/loop_cases.h"
 
 namespace axrun::tests {
 
-/// What the prover said about programs that are valid by construction, and about mutants of them.
+/// A loop program that is right by construction.
+struct ValidLoop {
+  std::string name;
+  ir::Program expression;
+  ir::loop::LoopProgram program;
+};
+ValidLoop parsed(const LoopCase& text);
+
+/// What the prover said about valid programs, and about mutants of them.
 struct ProofTrial {
   int valid = 0;
   std::vector<std::string> refused;  ///< valid programs that were not proved, with the reason
@@ -25,9 +35,9 @@ struct ProofTrial {
   std::vector<double> mutant_seconds;  ///< proof attempts of mutants, the search for a counterexample included
 };
 
-/// Proves the program; a proof of a valid program is compared with the interpreters as well.
-void try_valid(ProofTrial& trial, const LoopCase& valid);
-/// Mutants of the program until `count` of them are wrong (or many draws were in vain).
-void try_mutants(ProofTrial& trial, const LoopCase& valid, int count, uint64_t seed);
+/// Proves the program; what is proved is run by the interpreters as well.
+void try_valid(ProofTrial& trial, const ValidLoop& valid);
+/// Mutants of the program until `count` of them are wrong, or 6 * count draws are spent.
+void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t seed);
 
 }  // namespace axrun::tests

@@ -1,10 +1,13 @@
 // loop_mutants [WRONG [VALID [SEED]]]: the prover of loop programs against wrong programs, of which it must
-// accept none, and valid ones, of which it must refuse none. Prints counts and times; exit 1 otherwise.
+// accept none, and valid ones, of which it must refuse none: programs written by hand, the default schedules,
+// and schedules drawn at random. Prints counts and times; exit 1 otherwise.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "ir/error.h"
+#include "tests/search/cases.h"
 #include "tests/verify/proof_trial.h"
 #include "tests/verify/schedules.h"
 
@@ -20,6 +23,21 @@ void print_times(const char* what, std::vector<double> seconds) {
               at(0.95), at(1));
 }
 
+/// The default schedules of all cases of tests/search.
+std::vector<axrun::tests::ValidLoop> default_schedules() {
+  using namespace axrun::tests;
+  std::vector<ValidLoop> made;
+  for (const Case& c : all_cases()) {
+    for (const axrun::jit::Target& target : {avx512_like(), avx2_like()}) {
+      axrun::search::Lowered lowered = axrun::search::lower(c.make(), c.sizes, c.constant, target);
+      if (!lowered.program) continue;
+      made.push_back(
+          {c.name + " for " + target.name, std::move(lowered.expression), std::move(*lowered.program)});
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,18 +48,18 @@ int main(int argc, char** argv) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
 
   ProofTrial trial;
-  for (const LoopCase& by_hand : loop_cases()) try_valid(trial, by_hand);
+  std::vector<ValidLoop> bases = default_schedules();
+  for (const LoopCase& by_hand : loop_cases()) bases.push_back(parsed(by_hand));
   for (int k = 0; k < valid; ++k)
-    try_valid(trial, random_schedule(seed * 1000000 + static_cast<uint64_t>(k)));
+    bases.push_back(parsed(random_schedule(seed * 1000000 + static_cast<uint64_t>(k))));
+  for (const ValidLoop& base : bases) try_valid(trial, base);
   std::printf("valid programs: %d, refused: %zu\n", trial.valid, trial.refused.size());
   print_times("valid", trial.valid_seconds);
   for (const std::string& refused : trial.refused) std::printf("REFUSED %s\n", refused.c_str());
 
-  for (uint64_t k = 0; trial.wrong < wrong && k < 100000; ++k) {
-    const LoopCase base = k < loop_cases().size() ? loop_cases()[k] : random_schedule(seed * 1000000 + k);
-    if (base.name == "packed") continue;  // too large to be interpreted
-    try_mutants(trial, base, 10, seed * 7919 + k);
-  }
+  // Round by round over all of them.
+  for (uint64_t k = 0; trial.wrong < wrong && k < 1000 * bases.size(); ++k)
+    try_mutants(trial, bases[k % bases.size()], 2, seed * 7919 + k);
   std::printf("wrong programs: %d, accepted: %zu (besides: %d equal mutants proved, %d undecided)\n",
               trial.wrong, trial.accepted.size(), trial.equal, trial.undecided);
   for (const auto& [kind, count] : trial.wrong_by_kind) std::printf("  %-16s %d\n", kind.c_str(), count);
