@@ -148,7 +148,16 @@ bool fast_f32(ScalarOp op, const Pair& p, Lanes& result, int count) {
             return a - b;
           });
     case ScalarOp::mul:
-      if (&p.a == &p.b) return false;
+      if (&p.a == &p.b) {
+        return finite_pair(
+            p, result, count,
+            [](double a, double al, double ah, double, double, double, double& low, double& high) {
+              const double ll = al * al, hh = ah * ah;
+              low = al * ah <= 0 ? 0 : smaller(ll, hh);
+              high = larger(ll, hh);
+              return a * a;
+            });
+      }
       return finite_pair(
           p, result, count,
           [](double a, double al, double ah, double b, double bl, double bh, double& low, double& high) {
@@ -327,9 +336,9 @@ void BoundBody::evaluate(size_t number, int count, ElementSource& source) {
 }
 
 void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& source) {
-  std::array<int64_t, most_lanes> positions{};
-  std::array<double, most_lanes> position;
-  std::array<int64_t, most_lanes> outside;
+  auto& positions = positions_;
+  auto& position = position_;
+  auto& outside = outside_;
   bool all_certain = true;
   double base = 0;
   int64_t base_outside = 0;

@@ -84,6 +84,10 @@ class BoundBody {
   std::vector<size_t> roots_;
   std::vector<int> axes_;  ///< node of each axis, or -1
   std::vector<int> parameters_;
+  /// Of the load at hand: no body is run again while it waits for what it reads.
+  std::array<int64_t, most_lanes> positions_{};
+  std::array<double, most_lanes> position_{};
+  std::array<int64_t, most_lanes> outside_{};
 };
 
 }  // namespace axrun::verify

@@ -13,7 +13,7 @@
 namespace axrun::verify {
 namespace {
 
-/// NaN as f32, f16 and bf16 whatever the offset, and no small integer: reading it does not go unnoticed.
+/// NaN as f32, f16 and bf16 whatever the offset: reading it does not go unnoticed.
 constexpr unsigned char pattern = 0xFF;
 /// Pages far from the array are not looked at: writes that stray miss the guards by less.
 constexpr size_t watched_bytes = 4096;

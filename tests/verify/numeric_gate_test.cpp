@@ -21,7 +21,7 @@ std::vector<SizeRange> ranges_of(const std::vector<std::string>& names, int64_t 
 GateOptions options_for(const std::vector<std::string>& names, int count) {
   GateOptions options;
   options.seed = seed;
-  options.sizes = sizes_to_try(ranges_of(names), count, seed, 1 << 15);
+  options.sizes = sizes_to_try(ranges_of(names), count, seed, 1 << 13);
   return options;
 }
 
