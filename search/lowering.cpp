@@ -81,6 +81,8 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   const SizeFacts facts(sizes);
   lowered.expression = simplify(expression, facts);
   const Program& program = lowered.expression;
+  lowered.reason = unindexable_because(program);
+  if (!lowered.reason.empty()) return lowered;
   const std::vector<bool> same = constant_tensors(program, constant);
   const Pieces pieces = cut(program, facts, same);
   lowered.reason = pieces.reason;

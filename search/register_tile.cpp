@@ -7,12 +7,18 @@ namespace {
 
 constexpr double latency = 4;  // cycles of a multiply-add
 constexpr double loads_per_cycle = 2;
+constexpr double second_cache_bytes = 24;  // per cycle: where panels of b come from
+// What is left of a load beside multiply-adds that hide it. Rows of a are read from as many places.
+constexpr double row_cycles = 0.3;
+constexpr double vector_cycles = 0.1;
 
 /// Cycles for one step along k of one tile.
-double cycles(int64_t rows, int64_t vectors, int64_t ports) {
-  const double multiply = static_cast<double>(rows * vectors) / static_cast<double>(ports);
-  const double load = static_cast<double>(rows + vectors) / loads_per_cycle;
-  return std::max({multiply, load, latency});
+double cycles(int64_t rows, int64_t vectors, int64_t ports, int64_t vector_bytes) {
+  const auto r = static_cast<double>(rows), v = static_cast<double>(vectors);
+  const double multiply = r * v / static_cast<double>(ports);
+  const double load = (r + v) / loads_per_cycle;
+  const double stream = v * static_cast<double>(vector_bytes) / second_cache_bytes;
+  return std::max({multiply, load, stream, latency}) + row_cycles * r + vector_cycles * v;
 }
 
 }  // namespace
@@ -31,8 +37,10 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       const int64_t width = vectors * lanes;
       const auto down = static_cast<double>((rows + height - 1) / height);
       const auto across = static_cast<double>((columns + width - 1) / width);
-      // Every tile costs some cycles besides its steps along k; larger tiles win where all else is equal.
-      const double cost = down * across * (cycles(height, vectors, ports) + 0.1);
+      // Every tile costs some cycles besides its steps along k, and the last one of a column more.
+      constexpr double start = 0.1, ragged = 1.01;
+      const double cost = down * across * (cycles(height, vectors, ports, target.vector_bytes) + start) *
+                          (rows % height == 0 ? 1 : ragged);
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {
         least = cost;

@@ -24,6 +24,11 @@ bool is_word(const std::string& name) {
   return word;
 }
 
+/// x0, x1, ...: what inverse maps call coordinates.
+bool is_coordinate(const std::string& name) {
+  return name.size() > 1 && name[0] == 'x' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 std::string about_dim(const Dim& dim, const Sizes& sizes) {
   std::vector<std::string> symbols;
   dim.collect_symbols(symbols);
@@ -54,16 +59,11 @@ std::string about_stage(const Program& program, const Stage& stage) {
     return where + "neither map nor reduction";
   const bool reduces = stage.kind == StageKind::reduce;
   if (reduces && stage.monoid.kind == ir::Monoid::Kind::tuple) return where + "a reduction of tuples";
-  const ir::Dims point = symbolic_point(stage);
   for (const ir::ExprId id : ir::reachable(program, stage.body)) {
     const Expr& expr = program.exprs[static_cast<size_t>(id)];
     if (expr.op == ScalarOp::time || expr.op == ScalarOp::parameter) return where + "not on its own";
     const std::string type = about_type(expr.type);
     if (!type.empty()) return where + type;
-    if (expr.op != ScalarOp::load) continue;
-    for (const ir::ExprId index : expr.indices) {
-      if (!index_at(program, index, point)) return where + "an index depends on data";
-    }
   }
   return {};
 }
@@ -72,7 +72,8 @@ std::string about_stage(const Program& program, const Stage& stage) {
 
 std::string unsupported_because(const Program& program, const Sizes& sizes) {
   for (const ir::loop::Size& size : sizes) {
-    if (!is_word(size.name)) return "the size '" + size.name + "' has a name that is no word";
+    if (!is_word(size.name) || is_coordinate(size.name))
+      return "the size '" + size.name + "' has a name that loop programs cannot have";
   }
   for (const ir::TensorDecl& tensor : program.tensors) {
     for (const Dim& dim : tensor.dims) {
@@ -85,6 +86,18 @@ std::string unsupported_because(const Program& program, const Sizes& sizes) {
   for (const Stage& stage : program.stages) {
     const std::string reason = about_stage(program, stage);
     if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::string unindexable_because(const Program& program) {
+  for (const Stage& stage : program.stages) {
+    const ir::Dims point = symbolic_point(stage);
+    for (const ir::ExprId load : loads_of(program, stage.body[0])) {
+      for (const ir::ExprId index : program.exprs[static_cast<size_t>(load)].indices) {
+        if (!index_at(program, index, point)) return "stage '" + stage.name + "': an index depends on data";
+      }
+    }
   }
   return {};
 }
