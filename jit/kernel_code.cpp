@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <mutex>
 #include <new>
+#include <set>
 
 #include "ir/error.h"
 #include "ir/tensor.h"
 #include "jit/executable_memory.h"
 #include "jit/layout.h"
+#include "jit/phase_sizes.h"
 #include "jit/x86/emitter.h"
 
 namespace axrun::jit {
@@ -212,8 +214,10 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
     }
   }
   // The phases at the beginning that read constants only and write scratch memory that nothing else writes.
+  // Without constants nobody calls prepare.
   s.prepared.assign(buffers, false);
-  for (; s.prepared_phases < layout.phases.size(); ++s.prepared_phases) {
+  const bool prepares = std::find(constant.begin(), constant.end(), true) != constant.end();
+  for (; prepares && s.prepared_phases < layout.phases.size(); ++s.prepared_phases) {
     const Phase& phase = layout.phases[s.prepared_phases];
     bool fits = !phase.writes.empty();
     for (const int id : phase.reads) {
@@ -318,8 +322,25 @@ void BoundKernel::prepare(const void* const* inputs, Workers& workers) {
   s.call(0, s.prepared_phases, inputs, nullptr, scratch.get(), workers);
 }
 
+bool BoundKernel::share_prepared(const BoundKernel& other) {
+  State& s = *state_;
+  const State& from = *other.state_;
+  if (s.code != from.code || s.prepared_phases != from.prepared_phases || !from.memory) return false;
+  const LoopProgram& program = s.code->program();
+  for (size_t p = 0; p < s.prepared_phases; ++p) {
+    const std::set<std::string> names = names_in(program, s.code->layout().phases[p]);
+    for (size_t k = 0; k < program.sizes.size(); ++k) {
+      if (s.arguments[k] != from.arguments[k] && names.count(program.sizes[k].name) != 0) return false;
+    }
+  }
+  if (s.memory_bytes != from.memory_bytes || s.place != from.place) return false;
+  s.memory = from.memory;
+  return true;
+}
+
 bool BoundKernel::is_prepared(size_t input) const { return state_->unread[input]; }
 size_t BoundKernel::prepared_bytes() const { return state_->memory_bytes; }
+const void* BoundKernel::prepared_memory() const { return state_->memory.get(); }
 
 size_t BoundKernel::scratch_bytes(int workers) const {
   return state_->shared_bytes + static_cast<size_t>(workers) * state_->worker_bytes;

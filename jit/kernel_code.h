@@ -60,9 +60,15 @@ class BoundKernel {
   /// Computes what depends on constant inputs only. inputs: one per input buffer; the others may be null.
   /// Must be called once, before run, where constant inputs were named.
   void prepare(const void* const* inputs, Workers& workers);
+  /// Takes over what `other` has prepared, where prepare() would compute the same: a kernel of the same code,
+  /// made for the same constants, that differs in sizes only which nothing prepared depends on. False
+  /// otherwise. That the constants have the same values is the caller's business.
+  bool share_prepared(const BoundKernel& other);
   /// True when input k is not read by run any more, but through its prepared form.
   bool is_prepared(size_t input) const;
   size_t prepared_bytes() const;
+  /// Where that is: equal for kernels that share it; null where there is none.
+  const void* prepared_memory() const;
 
   /// Bytes of scratch memory that run needs, 64-byte aligned, for this many workers.
   size_t scratch_bytes(int workers) const;

@@ -45,7 +45,10 @@ class Builder {
           allocation != nullptr && at(allocation->buffer).level != Level::registers) {
         continue;  // lives from the beginning
       }
-      if (layout_.phases.empty() || layout_.phases.back().parallel != nullptr) layout_.phases.push_back({});
+      if (layout_.phases.empty() || layout_.phases.back().parallel != nullptr ||
+          (loop != nullptr && only_prepares(layout_.phases.back()))) {
+        layout_.phases.push_back({});
+      }
       layout_.phases.back().statements.push_back(&statement);
       if (loop != nullptr) {
         scan(loop->body, false);
@@ -58,6 +61,17 @@ class Builder {
 
  private:
   const ir::loop::Buffer& at(int id) const { return program_.buffers[static_cast<size_t>(id)]; }
+
+  /// What goes before stays a function of its own when it only fills scratch memory: it may turn out to
+  /// depend on constants only.
+  bool only_prepares(const Phase& phase) const {
+    const bool in_registers =
+        std::any_of(phase.statements.begin(), phase.statements.end(),
+                    [](const Statement* one) { return std::holds_alternative<Allocate>(*one); });
+    return !in_registers && !phase.writes.empty() &&
+           std::all_of(phase.writes.begin(), phase.writes.end(),
+                       [&](int id) { return at(id).role == Role::scratch; });
+  }
 
   void scan(const Block& block, bool in_parallel) {
     for (const Statement& statement : block) {

@@ -112,6 +112,13 @@ AXRUN_API axrun_status axrun_options_set_dim(axrun_options* options, const char*
 /* Plans kept for different input shapes. */
 AXRUN_API axrun_status axrun_options_set_plan_cache(axrun_options* options, size_t plans);
 
+/* The background optimiser of sessions in AXRUN_TIER_AUTO: 1 (the standard) or 0. */
+AXRUN_API axrun_status axrun_options_set_optimize(axrun_options* options, int optimize);
+/* Threads of its own that it may use; 0: the standard. */
+AXRUN_API axrun_status axrun_options_set_optimizer_threads(axrun_options* options, int threads);
+/* 1: it swaps in only kernels whose results equal the precompiled ones' to the bit. */
+AXRUN_API axrun_status axrun_options_set_deterministic(axrun_options* options, int deterministic);
+
 /* Loads a model. */
 AXRUN_API axrun_status axrun_session_load(const char* path, const axrun_options* options,
                                           axrun_session** session);
@@ -124,6 +131,21 @@ AXRUN_API size_t axrun_input_count(const axrun_session* session);
 AXRUN_API size_t axrun_output_count(const axrun_session* session);
 AXRUN_API axrun_status axrun_input_info(const axrun_session* session, size_t index, axrun_port* port);
 AXRUN_API axrun_status axrun_output_info(const axrun_session* session, size_t index, axrun_port* port);
+
+/* What the optimiser is doing. */
+typedef struct axrun_optimizer_info {
+  const char* state;  /* "off", "waiting", "working", "paused", "frozen", "stopped" */
+  const char* reason; /* why it is off, paused or stopped; "" otherwise. Valid until the next call in this thread */
+  int64_t tried;      /* kernels judged so far */
+  int64_t left;       /* known, not judged yet */
+  int steps;          /* of the plan looked at last */
+  int swapped;        /* of them, those that run generated kernels */
+} axrun_optimizer_info;
+AXRUN_API axrun_status axrun_optimizer_status(const axrun_session* session, axrun_optimizer_info* info);
+/* From now on no kernel is swapped: what is in force stays. */
+AXRUN_API axrun_status axrun_optimizer_freeze(axrun_session* session);
+/* Waits until it has nothing left to do, or has stopped; *done is 0 when the seconds were over before. */
+AXRUN_API axrun_status axrun_optimizer_wait(axrun_session* session, double seconds, int* done);
 
 /* A request holds what one thread needs for runs: bound inputs, bound or allocated outputs. */
 AXRUN_API axrun_status axrun_request_create(axrun_session* session, axrun_request** request);

@@ -276,6 +276,56 @@ axrun_status axrun_options_set_plan_cache(axrun_options* options, size_t plans) 
   });
 }
 
+axrun_status axrun_options_set_optimize(axrun_options* options, int optimize) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    options->options.optimize = optimize != 0;
+  });
+}
+
+axrun_status axrun_options_set_optimizer_threads(axrun_options* options, int threads) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    require(threads >= 0, "threads is negative");
+    options->options.optimizer_threads = threads;
+  });
+}
+
+axrun_status axrun_options_set_deterministic(axrun_options* options, int deterministic) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    options->options.deterministic = deterministic != 0;
+  });
+}
+
+axrun_status axrun_optimizer_status(const axrun_session* session, axrun_optimizer_info* info) {
+  return guarded([&] {
+    require(session != nullptr && info != nullptr, "session or info is NULL");
+    thread_local axrun::runtime::OptimizerStatus status;  // owns the text
+    status = session->session->optimizer_status();
+    *info = {axrun::runtime::name_of(status.state),
+             status.reason.c_str(),
+             status.tried,
+             status.left,
+             status.steps,
+             status.swapped};
+  });
+}
+
+axrun_status axrun_optimizer_freeze(axrun_session* session) {
+  return guarded([&] {
+    require(session != nullptr, "session is NULL");
+    session->session->freeze();
+  });
+}
+
+axrun_status axrun_optimizer_wait(axrun_session* session, double seconds, int* done) {
+  return guarded([&] {
+    require(session != nullptr && done != nullptr, "session or done is NULL");
+    *done = session->session->wait_for_optimizer(seconds) ? 1 : 0;
+  });
+}
+
 axrun_status axrun_session_load(const char* path, const axrun_options* options, axrun_session** session) {
   return guarded([&] {
     require(path != nullptr && session != nullptr, "path or session is NULL");

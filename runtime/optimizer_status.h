@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/api.h"
+
 namespace axrun::runtime {
 
 /// What the optimiser knows of one kernel that it generated, or tried to.
@@ -28,7 +30,7 @@ struct OptimizedKernel {
   double speedup = 0;  ///< time of the kernel that was there before over its own; 0: not measured
   int64_t code_bytes = 0;
 };
-const char* name_of(OptimizedKernel::State state);
+AXRUN_API const char* name_of(OptimizedKernel::State state);
 
 /// A plan was put in force, or not.
 struct PlanSwap {
@@ -65,6 +67,6 @@ struct OptimizerStatus {
   std::vector<OptimizedKernel> kernels;
   std::vector<PlanSwap> swaps;
 };
-const char* name_of(OptimizerStatus::State state);
+AXRUN_API const char* name_of(OptimizerStatus::State state);
 
 }  // namespace axrun::runtime

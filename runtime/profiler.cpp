@@ -1,5 +1,7 @@
 #include "runtime/profiler.h"
 
+#include "runtime/optimizer/jit_kernel.h"
+
 namespace axrun::runtime {
 namespace {
 
@@ -18,6 +20,7 @@ StepProfile describe_step(const Plan& plan, const Step& step) {
   profile.op = step.ops;
   profile.kernel = step.kernel ? step.kernel->describe() : step.bodies ? "control flow" : "interpreter";
   if (step.kernel) profile.flops = step.kernel->flops();
+  if (dynamic_cast<const JitKernel*>(step.kernel.get()) != nullptr) profile.proof = JitKernel::proof;
   for (size_t k = 0; k < step.outputs.size(); ++k) {
     if (step.outputs[k] == ir::absent) continue;
     const ir::ValueFact& fact = plan.fact(step.outputs[k]);

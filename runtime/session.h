@@ -51,6 +51,7 @@ struct StepProfile {
   std::string op;      ///< operators covered, "Conv+Relu"
   std::string kernel;  ///< what executed it
   std::string shape;   ///< of the first output
+  std::string proof;   ///< of generated kernels: "loops proved, code tested"; empty for precompiled ones
   int64_t runs = 0;
   double total_us = 0;
   double flops = 0;     ///< arithmetic operations of one run, 0 where not counted

@@ -36,8 +36,9 @@ Runs
   --warmup N             runs before the timed ones (1; 0 in the reference tier)
   --threads N            threads of one run (AXRUN_THREADS, else every processor this process may use)
   --tier NAME            reference: exact and slow; fallback: precompiled kernels; auto: the best there is (auto)
-  --budget S             seconds the optimiser may work before the last run, 0 for none (this version has no
-                         optimiser: accepted, without effect)
+  --budget S             after the first answer the optimiser may work for S seconds, while runs go on; then it is
+                         stopped and the timed runs begin (0: no optimiser)
+  --deterministic        swap in only kernels whose results equal those of the precompiled ones to the bit
   --cache-dir DIR        folder for what is kept between processes (AXRUN_CACHE_DIR, else ~/.cache/axrun)
   --no-cache             keep nothing between processes
   --timeout S            give up after S seconds

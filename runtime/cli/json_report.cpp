@@ -42,6 +42,7 @@ Json steps_json(const std::vector<StepProfile>& steps, size_t runs) {
     json["op"] = step.op;
     json["kernel"] = step.kernel;
     json["shape"] = step.shape;
+    json["proof"] = step.proof.empty() ? Json(nullptr) : Json(step.proof);
     if (step.runs > 0 && runs > 0) {
       const double us = step.total_us / static_cast<double>(runs);
       json["calls"] = step.runs;
@@ -56,6 +57,52 @@ Json steps_json(const std::vector<StepProfile>& steps, size_t runs) {
     list.push_back(std::move(json));
   }
   return list;
+}
+
+Json optimiser_json(const Optimisation& optimisation) {
+  const runtime::OptimizerStatus& status = optimisation.status;
+  Json kernels = Json::array();
+  for (const runtime::OptimizedKernel& kernel : status.kernels) {
+    kernels.push_back({{"ops", kernel.ops},
+                       {"schedule", kernel.kind},
+                       {"state", runtime::name_of(kernel.state)},
+                       {"reason", kernel.reason},
+                       {"steps", kernel.steps},
+                       {"sizes", kernel.sizes},
+                       {"proof", kernel.proof},
+                       {"gate", kernel.gate},
+                       {"proof_s", kernel.proof_seconds},
+                       {"gate_s", kernel.gate_seconds},
+                       {"compile_s", kernel.compile_seconds},
+                       {"speedup", number(kernel.speedup)},
+                       {"code_bytes", kernel.code_bytes}});
+  }
+  Json swaps = Json::array();
+  for (const runtime::PlanSwap& swap : status.swaps) {
+    swaps.push_back({{"s", swap.seconds},
+                     {"what", swap.what},
+                     {"shapes", swap.shapes},
+                     {"generated", swap.generated},
+                     {"speedup", number(swap.speedup)}});
+  }
+  return {{"state", runtime::name_of(status.state)},
+          {"reason", status.reason},
+          {"seconds", optimisation.seconds},
+          {"runs", optimisation.runs},
+          {"start_ms", optimisation.start_ms},
+          {"end_ms", optimisation.end_ms},
+          {"tried", status.tried},
+          {"left", status.left},
+          {"steps", status.steps},
+          {"swapped", status.swapped},
+          {"speedup_in_model", number(status.speedup)},
+          {"threads", status.threads},
+          {"priority", status.priority},
+          {"worker_starts", status.worker_starts},
+          {"code_bytes", status.code_bytes},
+          {"prepared_bytes", status.prepared_bytes},
+          {"kernels", std::move(kernels)},
+          {"swaps", std::move(swaps)}};
 }
 
 Json machine_json(const runtime::Machine& machine) {
@@ -77,6 +124,7 @@ Json settings_json(const Record& record, const Options& options) {
   settings["bound_buffers"] = record.measurement.bound;
   settings["profiled"] = options.profiling();
   settings["budget_s"] = options.budget ? Json(*options.budget) : Json(nullptr);
+  settings["deterministic"] = options.deterministic;
   return settings;
 }
 
@@ -114,6 +162,8 @@ std::string json_report(const Record& record, const Options& options) {
   json["outputs"] = Json::array();
   for (const OutputRecord& output : record.outputs) json["outputs"].push_back(output_json(output));
   json["kernels"] = steps_json(record.steps, record.measurement.times_ms.size());
+  if (record.measurement.optimisation.asked)
+    json["optimiser"] = optimiser_json(record.measurement.optimisation);
   if (record.divergence) {
     const runtime::Divergence& first = *record.divergence;
     json["first_divergence"] = {{"node", first.node},

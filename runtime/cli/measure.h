@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "runtime/cli/optimize.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/progress.h"
 #include "runtime/session.h"
@@ -20,13 +21,14 @@ struct Measurement {
   double first_ms = 0;           ///< from having the inputs to the first answer, the plan included
   bool bound = false;            ///< timed runs wrote into fixed buffers
   int64_t warmup_runs = 0;       ///< before the timed ones, the first run included
+  Optimisation optimisation;     ///< between the warm-up and the timed runs
   std::vector<double> times_ms;  ///< of each timed run
   std::vector<runtime::RuntimeValue> outputs;  ///< of the last run
 };
 
-/// First run, warm-up, timed runs. Timed is one call of Session::run_into on bound inputs and outputs, or of
-/// Session::run for a model with values that are no plain tensors. Between runs nothing happens but a look at
-/// the clock, and now and then a line of progress.
+/// First run, warm-up, the optimiser's budget, timed runs. Timed is one call of Session::run_into on bound
+/// inputs and outputs, or of Session::run for a model with values that are no plain tensors. Between runs
+/// nothing happens but a look at the clock, and now and then a line of progress.
 Measurement measure(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
                     const Options& options, Progress& progress);
 

@@ -94,6 +94,7 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
     return tiers.count(text) > 0 ? "" : "it is reference, fallback or auto";
   });
   app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
+  app.add_flag("--deterministic", options.deterministic);
   app.add_option("--cache-dir", options.cache_dir);
   app.add_flag("--no-cache", options.no_cache);
   app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);

@@ -49,6 +49,7 @@ struct Options {
   int threads = 0;  ///< 0: not given
   runtime::Tier tier = runtime::Tier::automatic;
   std::optional<double> budget;
+  bool deterministic = false;
   std::string cache_dir;
   bool no_cache = false;
 

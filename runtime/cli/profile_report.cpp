@@ -73,6 +73,17 @@ std::string profile_text(const std::vector<StepProfile>& steps, size_t runs) {
   for (const auto& [op, sum] : sums) {
     text += fmt::format("{:>10.2f} {:>5.1f}% {:>9}  {}\n", sum.us / count, share(sum.us), sum.steps, op);
   }
+  double generated_us = 0;
+  int64_t generated = 0;
+  for (const StepProfile* step : order) {
+    if (step->proof.empty()) continue;
+    generated_us += step->total_us;
+    ++generated;
+  }
+  if (generated > 0) {
+    text += fmt::format("{:>10.2f} {:>5.1f}% {:>9}  in generated kernels\n", generated_us / count,
+                        share(generated_us), generated);
+  }
   text +=
       fmt::format("{:>10.2f} 100.0% {:>9}  all steps, mean of {} runs\n", total / count, order.size(), runs);
   return text;

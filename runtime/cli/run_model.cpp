@@ -29,6 +29,8 @@ runtime::SessionOptions session_options(const Options& options) {
   session.shapes = options.shapes;
   session.dims = options.dims;
   session.profile = options.profiling();
+  session.optimize = options.budget.value_or(0) > 0;
+  session.deterministic = options.deterministic;
   return session;
 }
 
@@ -136,9 +138,12 @@ void compare_outputs(Record& record, Session& session, const Options& options, c
           : "every node agrees with the reference, which differs from the expected values too");
 }
 
-void add_notes(Record& record, const Options& options) {
-  if (options.budget && *options.budget > 0) {
-    record.notes.emplace_back("--budget has no effect: this version has no optimiser");
+void add_notes(Record& record) {
+  const Optimisation& optimisation = record.measurement.optimisation;
+  const auto state = optimisation.status.state;
+  if (optimisation.asked && !optimisation.status.reason.empty()) {
+    record.notes.push_back(
+        fmt::format("the optimiser is {}: {}", runtime::name_of(state), optimisation.status.reason));
   }
   if (is_noisy(record.latency, record.measurement.times_ms.size())) {
     record.notes.emplace_back(
@@ -200,7 +205,7 @@ int run_model(const Options& options, Clock::time_point process_start) {
   record.steps = executed_steps(*session, options, inputs.values);
   if (!options.save.empty()) save_outputs(options.save, session->outputs(), record.measurement.outputs);
   compare_outputs(record, *session, options, inputs, progress);
-  add_notes(record, options);
+  add_notes(record);
   progress.clear();
   write_reports(record, options);
   if (record.matches()) return exit_ok;

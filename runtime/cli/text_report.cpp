@@ -106,6 +106,14 @@ std::string text_report(const Record& record, const Options& options) {
   }
   if (!options.save.empty()) page.line("saved", "{}", options.save);
 
+  const Optimisation& optimisation = record.measurement.optimisation;
+  if (optimisation.asked) {
+    const runtime::OptimizerStatus& status = optimisation.status;
+    page.line("swapped", "{} of {} steps run generated kernels; {} candidates tried in {:.1f} s, {} left",
+              status.swapped, status.steps, status.tried, optimisation.seconds, status.left);
+    page.line("", "{} at the start, {} now", milliseconds(optimisation.start_ms),
+              milliseconds(optimisation.end_ms));
+  }
   const Latency& latency = record.latency;
   const size_t runs = record.measurement.times_ms.size();
   page.line("start", "load {}, plan {}, first answer {} after the process started",

@@ -60,7 +60,8 @@ class Candidate {
 
   void judge() {
     WorkerRequest request;
-    request.program = ir::loop::print(*lowered_.program);
+    text_ = ir::loop::print(*lowered_.program);
+    request.program = text_;
     request.expression = expression_.text;
     request.lowered = ir::print(lowered_.expression);
     request.sizes = sizes_to_test(ranges_, sizes_);
@@ -93,7 +94,8 @@ class Candidate {
   }
 
   void compile() {
-    outcome_.code.code = jit::KernelCode::compile(*lowered_.program, tools_.target);
+    // From the text, as in the worker: how values are numbered may show in the code.
+    outcome_.code.code = jit::KernelCode::compile(ir::loop::parse(text_), tools_.target);
     const jit::KernelCode& code = *outcome_.code.code;
     if (code.code_bytes() != reply_.code_bytes ||
         hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {
@@ -109,6 +111,7 @@ class Candidate {
   const StopSignal& stop_;
   OptimizedKernel& record_;
   search::Lowered lowered_;
+  std::string text_;  ///< of its program
   WorkerReply reply_;
   CandidateOutcome outcome_;
 };
@@ -118,15 +121,15 @@ class Candidate {
 std::vector<SizeValues> sizes_to_test(const search::Sizes& ranges, const SizeValues& at_hand) {
   std::vector<SizeValues> all = {at_hand};
   if (ranges.empty()) return all;
-  // The ends of the smallest tiles and one beside them; 0 stands for the lower end of the range.
-  constexpr int64_t wanted[] = {0, 1, 2, 7, 16, 17, 33, 95};
+  // Within, at and beyond the ends of small tiles; 0 stands for the lower end of the range.
+  constexpr int64_t wanted[] = {0, 1, 7, 16, 37};
   constexpr size_t count = std::size(wanted);
   for (size_t start = 0; start < count; ++start) {
     SizeValues sizes;
     for (size_t k = 0; k < ranges.size(); ++k) {
       const ir::loop::Size& range = ranges[k];
       // Every size gets every value, in other company each time.
-      const int64_t value = std::clamp(wanted[(start + 3 * k) % count], range.low, range.high);
+      const int64_t value = std::clamp(wanted[(start + 2 * k) % count], range.low, range.high);
       sizes[range.name] = std::max(range.low, value / range.divisor * range.divisor);
     }
     if (std::find(all.begin(), all.end(), sizes) == all.end()) all.push_back(std::move(sizes));

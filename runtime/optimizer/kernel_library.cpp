@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ir/error.h"
 #include "ir/operation_count.h"
@@ -189,8 +190,8 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Size
   std::string open;
   for (const auto& [name, value] : sizes)
     open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
-  parts.description = fmt::format("jit {} {}{} [loops proved, code tested]", generated.kind,
-                                  product_text(outputs.front()), open.empty() ? "" : open + ")");
+  parts.description = fmt::format("jit {} {}{} [{}]", generated.kind, product_text(outputs.front()),
+                                  open.empty() ? "" : open + ")", JitKernel::proof);
   return std::make_shared<JitKernel>(std::move(parts));
 }
 
@@ -199,20 +200,29 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
                                                             const SizeValues& sizes,
                                                             const Constants& constants) {
   std::string key = fmt::format("{}", static_cast<const void*>(&entry));
-  for (const auto& [name, value] : sizes) key += fmt::format(" {}={}", name, value);
   for (const void* constant : constants) key += fmt::format(" {}", constant);
+  const std::string family = key + " ";
+  for (const auto& [name, value] : sizes) key += fmt::format(" {}={}", name, value);
+  std::vector<std::shared_ptr<const jit::BoundKernel>> relatives;
   {
     const std::lock_guard lock(mutex_);
     const auto found = bound_.find(key);
     if (found != bound_.end()) {
       if (auto kernel = found->second.lock()) return kernel;
     }
+    for (auto one = bound_.lower_bound(family); one != bound_.end() && one->first.starts_with(family);
+         ++one) {
+      if (auto kernel = one->second.lock()) relatives.push_back(std::move(kernel));
+    }
   }
   std::vector<bool> flags;
   for (const void* constant : constants) flags.push_back(constant != nullptr);
   auto made = std::make_shared<jit::BoundKernel>(generated.code, sizes, flags);
   if (std::find(flags.begin(), flags.end(), true) != flags.end()) {
-    made->prepare(constants.data(), jit::inline_workers());
+    // Other sizes mostly ask for the same packed weights.
+    bool shared = false;
+    for (const auto& relative : relatives) shared = shared || made->share_prepared(*relative);
+    if (!shared) made->prepare(constants.data(), jit::inline_workers());
   }
   const std::lock_guard lock(mutex_);
   // Of sizes that are gone nothing is kept.
@@ -387,8 +397,11 @@ int64_t KernelLibrary::code_bytes() const {
 int64_t KernelLibrary::prepared_bytes() const {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
+  std::set<const void*> counted;
   for (const auto& [key, kernel] : bound_) {
-    if (const auto alive = kernel.lock()) bytes += static_cast<int64_t>(alive->prepared_bytes());
+    const auto alive = kernel.lock();
+    if (!alive || !counted.insert(alive->prepared_memory()).second) continue;
+    if (alive->prepared_memory() != nullptr) bytes += static_cast<int64_t>(alive->prepared_bytes());
   }
   return bytes;
 }

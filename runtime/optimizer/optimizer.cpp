@@ -114,6 +114,14 @@ void Optimizer::work(const Background::Place& place) {
   busy_ = false;
 }
 
+void Optimizer::freeze() {
+  board_.freeze();
+  background_.stop();
+  closed_ = true;
+  const std::lock_guard lock(mutex_);
+  jobs_.clear();
+}
+
 bool Optimizer::wait(double seconds) const {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {

@@ -37,8 +37,8 @@ class Optimizer {
     if (background_.lost()) restart();
   }
 
-  /// After this no plan is swapped any more.
-  void freeze() { board_.freeze(); }
+  /// After this no plan is swapped any more, and the optimiser's thread is gone.
+  void freeze();
   /// Until nothing is left to do; false when the time is over before.
   bool wait(double seconds) const;
   OptimizerStatus status() const;

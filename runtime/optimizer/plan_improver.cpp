@@ -319,7 +319,7 @@ void PlanImprover::swap(const OptimizerJob& job) {
   board_.add_swap(std::move(swap));
   board_.update([&](OptimizerStatus& status) {
     status.swapped = generated_steps(*better);
-    if (ratio.median > 0) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
+    if (ratio.low > 1) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
   });
   if (!settings_.always) {
     std::erase_if(trials_, [&](const Trial& trial) { return trial.job.shapes == job.shapes; });

@@ -14,8 +14,8 @@ using Judge = std::function<WorkerReply(const WorkerRequest& request,
 /// it), and answers requests until the other side is gone. `arguments`: its command line. Answers the exit
 /// status.
 ///
-/// It dies with the thread that started it, writes no core and no large file, and may use only so much memory and
-/// processor time.
+/// It dies with the thread that started it, writes no core and no large file, and may use only so much memory
+/// and processor time.
 int serve_requests(int argument_count, char** arguments, const Judge& judge);
 
 /// Proves, compiles, tests and times.

@@ -167,6 +167,32 @@ static void check_options(void) {
   axrun_session_free(session);
 }
 
+static void check_optimizer(axrun_session* session) {
+  axrun_options* options;
+  CHECK(axrun_options_create(&options) == AXRUN_OK);
+  CHECK(axrun_options_set_optimizer_threads(options, -1) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_optimizer_threads(options, 1) == AXRUN_OK);
+  CHECK(axrun_options_set_deterministic(options, 1) == AXRUN_OK);
+  CHECK(axrun_options_set_optimize(options, 0) == AXRUN_OK);
+  axrun_session* plain;
+  CHECK(axrun_session_load(model_path, options, &plain) == AXRUN_OK);
+  axrun_options_free(options);
+  axrun_optimizer_info info;
+  CHECK(axrun_optimizer_status(plain, &info) == AXRUN_OK);
+  CHECK(strcmp(info.state, "off") == 0 && strlen(info.reason) > 0);
+  int done = 0;
+  CHECK(axrun_optimizer_wait(plain, 1, &done) == AXRUN_OK && done == 1);
+  axrun_session_free(plain);
+
+  /* However far it has come: from now on answers are the same to the bit. */
+  CHECK(axrun_optimizer_wait(session, 1, &done) == AXRUN_OK);
+  CHECK(axrun_optimizer_freeze(session) == AXRUN_OK);
+  CHECK(axrun_optimizer_status(session, &info) == AXRUN_OK);
+  CHECK(strcmp(info.state, "frozen") == 0 || strcmp(info.state, "stopped") == 0 ||
+        strcmp(info.state, "off") == 0);
+  CHECK(axrun_optimizer_status(NULL, &info) == AXRUN_USER_ERROR);
+}
+
 static void* run_often(void* session) {
   float scores[classes], again[classes];
   scores_of(session, 5, scores);
@@ -190,6 +216,7 @@ int main(int argc, char** argv) {
   check_bound(session);
   check_failures(session);
   check_options();
+  check_optimizer(session);
 
   pthread_t threads[4];
   for (int k = 0; k < 4; ++k) CHECK(pthread_create(&threads[k], NULL, run_often, session) == 0);

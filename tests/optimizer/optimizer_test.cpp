@@ -7,10 +7,13 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <thread>
 
+#include "runtime/machine.h"
 #include "runtime/session.h"
+#include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
 namespace axrun::tests {
@@ -18,29 +21,11 @@ namespace {
 
 using namespace runtime;
 using std::chrono::milliseconds;
+using State = OptimizerStatus::State;
 
 constexpr double patience = 120;
 
-/// A knob for the length of a test.
-class Knobs {
- public:
-  Knobs(std::initializer_list<std::pair<const char*, const char*>> values) {
-    for (const auto& [name, value] : values) {
-      names_.emplace_back(name);
-      setenv(name, value, 1);
-    }
-  }
-  ~Knobs() {
-    for (const std::string& name : names_) unsetenv(name.c_str());
-  }
-  Knobs(const Knobs&) = delete;
-  Knobs& operator=(const Knobs&) = delete;
-
- private:
-  std::vector<std::string> names_;
-};
-
-/// x [rows, 24] -> product with constant weights, bias, gelu-like chain, softmax.
+/// x [rows, 24] -> products with constant weights, what follows them, a row-wise normalization.
 ModelMaker small_model(const ir::Dim& rows) {
   ModelMaker m;
   const ir::ValueId x = m.input("x", ir::ElementType::f32, {rows, 24});
@@ -54,17 +39,32 @@ ModelMaker small_model(const ir::Dim& rows) {
   return m;
 }
 
-SessionOptions one_thread() {
+/// x joined to what came before it, as in a decoder: sizes "past" and "past + seq".
+ModelMaker growing_model() {
+  ModelMaker m;
+  const ir::Dim past = ir::Dim::symbol("past"), seq = ir::Dim::symbol("seq");
+  const ir::ValueId before = m.input("before", ir::ElementType::f32, {past, 8});
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {seq, 8});
+  const ir::ValueId all = m.node("Concat", {before, x}, {{"axis", ModelMaker::attribute(int64_t{0})}});
+  ir::ValueId a = m.node("Mul", {all, m.weights({8}, 1)});
+  a = m.node("Tanh", {a});
+  m.output(a);
+  return m;
+}
+
+SessionOptions with_threads(int threads) {
   SessionOptions options;
-  options.threads = 1;
+  options.threads = threads;
   return options;
 }
+
+ir::Tensor input_of(int64_t rows, uint64_t seed = 9) { return ModelMaker::random({rows, 24}, seed); }
 
 std::string text_of(const OptimizerStatus& status) {
   std::string text = std::string(name_of(status.state)) + " " + status.reason + "\n";
   for (const OptimizedKernel& kernel : status.kernels) {
-    text += kernel.ops + " [" + kernel.kind + "] " + name_of(kernel.state) + ": " + kernel.reason + " | " +
-            kernel.proof + " | " + kernel.gate + "\n";
+    text += kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " + name_of(kernel.state) + ": " +
+            kernel.reason + " | " + kernel.proof + " | " + kernel.gate + "\n";
   }
   for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
   return text;
@@ -77,18 +77,283 @@ void expect_near(const ir::Tensor& got, const ir::Tensor& want, const std::strin
   }
 }
 
+ir::Tensor fallback_answer(const ModelMaker& model, const std::vector<RuntimeValue>& inputs) {
+  SessionOptions options = with_threads(1);
+  options.tier = Tier::fallback;
+  return model.session(options)->run(inputs)[0].tensor.clone();
+}
+
+bool comes_true(const std::function<bool()>& condition) {
+  for (int k = 0; k < 12000 && !condition(); ++k) std::this_thread::sleep_for(milliseconds(10));
+  return condition();
+}
+
 TEST(Optimizer, VerifiedKernelsReplaceTheFallback) {
-  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_OPTIMIZER_PRIORITY", "normal"}};
-  const auto session = small_model(6).session(one_thread());
-  const ir::Tensor input = ModelMaker::random({6, 24}, 9);
-  const ir::Tensor want = session->run({RuntimeValue(input)})[0].tensor.clone();
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  for (const int threads : {1, 3}) {
+    const auto session = small_model(30).session(with_threads(threads));
+    const ir::Tensor input = input_of(30);
+    const ir::Tensor want = session->run({RuntimeValue(input)})[0].tensor.clone();
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.state, State::waiting) << text_of(status);
+    EXPECT_EQ(status.swapped, status.steps) << text_of(status);
+    EXPECT_EQ(status.steps, 4) << text_of(status);
+    EXPECT_EQ(status.worker_starts, 1) << text_of(status);
+    EXPECT_EQ(status.left, 0);
+    EXPECT_GT(status.code_bytes, 0);
+    EXPECT_GT(status.prepared_bytes, 0) << text_of(status);
+    for (const OptimizedKernel& kernel : status.kernels) {
+      EXPECT_EQ(kernel.state, OptimizedKernel::State::accepted) << text_of(status);
+      EXPECT_TRUE(kernel.proof.starts_with("proved")) << kernel.proof;
+      EXPECT_TRUE(kernel.gate.starts_with("tested")) << kernel.gate;
+    }
+    expect_near(session->run({RuntimeValue(input)})[0].tensor, want, "swapped");
+  }
+}
+
+TEST(Optimizer, WhatIsNoFasterIsNotSwappedIn) {
+  const Knobs knobs{};
+  const auto session = small_model(30).session(with_threads(1));
+  const ir::Tensor input = input_of(30);
+  session->run({RuntimeValue(input)});
   ASSERT_TRUE(session->wait_for_optimizer(patience));
   const OptimizerStatus status = session->optimizer_status();
+  int used = 0;
+  for (const OptimizedKernel& kernel : status.kernels) {
+    const bool faster = kernel.speedup >= 1.02;
+    if (kernel.state == OptimizedKernel::State::accepted) {
+      EXPECT_TRUE(faster) << text_of(status);
+      ++used;
+    }
+  }
+  EXPECT_LE(status.swapped, used);
+}
+
+TEST(Optimizer, RangeKernelsServeNewShapesWithoutCompiling) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = small_model(ir::Dim::symbol("rows"));
+  const auto session = model.session(with_threads(1));
+  session->run({RuntimeValue(input_of(5))});
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus before = session->optimizer_status();
+  ASSERT_EQ(before.swapped, before.steps) << text_of(before);
+  for (int64_t rows = 2; rows < 60; rows += rows < 20 ? 1 : 13) {
+    const ir::Tensor input = input_of(rows, static_cast<uint64_t>(rows));
+    const ir::Tensor got = session->run({RuntimeValue(input)})[0].tensor;
+    const auto plan = session->current_plan({input.shape()});
+    EXPECT_EQ(plan->open_steps(), 0) << rows;
+    EXPECT_EQ(generated_steps(*plan), before.steps) << rows;
+    expect_near(got, fallback_answer(model, {RuntimeValue(input)}), std::to_string(rows) + " rows");
+  }
+  EXPECT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus after = session->optimizer_status();
+  EXPECT_EQ(after.tried, before.tried) << text_of(after);
+  EXPECT_EQ(after.code_bytes, before.code_bytes);
+  // Sixteen plans are kept, the packed weights once.
+  EXPECT_EQ(after.prepared_bytes, before.prepared_bytes);
+}
+
+TEST(Optimizer, SizesThatGrowAreSizesOfTheirOwn) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = growing_model();
+  const auto session = model.session(with_threads(1));
+  const auto inputs = [](int64_t past, int64_t seq) {
+    return std::vector<RuntimeValue>{RuntimeValue(ModelMaker::random({past, 8}, 1)),
+                                     RuntimeValue(ModelMaker::random({seq, 8}, 2))};
+  };
+  session->run(inputs(2, 3));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus before = session->optimizer_status();
+  EXPECT_GT(before.swapped, 0) << text_of(before);
+  for (int64_t past = 3; past < 12; ++past) {
+    const ir::Tensor got = session->run(inputs(past, 2))[0].tensor;
+    expect_near(got, fallback_answer(model, inputs(past, 2)), "past " + std::to_string(past));
+    EXPECT_EQ(generated_steps(*session->current_plan({{past, 8}, {2, 8}})), before.swapped) << past;
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  EXPECT_EQ(session->optimizer_status().tried, before.tried);
+}
+
+TEST(Optimizer, NothingStartsWhereItIsTurnedOff) {
+  const ir::Tensor input = input_of(6);
+  const auto reason_with = [&](const SessionOptions& options) {
+    const auto session = small_model(6).session(options);
+    session->run({RuntimeValue(input)});
+    EXPECT_TRUE(session->wait_for_optimizer(0));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.state, State::off);
+    EXPECT_EQ(status.tried, 0);
+    EXPECT_EQ(session->current_plan({input.shape()})->open_steps(), 0);
+    session->freeze();
+    return status.reason;
+  };
+  {
+    const Knobs knobs{{"AXRUN_OPTIMIZE", "0"}};
+    EXPECT_EQ(reason_with({}), "AXRUN_OPTIMIZE=0");
+  }
+  const Knobs knobs{};
+  SessionOptions options;
+  options.optimize = false;
+  EXPECT_NE(reason_with(options).find("options"), std::string::npos);
+  options = {};
+  options.tier = Tier::fallback;
+  EXPECT_NE(reason_with(options).find("tier"), std::string::npos);
+}
+
+TEST(Optimizer, AFrozenSessionKeepsItsPlan) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ir::Tensor input = input_of(6);
+  {
+    const auto session = small_model(6).session(with_threads(1));
+    session->freeze();
+    session->run({RuntimeValue(input)});
+    const auto plan = session->current_plan({input.shape()});
+    EXPECT_TRUE(session->wait_for_optimizer(patience));
+    EXPECT_EQ(session->optimizer_status().state, State::frozen);
+    EXPECT_EQ(session->current_plan({input.shape()}), plan);
+  }
+  // While it works, at whatever point that is.
+  for (int k = 0; k < 5; ++k) {
+    const auto session = small_model(6).session(with_threads(1));
+    session->run({RuntimeValue(input)});
+    std::this_thread::sleep_for(milliseconds(40 * k));
+    session->freeze();
+    const auto plan = session->current_plan({input.shape()});
+    std::this_thread::sleep_for(milliseconds(30));
+    EXPECT_EQ(session->current_plan({input.shape()}), plan);
+    EXPECT_EQ(session->optimizer_status().state, State::frozen);
+    EXPECT_TRUE(session->wait_for_optimizer(0));
+  }
+}
+
+TEST(Optimizer, DeterministicMeansTheSameBits) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  SessionOptions options = with_threads(1);
+  options.deterministic = true;
+  const auto session = small_model(ir::Dim::symbol("rows")).session(options);
+  for (const int64_t rows : {6, 7}) {
+    const ir::Tensor input = input_of(rows);
+    const ir::Tensor first = session->run({RuntimeValue(input)})[0].tensor.clone();
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const ir::Tensor later = session->run({RuntimeValue(input)})[0].tensor;
+    EXPECT_EQ(std::memcmp(first.data(), later.data(), first.bytes()), 0) << rows;
+  }
+  const OptimizerStatus status = session->optimizer_status();
+  for (const OptimizedKernel& kernel : status.kernels) {
+    if (kernel.state == OptimizedKernel::State::refused) {
+      EXPECT_NE(kernel.reason.find("bit-equal"), std::string::npos) << text_of(status);
+    }
+  }
+}
+
+TEST(Optimizer, CandidatesThatMisbehaveNeverHarmTheSession) {
+  const std::pair<const char*, const char*> behaviours[] = {
+      {"null", "crashed"},
+      {"illegal", "crashed"},
+      {"bounds", "crashed"},
+      {"leave", "exited"},
+      {"raw", "garbage"},
+      {"no_json", "garbage"},
+      {"unproved", "without evidence"},
+      {"refuse", "not today"},
+  };
+  for (const auto& [behaviour, reason] : behaviours) {
+    const Knobs knobs{
+        {"AXRUN_SWAP", "always"}, {"AXRUN_WORKER", AXRUN_ROGUE_WORKER}, {"ROGUE_BEHAVIOUR", behaviour}};
+    const auto session = small_model(6).session(with_threads(1));
+    const ir::Tensor input = input_of(6);
+    const ir::Tensor want = session->run({RuntimeValue(input)})[0].tensor.clone();
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.state, State::waiting) << behaviour << ": " << text_of(status);
+    EXPECT_EQ(status.swapped, 0) << behaviour;
+    EXPECT_EQ(status.tried, 4) << behaviour << ": " << text_of(status);
+    for (const OptimizedKernel& kernel : status.kernels) {
+      EXPECT_NE(kernel.reason.find(reason), std::string::npos) << behaviour << ": " << text_of(status);
+    }
+    expect_near(session->run({RuntimeValue(input)})[0].tensor, want, behaviour);
+  }
+}
+
+/// The worker says that it has tested some other code.
+TEST(Optimizer, CodeThatWasNotTestedIsNotUsed) {
+  const Knobs knobs{
+      {"AXRUN_SWAP", "always"}, {"AXRUN_WORKER", AXRUN_ROGUE_WORKER}, {"ROGUE_BEHAVIOUR", "good"}};
+  const auto session = small_model(6).session(with_threads(1));
+  session->run({RuntimeValue(input_of(6))});
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  EXPECT_EQ(status.swapped, 0);
+  for (const OptimizedKernel& kernel : status.kernels) {
+    EXPECT_NE(kernel.reason.find("not the code that was tested"), std::string::npos) << text_of(status);
+  }
+}
+
+TEST(Optimizer, AWorkerThatCannotStartIsSaid) {
+  for (const char* program : {"/nonexistent/worker", "/bin/false"}) {
+    const Knobs knobs{{"AXRUN_WORKER", program}};
+    const auto session = small_model(6).session(with_threads(1));
+    const ir::Tensor input = input_of(6);
+    const ir::Tensor want = session->run({RuntimeValue(input)})[0].tensor.clone();
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.state, State::stopped) << text_of(status);
+    EXPECT_NE(status.reason.find(program), std::string::npos) << text_of(status);
+    expect_near(session->run({RuntimeValue(input)})[0].tensor, want, program);
+  }
+}
+
+TEST(Optimizer, WhereNoCodeCanBeMadeThatIsSaid) {
+  const Knobs knobs{{"AXRUN_ISA", "sse2"}};
+  // The description of the machine is found once per process.
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto session = small_model(6).session(with_threads(1));
+    session->run({RuntimeValue(input_of(6))});
+    session->wait_for_optimizer(patience);
+    const OptimizerStatus status = session->optimizer_status();
+    _exit(status.state == State::stopped && !status.reason.empty() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+}
+
+TEST(Optimizer, ASessionEndsAtOnceWhileItWorks) {
+  const Knobs knobs{{"AXRUN_WORKER", AXRUN_ROGUE_WORKER}, {"ROGUE_BEHAVIOUR", "hang"}};
+  auto session = small_model(6).session(with_threads(1));
+  session->run({RuntimeValue(input_of(6))});
+  ASSERT_TRUE(comes_true([&] { return session->optimizer_status().state == State::working; }));
+  EXPECT_FALSE(session->wait_for_optimizer(0.05));
+  session.reset();  // the hanging candidate has minutes left: a test that times out is one that waits for it
+}
+
+TEST(Optimizer, AForkedChildGoesOnByItself) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_PARALLEL", "threads"}};
+  const auto session = small_model(6).session(with_threads(1));
+  const ir::Tensor input = input_of(6);
+  const ir::Tensor want = session->run({RuntimeValue(input)})[0].tensor.clone();
+  for (int k = 0; k < 3; ++k) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      for (int run = 0; run < 20; ++run) {
+        const ir::Tensor got = session->run({RuntimeValue(input)})[0].tensor;
+        for (int64_t i = 0; i < want.size(); ++i)
+          right &= std::fabs(got.get_real(i) - want.get_real(i)) < 1e-5;
+      }
+      // In the last child the optimiser works to its end.
+      if (k == 2) right &= session->wait_for_optimizer(patience);
+      _exit(right ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child " << k << ", status " << status;
+  }
+  EXPECT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
   EXPECT_EQ(status.swapped, status.steps) << text_of(status);
-  EXPECT_GE(status.steps, 3);
-  EXPECT_EQ(status.worker_starts, 1) << text_of(status);
-  expect_near(session->run({RuntimeValue(input)})[0].tensor, want, "swapped");
-  printf("%s", text_of(status).c_str());
 }
 
 }  // namespace

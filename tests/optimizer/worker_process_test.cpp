@@ -200,7 +200,8 @@ TEST(WorkerProcess, AForkedChildLeavesItsParentsWorkerAlone) {
 
 TEST(WorkerPlaces, TheBuildHasItBesideTheLibrary) {
   ASSERT_FALSE(worker_places().empty());
-  for (const std::string& place : worker_places()) EXPECT_EQ(place.front(), '/');
+  for (const std::string& place : worker_places()) EXPECT_TRUE(place.starts_with('/'));
+  EXPECT_NE(find_worker(), "");
 }
 
 }  // namespace

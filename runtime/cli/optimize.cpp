@@ -1,0 +1,78 @@
+#include "runtime/cli/optimize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <vector>
+
+namespace axrun::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kept = 7;
+/// Of the time that a run takes, how much passes until the next one.
+constexpr double pause = 9;
+constexpr double shortest_pause_s = 0.005;
+constexpr double longest_pause_s = 1;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(const std::deque<double>& times) {
+  std::vector<double> sorted(times.begin(), times.end());
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
+                   sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+std::string line_of(const Optimisation& so_far) {
+  const runtime::OptimizerStatus& status = so_far.status;
+  std::string line =
+      fmt::format("{:.3g} ms now | {:.2f} x vs start | swapped {}/{}", so_far.end_ms,
+                  so_far.start_ms / std::max(so_far.end_ms, 1e-9), status.swapped, status.steps);
+  if (status.left > 0) line += fmt::format(" | {} left to try", status.left);
+  if (status.state == runtime::OptimizerStatus::State::paused) line += " | paused: " + status.reason;
+  return line;
+}
+
+}  // namespace
+
+Optimisation optimise(runtime::Session& session, double seconds, const std::function<double()>& timed_ms,
+                      Progress& progress) {
+  Optimisation result;
+  result.asked = true;
+  const Clock::time_point begin = Clock::now();
+  std::deque<double> last;
+  const auto run = [&] {
+    const double ms = timed_ms();
+    ++result.runs;
+    last.push_back(ms);
+    if (last.size() > kept) last.pop_front();
+    result.end_ms = median(last);
+    // The start counts while nothing has been swapped.
+    if (result.start_ms == 0 || session.optimizer_status().swapped == 0) result.start_ms = result.end_ms;
+    return ms;
+  };
+  for (;;) {
+    const double ms = run();
+    if (progress.due()) {
+      result.status = session.optimizer_status();
+      progress.show(line_of(result));
+    }
+    const double left = seconds - seconds_since(begin);
+    const double rest = std::clamp(pause * ms / 1e3, shortest_pause_s, longest_pause_s);
+    if (left <= 0 || session.wait_for_optimizer(std::min(rest, left))) break;
+  }
+  session.freeze();
+  result.seconds = seconds_since(begin);
+  last.clear();
+  for (size_t k = 0; k < std::min<size_t>(kept, 3); ++k) run();
+  result.status = session.optimizer_status();
+  return result;
+}
+
+}  // namespace axrun::cli

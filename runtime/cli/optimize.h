@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+
+#include "runtime/cli/progress.h"
+#include "runtime/session.h"
+
+namespace axrun::cli {
+
+/// What came of --budget.
+struct Optimisation {
+  bool asked = false;
+  double seconds = 0;   ///< that it took
+  int64_t runs = 0;     ///< meanwhile
+  double start_ms = 0;  ///< median of the first runs
+  double end_ms = 0;    ///< median of the last runs
+  runtime::OptimizerStatus status;
+};
+
+/// Lets the session's optimiser work for up to so many seconds, and freezes what it has come to. Meanwhile
+/// the model runs now and then: `timed_ms` runs it once. In between the processor is the optimiser's, whose
+/// threads get no time while others want it.
+Optimisation optimise(runtime::Session& session, double seconds, const std::function<double()>& timed_ms,
+                      Progress& progress);
+
+}  // namespace axrun::cli
