@@ -184,15 +184,17 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       return round(a, 1);
     case Opcode::select:
     case Opcode::i32_select: {
+      if (wide_) {
+        // Not vblendmps: to the register allocator a masked destination is read as well.
+        const Vec result = c.kind == Kind::vector && c.dies ? c.vector : fresh(c);
+        const Vec chosen = in_register(b);
+        cc_.k(a.mask);
+        cc_.emit(Inst::kIdVmovaps, result, chosen);
+        return vector_of(result);
+      }
       const Vec result = new_vector();
       const Vec otherwise = in_register(c);
-      if (wide_) {
-        const Operand_ chosen = last_operand(b);
-        cc_.k(a.mask);
-        cc_.emit(Inst::kIdVblendmps, result, otherwise, chosen);
-      } else {
-        cc_.emit(Inst::kIdVblendvps, result, otherwise, last_operand(b), a.vector);
-      }
+      cc_.emit(Inst::kIdVblendvps, result, otherwise, last_operand(b), a.vector);
       return vector_of(result);
     }
     case Opcode::equal:
@@ -303,7 +305,8 @@ LaneValue Lanes::minimum_or_maximum(bool maximum, const LaneValue& a, const Lane
   };
   if (is_number(a)) return emit(id, id, a, b);
   if (is_number(b)) return emit(id, id, b, a);
-  const LaneValue chosen = emit(id, id, a, b);
+  LaneValue chosen = emit(id, id, a, b);
+  chosen.dies = true;
   const LaneValue is_nan = compare(a, a, unordered_predicate);
   return apply(Opcode::select, {is_nan, a, chosen});
 }

@@ -1,4 +1,7 @@
-// Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump NAME] [CASE...]
+// Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump CASE] [CASE...]
+//
+// A case is product_MxKxN, product_MxKxN_bias_gelu, or FLOPS:FILE, a loop program that does FLOPS operations
+// at its lowest sizes.
 //
 // Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
@@ -9,7 +12,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -50,24 +56,44 @@ struct Ready {
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+ir::loop::LoopProgram program_in(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(Fault::user, path + " cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return ir::loop::parse(text.str());
+}
+
+std::map<std::string, int64_t> lowest_sizes(const ir::loop::LoopProgram& program) {
+  std::map<std::string, int64_t> sizes;
+  for (const ir::loop::Size& size : program.sizes) sizes[size.name] = size.low;
+  return sizes;
+}
+
 Ready make(const GeneratedCase& from, const jit::Target& target, bool dump) {
   Ready ready;
   ready.from = from;
-  const ir::Program expression = from.make();
+  search::Lowered lowered;
   auto start = Clock::now();
-  const search::Lowered lowered = search::lower(expression, {}, from.constant, target);
+  if (from.make) {
+    lowered = search::lower(from.make(), {}, from.constant, target);
+    if (!lowered.program) throw Error(Fault::unsupported, from.name + ": " + lowered.reason);
+  } else {
+    lowered.program = program_in(from.name.substr(from.name.find(':') + 1));
+  }
   ready.lower_seconds = since(start);
-  if (!lowered.program) throw Error(Fault::unsupported, from.name + ": " + lowered.reason);
   start = Clock::now();
   ready.code = jit::KernelCode::compile(*lowered.program, target, {.annotate = dump});
   ready.compile_seconds = since(start);
   if (dump) fmt::print("{}\n{}\n", print(*lowered.program), ready.code->assembly());
   ready.kernel =
-      std::make_unique<jit::BoundKernel>(ready.code, std::map<std::string, int64_t>{}, from.constant);
+      std::make_unique<jit::BoundKernel>(ready.code, lowest_sizes(*lowered.program), from.constant);
   unsigned seed = 1;
+  std::map<std::string, ir::Dim> sizes;
+  for (const ir::loop::Size& size : lowered.program->sizes) sizes[size.name] = size.low;
   for (const ir::loop::Buffer& buffer : lowered.program->buffers) {
     if (buffer.role == ir::loop::Role::scratch) continue;
-    const size_t count = static_cast<size_t>(ir::product(buffer.dims).value());
+    const auto count = static_cast<size_t>(ir::product(buffer.dims).substitute(sizes).value());
     ready.memory.push_back(std::make_unique<Memory>(count * sizeof(float)));
     auto* values = static_cast<float*>(ready.memory.back()->data());
     for (size_t k = 0; k < count; ++k) {
@@ -134,8 +160,14 @@ int run(int argc, char** argv) {
   std::vector<Ready> ready;
   if (wanted.empty()) wanted = generated_cases();
   for (const std::string& name : wanted) {
-    const auto one = product_case(name);
-    if (!one) throw Error(Fault::user, name + " is no case: product_MxKxN or product_MxKxN_bias_gelu");
+    auto one = product_case(name);
+    if (!one && name.find(':') != std::string::npos) {
+      one.emplace();
+      one->name = name;
+      one->flops = std::strtod(name.c_str(), nullptr);
+      one->constant = {false, true, true};
+    }
+    if (!one) throw Error(Fault::user, name + " is no case");
     ready.push_back(make(*one, target, name == dumped));
   }
   double best_peak = 0;
