@@ -130,6 +130,42 @@ bool has_other_sizes(Program& program, const std::vector<std::string>& symbols) 
   return found;
 }
 
+std::optional<LinearDims> linear_dims(const ir::Dims& dims, const std::vector<std::string>& symbols) {
+  LinearDims found;
+  for (const Dim& dim : dims) {
+    LinearDim linear;
+    Dim rest = dim;
+    for (size_t k = 0; k < symbols.size(); ++k) {
+      const auto part = linear_in(rest, symbols[k]);
+      if (!part) continue;
+      linear.terms.emplace_back(static_cast<int>(k), part->factor);
+      rest = part->rest;
+    }
+    if (!rest.is_constant()) return std::nullopt;
+    linear.constant = rest.value();
+    found.push_back(std::move(linear));
+  }
+  return found;
+}
+
+/// False where a dim is not linear in the sizes.
+bool find_linear_dims(StepExpression& expression) {
+  const Program& program = expression.program;
+  const auto add = [&](ir::TensorId id, std::vector<LinearDims>& list) {
+    if (id == ir::none) {
+      list.emplace_back();
+      return true;
+    }
+    auto dims = linear_dims(program.tensors[static_cast<size_t>(id)].dims, expression.symbols);
+    if (dims) list.push_back(std::move(*dims));
+    return dims.has_value();
+  };
+  bool linear = true;
+  for (const ir::TensorId id : program.operands) linear = linear && add(id, expression.operand_dims);
+  for (const ir::TensorId id : program.outputs) linear = linear && add(id, expression.output_dims);
+  return linear;
+}
+
 bool has_steps(const Program& program) {
   return std::any_of(program.stages.begin(), program.stages.end(),
                      [](const ir::Stage& stage) { return stage.step != nullptr; });
@@ -210,6 +246,10 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
       reason = "a size depends on data";
       return std::nullopt;
     }
+    if (!find_linear_dims(expression)) {
+      reason = "a size is not linear in those of the model";
+      return std::nullopt;
+    }
     expression.text = ir::print(expression.program);
     return expression;
   } catch (const Error& error) {
@@ -219,50 +259,57 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
 }
 
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
-  const Program& program = expression.program;
-  std::map<std::string, Dim> known;
-  // Every round solves at least one size, or is the last.
+  const size_t count = expression.symbols.size();
+  std::vector<int64_t> values(count, -1);  // -1: not known yet
+  const auto& operands = expression.operand_dims;
+  // Every round solves at least one size, or is the last, in which every dim is seen to fit.
   for (bool progress = true; progress;) {
     progress = false;
-    for (size_t k = 0; k < program.operands.size(); ++k) {
-      if (program.operands[k] == ir::none) continue;
-      const ir::Dims& dims = program.tensors[static_cast<size_t>(program.operands[k])].dims;
-      if (k >= shapes.size() || dims.size() != shapes[k].size()) return std::nullopt;
-      for (size_t d = 0; d < dims.size(); ++d) {
-        const Dim dim = dims[d].substitute(known);
-        if (dim.is_constant()) {
-          if (dim.value() != shapes[k][d]) return std::nullopt;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (expression.program.operands[k] == ir::none) continue;
+      if (k >= shapes.size() || operands[k].size() != shapes[k].size()) return std::nullopt;
+      for (size_t d = 0; d < operands[k].size(); ++d) {
+        int64_t rest = shapes[k][d] - operands[k][d].constant;
+        const std::pair<int, int64_t>* open = nullptr;
+        bool several = false;
+        for (const auto& term : operands[k][d].terms) {
+          const int64_t value = values[static_cast<size_t>(term.first)];
+          if (value >= 0) {
+            rest -= term.second * value;
+          } else {
+            several = open != nullptr;
+            open = &term;
+          }
+        }
+        if (several) continue;
+        if (open == nullptr) {
+          if (rest != 0) return std::nullopt;
           continue;
         }
-        const std::vector<std::string> open = symbols_of(dim);
-        if (open.size() != 1) continue;
-        const auto linear = linear_in(dim, open[0]);
-        if (!linear || !linear->rest.is_constant()) continue;
-        const int64_t above = shapes[k][d] - linear->rest.value();
-        if (above % linear->factor != 0) return std::nullopt;
-        known.emplace(open[0], Dim(above / linear->factor));
+        if (rest % open->second != 0 || rest / open->second < 0) return std::nullopt;
+        values[static_cast<size_t>(open->first)] = rest / open->second;
         progress = true;
       }
     }
   }
   SizeValues sizes;
-  for (const std::string& name : expression.symbols) {
-    const auto found = known.find(name);
-    if (found == known.end() || found->second.value() < 0) return std::nullopt;
-    sizes[name] = found->second.value();
+  for (size_t k = 0; k < count; ++k) {
+    if (values[k] < 0) return std::nullopt;
+    sizes.emplace_hint(sizes.end(), expression.symbols[k], values[k]);
   }
   return sizes;
 }
 
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes) {
-  std::map<std::string, Dim> values;
-  for (const auto& [name, value] : sizes) values.emplace(name, Dim(value));
   std::vector<ir::Shape> shapes;
-  for (const ir::TensorId id : expression.program.outputs) {
+  for (const LinearDims& dims : expression.output_dims) {
     ir::Shape shape;
-    for (const Dim& dim : expression.program.tensors[static_cast<size_t>(id)].dims) {
-      const Dim value = dim.substitute(values);
-      shape.push_back(value.is_constant() ? value.value() : -1);
+    for (const LinearDim& dim : dims) {
+      int64_t value = dim.constant;
+      for (const auto& [symbol, factor] : dim.terms) {
+        value += factor * sizes.at(expression.symbols[static_cast<size_t>(symbol)]);
+      }
+      shape.push_back(value);
     }
     shapes.push_back(std::move(shape));
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/infer.h"
@@ -14,12 +15,22 @@ namespace axrun::runtime {
 
 using SizeValues = std::map<std::string, int64_t>;
 
+/// A dim as constant + sum of factors * sizes, to be solved without symbolic arithmetic.
+struct LinearDim {
+  int64_t constant = 0;
+  std::vector<std::pair<int, int64_t>> terms;  ///< size number, factor
+};
+using LinearDims = std::vector<LinearDim>;
+
 /// What a step computes, as one expression: operand k is the step's input k.
 struct StepExpression {
   ir::Program program;
   std::vector<bool> constant;        ///< per operand: the model gives its value
   std::vector<std::string> symbols;  ///< of its dims: "n0", "n1", ... in order of appearance
   std::string text;                  ///< equal for steps that one kernel can serve, but for `constant`
+  /// Dims of operands (empty for those it has not) and of outputs, where all of them are linear: otherwise
+  /// there is no expression.
+  std::vector<LinearDims> operand_dims, output_dims;
 };
 
 /// What is known of a model's values with its sizes left open: its inputs have the dims that the model
