@@ -27,6 +27,8 @@ class ExpressionValues::Element final : public Symbolic {
       head.kind = ValueHead::Kind::input;
       head.input = values_.inputs_[at];
       head.terms = coordinates_;
+      if (!values_.merged_.empty())
+        head.terms = values_.merged_[static_cast<size_t>(head.input)].merge(values_.terms_, coordinates_);
       return head;
     }
     const int number = values_.producer_[at];
@@ -43,6 +45,10 @@ class ExpressionValues::Element final : public Symbolic {
     Part part;
     for (const ir::Axis& axis : stage.reduce_axes) {
       const Term extent = term_of(terms, axis.extent, values_.sizes_);
+      if (extent == terms.integer(1)) {
+        place.axes.push_back(terms.integer(0));
+        continue;
+      }
       const Term variable = terms.variable(axis.name, terms.magnitude(extent));
       part.variables.push_back(variable);
       part.steps.push_back(1);
@@ -52,6 +58,7 @@ class ExpressionValues::Element final : public Symbolic {
     }
     part.claim = {stage.name, place.axes};
     part.body = values_.value(stage.body[result], place);
+    if (part.variables.empty()) return *part.body->head(facts);  // of a single value
     head.kind = ValueHead::Kind::reduction;
     head.monoid = stage.monoid.kind;
     head.parts.push_back(std::move(part));
@@ -124,8 +131,9 @@ class ExpressionValues::Evaluated final : public Symbolic {
   Place at_;
 };
 
-ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms)
-    : expression_(expression), sizes_(sizes), terms_(terms) {
+ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms,
+                                   std::vector<MergedDims> inputs)
+    : expression_(expression), sizes_(sizes), terms_(terms), merged_(std::move(inputs)) {
   inputs_.assign(expression.tensors.size(), ir::none);
   producer_.assign(expression.tensors.size(), ir::none);
   int next = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "verify/dim_terms.h"
+#include "verify/merged_dims.h"
 #include "verify/symbolic_value.h"
 
 namespace axrun::verify {
@@ -13,7 +14,9 @@ namespace axrun::verify {
 /// What a tensor expression means, as values over its operands: map stages are unfolded into their readers.
 class ExpressionValues {
  public:
-  ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms);
+  /// inputs: how operands (those that are there) are addressed in what is unfolded; empty for their own dims.
+  ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms,
+                   std::vector<MergedDims> inputs = {});
 
   /// An element of a tensor; the coordinates are within its dims.
   Symbolic* element(ir::TensorId tensor, const TermList& coordinates);
@@ -33,6 +36,7 @@ class ExpressionValues {
   const ir::Program& expression_;
   const Names& sizes_;
   Terms& terms_;
+  std::vector<MergedDims> merged_;
   std::vector<int> inputs_;    ///< per tensor: number of the operand among those that are there, or none
   std::vector<int> producer_;  ///< per tensor: its stage, or none
   std::deque<std::unique_ptr<Symbolic>> kept_;

@@ -119,8 +119,9 @@ class Search {
       const auto found = c.solved.find(c.any[k]);
       if (found != c.solved.end()) {
         c.at.values[k] = found->second;
-      } else if (combine(writer) == Combine::assign) {
+      } else if (combine(writer) == Combine::assign || loops[k]->extent == ir::Dim(1)) {
         c.at.values[k] = terms_.integer(0);  // right where the loop has one iteration
+        c.solved[c.any[k]] = c.at.values[k];
       }
     }
     c.hit = hits(c.at, c.shared);

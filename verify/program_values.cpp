@@ -11,11 +11,6 @@ using ir::loop::Combine;
 
 namespace {
 
-ScalarOp operation_of(Combine combine) {
-  constexpr ScalarOp operations[] = {ScalarOp::add, ScalarOp::mul, ScalarOp::min, ScalarOp::max};
-  return operations[static_cast<size_t>(combine) - 1];
-}
-
 Monoid::Kind monoid_of(Combine combine) {
   constexpr Monoid::Kind kinds[] = {Monoid::Kind::sum, Monoid::Kind::product, Monoid::Kind::min,
                                     Monoid::Kind::max};
@@ -70,7 +65,7 @@ class ProgramValues::Held final : public Symbolic {
     if (once) {
       if (neutral) before = contribution(begin++);
       for (size_t k = begin; k < end; ++k) {
-        head.op = operation_of(combine);
+        head.op = operation_of(monoid_of(combine));
         head.arguments = {before, contribution(k)};
         before = values_.keep(std::make_unique<Unfolded>(head));
       }

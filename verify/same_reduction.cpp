@@ -53,6 +53,12 @@ std::vector<Part> SameValue::flat(const TermList& facts, const ValueHead& reduct
         if (!inner.claim.stage.empty()) piece.claim = inner.claim;
         open.push_back(piece);
       }
+    } else if (part.variables.empty() && head->kind == Kind::operation &&
+               head->op == operation_of(reduction.monoid)) {
+      for (Symbolic* argument : head->arguments) {
+        open.push_back(part);
+        open.back().body = argument;
+      }
     } else if (!is_identity(terms_, *head, reduction.monoid)) {
       done.push_back(part);
     }
@@ -65,6 +71,7 @@ void SameValue::inputs(const TermList& facts, Symbolic* value, int depth, std::v
   if (head->kind == Kind::input) found.push_back(*head);
   if (depth == 0 || found.size() > 8) return;
   for (Symbolic* argument : head->arguments) inputs(facts, argument, depth - 1, found);
+  for (const Part& part : head->parts) inputs(with(facts, part.domain), part.body, depth - 1, found);
 }
 
 /// Where the terms read the same input they are perhaps the same point.
@@ -96,6 +103,7 @@ std::vector<TermList> SameValue::guesses(const TermList& facts, const Part& a, c
     }
   }
   attempt(all);
+  if (a.variables.size() == b.variables.size()) found.push_back(a.variables);
   return found;
 }
 
@@ -168,15 +176,15 @@ bool SameValue::apart(const TermList& facts, const Match& a, const Match& b) {
   return solver_.impossible(clash);
 }
 
-bool SameValue::same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b) {
-  if (a.monoid != b.monoid) return no("reductions differ");
-  const std::vector<Part> mine = flat(facts, a), theirs = flat(facts, b);
+/// Every part of one side is part of the other, which they make up together.
+bool SameValue::same_terms(const TermList& facts, Monoid::Kind monoid, const std::vector<Part>& mine,
+                           const std::vector<Part>& theirs) {
   std::vector<std::vector<Match>> matched(theirs.size());
   for (const Part& part : mine) {
     bool found = false;
     for (size_t k = 0; k < theirs.size() && !found; ++k) {
       Match match;
-      found = matches(facts, a.monoid, part, theirs[k], match);
+      found = matches(facts, monoid, part, theirs[k], match);
       if (found) matched[k].push_back(std::move(match));
     }
     if (!found && !solver_.impossible(with(facts, part.domain))) {
@@ -188,13 +196,24 @@ bool SameValue::same_reduction(const TermList& facts, const ValueHead& a, const 
     for (const Match& match : matched[k]) ways.push_back(hit(match, theirs[k]));
     if (!solver_.implied(with(facts, theirs[k].domain), terms_.any(ways)))
       return no("a reduction perhaps lacks a term");
-    if (idempotent(a.monoid)) continue;
+    if (idempotent(monoid)) continue;
     for (size_t i = 0; i < matched[k].size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
         if (!apart(facts, matched[k][i], matched[k][j]))
           return no("a reduction perhaps has a term more than once");
       }
     }
+  }
+  return true;
+}
+
+bool SameValue::same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b) {
+  if (a.monoid != b.monoid) return no("reductions differ");
+  const std::vector<Part> mine = flat(facts, a), theirs = flat(facts, b);
+  // One way or the other: of a map and its inverse one may be easier to guess.
+  if (!same_terms(facts, a.monoid, mine, theirs)) {
+    const std::string reason = reason_;
+    if (!same_terms(facts, a.monoid, theirs, mine)) return no(reason);
   }
   ++reductions_;
   return true;

@@ -48,13 +48,14 @@ bool same_literal(const ValueHead& a, const ValueHead& b) {
   return ir::round_to(a.type, a.real) == b.real || a.real == ir::round_to(b.type, b.real);
 }
 
-/// a > b as b < a.
-ValueHead turned(ValueHead head) {
-  if (head.op == ScalarOp::greater || head.op == ScalarOp::greater_equal) {
-    head.op = head.op == ScalarOp::greater ? ScalarOp::less : ScalarOp::less_equal;
-    std::swap(head.arguments[0], head.arguments[1]);
-  }
-  return head;
+/// An operation that combines two values, as the reduction of both.
+ValueHead lifted(const ValueHead& operation, ir::Monoid::Kind monoid) {
+  ValueHead reduction;
+  reduction.kind = Kind::reduction;
+  reduction.type = operation.type;
+  reduction.monoid = monoid;
+  for (Symbolic* argument : operation.arguments) reduction.parts.push_back({{}, {}, {}, argument, {}});
+  return reduction;
 }
 
 }  // namespace
@@ -70,6 +71,26 @@ bool SameValue::same(const TermList& facts, Symbolic* a, Symbolic* b) {
   return answer;
 }
 
+/// a > b as b < a; a / b as a * (1 / b).
+ValueHead SameValue::normal(const TermList& facts, ValueHead head) {
+  if (head.op == ScalarOp::greater || head.op == ScalarOp::greater_equal) {
+    head.op = head.op == ScalarOp::greater ? ScalarOp::less : ScalarOp::less_equal;
+    std::swap(head.arguments[0], head.arguments[1]);
+  }
+  if (head.op != ScalarOp::div || !same_type(head.type, ElementType::f32)) return head;
+  const auto dividend = head.arguments[0]->head(facts);
+  if (dividend->kind == Kind::real && dividend->real == 1) return head;
+  Symbolic*& reciprocal = reciprocals_[head.arguments[1]];
+  if (reciprocal == nullptr) {
+    ValueHead inverse = head;
+    inverse.arguments[0] = &kept_.emplace_back(real_head(head.type, 1));
+    reciprocal = &kept_.emplace_back(std::move(inverse));
+  }
+  head.op = ScalarOp::mul;
+  head.arguments[1] = reciprocal;
+  return head;
+}
+
 bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   const auto p = a->head(facts), e = b->head(facts);
   for (const bool program : {true, false}) {
@@ -82,8 +103,12 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     }
     return true;
   }
-  if (p->kind != e->kind) return no("values of different kinds are compared");
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
+  if (p->kind == Kind::reduction && e->kind == Kind::operation && e->op == operation_of(p->monoid))
+    return same_reduction(facts, *p, lifted(*e, p->monoid));
+  if (e->kind == Kind::reduction && p->kind == Kind::operation && p->op == operation_of(e->monoid))
+    return same_reduction(facts, lifted(*p, e->monoid), *e);
+  if (p->kind != e->kind) return no("values of different kinds are compared");
   switch (p->kind) {
     case Kind::integer:
       return solver_.implied(facts, terms_.equal(p->terms[0], e->terms[0])) || no("an integer differs");
@@ -96,7 +121,7 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
       return solver_.implied(facts, terms_.same(p->terms, e->terms)) ||
              no("an input is read at different indices");
     case Kind::operation:
-      return same_operation(facts, turned(*p), turned(*e));
+      return same_operation(facts, normal(facts, *p), normal(facts, *e));
     default:
       return same_reduction(facts, *p, *e);
   }
@@ -126,12 +151,13 @@ bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const 
 bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth) {
   const auto p = a->head(facts), e = b->head(facts);
   if (p->kind == Kind::cases || e->kind == Kind::cases || depth == 0) return true;
+  if ((p->kind == Kind::reduction) != (e->kind == Kind::reduction)) return true;
   if (p->kind != e->kind) return no("values of different kinds are compared");
   if (p->kind == Kind::input) return p->input == e->input || no("different inputs are read");
   if (p->kind == Kind::real) return same_literal(*p, *e) || no("a literal differs");
   if (p->kind == Kind::reduction) return p->monoid == e->monoid || no("reductions differ");
   if (p->kind != Kind::operation) return true;
-  const ValueHead x = turned(*p), y = turned(*e);
+  const ValueHead x = normal(facts, *p), y = normal(facts, *e);
   if (x.op != y.op || x.arguments.size() != y.arguments.size())
     return no(std::string(name_of(x.op)) + " stands for " + std::string(name_of(y.op)));
   for (const bool swapped : {false, true}) {

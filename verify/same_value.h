@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
@@ -9,9 +10,9 @@
 namespace axrun::verify {
 
 /// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
-/// commutative ones in any order) of the same inputs, and reductions over the same terms in any order. The
-/// integers in them are compared by the solver. "No" may also mean that it could not be shown; then there is
-/// a reason.
+/// commutative ones in any order, a quotient as a product with the reciprocal) of the same inputs, and
+/// reductions over the same terms in any order. The integers in them are compared by the solver. "No" may
+/// also mean that it could not be shown; then there is a reason.
 class SameValue {
  public:
   SameValue(Terms& terms, Solver& solver) : terms_(terms), solver_(solver) {}
@@ -31,6 +32,9 @@ class SameValue {
   bool same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b);
   bool plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth);
   bool same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b);
+  bool same_terms(const TermList& facts, ir::Monoid::Kind monoid, const std::vector<Part>& mine,
+                  const std::vector<Part>& theirs);
+  ValueHead normal(const TermList& facts, ValueHead operation);
   std::vector<Part> flat(const TermList& facts, const ValueHead& reduction);
   bool matches(const TermList& facts, ir::Monoid::Kind monoid, const Part& a, const Part& b, Match& match);
   std::vector<TermList> points(const TermList& facts, const Part& a, const Part& b);
@@ -46,6 +50,8 @@ class SameValue {
   Terms& terms_;
   Solver& solver_;
   std::map<std::tuple<Symbolic*, Symbolic*, TermList>, bool> known_;
+  std::map<Symbolic*, Symbolic*> reciprocals_;
+  std::deque<Unfolded> kept_;
   std::string reason_ = "the values differ";
   int steps_ = 0;
   int reductions_ = 0;

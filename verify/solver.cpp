@@ -115,6 +115,8 @@ class Solver::Z3 {
       const z3::expr q = context_.function("quotient", integers_, integers_, integers_)(a, b);
       const z3::expr r = context_.function("remainder", integers_, integers_, integers_)(a, b);
       solver_.add(z3::implies(b >= 1, r >= 0 && r < b));
+      // a = b q + r, in both orders of a product's arguments.
+      solver_.add(z3::implies(b >= 1, product(b, q) == a - r && product(q, b) == a - r));
       solver_.add(z3::implies(b >= 1 && a >= 0, q >= 0 && q <= a));
       solver_.add(z3::implies(b >= 1 && a >= 0 && a < b, q == 0 && r == a));
     }

@@ -53,6 +53,19 @@ ValueHead cast_head(const Terms& terms, ir::ScalarOp op, ElementType to, Element
   return head;
 }
 
+ir::ScalarOp operation_of(Monoid::Kind monoid) {
+  switch (monoid) {
+    case Monoid::Kind::sum:
+      return ir::ScalarOp::add;
+    case Monoid::Kind::product:
+      return ir::ScalarOp::mul;
+    case Monoid::Kind::min:
+      return ir::ScalarOp::min;
+    default:
+      return ir::ScalarOp::max;
+  }
+}
+
 bool is_identity(const Terms& terms, const ValueHead& head, Monoid::Kind monoid) {
   if (head.kind == ValueHead::Kind::real) {
     switch (monoid) {

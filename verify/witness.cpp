@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace axrun::verify {
 namespace {
@@ -32,10 +33,50 @@ bool split(Terms& terms, const std::map<Term, int64_t>& steps, Term difference,
   return true;
 }
 
+/// Quotients and remainders of one term by one divisor, as far as equations tell their values.
+class Divisions {
+ public:
+  Divisions(Terms& terms, const std::map<Term, int64_t>& unknowns) : terms_(terms), unknowns_(unknowns) {}
+
+  /// Where left = right has one quotient or remainder over unknowns and is known otherwise, its value is
+  /// noted. Both known: the term that is divided equals quotient * divisor + remainder.
+  std::optional<std::pair<Term, Term>> note(Term left, Term right) {
+    const LinearForm form = terms_.linear(terms_.subtract(left, right));
+    std::optional<Term> found;
+    Term rest = terms_.integer(-form.constant);
+    int64_t sign = 1;
+    for (const auto& [atom, coefficient] : form.coefficients) {
+      const bool open = std::any_of(unknowns_.begin(), unknowns_.end(),
+                                    [&](const auto& entry) { return terms_.mentions(atom, entry.first); });
+      if (!open) {
+        rest = terms_.subtract(rest, terms_.scale(coefficient, atom));
+        continue;
+      }
+      const Terms::Kind kind = terms_.node(atom).kind;
+      const bool division = kind == Terms::Kind::floor_div || kind == Terms::Kind::floor_mod;
+      if (found || !division || std::abs(coefficient) != 1) return std::nullopt;
+      found = atom;
+      sign = coefficient;
+    }
+    if (!found) return std::nullopt;
+    const TermList divided = terms_.node(*found).arguments;
+    auto& values = values_[{divided[0], divided[1]}];
+    const bool quotient = terms_.node(*found).kind == Terms::Kind::floor_div;
+    (quotient ? values.first : values.second) = terms_.scale(sign, rest);
+    if (!values.first || !values.second) return std::nullopt;
+    return std::make_pair(divided[0], terms_.add(terms_.multiply(*values.first, divided[1]), *values.second));
+  }
+
+ private:
+  Terms& terms_;
+  const std::map<Term, int64_t>& unknowns_;
+  std::map<std::pair<Term, Term>, std::pair<std::optional<Term>, std::optional<Term>>> values_;
+};
+
 }  // namespace
 
 std::map<Term, Term> solve(Terms& terms, const std::map<Term, int64_t>& steps,
-                           const std::vector<std::pair<Term, Term>>& equations) {
+                           std::vector<std::pair<Term, Term>> equations) {
   std::map<Term, Term> solved;
   std::map<Term, int64_t> open = steps;
   const auto found = [&](Term variable, Term value) {
@@ -70,12 +111,19 @@ std::map<Term, Term> solve(Terms& terms, const std::map<Term, int64_t>& steps,
     }
     return true;
   };
+  Divisions divisions(terms, steps);
   // Equations of one unknown first: what they determine simplifies the others.
   for (bool more = true; more && !open.empty();) {
     more = false;
     for (const size_t most : {size_t{1}, steps.size()}) {
       for (const auto& equation : equations) more = attempt(equation, most) || more;
       if (more) break;
+    }
+    for (size_t k = 0; k < equations.size() && !more && equations.size() < 64; ++k) {
+      const auto known = divisions.note(terms.substitute(equations[k].first, solved), equations[k].second);
+      if (!known || std::find(equations.begin(), equations.end(), *known) != equations.end()) continue;
+      equations.push_back(*known);
+      more = true;
     }
   }
   return solved;

@@ -1,0 +1,65 @@
+#include "verify/rewrite_proof.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+
+namespace axrun::tests {
+namespace {
+
+using verify::Verdict;
+
+const std::string original = R"(program f(x: f32[b, s, 1, 8], y: f32[8]) -> (z, t) {
+  u: f32[b, s, 1, 8] = map (i: b, j: s, o: 1, k: 8) { x[i, j, 0, k] * y[k] }
+  z: f32[b, s, 1, 8] = map (i: b, j: s, o: 1, k: 8) { u[i, j, o, k] + 1:f32 }
+  t: f32[b] = reduce sum (i: b; j: s, o: 1, k: 8) { u[i, j, o, k] }
+})";
+
+verify::Evidence prove(const std::string& rewritten) {
+  return verify::prove_rewrite(ir::parse(original), ir::parse(rewritten),
+                               {{"b", 1, 64, 1}, {"s", 1, 512, 1}});
+}
+
+std::string merged(const std::string& element, const std::string& term) {
+  return "program g(x: f32[b*s, 8], y: f32[8]) -> (z, t) {\n  z: f32[8*b*s] = map (i: 8*b*s) { " + element +
+         " }\n  t: f32[b] = reduce sum (i: b; j: 8*s) { " + term + " }\n}";
+}
+
+const std::string right_element = "1:f32 + y[floor_mod(i, 8)] * x[floor_div(i, 8), floor_mod(i, 8)]";
+const std::string right_term = "x[dim(s)*i + floor_div(j, 8), floor_mod(j, 8)] * y[floor_mod(j, 8)]";
+
+TEST(RewriteProof, AnExpressionIsItself) {
+  EXPECT_EQ(prove(original).verdict, Verdict::proved) << prove(original).text;
+}
+
+TEST(RewriteProof, MergedDimsAndInlinedMaps) {
+  const verify::Evidence evidence = prove(merged(right_element, right_term));
+  EXPECT_EQ(evidence.verdict, Verdict::proved) << evidence.text;
+}
+
+TEST(RewriteProof, WrongOnesAreNotProved) {
+  const std::string elements[] = {
+      "2:f32 + y[floor_mod(i, 8)] * x[floor_div(i, 8), floor_mod(i, 8)]",
+      "1:f32 + y[floor_mod(i, 4)] * x[floor_div(i, 8), floor_mod(i, 8)]",
+      "1:f32 + y[floor_mod(i, 8)] * x[floor_mod(i, dim(b*s)), floor_mod(i, 8)]",
+      "y[floor_mod(i, 8)] * (x[floor_div(i, 8), floor_mod(i, 8)] + 1:f32)",
+  };
+  for (const std::string& wrong : elements)
+    EXPECT_EQ(prove(merged(wrong, right_term)).verdict, Verdict::unknown) << wrong;
+  const std::string terms[] = {
+      "x[dim(b)*i + floor_div(j, 8), floor_mod(j, 8)] * y[floor_mod(j, 8)]",
+      "x[dim(s)*i + floor_div(j, 8), floor_mod(j, 4)] * y[floor_mod(j, 4)]",
+      "x[i, floor_mod(j, 8)] * y[floor_mod(j, 8)]",
+  };
+  for (const std::string& wrong : terms)
+    EXPECT_EQ(prove(merged(right_element, wrong)).verdict, Verdict::unknown) << wrong;
+  // Other memory.
+  EXPECT_EQ(
+      prove("program g(x: f32[s*b, 4, 2], y: f32[4, 2]) -> (z, t) {\n  z: f32[8] = map (i: 8) { 1:f32 }\n"
+            "  t: f32[b] = map (i: b) { 1:f32 }\n}")
+          .verdict,
+      Verdict::unknown);
+}
+
+}  // namespace
+}  // namespace axrun::tests

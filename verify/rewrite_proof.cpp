@@ -1,0 +1,102 @@
+#include "verify/rewrite_proof.h"
+
+#include "ir/error.h"
+#include "ir/grammar.h"
+#include "verify/expression_values.h"
+#include "verify/loop_nest.h"
+#include "verify/same_value.h"
+#include "verify/unproved.h"
+
+namespace axrun::verify {
+namespace {
+
+class Rewrite {
+ public:
+  Rewrite(const ir::Program& original, const ir::Program& rewritten, const ir::loop::LoopProgram& sizes,
+          const ProofOptions& options)
+      : original_(original),
+        rewritten_(rewritten),
+        solver_(terms_, options.solver_milliseconds, options.seconds),
+        nest_(sizes, terms_) {}
+
+  /// Number of outputs and reductions that were compared.
+  int run() {
+    if (solver_.satisfiable(nest_.size_facts()) != Answer::yes)
+      throw Unproved{"no size within the claimed ranges is known"};
+    const std::vector<ir::TensorId> theirs = present(rewritten_.operands), mine = present(original_.operands);
+    if (theirs.size() != mine.size() || original_.outputs.size() != rewritten_.outputs.size())
+      throw Unproved{"the expressions have different operands or outputs"};
+    std::vector<MergedDims> inputs;
+    for (size_t k = 0; k < mine.size(); ++k) inputs.push_back(merged(mine[k], theirs[k]));
+
+    ExpressionValues before(original_, nest_.sizes(), terms_, std::move(inputs));
+    ExpressionValues after(rewritten_, nest_.sizes(), terms_);
+    SameValue comparison(terms_, solver_);
+    for (size_t k = 0; k < original_.outputs.size(); ++k) {
+      const ir::TensorId a = original_.outputs[k], b = rewritten_.outputs[k];
+      const MergedDims dims = merged(a, b);
+      TermList facts = nest_.size_facts(), element;
+      for (const Term extent : terms_of(terms_, tensor(rewritten_, b).dims, nest_.sizes())) {
+        element.push_back(terms_.variable("x" + std::to_string(element.size()), terms_.magnitude(extent)));
+        facts.push_back(terms_.at_least(element.back(), terms_.integer(0)));
+        facts.push_back(terms_.less(element.back(), extent));
+      }
+      if (!comparison.same(facts, before.element(a, dims.split(terms_, element)), after.element(b, element)))
+        throw Unproved{tensor(original_, a).name + ": " + comparison.reason()};
+    }
+    return static_cast<int>(original_.outputs.size()) + comparison.reductions();
+  }
+
+ private:
+  static std::vector<ir::TensorId> present(std::vector<ir::TensorId> operands) {
+    std::erase(operands, ir::none);
+    return operands;
+  }
+  static const ir::TensorDecl& tensor(const ir::Program& program, ir::TensorId id) {
+    return program.tensors[static_cast<size_t>(id)];
+  }
+
+  MergedDims merged(ir::TensorId a, ir::TensorId b) {
+    const ir::TensorDecl &mine = tensor(original_, a), &theirs = tensor(rewritten_, b);
+    if (mine.type != theirs.type) throw Unproved{mine.name + " and " + theirs.name + " differ in type"};
+    auto found = MergedDims::find(terms_, terms_of(terms_, mine.dims, nest_.sizes()),
+                                  terms_of(terms_, theirs.dims, nest_.sizes()));
+    if (!found) throw Unproved{"the dims of " + theirs.name + " are not those of " + mine.name + ", merged"};
+    return *found;
+  }
+
+  const ir::Program& original_;
+  const ir::Program& rewritten_;
+  Terms terms_;
+  Solver solver_;
+  LoopNest nest_;
+};
+
+}  // namespace
+
+Evidence prove_rewrite(const ir::Program& original, const ir::Program& rewritten,
+                       const std::vector<ir::loop::Size>& sizes, const ProofOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto evidence = [&](Verdict verdict, const std::string& text) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    return Evidence{verdict, text, seconds.count()};
+  };
+  for (const ir::Program* program : {&original, &rewritten}) {
+    const std::vector<ir::Violation> wrong = ir::violations(*program);
+    if (!wrong.empty()) return evidence(Verdict::unknown, "not well-formed: " + ir::to_string(wrong.front()));
+  }
+  ir::loop::LoopProgram claims;  // of sizes, and nothing else
+  claims.sizes = sizes;
+  try {
+    Rewrite proof(original, rewritten, claims, options);
+    return evidence(Verdict::proved, std::to_string(proof.run()) + " equal values");
+  } catch (const Unproved& unproved) {
+    return evidence(Verdict::unknown, unproved.reason);
+  } catch (const OutOfTime&) {
+    return evidence(Verdict::unknown, "no answer in the time given");
+  } catch (const Error& error) {
+    return evidence(Verdict::unknown, error.what());
+  }
+}
+
+}  // namespace axrun::verify
