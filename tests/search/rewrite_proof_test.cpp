@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
+#include "ir/error.h"
+#include "ir/evaluate.h"
+#include "ir/grammar.h"
 #include "ir/text.h"
 #include "tests/search/cases.h"
 
@@ -24,6 +30,109 @@ TEST_P(EveryRewrite, IsProved) {
 
 INSTANTIATE_TEST_SUITE_P(Lowering, EveryRewrite, testing::ValuesIn(all_cases()),
                          [](const auto& info) { return info.param.name; });
+
+/// One change of one expression node; the result may be no valid program.
+ir::Program mutant(ir::Program program, std::mt19937_64& random) {
+  using ir::ScalarOp;
+  ir::Expr& e = program.exprs[random() % program.exprs.size()];
+  const bool up = random() % 2 == 0;
+  constexpr ScalarOp others[] = {ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::div,
+                                 ScalarOp::min, ScalarOp::max, ScalarOp::neg, ScalarOp::abs};
+  switch (e.op) {
+    case ScalarOp::real:
+      e.real += up ? 1 : -0.5;
+      break;
+    case ScalarOp::integer:
+    case ScalarOp::axis:
+      e.integer += up ? 1 : -1;
+      break;
+    case ScalarOp::extent:
+      e.dim = e.dim + ir::Dim(up ? 1 : -1);
+      break;
+    case ScalarOp::load:
+      if (e.indices.size() > 1 && up) {
+        std::swap(e.indices[0], e.indices[1]);
+      } else {
+        e.integer = static_cast<int64_t>(random() % program.tensors.size());
+      }
+      break;
+    default:
+      if (e.args[1] != ir::none && up) {
+        std::swap(e.args[0], e.args[1]);
+      } else {
+        e.op = others[random() % std::size(others)];
+      }
+  }
+  return program;
+}
+
+/// Elements of all outputs, one after another; empty where the expression cannot be evaluated.
+std::vector<double> values_of(const ir::Program& program, const SizeValues& sizes) {
+  std::map<std::string, ir::Dim> known(sizes.begin(), sizes.end());
+  std::mt19937_64 random(5);
+  std::vector<ir::Tensor> operands;
+  for (const ir::TensorId id : program.operands) {
+    operands.emplace_back();
+    if (id == ir::none) continue;
+    ir::Shape shape;
+    const ir::TensorDecl& tensor = program.tensors[static_cast<size_t>(id)];
+    for (const ir::Dim& dim : tensor.dims) shape.push_back(dim.substitute(known).value());
+    operands.back() = ir::Tensor::allocate(tensor.type, shape);
+    for (int64_t i = 0; i < operands.back().size(); ++i) {
+      const auto value = static_cast<int64_t>(random() % 9) - 4;
+      if (is_float(tensor.type)) {
+        operands.back().set_real(i, static_cast<double>(value) / 2);
+      } else {
+        operands.back().set_int(i, tensor.type == ir::ElementType::boolean ? value & 1 : value);
+      }
+    }
+  }
+  std::vector<double> found;
+  try {
+    for (const ir::Tensor& output : ir::evaluate(program, operands)) {
+      for (int64_t i = 0; i < output.size(); ++i) found.push_back(output.get_real(i));
+    }
+  } catch (const Error&) {
+    found.clear();
+  }
+  return found;
+}
+
+bool differ(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return true;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool close = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
+                       std::abs(a[i] - b[i]) <= 1e-4 * std::max(1.0, std::abs(b[i]));
+    if (!close) return true;
+  }
+  return false;
+}
+
+TEST(Rewrites, WrongOnesAreNotProved) {
+  int wrong = 0, proved = 0;
+  std::mt19937_64 random(1);
+  for (const Case& c : all_cases()) {
+    const ir::Program expression = c.make();
+    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, avx2_like());
+    for (int k = 0; k < 24; ++k) {
+      const ir::Program changed = mutant(lowered.expression, random);
+      if (!ir::violations(changed).empty()) continue;
+      if (verify::prove_rewrite(expression, changed, c.sizes).verdict == verify::Verdict::proved) {
+        ++proved;  // equal all the same
+        for (const SizeValues& sizes : c.values) {
+          EXPECT_FALSE(differ(values_of(expression, sizes), values_of(changed, sizes)))
+              << c.name << '\n'
+              << ir::print(expression) << ir::print(changed);
+        }
+      } else {
+        wrong += differ(values_of(expression, c.values.back()), values_of(changed, c.values.back())) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(wrong, 200);
+  RecordProperty("wrong", wrong);
+  RecordProperty("proved", proved);
+}
 
 }  // namespace
 }  // namespace axrun::tests
