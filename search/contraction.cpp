@@ -47,7 +47,7 @@ class Writer {
   }
 
  private:
-  enum class Step : uint8_t { outer, block, group, column, row };
+  enum class Step : uint8_t { outer, block, group, column };
 
   Dim extent(int axis) const {
     return axis == ir::none ? Dim(1) : sum_.axes[static_cast<size_t>(axis)].extent;
@@ -153,12 +153,11 @@ class Writer {
       order.insert(plan_.spread == Spread::rows ? order.begin() : order.end(), Step::block);
     }
     order.push_back(Step::column);
-    order.push_back(Step::row);
     return order;
   }
 
   void loops(const std::vector<Step>& order, size_t k) {
-    if (k == order.size()) return tile();
+    if (k == order.size()) return plan_.depth_block == 0 ? rows_at_once() : rows_in_parts();
     const bool spread = k == 0 && plan_.spread != Spread::none;
     const LoopKind kind = spread ? LoopKind::parallel : LoopKind::sequential;
     const auto next = [&] { loops(order, k + 1); };
@@ -194,17 +193,55 @@ class Writer {
           next();
         });
       }
-      case Step::row: {
-        const Dim left = row_tiles_ - first_row_tile_;
-        const Dim count = plan_.row_block == 0   ? row_tiles_
-                          : plan_.row_block == 1 ? Dim(1)
-                                                 : min(Dim(plan_.row_block), left);
-        return w_.loop(LoopKind::sequential, "it", count, [&](const Dim& it) {
-          row_tile_ = first_row_tile_ + it;
-          next();
-        });
-      }
     }
+  }
+
+  /// body(tile of the block) for every tile of rows of the block at hand.
+  void for_row_tiles(const std::function<void(const Dim& it)>& body) {
+    w_.loop(LoopKind::sequential, "it", tiles_of_block(), [&](const Dim& it) {
+      row_tile_ = first_row_tile_ + it;
+      body(it);
+    });
+  }
+  Dim tiles_of_block() const {
+    if (plan_.row_block < 2) return plan_.row_block == 0 ? row_tiles_ : Dim(1);
+    return min(Dim(plan_.row_block), row_tiles_ - first_row_tile_);
+  }
+
+  void rows_at_once() {
+    for_row_tiles([&](const Dim&) {
+      make_tile();
+      inner_depth(0);
+      finish_tile(tile_, {});
+    });
+  }
+
+  /// Each part of k adds to the sums of a whole block of rows, which wait in the cache.
+  void rows_in_parts() {
+    const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+    const Dim tiles = plan_.row_block == 0 ? row_tiles_ : Dim(plan_.row_block);
+    const int waiting =
+        w_.allocate("waiting_" + sum_.name, ElementType::f32, {tiles, height, width}, Level::cache);
+    const auto each = [&](const Dim& it, const std::function<void(const Access&, const Access&)>& body) {
+      w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
+        w_.loop(LoopKind::vector, "j1", lanes_computed(), [&](const Dim& j1) {
+          body({waiting, {it, i1, j1}}, {tile_, {i1, j1}});
+        });
+      });
+    };
+    for_row_tiles([&](const Dim& it) {
+      each(it, [&](const Access& sum, const Access&) { w_.store(sum, Combine::assign, w_.real(0)); });
+    });
+    const Dim depth = sum_.reduce_axes.back().extent;
+    w_.loop(LoopKind::sequential, "kb", ceil_div(depth, Dim(plan_.depth_block)), [&](const Dim& kb) {
+      part_ = kb;
+      for_row_tiles([&](const Dim& it) {
+        make_tile();
+        inner_depth(0);
+        each(it, [&](const Access& sum, const Access& part) { w_.store(sum, Combine::add, w_.load(part)); });
+      });
+    });
+    for_row_tiles([&](const Dim& it) { finish_tile(waiting, {it}); });
   }
 
   void prepare_panel() {
@@ -224,28 +261,37 @@ class Writer {
 
   // --- one tile ---
 
-  void tile() {
-    const Dim height(plan_.tile.rows), width(plan_.tile.columns);
-    const bool direct = plan_.right == Right::direct;
-    const Dim lanes = direct ? columns_of(column_tile_) : width;
-    tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {height, width}, Level::registers);
-    w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
-      w_.loop(LoopKind::vector, "j1", lanes, [&](const Dim& j1) {
-        w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
-      });
-    });
-    inner_depth(0, [&] {
-      w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
-        w_.loop(LoopKind::vector, "j1", lanes, [&](const Dim& j1) { accumulate(i1, j1); });
-      });
-    });
-    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
-      w_.loop(LoopKind::vector, "j1", columns_of(column_tile_), [&](const Dim& j1) { finish(i1, j1); });
+  /// Columns beyond the last one are computed where the panel has them.
+  Dim lanes_computed() const {
+    return plan_.right == Right::direct ? columns_of(column_tile_) : Dim(plan_.tile.columns);
+  }
+
+  void for_tile(const std::function<void(const Dim& i1, const Dim& j1)>& body) {
+    w_.loop(LoopKind::unrolled, "i1", Dim(plan_.tile.rows), [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", lanes_computed(), [&](const Dim& j1) { body(i1, j1); });
     });
   }
 
-  /// The loops over k, the innermost one unrolled.
-  void inner_depth(size_t k, const std::function<void()>& body) {
+  void make_tile() {
+    const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+    tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {height, width}, Level::registers);
+    for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
+  }
+
+  /// Stores a tile whose sums are in `buffer` at {before..., i1, j1}.
+  void finish_tile(int buffer, const Dims& before) {
+    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", columns_of(column_tile_), [&](const Dim& j1) {
+        Access element{buffer, before};
+        element.indices.push_back(i1);
+        element.indices.push_back(j1);
+        finish(element, i1, j1);
+      });
+    });
+  }
+
+  /// The loops over k (over the part of the last one at hand), the innermost one unrolled.
+  void inner_depth(size_t k) {
     const size_t last = sum_.reduce_axes.size() - 1;
     const Dim extent = sum_.reduce_axes[k].extent;
     const std::string name = "p" + std::to_string(k);
@@ -253,15 +299,23 @@ class Writer {
     if (k < last) {
       return w_.loop(LoopKind::sequential, name, extent, [&](const Dim& p) {
         here = p;
-        inner_depth(k + 1, body);
+        inner_depth(k + 1);
       });
     }
     const Dim by(plan_.unroll);
     const bool whole = floor_mod(extent, by) == Dim(0);
-    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
-      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p), [&](const Dim& u) {
-        here = by * p + u;
-        body();
+    const bool parts = plan_.depth_block != 0;
+    const Dim start = parts ? Dim(plan_.depth_block) * part_ : Dim(0);
+    Dim steps = ceil_div(extent, by);
+    if (parts) {
+      const int64_t most = plan_.depth_block / plan_.unroll;
+      const bool even = floor_mod(extent, Dim(plan_.depth_block)) == Dim(0);
+      steps = even ? Dim(most) : min(Dim(most), steps - Dim(most) * part_);
+    }
+    w_.loop(LoopKind::sequential, name, steps, [&](const Dim& p) {
+      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - start - by * p), [&](const Dim& u) {
+        here = start + by * p + u;
+        for_tile([&](const Dim& i1, const Dim& j1) { accumulate(i1, j1); });
       });
     });
   }
@@ -278,10 +332,9 @@ class Writer {
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
   }
 
-  void finish(const Dim& i1, const Dim& j1) {
+  void finish(const Access& element, const Dim& i1, const Dim& j1) {
     if (form_.row != ir::none) coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
     coordinate(form_.column) = Dim(plan_.tile.columns) * column_tile_ + j1;
-    const Access element{tile_, {i1, j1}};
     if (form_.epilogue == nullptr) {
       const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(sum_.axes.size()));
       return w_.store({result_, element_at(sum_, point)}, Combine::assign, w_.load(element));
@@ -305,6 +358,7 @@ class Writer {
   const bool row_tail_, column_tail_;
   Dims point_;  ///< of the sum: axes, then reduce axes
   Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;
+  Dim part_;  ///< of k
   int packed_ = ir::none;
   Dims packed_at_;  ///< the first indices of the panel in use
   std::vector<int> packed_outer_;

@@ -12,6 +12,21 @@ using ir::Expr;
 using ir::ExprId;
 using ir::Program;
 
+namespace {
+
+/// Equal parts of k, a multiple of the unrolling, whose slice of a panel takes a quarter of the second cache
+/// at most. 0 where that is all of k, or hardly less, and where few rows would profit.
+int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tiles, int64_t second_cache) {
+  constexpr int64_t least = 64, most = 1024, worth = 4;
+  const int64_t limit = std::clamp(second_cache / 4 / (plan.tile.columns * 4), least, most);
+  if (depth < limit + limit / 2 || row_tiles < worth) return 0;
+  const int64_t parts = (depth + limit - 1) / limit;
+  const int64_t steps = (depth + parts - 1) / parts;
+  return (steps + plan.unroll - 1) / plan.unroll * plan.unroll;
+}
+
+}  // namespace
+
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form) {
   const Program& program = context.program;
   const SizeFacts& facts = context.facts;
@@ -39,9 +54,18 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   }
 
   const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
-  const int64_t row_bytes = plan.tile.rows * depth * 4;
+  plan.depth_block = depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, second);
+  const int64_t reach = plan.depth_block == 0 ? depth : plan.depth_block;
+  const int64_t row_bytes = plan.tile.rows * reach * 4;
   if (row_bytes * row_tiles > second / 2) {
     plan.row_block = std::max<int64_t>(1, second / 2 / std::max<int64_t>(1, row_bytes));
+  }
+  if (plan.depth_block != 0) {
+    // The sums that wait take a quarter of the cache at most, also where there are more rows than expected.
+    const int64_t most = std::max<int64_t>(1, second / 4 / (plan.tile.rows * plan.tile.columns * 4));
+    const bool few = form.row == ir::none || sum.axes[static_cast<size_t>(form.row)].extent.is_constant();
+    if (row_tiles > most || !few)
+      plan.row_block = plan.row_block == 0 ? most : std::min(plan.row_block, most);
   }
 
   using Spread = ContractionPlan::Spread;

@@ -26,7 +26,10 @@ struct ContractionPlan {
 
   int64_t row_block = 0;     ///< tiles of rows that stay in the cache while the columns pass; 0: all
   int64_t column_group = 1;  ///< tiles of columns for one worker at a time (Spread::columns)
-  int64_t unroll = 4;        ///< of the innermost loop over k
+  /// Steps along k at a time: so much of a panel stays in the cache while the rows pass. Sums are collected
+  /// in the cache then. 0: all.
+  int64_t depth_block = 0;
+  int64_t unroll = 4;  ///< of the innermost loop over k
 };
 
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form);

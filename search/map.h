@@ -6,7 +6,7 @@ namespace axrun::search {
 
 /// Every decision about a map; the writer only reads it.
 struct MapPlan {
-  int64_t lanes = 16;      ///< extent of the vector loop along the last axis
+  int64_t lanes = 16;  ///< extent of the vector loop along the last axis
   /// The tiles of the last axis are passed outside of the other axes: operands that are read across their
   /// rows stay in the nearest cache.
   bool tiles_outside = false;

@@ -275,6 +275,17 @@ std::vector<Case> all_cases() {
                    {m, {"n", 1, 200}, {"k", 1, 200}},
                    {false, true, true},
                    {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 17}, {"n", 50}, {"k", 5}}}});
+  cases.push_back({"DeepProduct",
+                   "contraction",
+                   [] { return product(33, 20, 130, true, false); },
+                   {},
+                   {false, true, true}});
+  cases.push_back({"DeepProductOfAnySizes",
+                   "contraction",
+                   [] { return product(sym("m"), 20, sym("k"), true, false); },
+                   {{"m", 2, 16384, 1}, {"k", 2, 400, 1}},
+                   {false, false, true},
+                   {{{"m", 2}, {"k", 3}}, {{"m", 40}, {"k", 70}}, {{"m", 9}, {"k", 129}}}});
   cases.push_back({"MatrixVector",
                    "contraction",
                    [] { return product(1, 70, 9, true, false); },
