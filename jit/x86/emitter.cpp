@@ -164,7 +164,10 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   integers_.set_variable(loop.variable, variable);
   scopes_.emplace_back();
   std::vector<Moving> moving;
-  if (innermost && begin == nullptr) moving = hoist_pointers(body, loop);
+  if (innermost && begin == nullptr) {
+    moving = hoist_pointers(body, loop);
+    hoist_masks(body, loop.variable);
+  }
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
   cc_.bind(top);
   emit_versions(body, loop.variable, [&] { emit_block(body); });
@@ -303,13 +306,31 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
   facts_.forget_range(loop.variable);
 }
 
+/// Masks that are the same in every iteration, as far as registers last.
+void PhaseEmitter::hoist_masks(const Block& body, const std::string& variable) {
+  const size_t most_masks = lanes_.wide() ? 4 : 2;
+  for (const Statement* statement : body) {
+    const auto* loop = std::get_if<Loop>(statement);
+    if (loop == nullptr || loop->kind != LoopKind::vector) continue;
+    const Dim extent = at(loop->extent);
+    const Interval range = facts_.range(extent);
+    if (mentions(extent, variable) || range.high > most_unrolled) continue;
+    for (int64_t first = 0; first < range.high; first += lanes_.count()) {
+      if (range.low >= first + lanes_.count() || scopes_.back().masks.size() >= most_masks) continue;
+      std::string name;
+      mask_of(extent - Dim(first), name);
+    }
+  }
+}
+
 LaneValue PhaseEmitter::mask_of(const Dim& rest, std::string& name) {
   name = rest.to_string();
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = scope->masks.find(name);
     if (found != scope->masks.end()) return found->second;
   }
-  const LaneValue mask = lanes_.first_lanes(integers_.value(rest));
+  const LaneValue mask =
+      rest.is_constant() ? lanes_.first_lanes(rest.value()) : lanes_.first_lanes(integers_.value(rest));
   scopes_.back().masks[name] = mask;
   return mask;
 }

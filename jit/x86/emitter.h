@@ -125,6 +125,7 @@ class PhaseEmitter {
 
   const ir::loop::Buffer& buffer(int id) const { return program_.buffers[static_cast<size_t>(id)]; }
   bool in_registers(int id) const { return buffer(id).level == ir::loop::Level::registers; }
+  void hoist_masks(const Block& body, const std::string& variable);
   LaneValue mask_of(const ir::Dim& rest, std::string& name);
   void drop_loads(int buffer);
 

@@ -388,6 +388,24 @@ LaneValue Lanes::first_lanes(const Gp& rest) {
   return value;
 }
 
+LaneValue Lanes::first_lanes(int64_t rest) {
+  LaneValue value;
+  value.kind = Kind::mask;
+  std::array<uint32_t, 8> lanes = {};
+  for (size_t k = 0; k < lanes.size() && static_cast<int64_t>(k) < rest; ++k) lanes[k] = 0xffffffffU;
+  if (wide_) {
+    const Gp bits = cc_.newGpd();
+    cc_.mov(bits, rest >= count() ? 0xffff : rest <= 0 ? 0 : (1 << rest) - 1);
+    value.mask = cc_.newKw();
+    cc_.kmovw(value.mask, bits);
+  } else {
+    value.vector = new_vector();
+    cc_.emit(Inst::kIdVmovups, value.vector,
+             cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes)));
+  }
+  return value;
+}
+
 Vec Lanes::iota() {
   std::array<uint32_t, 16> lanes;
   for (uint32_t k = 0; k < lanes.size(); ++k) lanes[k] = k;

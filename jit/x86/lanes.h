@@ -44,6 +44,7 @@ class Lanes {
 
   /// Lanes 0..rest-1, for any rest (negative: none).
   LaneValue first_lanes(const asmjit::x86::Gp& rest);
+  LaneValue first_lanes(int64_t rest);
 
   /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
   /// result.
