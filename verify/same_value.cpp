@@ -48,13 +48,15 @@ bool same_literal(const ValueHead& a, const ValueHead& b) {
   return ir::round_to(a.type, a.real) == b.real || a.real == ir::round_to(b.type, b.real);
 }
 
-/// An operation that combines two values, as the reduction of both.
-ValueHead lifted(const ValueHead& operation, ir::Monoid::Kind monoid) {
+/// A value that is no reduction as one: of what it combines, or of itself alone.
+ValueHead lifted(const ValueHead& head, Symbolic* value, ir::Monoid::Kind monoid) {
   ValueHead reduction;
   reduction.kind = Kind::reduction;
-  reduction.type = operation.type;
+  reduction.type = head.type;
   reduction.monoid = monoid;
-  for (Symbolic* argument : operation.arguments) reduction.parts.push_back({{}, {}, {}, argument, {}});
+  const bool combines = head.kind == Kind::operation && head.op == operation_of(monoid);
+  for (Symbolic* part : combines ? head.arguments : std::vector<Symbolic*>{value})
+    reduction.parts.push_back({{}, {}, {}, part, {}});
   return reduction;
 }
 
@@ -104,10 +106,10 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     return true;
   }
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
-  if (p->kind == Kind::reduction && e->kind == Kind::operation && e->op == operation_of(p->monoid))
-    return same_reduction(facts, *p, lifted(*e, p->monoid));
-  if (e->kind == Kind::reduction && p->kind == Kind::operation && p->op == operation_of(e->monoid))
-    return same_reduction(facts, lifted(*p, e->monoid), *e);
+  if (p->kind == Kind::reduction && e->kind != Kind::reduction)
+    return same_reduction(facts, *p, lifted(*e, b, p->monoid));
+  if (e->kind == Kind::reduction && p->kind != Kind::reduction)
+    return same_reduction(facts, lifted(*p, a, e->monoid), *e);
   if (p->kind != e->kind) return no("values of different kinds are compared");
   switch (p->kind) {
     case Kind::integer:
