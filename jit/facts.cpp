@@ -141,6 +141,12 @@ bool Facts::is_nonnegative(const Dim& dim) const {
 
 Dim Facts::resolve(const Dim& dim) const {
   if (dim.is_constant()) return dim;
+  bool is_polynomial = true;
+  for (const ir::DimTerm& term : ir::terms_of(dim)) {
+    for (const ir::DimAtomPointer& atom : term.factors)
+      is_polynomial = is_polynomial && atom->kind == ir::DimAtom::Kind::symbol;
+  }
+  if (is_polynomial) return dim;
   Dim sum;
   for (const Monomial& monomial : monomials(dim)) {
     Dim product = monomial.coefficient;

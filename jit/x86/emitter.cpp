@@ -162,6 +162,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   const size_t assumptions = facts_.assumptions();
   facts_.assume_nonnegative(extent - Dim(1) - Dim::symbol(loop.variable));
   integers_.set_variable(loop.variable, variable);
+  forget_addresses();
   scopes_.emplace_back();
   std::vector<Moving> moving;
   if (innermost && begin == nullptr) {
@@ -191,6 +192,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   integers_.remove_variable(loop.variable);
   facts_.forget(assumptions);
   facts_.forget_range(loop.variable);
+  forget_addresses();
 }
 
 void PhaseEmitter::emit_unrolled(const Loop& loop) {
@@ -259,7 +261,7 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
   }
   const int lanes = lanes_.count();
   const int vectors = static_cast<int>((range.high + lanes - 1) / lanes);
-  facts_.set_range(loop.variable, {0, range.high - 1});
+  facts_.set_range(loop.variable, {0, range.high - 1});  // the same whenever the loop is met
   std::vector<Lane> all;
   for (int chunk = 0; chunk < vectors; ++chunk) {
     Lane lane{loop.variable, chunk, {}, {}, {}};
@@ -497,10 +499,12 @@ void PhaseEmitter::emit_versions(const Block& body, const std::string& variable,
   }
   const size_t assumptions = facts_.assumptions();
   for (const Dim& condition : needed) facts_.assume_nonnegative(condition);
+  forget_addresses();
   scopes_.emplace_back();
   make();
   scopes_.pop_back();
   facts_.forget(assumptions);
+  forget_addresses();
   cc_.jmp(done);
   cc_.bind(general);
   scopes_.emplace_back();

@@ -100,7 +100,10 @@ class PhaseEmitter {
 
   // Addresses
   ir::Dim at(const ir::Dim& dim) const;
-  Address address_of(const ir::loop::Access& access) const;
+  /// Works addresses out once for equal values of the unrolled variables that they mention.
+  const Address& address_of(const ir::loop::Access& access);
+  Address work_out(const ir::loop::Access& access) const;
+  std::string place_key(const ir::loop::Access& access);
   asmjit::x86::Mem memory(const Address& address, int element_bytes);
   void store_strided(const Address& address, const LaneValue& value);
   Pointer pointer(int buffer, const ir::Dim& form);
@@ -120,6 +123,7 @@ class PhaseEmitter {
 
   // Registers
   std::string slot_key(const ir::loop::Access& access) const;
+  void forget_addresses();
   asmjit::x86::Vec slot(const ir::loop::Access& access);
   void check_register_buffers();
 
@@ -140,6 +144,9 @@ class PhaseEmitter {
   std::vector<Scope> scopes_;
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
+  std::map<const ir::loop::Access*, std::vector<std::string>> names_;  ///< that an access mentions
+  std::map<std::string, Address> addresses_;  ///< by place_key; what the facts at this place make of them
+  std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers
   std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1
   std::map<int, int64_t> uses_;                      ///< of the statement
   std::map<std::pair<int, std::string>, bool> lane_dependent_;

@@ -33,7 +33,32 @@ Dim PhaseEmitter::at(const Dim& dim) const {
   return facts_.resolve(dim.substitute(literals_));
 }
 
-PhaseEmitter::Address PhaseEmitter::address_of(const Access& access) const {
+std::string PhaseEmitter::place_key(const Access& access) {
+  const auto [found, fresh] = names_.try_emplace(&access);
+  if (fresh) {
+    for (const Dim& index : access.indices) index.collect_symbols(found->second);
+  }
+  std::string key = std::to_string(reinterpret_cast<uintptr_t>(&access));
+  for (const std::string& name : found->second) {
+    const auto literal = literals_.find(name);
+    if (literal != literals_.end()) key += "," + std::to_string(literal->second.value());
+    if (lane_ && name == lane_->variable) key += "v" + std::to_string(lane_->chunk);
+  }
+  return key;
+}
+
+void PhaseEmitter::forget_addresses() {
+  addresses_.clear();
+  slot_of_.clear();
+}
+
+const PhaseEmitter::Address& PhaseEmitter::address_of(const Access& access) {
+  const auto [found, fresh] = addresses_.try_emplace(place_key(access));
+  if (fresh) found->second = work_out(access);
+  return found->second;
+}
+
+PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) const {
   const ir::loop::Buffer& of = buffer(access.buffer);
   Dim place;
   for (size_t d = 0; d < access.indices.size(); ++d) place = place * at(of.dims[d]) + at(access.indices[d]);
@@ -139,12 +164,14 @@ void PhaseEmitter::collect_forms(const Block& body, std::vector<std::pair<int, D
     const Interval extent = facts_.range(at(loop->extent));
     if (loop->kind == LoopKind::vector) {
       lane_ = Lane{loop->variable, 0, {}, {}, {}};
+      facts_.set_range(loop->variable, {0, std::max<int64_t>(extent.high - 1, 0)});
       const int64_t vectors = extent.high == INT64_MAX ? 1 : (extent.high - 1) / lanes_.count() + 1;
       for (int64_t chunk = 0; chunk < vectors; ++chunk) {
         lane_->chunk = static_cast<int>(chunk);
         collect_forms(pointers_to(loop->body), found, seen);
       }
       lane_.reset();
+      facts_.forget_range(loop->variable);
     } else if (loop->kind == LoopKind::unrolled) {
       for (int64_t v = 0; v < extent.high; v += loop->step) {
         literals_[loop->variable] = v;

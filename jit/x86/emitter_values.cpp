@@ -82,8 +82,11 @@ std::string PhaseEmitter::slot_key(const Access& access) const {
 }
 
 Vec PhaseEmitter::slot(const Access& access) {
+  const auto [known, unknown] = slot_of_.try_emplace(place_key(access));
+  if (!unknown) return known->second;
   const auto [found, fresh] = slots_.try_emplace(slot_key(access));
   if (fresh) found->second = lanes_.new_vector();
+  known->second = found->second;
   return found->second;
 }
 

@@ -64,9 +64,9 @@ void expect_as_interpreted(const std::string& text, const std::vector<Sizes>& al
 
 TEST(Emitter, TiledProductWithPackedPanel) {
   std::vector<Sizes> sizes;
-  for (const int64_t m : {1, 5, 6, 13, 64}) {
-    for (const int64_t n : {1, 7, 16, 17, 40, 64}) {
-      for (const int64_t k : {1, 7, 64}) sizes.push_back({{"m", m}, {"n", n}, {"k", k}});
+  for (const int64_t m : {1, 5, 6, 13}) {
+    for (const int64_t n : {1, 7, 16, 17, 40}) {
+      for (const int64_t k : {1, 7}) sizes.push_back({{"m", m}, {"n", n}, {"k", k}});
     }
   }
   std::string text = product_text;  // the panel is written in one loop and read by a parallel one inside
