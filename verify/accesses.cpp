@@ -50,4 +50,22 @@ std::vector<Touch> touches(const LoopNest& nest, const Instance& at) {
   return found;
 }
 
+std::vector<int> integer_divisors(const LoopNest& nest, int leaf) {
+  using ir::ScalarOp;
+  std::vector<int> found;
+  std::set<int> visited;
+  std::vector<int> open = {nest.leaf(leaf).compute->value};
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    if (id == ir::none || !visited.insert(id).second) continue;
+    const ir::loop::Value& v = nest.program().values[static_cast<size_t>(id)];
+    open.insert(open.end(), v.args.begin(), v.args.end());
+    const bool divides = v.op == ScalarOp::div || v.op == ScalarOp::floor_div ||
+                         v.op == ScalarOp::floor_mod || v.op == ScalarOp::remainder;
+    if (divides && !ir::is_float(v.type)) found.push_back(v.args[1]);
+  }
+  return found;
+}
+
 }  // namespace axrun::verify

@@ -17,4 +17,7 @@ struct Touch {
 /// statement reads as well (then it occurs twice).
 std::vector<Touch> touches(const LoopNest& nest, const Instance& at);
 
+/// The divisors of its integer divisions, by number of the value.
+std::vector<int> integer_divisors(const LoopNest& nest, int leaf);
+
 }  // namespace axrun::verify

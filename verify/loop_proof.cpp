@@ -31,15 +31,11 @@ class Proof {
   /// Empty when proved.
   std::string run() {
     const std::pair<const char*, int (Proof::*)()> steps[] = {
-        {"interface", &Proof::interface},
-        {"sizes", &Proof::claimed_sizes},
-        {"extents", &Proof::extents},
-        {"bounds", &Proof::bounds},
-        {"written before read", &Proof::written},
-        {"inverses", &Proof::inverses},
-        {"no races", &Proof::races},
-        {"independent lanes", &Proof::lanes},
-        {"equal values", &Proof::values},
+        {"interface", &Proof::interface},     {"sizes", &Proof::claimed_sizes},
+        {"extents", &Proof::extents},         {"bounds", &Proof::bounds},
+        {"divisors", &Proof::divisors},       {"written before read", &Proof::written},
+        {"inverses", &Proof::inverses},       {"no races", &Proof::races},
+        {"independent lanes", &Proof::lanes}, {"equal values", &Proof::values},
     };
     try {
       LoopNest nest(program_, terms_);
@@ -106,6 +102,7 @@ class Proof {
 
   int extents() { return prove_extents(*nest_, solver_); }
   int bounds() { return prove_bounds(*nest_, solver_); }
+  int divisors() { return prove_divisors(*nest_, solver_); }
   int written() { return prove_written(*nest_, solver_); }
   int inverses() { return prove_inverses(*nest_, solver_); }
   int races() { return prove_no_races(*nest_, solver_, ir::loop::LoopKind::parallel); }

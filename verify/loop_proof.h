@@ -14,9 +14,9 @@ struct ProofOptions {
 
 /// Whether a loop program computes a tensor expression, over the reals, for all sizes that it claims: every
 /// output element is computed exactly once from the right operands, reduced over exactly its domain, every
-/// access is in bounds, nothing is read before it is written, no two iterations of a parallel loop touch an
-/// element of which one writes, and the lanes of vector loops do not depend on each other (except that
-/// several may combine into one element).
+/// access is in bounds, no integer is divided by 0, nothing is read before it is written, no two iterations
+/// of a parallel loop touch an element of which one writes, and the lanes of vector loops do not depend on
+/// each other (except that several may combine into one element).
 ///
 /// The input buffers stand for the expression's operands that are not none, in order; the output buffers for
 /// its outputs, in order. Refuted carries sizes (and where possible an element) at which the interpreter of

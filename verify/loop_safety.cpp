@@ -2,6 +2,7 @@
 
 #include "verify/accesses.h"
 #include "verify/last_writes.h"
+#include "verify/loop_values.h"
 #include "verify/unproved.h"
 
 namespace axrun::verify {
@@ -57,6 +58,24 @@ int prove_bounds(const LoopNest& nest, Solver& solver) {
         throw Unproved{"an index of " + nest.buffer(touch.access->buffer).name + " in " +
                        nest.describe(at.leaf) + " may be out of bounds"};
       }
+      ++proved;
+    }
+  }
+  return proved;
+}
+
+int prove_divisors(const LoopNest& nest, Solver& solver) {
+  Terms& terms = nest.terms();
+  int proved = 0;
+  for (size_t leaf = 0; leaf < nest.leaves().size(); ++leaf) {
+    const Instance at = nest.any_instance(static_cast<int>(leaf));
+    for (const int id : integer_divisors(nest, at.leaf)) {
+      const ir::loop::Value& divisor = nest.program().values[static_cast<size_t>(id)];
+      auto term = index_value(nest, id, at);
+      if (divisor.op == ir::ScalarOp::integer) term = terms.integer(divisor.integer);
+      const TermList facts = with(nest.size_facts(), nest.domain(at));
+      if (!term || !solver.implied(facts, terms.negation(terms.equal(*term, terms.integer(0)))))
+        throw Unproved{nest.describe(at.leaf) + " may divide an integer by 0"};
       ++proved;
     }
   }

@@ -11,6 +11,8 @@ namespace axrun::verify {
 int prove_extents(const LoopNest& nest, Solver& solver);
 /// Every element that is read (where its guard holds) or written is one of its buffer.
 int prove_bounds(const LoopNest& nest, Solver& solver);
+/// No integer is divided by 0: in iterations whose values are not used, that would still end the process.
+int prove_divisors(const LoopNest& nest, Solver& solver);
 /// Every element of a scratch buffer or output that is read has been written.
 int prove_written(const LoopNest& nest, Solver& solver);
 /// Where a statement says which point it computes, its inverse gives the loop variables back.

@@ -131,6 +131,22 @@ TEST(LoopTraps, FloorsOfNegatives) {
   EXPECT_EQ(verdict(expression, head + "for i < 8 { y[i] = x[max(i - 3, 0)] }\n}"), Verdict::refuted);
 }
 
+TEST(LoopTraps, IntegerDivisions) {
+  const std::string expression =
+      "program f(x: i32[n], d: i32[n]) -> (y) { y: i32[n] = map (i: n) { x[i] / DIVISOR } }";
+  const auto verdict_of = [&](const std::string& in_expression, const std::string& in_program) {
+    std::string text = expression;
+    text.replace(text.find("DIVISOR"), 7, in_expression);
+    return verdict(text,
+                   "loops f(n: 1..9) {\n input x: i32[n]\n input d: i32[n]\n output y: i32[n]\n for i < n { "
+                   "y[i] = div(x[i], " +
+                       in_program + ") }\n}");
+  };
+  EXPECT_EQ(verdict_of("3:i32", "3:i32"), Verdict::proved);
+  EXPECT_EQ(verdict_of("d[i]", "d[i]"), Verdict::unknown);
+  EXPECT_EQ(verdict_of("3:i32", "2:i32"), Verdict::refuted);
+}
+
 TEST(LoopTraps, WhatIsEqualOverTheRealsOnlyByAlgebraIsNotProved) {
   EXPECT_EQ(verdict("program f(x: f32[n]) -> (y) { y: f32[n] = map (i: n) { x[i] + x[i] } }",
                     "loops f(n: 1..9) {\n input x: f32[n]\n output y: f32[n]\n for i < n { y[i] = mul(2:f32, "
