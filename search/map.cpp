@@ -1,8 +1,12 @@
 #include "search/map.h"
 
 #include <algorithm>
-#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "search/axis_cuts.h"
 #include "search/scalar_cost.h"
 #include "search/work.h"
 
@@ -27,6 +31,118 @@ bool reads_across_rows(const PieceContext& context, const ir::Stage& stage) {
   return false;
 }
 
+/// Few parts, and none of the last axis that is shorter than a register.
+std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage) {
+  const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
+  std::vector<std::vector<Dim>> cuts(stage.axes.size());
+  constexpr size_t most_parts = 32;
+  size_t parts = 1;
+  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+    const Dim& extent = stage.axes[axis].extent;
+    std::vector<Dim> found = cuts_of(conditions, static_cast<int>(axis), extent);
+    if (axis + 1 == stage.axes.size()) {
+      Dim low = 0;
+      std::vector<Dim> ends = found;
+      ends.push_back(extent);
+      for (const Dim& high : ends) {
+        if (context.facts.typical(high - low) < context.target.lanes(4)) found.clear();
+        low = high;
+      }
+    }
+    if (parts * (found.size() + 1) > most_parts) continue;
+    parts *= found.size() + 1;
+    cuts[axis] = std::move(found);
+  }
+  return cuts;
+}
+
+/// Writes one map, part by part.
+class Writer {
+ public:
+  Writer(PieceContext& context, const ir::Stage& stage, const MapPlan& plan)
+      : context_(context),
+        stage_(stage),
+        plan_(plan),
+        result_(context.buffers.at(stage.results[0])),
+        conditions_(axis_conditions(context.program, stage)),
+        point_(stage.axes.size(), Dim(0)) {
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis) order_.push_back(axis);
+    if (plan.tiles_outside) move_outside(order_.size() - 1);
+    if (plan.parallel_axis >= 0) move_outside(static_cast<size_t>(plan.parallel_axis));
+  }
+
+  void run() { parts(0, {}); }
+
+ private:
+  struct Part {
+    Dim low, high;
+  };
+
+  void move_outside(size_t axis) {
+    const auto place = std::find(order_.begin(), order_.end(), axis);
+    std::rotate(order_.begin(), place, place + 1);
+  }
+
+  void parts(size_t axis, const std::map<ir::ExprId, bool>& known) {
+    if (axis == stage_.axes.size()) {
+      context_.values.assume(known);
+      loops(0);
+      return context_.values.assume({});
+    }
+    std::vector<Dim> ends = plan_.cuts[axis];
+    ends.push_back(stage_.axes[axis].extent);
+    Dim low = 0;
+    for (const Dim& high : ends) {
+      part_.resize(axis);
+      part_.push_back({low, high});
+      std::map<ir::ExprId, bool> more = decided(conditions_, static_cast<int>(axis), low, high);
+      more.insert(known.begin(), known.end());
+      parts(axis + 1, more);
+      low = high;
+    }
+  }
+
+  void loops(size_t k) {
+    if (k == order_.size()) return stage_.axes.empty() ? element() : lanes();
+    const size_t axis = order_[k];
+    const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
+    const Part part = part_[axis];
+    const bool tiled = axis + 1 == stage_.axes.size();
+    const Dim extent = part.high - part.low;
+    context_.writer.loop(kind, "i" + std::to_string(axis),
+                         tiled ? ceil_div(extent, Dim(plan_.lanes)) : extent, [&](const Dim& i) {
+                           point_[axis] = part.low + (tiled ? Dim(plan_.lanes) * i : i);
+                           loops(k + 1);
+                         });
+  }
+
+  void lanes() {
+    const Part part = part_.back();
+    const Dim start = point_.back(), lanes(plan_.lanes);
+    const bool whole = context_.facts.is_multiple(part.high - part.low, plan_.lanes);
+    context_.writer.loop(LoopKind::vector, "v", whole ? lanes : min(lanes, part.high - start),
+                         [&](const Dim& v) {
+                           point_.back() = start + v;
+                           element();
+                         });
+    point_.back() = start;
+  }
+
+  void element() {
+    context_.writer.store({result_, element_at(stage_, point_)}, Combine::assign,
+                          context_.values.value(stage_.body[0], point_), stage_.name, point_);
+  }
+
+  PieceContext& context_;
+  const ir::Stage& stage_;
+  const MapPlan& plan_;
+  const int result_;
+  const std::vector<AxisCondition> conditions_;
+  std::vector<size_t> order_;  ///< of the axes, outermost first
+  std::vector<Part> part_;     ///< per axis
+  Dims point_;
+};
+
 }  // namespace
 
 MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
@@ -39,6 +155,7 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   plan.lanes = registers * std::clamp<int64_t>((typical(last) + registers - 1) / registers, 1, chains);
 
   plan.tiles_outside = reads_across_rows(context, stage);
+  plan.cuts = plan_cuts(context, stage);
 
   constexpr double overhead = 2;  // loads and stores, in operations
   double work = overhead + scalar_cost(context.program, stage.body[0]);
@@ -55,45 +172,7 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
 }
 
 void write_map(PieceContext& context, const ir::Stage& stage, const MapPlan& plan) {
-  LoopWriter& writer = context.writer;
-  const int result = context.buffers.at(stage.results[0]);
-  Dims point(stage.axes.size(), Dim(0));
-  std::vector<size_t> order;
-  for (size_t axis = 0; axis < stage.axes.size(); ++axis) order.push_back(axis);
-  const auto move_outside = [&](size_t axis) {
-    const auto place = std::find(order.begin(), order.end(), axis);
-    std::rotate(order.begin(), place, place + 1);
-  };
-  if (plan.tiles_outside) move_outside(order.size() - 1);
-  if (plan.parallel_axis >= 0) move_outside(static_cast<size_t>(plan.parallel_axis));
-  const auto element = [&] {
-    writer.store({result, element_at(stage, point)}, Combine::assign,
-                 context.values.value(stage.body[0], point), stage.name, point);
-  };
-  const size_t last = stage.axes.size() - 1;
-  const auto lanes = [&] {
-    const Dim start = point[last], extent = stage.axes[last].extent;
-    const bool whole = context.facts.is_multiple(extent, plan.lanes);
-    writer.loop(LoopKind::vector, "v", whole ? Dim(plan.lanes) : min(Dim(plan.lanes), extent - start),
-                [&](const Dim& v) {
-                  point[last] = start + v;
-                  element();
-                });
-    point[last] = start;
-  };
-  const std::function<void(size_t)> loops = [&](size_t k) {
-    if (k == order.size()) return lanes();
-    const size_t axis = order[k];
-    const LoopKind kind = k == 0 && plan.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
-    const Dim extent = stage.axes[axis].extent;
-    writer.loop(kind, "i" + std::to_string(axis), axis == last ? ceil_div(extent, Dim(plan.lanes)) : extent,
-                [&](const Dim& i) {
-                  point[axis] = axis == last ? Dim(plan.lanes) * i : i;
-                  loops(k + 1);
-                });
-  };
-  if (stage.axes.empty()) return element();
-  loops(0);
+  Writer(context, stage, plan).run();
 }
 
 }  // namespace axrun::search

@@ -10,6 +10,9 @@ struct MapPlan {
   /// The tiles of the last axis are passed outside of the other axes: operands that are read across their
   /// rows stay in the nearest cache.
   bool tiles_outside = false;
+  /// Per axis: where it is cut in parts in which the body's comparisons are decided (concatenations,
+  /// padding).
+  std::vector<std::vector<ir::Dim>> cuts;
   int parallel_axis = -1;  ///< of the stage (the last one in tiles): outermost, spread over workers; -1: none
 };
 

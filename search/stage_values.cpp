@@ -98,7 +98,24 @@ Access StageValues::access(ir::TensorId tensor, const Dims& indices) const {
   return place->second(indices);
 }
 
+std::optional<bool> StageValues::truth(ExprId id) const {
+  const auto found = known_.find(id);
+  if (found != known_.end()) return found->second;
+  const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+  if (expr.op == ScalarOp::logical_not) {
+    const auto a = truth(expr.args[0]);
+    return a ? std::optional(!*a) : std::nullopt;
+  }
+  if (expr.op != ScalarOp::logical_and && expr.op != ScalarOp::logical_or) return std::nullopt;
+  const auto a = truth(expr.args[0]), b = truth(expr.args[1]);
+  const bool decisive = expr.op == ScalarOp::logical_or;  // either side decides when it has this value
+  if (a == decisive || b == decisive) return decisive;
+  return a && b ? std::optional(!decisive) : std::nullopt;
+}
+
 int StageValues::load(const Expr& expr, const Dims& point) {
+  const auto guard = expr.args[0] == ir::none ? std::optional(true) : truth(expr.args[0]);
+  if (guard == false) return value(expr.args[1], point);
   Dims indices;
   for (const ExprId index : expr.indices) {
     const auto dim = index_at(program_, index, point);
@@ -106,7 +123,7 @@ int StageValues::load(const Expr& expr, const Dims& point) {
     indices.push_back(*dim);
   }
   const Access from = access(static_cast<ir::TensorId>(expr.integer), indices);
-  if (expr.args[0] == ir::none) return writer_.load(from);
+  if (guard == true) return writer_.load(from);
   return writer_.guarded(from, value(expr.args[0], point), value(expr.args[1], point));
 }
 
@@ -115,7 +132,16 @@ int StageValues::value(ExprId id, const Dims& point) {
   if (taken != taken_.end()) return writer_.load(taken->second());
   const Expr& expr = program_.exprs[static_cast<size_t>(id)];
   if (const auto dim = index_at(program_, id, point)) return writer_.index(*dim);
+  if (const auto known = truth(id)) return writer_.integer(*known ? 1 : 0, ElementType::boolean);
   switch (expr.op) {
+    case ScalarOp::logical_and:
+    case ScalarOp::logical_or:
+      if (truth(expr.args[0])) return value(expr.args[1], point);
+      if (truth(expr.args[1])) return value(expr.args[0], point);
+      break;
+    case ScalarOp::select:
+      if (const auto condition = truth(expr.args[0])) return value(expr.args[*condition ? 1 : 2], point);
+      break;
     case ScalarOp::real:
       return writer_.real(expr.real, expr.type);
     case ScalarOp::integer:

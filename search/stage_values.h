@@ -40,16 +40,21 @@ class StageValues {
   void take_value(ir::ExprId id, std::function<ir::loop::Access()> place) { taken_[id] = std::move(place); }
   void clear_values() { taken_.clear(); }
 
+  /// Boolean expressions that are known from now on: guards and selections are decided by them.
+  void assume(std::map<ir::ExprId, bool> known) { known_ = std::move(known); }
+
   /// The value of an expression at a point of its stage. Every tensor that it reads must have its place, and
   /// every index must be a Dim (index_at).
   int value(ir::ExprId id, const ir::Dims& point);
 
  private:
   int load(const ir::Expr& expr, const ir::Dims& point);
+  std::optional<bool> truth(ir::ExprId id) const;
   const ir::Program& program_;
   LoopWriter& writer_;
   std::map<ir::TensorId, Place> places_;
   std::map<ir::ExprId, std::function<ir::loop::Access()>> taken_;
+  std::map<ir::ExprId, bool> known_;
 };
 
 }  // namespace axrun::search

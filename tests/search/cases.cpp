@@ -160,6 +160,11 @@ std::vector<Case> operator_cases() {
   add("Transpose", "map", {"Transpose", 13, {{2, 7, 5}}, {{"perm", integers({0, 2, 1})}}});
   add("Scalar", "map", {"Add", 14, {{}, {}}});
   add("Pad", "map", {"Pad", 21, {{3, 5}}, {}, {}, {{0, 2, 1, 3}}});
+  add("ConcatOfAnything", "map",
+      {"Concat", 13, {{2, sym("n"), 8}, {2, sym("m"), 8}, {2, 3, 8}}, {{"axis", integer(1)}}},
+      {n, {"m", 0, 99, 1}}, {{{"n", 1}, {"m", 0}}, {{"n", 3}, {"m", 5}}});
+  add("ConcatOfRows", "map", {"Concat", 13, {{3, 40}, {3, 24}}, {{"axis", integer(1)}}});
+  add("ConcatOfPairs", "map", {"Concat", 13, {{30, 1}, {30, 1}}, {{"axis", integer(1)}}});
   group("ChainOfMaps", "map",
         {{{"Mul", 14, {{2, 8, 16}, {16}}}, {1, 2}, 10},
          {{"Add", 14, {{2, 8, 16}, {16}}}, {10, 3}, 11},
