@@ -27,8 +27,8 @@ class ExpressionValues::Element final : public Symbolic {
       head.kind = ValueHead::Kind::input;
       head.input = values_.inputs_[at];
       head.terms = coordinates_;
-      if (!values_.merged_.empty())
-        head.terms = values_.merged_[static_cast<size_t>(head.input)].merge(values_.terms_, coordinates_);
+      const auto merged = values_.merged_.find(tensor_);
+      if (merged != values_.merged_.end()) head.terms = merged->second.merge(values_.terms_, coordinates_);
       return head;
     }
     const int number = values_.producer_[at];
@@ -131,9 +131,8 @@ class ExpressionValues::Evaluated final : public Symbolic {
   Place at_;
 };
 
-ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms,
-                                   std::vector<MergedDims> inputs)
-    : expression_(expression), sizes_(sizes), terms_(terms), merged_(std::move(inputs)) {
+ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms)
+    : expression_(expression), sizes_(sizes), terms_(terms) {
   inputs_.assign(expression.tensors.size(), ir::none);
   producer_.assign(expression.tensors.size(), ir::none);
   int next = 0;
@@ -143,6 +142,16 @@ ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& s
   for (size_t stage = 0; stage < expression.stages.size(); ++stage) {
     for (const ir::TensorId id : expression.stages[stage].results)
       producer_[static_cast<size_t>(id)] = static_cast<int>(stage);
+  }
+}
+
+ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms,
+                                   std::map<ir::TensorId, MergedDims> merged)
+    : ExpressionValues(expression, sizes, terms) {
+  merged_ = std::move(merged);
+  for (size_t position = 0; position < expression.operands.size(); ++position) {
+    const ir::TensorId id = expression.operands[position];
+    if (id != ir::none) inputs_[static_cast<size_t>(id)] = static_cast<int>(position);
   }
 }
 

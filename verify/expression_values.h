@@ -14,9 +14,11 @@ namespace axrun::verify {
 /// What a tensor expression means, as values over its operands: map stages are unfolded into their readers.
 class ExpressionValues {
  public:
-  /// inputs: how operands (those that are there) are addressed in what is unfolded; empty for their own dims.
+  ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms);
+  /// Inputs are numbered by the operand's position, not among those that are there. merged: how their
+  /// elements are addressed in what is unfolded; what is absent, by its own dims.
   ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms,
-                   std::vector<MergedDims> inputs = {});
+                   std::map<ir::TensorId, MergedDims> merged);
 
   /// An element of a tensor; the coordinates are within its dims.
   Symbolic* element(ir::TensorId tensor, const TermList& coordinates);
@@ -36,8 +38,8 @@ class ExpressionValues {
   const ir::Program& expression_;
   const Names& sizes_;
   Terms& terms_;
-  std::vector<MergedDims> merged_;
-  std::vector<int> inputs_;    ///< per tensor: number of the operand among those that are there, or none
+  std::map<ir::TensorId, MergedDims> merged_;
+  std::vector<int> inputs_;    ///< per tensor: number of the operand, or none
   std::vector<int> producer_;  ///< per tensor: its stage, or none
   std::deque<std::unique_ptr<Symbolic>> kept_;
   std::map<std::tuple<ir::ExprId, int, TermList>, Symbolic*> values_;

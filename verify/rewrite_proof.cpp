@@ -23,14 +23,18 @@ class Rewrite {
   int run() {
     if (solver_.satisfiable(nest_.size_facts()) != Answer::yes)
       throw Unproved{"no size within the claimed ranges is known"};
-    const std::vector<ir::TensorId> theirs = present(rewritten_.operands), mine = present(original_.operands);
-    if (theirs.size() != mine.size() || original_.outputs.size() != rewritten_.outputs.size())
-      throw Unproved{"the expressions have different operands or outputs"};
-    std::vector<MergedDims> inputs;
-    for (size_t k = 0; k < mine.size(); ++k) inputs.push_back(merged(mine[k], theirs[k]));
-
+    if (original_.outputs.size() != rewritten_.outputs.size())
+      throw Unproved{"the expressions have different outputs"};
+    std::map<ir::TensorId, MergedDims> inputs;
+    for (size_t k = 0; k < rewritten_.operands.size(); ++k) {
+      const ir::TensorId id = rewritten_.operands[k];
+      if (id == ir::none) continue;  // not needed, or a read of it by the original finds no counterpart
+      if (k >= original_.operands.size() || original_.operands[k] == ir::none)
+        throw Unproved{"there is an operand more than in the original"};
+      inputs.emplace(original_.operands[k], merged(original_.operands[k], id));
+    }
     ExpressionValues before(original_, nest_.sizes(), terms_, std::move(inputs));
-    ExpressionValues after(rewritten_, nest_.sizes(), terms_);
+    ExpressionValues after(rewritten_, nest_.sizes(), terms_, {});
     SameValue comparison(terms_, solver_);
     for (size_t k = 0; k < original_.outputs.size(); ++k) {
       const ir::TensorId a = original_.outputs[k], b = rewritten_.outputs[k];
@@ -48,10 +52,6 @@ class Rewrite {
   }
 
  private:
-  static std::vector<ir::TensorId> present(std::vector<ir::TensorId> operands) {
-    std::erase(operands, ir::none);
-    return operands;
-  }
   static const ir::TensorDecl& tensor(const ir::Program& program, ir::TensorId id) {
     return program.tensors[static_cast<size_t>(id)];
   }

@@ -37,6 +37,21 @@ TEST(RewriteProof, MergedDimsAndInlinedMaps) {
   EXPECT_EQ(evidence.verdict, Verdict::proved) << evidence.text;
 }
 
+TEST(RewriteProof, OperandsKeepTheirPositions) {
+  const std::string before =
+      "program f(x: f32[4], u: f32[4], y: f32[4]) -> (z) { z: f32[4] = map (i: 4) { x[i] - y[i] } }";
+  const auto verdict = [&](const std::string& head) {
+    return verify::prove_rewrite(
+               ir::parse(before),
+               ir::parse("program g(" + head + ") -> (z) { z: f32[4] = map (i: 4) { x[i] - y[i] } }"), {})
+        .verdict;
+  };
+  EXPECT_EQ(verdict("x: f32[4], none, y: f32[4]"), Verdict::proved);
+  EXPECT_EQ(verdict("x: f32[4], y: f32[4]"), Verdict::unknown);
+  EXPECT_EQ(verdict("y: f32[4], none, x: f32[4]"), Verdict::unknown);
+  EXPECT_EQ(verdict("x: f32[4], none, none, y: f32[4]"), Verdict::unknown);
+}
+
 TEST(RewriteProof, WrongOnesAreNotProved) {
   const std::string elements[] = {
       "2:f32 + y[floor_mod(i, 8)] * x[floor_div(i, 8), floor_mod(i, 8)]",
