@@ -20,7 +20,7 @@ struct Lowered {
   /// same positions, types and memory, but perhaps other dims (adjacent ones merged). Its stages are those
   /// that the program's statements name.
   ir::Program expression;
-  std::string kind;    ///< "contraction", "map", "rows", ...
+  std::string kind;    ///< of its pieces, in order: "contraction", "rows", "map", "contraction+map", ...
   std::string reason;  ///< where there is no program
 };
 
