@@ -18,8 +18,7 @@ namespace {
 /// at most. 0 where that is all of k, or hardly less, and where few rows would profit.
 int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tiles, int64_t second_cache) {
   constexpr int64_t least = 64, most = 1024, worth = 4;
-  int64_t limit = std::clamp(second_cache / 4 / (plan.tile.columns * 4), least, most);
-  if (getenv("KB")) limit = atoi(getenv("KB"));
+  const int64_t limit = std::clamp(second_cache / 4 / (plan.tile.columns * 4), least, most);
   if (depth < limit + limit / 2 || row_tiles < worth) return 0;
   const int64_t parts = (depth + limit - 1) / limit;
   const int64_t steps = (depth + parts - 1) / parts;
@@ -42,7 +41,6 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   for (const int axis : form.outer) outer *= extent(axis);
 
   ContractionPlan plan;
-  if (getenv("UN")) plan.unroll = atoi(getenv("UN"));
   plan.tile = register_tile(rows, columns, target);
   const int64_t row_tiles = (rows + plan.tile.rows - 1) / plan.tile.rows;
   const int64_t column_tiles = (columns + plan.tile.columns - 1) / plan.tile.columns;
