@@ -70,7 +70,10 @@ void SameValue::inputs(const TermList& facts, Symbolic* value, int depth, std::v
   const auto head = value->head(facts);
   if (head->kind == Kind::input) found.push_back(*head);
   if (depth == 0 || found.size() > 8) return;
-  for (Symbolic* argument : head->arguments) inputs(facts, argument, depth - 1, found);
+  for (size_t k = 0; k < head->arguments.size(); ++k) {
+    const bool cases = head->kind == Kind::cases;
+    inputs(cases ? with(facts, head->terms[k]) : facts, head->arguments[k], depth - 1, found);
+  }
   for (const Part& part : head->parts) inputs(with(facts, part.domain), part.body, depth - 1, found);
 }
 

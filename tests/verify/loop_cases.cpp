@@ -274,6 +274,27 @@ const char* const maximum_program = R"(loops pool(c: 1..100, h: 2..1000 by 2) {
   }
 })";
 
+const char* const joined_expression = R"(program joined(x: f32[n, 8], y: f32[m, 8], w: f32[n + m]) -> (z) {
+  h: f32[m, 8] = map (i: m, j: 8) { exp(y[i, j]) }
+  t: f32[n + m, 8] = map (i: n + m, j: 8) { select(i < dim(n), x[i, j; i < dim(n); 0:f32], h[i - dim(n), j; i >= dim(n); 0:f32]) }
+  z: f32[8] = reduce sum (j: 8; p: n + m) { w[p] * t[p, j] }
+})";
+
+// Two tensors joined in memory by a statement each, then reduced over both.
+const char* const joined_program = R"(loops joined(n: 1..99, m: 0..99) {
+  input x: f32[n, 8]
+  input y: f32[m, 8]
+  input w: f32[n + m]
+  output z: f32[8]
+  allocate h: f32[m, 8] in memory
+  allocate t: f32[n + m, 8] in memory
+  for i < m { vector v < 8 { h[i, v] = exp(y[i, v]) } }
+  for i < n { vector v < 8 { t[i, v] = x[i, v] } }
+  for i < m { vector v < 8 { t[i + n, v] = h[i, v] } }
+  vector v < 8 { z[v] = 0:f32 }
+  for p < n + m { vector v < 8 { z[v] += mul(t[p, v], w[p]) } }
+})";
+
 }  // namespace
 
 const std::vector<LoopCase>& loop_cases() {
@@ -289,6 +310,7 @@ const std::vector<LoopCase>& loop_cases() {
       {"normalization", normalization_expression, normalization_program},
       {"window", window_expression, window_text},
       {"maximum", maximum_expression, maximum_program},
+      {"joined", joined_expression, joined_program},
   };
   return cases;
 }
