@@ -162,6 +162,8 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   const size_t assumptions = facts_.assumptions();
   facts_.assume_nonnegative(extent - Dim(1) - Dim::symbol(loop.variable));
   integers_.set_variable(loop.variable, variable);
+  loops_.push_back(
+      {&loop, variable, range.high == INT64_MAX ? INT64_MAX : (range.high + loop.step - 1) / loop.step});
   forget_addresses();
   scopes_.emplace_back();
   std::vector<Moving> moving;
@@ -171,6 +173,10 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   }
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
   cc_.bind(top);
+  for (const Moving& one : moving) {
+    for (int line = 0; line < one.lines_fetched; ++line)
+      cc_.prefetcht1(asmjit::x86::ptr(one.pointer, line * 64));
+  }
   emit_versions(body, loop.variable, [&] { emit_block(body); });
   for (const Moving& one : moving) {
     if (one.step_register.isValid())
@@ -190,6 +196,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   cc_.bind(done);
   scopes_.pop_back();
   integers_.remove_variable(loop.variable);
+  loops_.pop_back();
   facts_.forget(assumptions);
   facts_.forget_range(loop.variable);
   forget_addresses();

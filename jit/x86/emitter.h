@@ -118,7 +118,15 @@ class PhaseEmitter {
     asmjit::x86::Gp pointer;
     ir::Dim step;  ///< bytes
     asmjit::x86::Gp step_register;
+    int lines_fetched = 0;  ///< the pointer is for fetching cache lines ahead only
   };
+  /// A loop that counts at run time, around the place where code is made.
+  struct OpenLoop {
+    const ir::loop::Loop* loop;
+    asmjit::x86::Gp variable;
+    int64_t most;  ///< iterations; INT64_MAX: not known
+  };
+  std::optional<Moving> fetch_ahead(const ir::Dim& form, const Moving& read);
   std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop);
 
   // Registers
@@ -142,6 +150,7 @@ class PhaseEmitter {
   asmjit::x86::Gp worker_scratch_;
   std::map<std::string, ir::Dim> literals_;  ///< sizes of one value, unrolled variables
   std::vector<Scope> scopes_;
+  std::vector<OpenLoop> loops_;
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
   std::map<const ir::loop::Access*, std::vector<std::string>> names_;  ///< that an access mentions
