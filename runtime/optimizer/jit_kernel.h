@@ -32,7 +32,7 @@ struct JitKernelParts {
 };
 
 /// Generated machine code as a kernel of a plan.
-class JitKernel final : public Kernel {
+class JitKernel : public Kernel {
  public:
   /// More buffers than this are refused (Error, internal): calls keep their pointers on the stack.
   static constexpr size_t most_buffers = 48;
@@ -44,6 +44,7 @@ class JitKernel final : public Kernel {
   std::string describe() const override { return parts_.description; }
   size_t scratch_bytes() const override { return parts_.kernel->scratch_bytes(parts_.threads); }
   bool ignores_input(int input) const override;
+  const JitKernelParts& parts() const { return parts_; }
   double flops() const override { return parts_.flops ? parts_.flops() : 0; }
 
  private:

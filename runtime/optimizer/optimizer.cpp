@@ -46,6 +46,7 @@ void Optimizer::offer(const std::vector<RuntimeValue>& inputs) {
   const auto same = [&](const OptimizerJob& job) { return job.shapes == shapes; };
   {
     const std::lock_guard lock(mutex_);
+    if (busy_ && at_work_ == shapes) return;
     if (jobs_.size() >= most_jobs || std::any_of(jobs_.begin(), jobs_.end(), same)) return;
   }
   OptimizerJob job;
@@ -78,6 +79,7 @@ bool Optimizer::next(OptimizerJob& job) {
   if (!busy_) return false;
   job = std::move(jobs_.front());
   jobs_.pop_front();
+  at_work_ = job.shapes;
   return true;
 }
 

@@ -56,6 +56,7 @@ class Optimizer {
   mutable std::mutex mutex_;
   std::deque<OptimizerJob> jobs_;
   bool busy_ = false;                ///< a job has been taken and is not done
+  std::vector<ir::Shape> at_work_;   ///< its shapes
   std::atomic<bool> closed_{false};  ///< its thread has ended by itself
   Bell bell_;                        ///< rung for new jobs
   Background background_;            ///< last: its thread uses all of the above

@@ -19,26 +19,52 @@ double time_of(const std::function<void()>& run, int calls) {
   return seconds_since(start);
 }
 
+constexpr int fewest_to_judge = 7;
+
 void summarise(std::vector<double> ratios, Ratio& ratio) {
   std::sort(ratios.begin(), ratios.end());
   const size_t count = ratios.size();
   ratio.median = count % 2 == 1 ? ratios[count / 2] : (ratios[count / 2 - 1] + ratios[count / 2]) / 2;
-  ratio.low = ratios[count / 4];
-  ratio.high = ratios[count - 1 - count / 4];
   ratio.rounds = static_cast<int>(count);
+  ratio.second_won =
+      static_cast<int>(std::count_if(ratios.begin(), ratios.end(), [](double r) { return r > 1; }));
+  ratio.first_won =
+      static_cast<int>(std::count_if(ratios.begin(), ratios.end(), [](double r) { return r < 1; }));
+}
+
+/// Of this many rounds between equals, one side wins all but that many in fewer than one case in a hundred.
+int allowed_losses(int rounds) {
+  constexpr int fewest[] = {fewest_to_judge, 11, 14, 17,
+                            20};  // for 0, 1, 2, 3, 4 losses: tails of the binomial distribution
+  int losses = -1;
+  for (const int needed : fewest) losses += rounds >= needed ? 1 : 0;
+  return losses;
 }
 
 }  // namespace
+
+bool Ratio::second_is_faster(double share) const {
+  return median >= 1 + share && rounds - second_won <= allowed_losses(rounds);
+}
+
+bool Ratio::second_is_slower(double share) const {
+  // Of few rounds all must say so, and clearly.
+  if (rounds < fewest_to_judge) return rounds > 0 && first_won == rounds && median <= 1 - 5 * share;
+  return median <= 1 - share && rounds - first_won <= allowed_losses(rounds);
+}
 
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,
                     const StopSignal& stop, const RoundOptions& options) {
   Ratio ratio;
   // The first calls find cold caches; they also tell how many make a batch.
-  if (stop.requested()) return ratio;
-  time_of(first, 1);
-  if (stop.requested()) return ratio;
-  time_of(second, 1);
-  const double once = std::min(time_of(first, 1), time_of(second, 1));
+  double once = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    if (stop.requested()) return ratio;
+    const double first_once = time_of(first, 1);
+    if (stop.requested()) return ratio;
+    once = std::min(first_once, time_of(second, 1));
+    if (once > options.batch_seconds) break;
+  }
   const int calls = static_cast<int>(std::clamp(options.batch_seconds / std::max(once, 1e-9), 1.0, 10000.0));
   const Clock::time_point begin = Clock::now();
   std::vector<double> ratios;
@@ -50,7 +76,7 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
     ratios.push_back((first_before + first_after) / std::max(second_before + second_after, 1e-12));
     summarise(ratios, ratio);
     if (round + 1 < options.fewest) continue;
-    const bool clear = ratio.low > 1 + options.share || ratio.high < 1;
+    const bool clear = ratio.second_is_faster(options.share) || ratio.second_is_slower(options.share);
     if (clear || seconds_since(begin) > options.most_seconds) break;
   }
   return ratio;

@@ -9,17 +9,18 @@ namespace axrun::runtime {
 /// How two ways of doing the same compare: time of the first over time of the second.
 struct Ratio {
   double median = 0;  ///< 0: stopped before the first round
-  double low = 0;     ///< quartiles of the rounds
-  double high = 0;
   int rounds = 0;
-  /// The second is faster by that share, and the rounds agree on it being faster.
-  bool second_is_faster(double share) const { return median >= 1 + share && low > 1; }
-  bool second_is_slower(double share) const { return rounds > 0 && median <= 1 - share && high < 1; }
+  int second_won = 0;  ///< rounds in which the second was faster
+  int first_won = 0;
+  /// The second is faster by that share, and so many rounds say that it is the faster one that fewer than one
+  /// pair of equals in a hundred would show it.
+  bool second_is_faster(double share) const;
+  bool second_is_slower(double share) const;
 };
 
 struct RoundOptions {
-  int fewest = 5;
-  int most = 15;
+  int fewest = 7;
+  int most = 21;
   double share = 0.02;          ///< what a difference must exceed; rounds end early once that is clear
   double batch_seconds = 3e-4;  ///< calls are repeated until one timing takes so long
   double most_seconds = 3;      ///< after the fewest rounds

@@ -14,8 +14,10 @@ namespace {
 
 /// A kernel must be faster by this share to be swapped in, a model slower by it to be swapped back.
 constexpr double share = 0.02;
-/// Between two plans that are put in force while candidates are tried.
+/// Between two plans that are put in force while candidates are tried: at least, and as a multiple of the
+/// time that the last one took to build and to compare.
 constexpr auto between_swaps = std::chrono::milliseconds(250);
+constexpr int swap_times = 2;
 /// Real runs that are so much slower are looked into.
 constexpr double suspicious = 1.1;
 constexpr auto trial_time = std::chrono::seconds(20);
@@ -160,16 +162,18 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     status.swapped = generated_steps(*plan);
   });
   const std::vector<Task> tasks = find_tasks(*plan, job);
-  Clock::time_point last_swap = Clock::now();
+  Clock::time_point next_swap = Clock::now() + between_swaps;
   for (size_t k = 0; k < tasks.size(); ++k) {
     count_left(tasks, k);
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return;
     try_task(tasks[k], *plan, job);
     watch();
-    if (Clock::now() - last_swap > between_swaps) {
+    if (Clock::now() > next_swap) {
+      const Clock::time_point start = Clock::now();
       swap(job);
-      last_swap = Clock::now();
+      next_swap =
+          Clock::now() + std::max<Clock::duration>(between_swaps, swap_times * (Clock::now() - start));
     }
   }
   count_left(tasks, tasks.size());
@@ -262,9 +266,9 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
   Observer observer_before(place_.stop, before), observer_after(place_.stop, after);
   RoundOptions options;
   options.fewest = 3;
-  options.most = 9;
+  options.most = 14;
   options.share = share;
-  options.most_seconds = 1.5;
+  options.most_seconds = 0.3;  // no more than the fewest where a run takes long
   return paired_rounds([&] { run(before, job, observer_before); }, [&] { run(after, job, observer_after); },
                        place_.stop, options);
 }
@@ -297,7 +301,8 @@ void PlanImprover::swap(const OptimizerJob& job) {
   const bool equal = now->steps().size() == better->steps().size() &&
                      std::equal(now->steps().begin(), now->steps().end(), better->steps().begin(),
                                 [&](const Step& a, const Step& b) { return !differs(a, b); });
-  // The same kernels: only what is known to be settled has changed, and that spares later offers.
+  // The same kernels: a new plan is of use only where it knows of more that is settled, which spares offers.
+  if (equal && better->open_steps() >= now->open_steps()) return;
   const Ratio ratio = equal || settings_.always ? Ratio() : compare_plans(*now, *better, job);
   if (place_.stop.requested()) return;
   const Background::Piece piece(place_.background);
@@ -313,17 +318,27 @@ void PlanImprover::swap(const OptimizerJob& job) {
   }
   const bool swapped =
       board_.swap_unless_frozen([&] { return host_.plans->replace(job.shapes, now.get(), better); });
-  if (!swapped || equal) return;
+  if (!swapped) return;
+  const auto trial = std::find_if(trials_.begin(), trials_.end(),
+                                  [&](const Trial& one) { return one.job.shapes == job.shapes; });
+  if (equal) {
+    if (trial != trials_.end() && trial->now == now) trial->now = better;
+    return;
+  }
   swap.what = "swap";
   swap.generated = generated_steps(*better);
   board_.add_swap(std::move(swap));
   board_.update([&](OptimizerStatus& status) {
     status.swapped = generated_steps(*better);
-    if (ratio.low > 1) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
+    if (ratio.second_is_faster(0)) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
   });
   if (!settings_.always) {
-    std::erase_if(trials_, [&](const Trial& trial) { return trial.job.shapes == job.shapes; });
-    trials_.push_back({job, now, better, now->times().median(), Clock::now() + trial_time});
+    std::optional<double> median = now->times().median();
+    if (trial != trials_.end()) {
+      if (!median) median = trial->median_before;  // the plan in between was not there for long
+      trials_.erase(trial);
+    }
+    trials_.push_back({job, now, better, median, Clock::now() + trial_time});
   }
 }
 

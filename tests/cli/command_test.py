@@ -104,7 +104,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(record["outputs"], [{"name": "scores", "type": "f32", "shape": [1, 10],
                                               "max_abs_error": None, "ok": None}])
         self.assertGreater(len(record["kernels"]), 3)
-        self.assertEqual(set(record["kernels"][0]), {"name", "op", "kernel", "shape"})
+        self.assertEqual(set(record["kernels"][0]), {"name", "op", "kernel", "shape", "proof"})
         self.assertIn("scores", run.err)
         self.assertEqual(Result([MODEL, "--runs", "1", "--json", "--quiet"]).err, "")
 
@@ -174,6 +174,49 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(Result([MODEL, "--runs", "2", "--profile", self.path("p.json")]).code, 0)
         with open(self.path("p.json")) as file:
             self.assertEqual(json.load(file)["runs"], 2)
+
+    def test_budget(self):
+        plain = Result([MODEL, "--runs", "3", "--json"])
+        self.assertNotIn("optimiser", plain.json)
+        self.assertEqual([kernel["proof"] for kernel in plain.json["kernels"]], [None] * len(plain.json["kernels"]))
+        data = self.data_folder()
+        environment = {"AXRUN_SWAP": "always", "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+        run = Result([MODEL, "--data", data, "--budget", "60", "--runs", "3", "--json", "--profile"], environment)
+        self.assertEqual(run.code, 0, run.err)
+        optimiser = run.json["optimiser"]
+        self.assertEqual((optimiser["state"], optimiser["left"]), ("frozen", 0), optimiser)
+        self.assertGreater(optimiser["swapped"], 0, optimiser)
+        generated = [kernel for kernel in run.json["kernels"] if kernel["proof"]]
+        self.assertEqual(len(generated), optimiser["swapped"])
+        for kernel in generated:
+            self.assertEqual(kernel["proof"], "loops proved, code tested")
+        accepted = [kernel for kernel in optimiser["kernels"] if kernel["state"] == "accepted"]
+        self.assertGreater(len(accepted), 0)
+        for kernel in accepted:
+            self.assertTrue(kernel["proof"].startswith("proved: ") and kernel["gate"].startswith("tested: "), kernel)
+        self.assertIn("in generated kernels", run.err)
+        self.assertNotIn("vs start", run.err, "the live line is for terminals")
+
+    def test_what_keeps_the_optimiser_from_working_is_said(self):
+        off = Result([MODEL, "--budget", "60", "--runs", "1", "--json"], {"AXRUN_OPTIMIZE": "0"})
+        self.assertEqual((off.code, off.json["optimiser"]["state"]), (0, "off"), off.err)
+        self.assertIn("AXRUN_OPTIMIZE=0", off.err)
+        alone = Result([MODEL, "--budget", "60", "--runs", "1", "--json"],
+                       {"AXRUN_WORKER": "/nonexistent/worker", "AXRUN_OPTIMIZER_PRIORITY": "normal"})
+        self.assertEqual((alone.code, alone.json["optimiser"]["swapped"]), (0, 0), alone.err)
+        self.assertIn("/nonexistent/worker", alone.err)
+
+    def test_the_live_line(self):
+        """On a terminal, and nowhere else; without it the text is the same."""
+        terminal, other_end = os.openpty()
+        environment = {**os.environ, "AXRUN_WORKER": "/bin/sleep", "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+        process = subprocess.Popen([AXRUN, MODEL, "--budget", "2.5", "--runs", "1"], stderr=other_end,
+                                   stdout=subprocess.DEVNULL, env=environment)
+        self.assertEqual(process.wait(120), 0)
+        os.close(other_end)
+        shown = os.read(terminal, 1 << 16).decode()
+        os.close(terminal)
+        self.assertRegex(shown, r"ms now \| [0-9.]+ x vs start \| swapped 0/[0-9]+")
 
     def test_inspect(self):
         run = Result(["inspect", MODEL])

@@ -16,6 +16,10 @@ prefix=$work/prefix
 "$prefix/bin/axrun" --cache-dir "$work/model" --runs 1 --quiet
 model=$(echo "$work"/model/*.onnx)
 
+# The command finds the worker program where it was moved to.
+AXRUN_OPTIMIZER_PRIORITY=normal "$prefix/bin/axrun" "$model" --budget 60 --runs 1 --json --quiet > "$work/record.json"
+grep -q '"worker_starts":1,' "$work/record.json" || { cat "$work/record.json"; exit 1; }
+
 cmake -S "$source/tests/install/cpp_program" -B "$work/cpp" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log"
 cmake --build "$work/cpp" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 "$work/cpp/uses_axrun" "$model"

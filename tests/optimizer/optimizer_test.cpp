@@ -7,8 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <thread>
 
 #include "runtime/machine.h"
@@ -305,19 +306,22 @@ TEST(Optimizer, AWorkerThatCannotStartIsSaid) {
 }
 
 TEST(Optimizer, WhereNoCodeCanBeMadeThatIsSaid) {
-  const Knobs knobs{{"AXRUN_ISA", "sse2"}};
-  // The description of the machine is found once per process.
-  const pid_t child = fork();
-  if (child == 0) {
-    const auto session = small_model(6).session(with_threads(1));
-    session->run({RuntimeValue(input_of(6))});
-    session->wait_for_optimizer(patience);
-    const OptimizerStatus status = session->optimizer_status();
-    _exit(status.state == State::stopped && !status.reason.empty() ? 0 : 1);
+  // The description of the machine is found once per process: this needs one of its own.
+  constexpr const char* inner = "OPTIMIZER_TEST_INNER";
+  if (std::getenv(inner) == nullptr) {
+    const Knobs knobs{{"AXRUN_ISA", "sse2"}, {inner, "1"}};
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+    const std::string command = program + " --gtest_filter=Optimizer.WhereNoCodeCanBeMadeThatIsSaid";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return;
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
+  const auto session = small_model(6).session(with_threads(1));
+  const ir::Tensor want = session->run({RuntimeValue(input_of(6))})[0].tensor.clone();
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  EXPECT_EQ(status.state, State::stopped) << text_of(status);
+  EXPECT_NE(status.reason.find("no machine code"), std::string::npos) << text_of(status);
+  expect_near(session->run({RuntimeValue(input_of(6))})[0].tensor, want, "without machine code");
 }
 
 TEST(Optimizer, ASessionEndsAtOnceWhileItWorks) {
@@ -329,6 +333,7 @@ TEST(Optimizer, ASessionEndsAtOnceWhileItWorks) {
   session.reset();  // the hanging candidate has minutes left: a test that times out is one that waits for it
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which forbids threads in a forked child
 TEST(Optimizer, AForkedChildGoesOnByItself) {
   const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_PARALLEL", "threads"}};
   const auto session = small_model(6).session(with_threads(1));
@@ -355,6 +360,7 @@ TEST(Optimizer, AForkedChildGoesOnByItself) {
   const OptimizerStatus status = session->optimizer_status();
   EXPECT_EQ(status.swapped, status.steps) << text_of(status);
 }
+#endif
 
 }  // namespace
 }  // namespace axrun::tests

@@ -1,0 +1,192 @@
+// What the optimiser does with kernels that turn out slower: alone, in the model, and in real runs.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "runtime/optimizer/jit_kernel.h"
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/session.h"
+#include "tests/optimizer/knobs.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr double patience = 120;
+
+/// A generated kernel with something in its way.
+class HinderedKernel final : public JitKernel {
+ public:
+  HinderedKernel(const JitKernelParts& parts, const std::atomic<bool>& hindered)
+      : JitKernel(parts), hindered_(hindered) {}
+  void run(const KernelCall& call) const override {
+    JitKernel::run(call);
+    if (hindered_) std::this_thread::sleep_for(microseconds(2000));
+  }
+
+ private:
+  const std::atomic<bool>& hindered_;
+};
+
+/// The library's kernels, as they turn out in plans.
+class HinderedSource final : public KernelSource {
+ public:
+  HinderedSource(std::shared_ptr<KernelSource> source, const std::atomic<bool>& hindered)
+      : source_(std::move(source)), hindered_(hindered) {}
+  Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override {
+    Found found = source_->find(graph, nodes, context);
+    if (const auto* jit = dynamic_cast<const JitKernel*>(found.kernel.get())) {
+      found.kernel = std::make_shared<HinderedKernel>(jit->parts(), hindered_);
+    }
+    return found;
+  }
+
+ private:
+  std::shared_ptr<KernelSource> source_;
+  const std::atomic<bool>& hindered_;
+};
+
+/// y = x * w + b over [128, 64], which the generated kernel computes faster than the precompiled one.
+ModelMaker broadcast_model() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {128, 64});
+  ir::ValueId a = m.node("Mul", {x, m.weights({64}, 1)});
+  a = m.node("Add", {a, m.weights({128, 1}, 2)});
+  m.output(a);
+  return m;
+}
+
+/// A session's parts, with a plan table of its own and an optimiser on it.
+class Bench {
+ public:
+  explicit Bench(LowerFunction lower = search::lower) : session_(make_session()) {
+    OptimizerHost host;
+    host.graph = session_->model().graph;
+    host.plans = &plans_;
+    host.build = [this](const std::vector<RuntimeValue>& inputs, std::shared_ptr<KernelSource> kernels) {
+      PlanOptions how;
+      how.packs = packs_;
+      if (kernels) how.kernels = std::make_shared<HinderedSource>(kernels, hindered);
+      ir::ValueFact fact;
+      fact.type = inputs[0].tensor.type();
+      fact.dims = ir::to_dims(inputs[0].tensor.shape());
+      return build_plan(session_->model().graph, session_->model().graph->inputs, {fact}, how);
+    };
+    OptimizerSettings settings;
+    settings.idle = false;
+    settings.lower = std::move(lower);
+    optimizer_ = std::make_unique<Optimizer>(host, settings);
+    plans_.publish(shapes(), host.build(inputs_, optimizer_->library()));
+  }
+
+  void run() {
+    using Clock = std::chrono::steady_clock;
+    std::vector<RuntimeValue> outputs(1);
+    const PlanTable::Pinned pinned = plans_.find(inputs_, [] { return std::shared_ptr<const Plan>(); });
+    const Clock::time_point start = Clock::now();
+    pinned.plan->run(inputs_, outputs, {*pool_});
+    optimizer_->ran(*pinned.plan, inputs_,
+                    std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  std::vector<ir::Shape> shapes() const { return {inputs_[0].tensor.shape()}; }
+  std::shared_ptr<const Plan> plan() { return plans_.current(shapes()); }
+  bool says(const std::string& what) {
+    for (const PlanSwap& swap : optimizer_->status().swaps) {
+      if (swap.what.starts_with(what)) return true;
+    }
+    return false;
+  }
+  Optimizer& optimizer() { return *optimizer_; }
+
+  std::atomic<bool> hindered{false};
+
+ private:
+  static std::unique_ptr<Session> make_session() {
+    SessionOptions options;
+    options.threads = 1;
+    options.tier = Tier::fallback;
+    return broadcast_model().session(options);
+  }
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
+  std::shared_ptr<PackCache> packs_ = std::make_shared<PackCache>();
+  PlanTable plans_{4};
+  std::vector<RuntimeValue> inputs_ = {RuntimeValue(ModelMaker::random({128, 64}, 3))};
+  std::unique_ptr<Optimizer> optimizer_;
+};
+
+bool comes_true(const std::function<bool()>& condition) {
+  for (int k = 0; k < 12000 && !condition(); ++k) std::this_thread::sleep_for(milliseconds(10));
+  return condition();
+}
+
+TEST(Undo, WhatIsSlowerInTheModelIsNotPutInForce) {
+  const Knobs knobs{};
+  Bench bench;
+  bench.hindered = true;
+  const auto before = bench.plan();
+  bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  EXPECT_TRUE(bench.says("not swapped"));
+  EXPECT_EQ(generated_steps(*bench.plan()), 0);
+  // It is not tried again and again.
+  const size_t swaps = bench.optimizer().status().swaps.size();
+  for (int k = 0; k < 200; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  EXPECT_EQ(bench.optimizer().status().swaps.size(), swaps);
+}
+
+TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
+  const Knobs knobs{};
+  Bench bench;
+  for (int k = 0; k < 40; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  ASSERT_TRUE(bench.says("swap")) << "the generated kernel is no faster";
+  ASSERT_GT(generated_steps(*bench.plan()), 0);
+  bench.hindered = true;
+  for (int k = 0; k < 40; ++k) bench.run();
+  EXPECT_TRUE(comes_true([&] { return bench.says("undo"); }));
+  EXPECT_EQ(generated_steps(*bench.plan()), 0);
+}
+
+TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
+  const Knobs knobs{};
+  // The same work, one element at a time, through a chain that the processor cannot shorten.
+  const LowerFunction one_by_one = [](const ir::Program& expression, const search::Sizes& sizes,
+                                      const std::vector<bool>& constant, const jit::Target& target) {
+    search::Lowered lowered = search::lower(expression, sizes, constant, target);
+    if (!lowered.program) return lowered;
+    const auto unhurried = [](auto&& self, ir::loop::Block& block) -> void {
+      for (ir::loop::Statement& statement : block) {
+        if (auto* loop = std::get_if<ir::loop::Loop>(&statement)) {
+          if (loop->kind == ir::loop::LoopKind::vector) loop->kind = ir::loop::LoopKind::sequential;
+          self(self, loop->body);
+        }
+      }
+    };
+    unhurried(unhurried, lowered.program->body);
+    return lowered;
+  };
+  Bench bench(one_by_one);
+  bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  const OptimizerStatus status = bench.optimizer().status();
+  ASSERT_EQ(status.kernels.size(), 1u);
+  EXPECT_TRUE(status.kernels[0].proof.starts_with("proved")) << status.kernels[0].reason;
+  // Whatever the measurement says decides; that it is slow is not taken for granted.
+  const bool faster = status.kernels[0].state == OptimizedKernel::State::accepted;
+  EXPECT_EQ(generated_steps(*bench.plan()) > 0, faster);
+  if (!faster) {
+    EXPECT_EQ(status.kernels[0].state, OptimizedKernel::State::slower) << status.kernels[0].reason;
+  }
+}
+
+}  // namespace
+}  // namespace axrun::tests
