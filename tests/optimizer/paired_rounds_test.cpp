@@ -1,0 +1,108 @@
+#include "runtime/optimizer/paired_rounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+
+TEST(PairedRounds, RoundsGoForthAndBack) {
+  std::string order;
+  StopSignal stop;
+  RoundOptions options;
+  options.fewest = options.most = 3;
+  options.batch_seconds = 0;
+  const Ratio ratio = paired_rounds([&] { order += 'a'; }, [&] { order += 'b'; }, stop, options);
+  EXPECT_EQ(order,
+            "ab"
+            "abba"
+            "abba"
+            "abba");
+  EXPECT_EQ(ratio.rounds, 3);
+  EXPECT_LE(ratio.first_won + ratio.second_won, 3);
+}
+
+TEST(PairedRounds, AStopEndsThem) {
+  StopSignal stop;
+  int calls = 0;
+  const auto work = [&] {
+    if (++calls == 20) stop.request();
+  };
+  RoundOptions options;
+  options.batch_seconds = 0;
+  options.most = 1'000'000;
+  options.most_seconds = 1e9;
+  options.share = 1e9;  // nothing is ever clear
+  const Ratio ratio = paired_rounds(work, work, stop, options);
+  EXPECT_LE(calls, 24);
+  EXPECT_LE(ratio.rounds, 6);
+  stop.request();
+  EXPECT_EQ(paired_rounds(work, work, stop, options).rounds, 0);
+}
+
+TEST(PairedRounds, AVerdictNeedsRoundsThatAgree) {
+  const auto faster = [](double median, int rounds, int won) {
+    Ratio ratio;
+    ratio.median = median;
+    ratio.rounds = rounds;
+    ratio.second_won = won;
+    ratio.first_won = rounds - won;
+    return ratio.second_is_faster(0.02);
+  };
+  EXPECT_FALSE(Ratio().second_is_faster(0.02));
+  EXPECT_FALSE(Ratio().second_is_slower(0.02));
+  EXPECT_FALSE(faster(2, 6, 6));
+  EXPECT_TRUE(faster(2, 7, 7));
+  EXPECT_FALSE(faster(2, 7, 6));
+  EXPECT_FALSE(faster(2, 10, 9));
+  EXPECT_TRUE(faster(2, 11, 10));
+  EXPECT_FALSE(faster(1.01, 21, 21));
+  EXPECT_TRUE(faster(1.02, 21, 17));
+  EXPECT_FALSE(faster(1.02, 21, 16));
+
+  const auto slower = [](double median, int rounds, int lost) {
+    Ratio ratio;
+    ratio.median = median;
+    ratio.rounds = rounds;
+    ratio.first_won = lost;
+    ratio.second_won = rounds - lost;
+    return ratio.second_is_slower(0.02);
+  };
+  EXPECT_TRUE(slower(0.5, 3, 3));
+  EXPECT_FALSE(slower(0.5, 3, 2));
+  EXPECT_FALSE(slower(0.95, 3, 3)) << "of few rounds, only much slower counts";
+  EXPECT_TRUE(slower(0.95, 7, 7));
+}
+
+/// How often equals are told apart on this machine: run by command, it measures.
+TEST(PairedRounds, DISABLED_FalseVerdicts) {
+  const char* text = std::getenv("RUNS");
+  const int trials = text != nullptr ? std::atoi(text) : 200;
+  std::vector<float> values(1 << 14, 0.5f);
+  volatile float sink = 0;
+  const auto work = [&] {
+    float sum = 0;
+    for (const float value : values) sum += value * value;
+    sink = sum;
+  };
+  StopSignal stop;
+  int faster = 0, slower = 0;
+  double furthest = 1;
+  for (int k = 0; k < trials; ++k) {
+    const Ratio ratio = paired_rounds(work, work, stop);
+    faster += ratio.second_is_faster(0.02);
+    slower += ratio.second_is_slower(0.02);
+    if (std::fabs(std::log(ratio.median)) > std::fabs(std::log(furthest))) furthest = ratio.median;
+  }
+  std::printf("%d pairs of equals: %d called faster, %d slower; median furthest from 1: %.3f\n", trials,
+              faster, slower, furthest);
+}
+
+}  // namespace
+}  // namespace axrun::tests
