@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 
 #include "ir/error.h"
 #include "ir/loop/loop_program.h"
 #include "ir/text.h"
 #include "jit/kernel_code.h"
 #include "runtime/optimizer/worker_server.h"
+#include "verify/guarded_memory.h"
 #include "verify/loop_proof.h"
 #include "verify/numeric_gate.h"
 
@@ -21,11 +24,27 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+constexpr size_t alignment = 64;
+size_t rounded_up(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
 struct Aligned {
-  explicit Aligned(size_t bytes) : data(::operator new (bytes + 1, std::align_val_t{64})) {}
-  ~Aligned() { ::operator delete (data, std::align_val_t{64}); }
+  explicit Aligned(size_t bytes) : data(::operator new (bytes + 1, std::align_val_t{alignment})) {}
+  ~Aligned() { ::operator delete (data, std::align_val_t{alignment}); }
   Aligned(const Aligned&) = delete;
   void* data;
+};
+
+/// Several workers played by one thread, the last range first: no worker's memory may be another's, and no
+/// order be taken for granted.
+class WorkersInTurns final : public jit::Workers {
+ public:
+  int count() const override { return 3; }
+  void run(int64_t iterations, Body body, void* state) override {
+    const int64_t ranges = std::min<int64_t>(iterations, 5);
+    for (int64_t k = ranges; k-- > 0;) {
+      body(state, static_cast<int>(k % count()), iterations * k / ranges, iterations * (k + 1) / ranges);
+    }
+  }
 };
 
 /// The kernel as the gate calls it: bound anew every time, because the constants differ from call to call.
@@ -38,16 +57,20 @@ class Candidate {
 
   void operator()(const verify::GateCall& call) const {
     jit::BoundKernel kernel(code_, call.sizes, constant_);
-    jit::Workers& alone = jit::inline_workers();
+    WorkersInTurns workers;
     std::vector<const void*> operands;
     for (const size_t place : inputs_) operands.push_back(call.operands[place]);
-    prepare(kernel, operands, alone);
-    const Aligned scratch(kernel.scratch_bytes(alone.count()));
+    prepare(kernel, operands, workers);
+    // Scratch memory holds NaNs at first, and ends where nothing may be touched.
+    verify::GuardedArray scratch(rounded_up(kernel.scratch_bytes(workers.count())), alignment);
+    scratch.place(verify::Placement::ends_at_guard);
+    std::memset(scratch.data(), 0xff, scratch.bytes());
     // What was prepared must not be read any more: it is not there in life.
     for (size_t k = 0; k < operands.size(); ++k) {
       if (kernel.is_prepared(k)) operands[k] = nullptr;
     }
-    kernel.run(operands.data(), call.results.data(), scratch.data, alone);
+    kernel.run(operands.data(), call.results.data(), scratch.data(), workers);
+    if (!scratch.surroundings_intact()) throw Error(Fault::internal, "it writes before its scratch memory");
   }
 
   /// operands: one per input buffer.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <new>
 
 #include "ir/error.h"
@@ -66,6 +67,8 @@ int serve_requests(int argument_count, char** arguments, const Judge& judge) {
   const long long memory = std::atoll(arguments[2]);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return 3;  // it died before the line above
+  // Where memory runs out, this process is the one to go.
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, rlim_t{64} << 20);  // memory for machine code counts as a file
   if (memory > 0) limit(RLIMIT_AS, static_cast<rlim_t>(memory));
