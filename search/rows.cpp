@@ -75,7 +75,14 @@ class Writer {
 
   void rows(const std::vector<size_t>& order, size_t k) {
     if (k == order.size()) {
-      for (const Member& member : form_.members) write(member);
+      for (size_t m = 0; m < form_.members.size(); ++m) {
+        if (m + 1 < form_.members.size() && reduces_at_once(form_.members[m], form_.members[m + 1])) {
+          map_and_reduce(form_.members[m], form_.members[m + 1]);
+          ++m;
+        } else {
+          write(form_.members[m]);
+        }
+      }
       return;
     }
     const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
@@ -257,23 +264,96 @@ class Writer {
     });
   }
 
+  /// A map whose elements the next member only adds up, say, in the same order: one pass over the row.
+  bool reduces_at_once(const Member& map, const Member& reduction) const {
+    if (map.stage->kind != ir::StageKind::map || reduction.stage->kind != ir::StageKind::reduce) return false;
+    if (plan_.lanes_along_rows || map.columns.empty() || map.columns.size() != reduction.columns.size())
+      return false;
+    if (context_.buffers.count(map.stage->results[0]) != 0 || !hoisted(reduction).empty()) return false;
+    const size_t axes = reduction.stage->axes.size();
+    for (size_t k = 0; k < map.columns.size(); ++k) {
+      const auto axis = static_cast<size_t>(reduction.columns[k]);
+      if (axis < axes || reduction.stage->reduce_axes[axis - axes].extent !=
+                             map.stage->axes[static_cast<size_t>(map.columns[k])].extent)
+        return false;
+    }
+    // The body is the map's element at the same place.
+    const Expr& body = context_.program.exprs[static_cast<size_t>(reduction.stage->body[0])];
+    if (body.op != ir::ScalarOp::load || body.integer != map.stage->results[0] || body.args[0] != ir::none)
+      return false;
+    for (size_t d = 0; d < body.indices.size(); ++d) {
+      const Expr& index = context_.program.exprs[static_cast<size_t>(body.indices[d])];
+      if (index.op != ir::ScalarOp::axis) return false;
+      const auto at = static_cast<int>(index.integer);
+      const auto row = std::find(map.rows.begin(), map.rows.end(), static_cast<int>(d));
+      const auto column = std::find(map.columns.begin(), map.columns.end(), static_cast<int>(d));
+      const bool same = row != map.rows.end()
+                            ? reduction.rows[static_cast<size_t>(row - map.rows.begin())] == at
+                            : column != map.columns.end() &&
+                                  reduction.columns[static_cast<size_t>(column - map.columns.begin())] == at;
+      if (!same) return false;
+    }
+    return true;
+  }
+
+  void map_and_reduce(const Member& map, const Member& reduction) {
+    hoist(map);
+    const Stage& stage = *reduction.stage;
+    const ElementType type = type_of(reduction);
+    const Combine combine = combine_of(stage.monoid.kind);
+    const int identity = identity_of(w_, stage.monoid.kind, type);
+    const int row = allocate_row(map);
+    const Dim lanes(plan_.lanes);
+    const int partial = w_.allocate("p_" + stage.name, type, {lanes}, Level::registers);
+    w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
+      w_.store({partial, {z}}, Combine::assign, identity);
+    });
+    for_columns(map, [&] {
+      const Access element = place_in_row(map, row, point_);
+      w_.store(element, Combine::assign, context_.values.value(map.stage->body[0], point_), map.stage->name,
+               point_);
+      Dims point(stage.axes.size() + stage.reduce_axes.size(), Dim(0));
+      for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(reduction.rows[g])] = row_[g];
+      for (size_t k = 0; k < map.columns.size(); ++k)
+        point[static_cast<size_t>(reduction.columns[k])] = point_[static_cast<size_t>(map.columns[k])];
+      w_.store({partial, {lane_}}, combine, w_.load(element), stage.name, point);
+    });
+    context_.values.clear_values();
+    context_.values.read_at(map.stage->results[0], [this, &map, row](const Dims& indices) {
+      return place_in_row(map, row, indices);
+    });
+    const int result = w_.allocate("r_" + stage.name, type, row_value_dims(), Level::registers);
+    w_.store(row_value(result), Combine::assign, identity);
+    w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
+      w_.store(row_value(result), combine, w_.load({partial, {z}}));
+    });
+    settle(reduction, result);
+    context_.values.clear_values();
+  }
+
+  /// A row of a map's elements, in the cache.
+  int allocate_row(const Member& member) {
+    Dims dims;
+    for (const int axis : member.columns)
+      dims.push_back(member.stage->axes[static_cast<size_t>(axis)].extent);
+    if (plan_.lanes_along_rows) dims.emplace_back(plan_.lanes);
+    return w_.allocate("row_" + member.stage->name, type_of(member), dims, Level::cache);
+  }
+  Access place_in_row(const Member& member, int row, const Dims& indices) const {
+    Access access{row, {}};
+    for (const int axis : member.columns) access.indices.push_back(indices[static_cast<size_t>(axis)]);
+    if (plan_.lanes_along_rows) access.indices.push_back(lane_);
+    return access;
+  }
+
   void map_of_columns(const Member& member) {
     const Stage& stage = *member.stage;
     const TensorId tensor = stage.results[0];
     const auto buffer = context_.buffers.find(tensor);
     const bool in_memory = buffer != context_.buffers.end();
-    int row = ir::none;
-    if (!in_memory) {
-      Dims dims;
-      for (const int axis : member.columns) dims.push_back(stage.axes[static_cast<size_t>(axis)].extent);
-      if (plan_.lanes_along_rows) dims.emplace_back(plan_.lanes);
-      row = w_.allocate("row_" + stage.name, type_of(member), dims, Level::cache);
-    }
+    const int row = in_memory ? ir::none : allocate_row(member);
     const auto place = [this, &member, row](const Dims& indices) {
-      Access access{row, {}};
-      for (const int axis : member.columns) access.indices.push_back(indices[static_cast<size_t>(axis)]);
-      if (plan_.lanes_along_rows) access.indices.push_back(lane_);
-      return access;
+      return place_in_row(member, row, indices);
     };
     for_columns(member, [&] {
       const Access target = in_memory ? Access{buffer->second, element_at(stage, point_)} : place(point_);

@@ -105,6 +105,7 @@ class PhaseEmitter {
   Address work_out(const ir::loop::Access& access) const;
   std::string place_key(const ir::loop::Access& access);
   asmjit::x86::Mem memory(const Address& address, int element_bytes);
+  std::string load_key(const Address& address, const std::string& mask_name) const;
   void store_strided(const Address& address, const LaneValue& value);
   Pointer pointer(int buffer, const ir::Dim& form);
   Pointer make_pointer(int buffer, const ir::Dim& form);

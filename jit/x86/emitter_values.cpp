@@ -147,7 +147,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
   LaneValue result = given.defined() ? given : value(compute.value);
   if (of.type != ElementType::f32 && of.type != ElementType::boolean)
     refuse("elements of " + of.name + " are written, of type " + std::string(name_of(of.type)));
-  const Address address = address_of(target);
+  const Address address = address_of(target);  // a copy: what follows may work out others
   if (compute.combine != Combine::assign) {
     const LaneValue old = load_memory(target, mask, lane_ ? lane_->mask_name : "");
     result = lanes_.combine(compute.combine, old, result);
@@ -167,6 +167,18 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     store_strided(address, result);
   }
   drop_loads(target.buffer);
+  // What has just been worked out and written need not be read again. (A register buffer's own register
+  // changes later.)
+  const bool worked_out = program_.values[static_cast<size_t>(compute.value)].op != ScalarOp::load;
+  if (lane_ && address.lane_step == Dim(1) && result.kind == LaneValue::Kind::vector && worked_out)
+    scopes_.back().loads[load_key(address, lane_->mask_name)] = without_death(result);
+}
+
+std::string PhaseEmitter::load_key(const Address& address, const std::string& mask_name) const {
+  const bool uniform = !lane_ || address.lane_step == Dim(0);
+  return std::to_string(address.buffer) + ":" + address.form.to_string() + "+" +
+         std::to_string(address.displacement) +
+         (uniform ? "u" : "l" + address.lane_step.to_string() + mask_name);
 }
 
 /// Lane by lane, through the stack.
@@ -323,9 +335,7 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask,
   const Address address = address_of(access);
   const bool uniform = !lane_ || address.lane_step == Dim(0);
   const bool guarded = mask_name == "guarded";
-  const std::string key = std::to_string(access.buffer) + ":" + address.form.to_string() + "+" +
-                          std::to_string(address.displacement) +
-                          (uniform ? "u" : "l" + address.lane_step.to_string() + mask_name);
+  const std::string key = load_key(address, mask_name);
   if (!guarded) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       const auto found = scope->loads.find(key);
