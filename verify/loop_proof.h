@@ -7,7 +7,7 @@
 namespace axrun::verify {
 
 struct ProofOptions {
-  unsigned solver_milliseconds = 2000;  ///< per question put to Z3
+  unsigned solver_milliseconds = 2000;  ///< per question put to Z3, as it counts resources
   double seconds = 30;                  ///< for the whole proof
   double counterexample_seconds = 2;    ///< for the search after a proof that does not go through
 };

@@ -6,6 +6,14 @@
 #include <optional>
 
 namespace axrun::verify {
+namespace {
+
+/// What Z3 4.8.12 counts on one core, within a factor of two.
+constexpr unsigned resources_per_millisecond = 1000;
+/// A question may take so much longer by the clock: a proof in the background waits for the processor.
+constexpr double patience = 10;
+
+}  // namespace
 
 /// Terms as Z3 has them.
 class Solver::Z3 {
@@ -13,12 +21,11 @@ class Solver::Z3 {
   explicit Z3(const Terms& terms)
       : terms_(terms), solver_(context_, z3::solver::simple()), integers_(context_.int_sort()) {}
 
-  /// resources: about a million per second.
-  Answer check(const TermList& facts, unsigned milliseconds) {
+  Answer check(const TermList& facts, unsigned milliseconds, unsigned most_milliseconds) {
     solver_.reset();
     z3::params limits(context_);
-    limits.set("timeout", milliseconds);
-    limits.set("rlimit", milliseconds * 4000U);
+    limits.set("timeout", most_milliseconds);
+    limits.set("rlimit", milliseconds * resources_per_millisecond);
     solver_.set(limits);
     std::set<Term> visited;
     for (const Term fact : facts) {
@@ -155,7 +162,8 @@ Answer Solver::satisfiable(const TermList& facts) {
   const double left = std::max(1.0, (limit_ - seconds()) * 1000);
   Answer answer = Answer::unknown;
   try {
-    if (z3_) answer = z3_->check(facts, static_cast<unsigned>(std::min<double>(milliseconds_, left)));
+    const auto most = static_cast<unsigned>(std::min(patience * milliseconds_, left));
+    if (z3_) answer = z3_->check(facts, milliseconds_, most);
   } catch (const z3::exception&) {
     answer = Answer::unknown;
   }

@@ -17,8 +17,8 @@ struct OutOfTime {};
 /// trouble is `unknown`.
 class Solver {
  public:
-  /// milliseconds: per question, besides a bound of Z3's own count of resources that makes answers the same
-  /// on a fast and on a slow machine. seconds: for all questions together; then OutOfTime is thrown.
+  /// milliseconds: per question, in Z3's own count of resources, so that answers are the same on a fast, a
+  /// slow and a busy machine. seconds: for all questions together, by the clock; then OutOfTime is thrown.
   Solver(Terms& terms, unsigned milliseconds, double seconds);
   ~Solver();
 
