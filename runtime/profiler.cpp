@@ -46,13 +46,13 @@ void Profiler::add(const Key& key, double start_us, double elapsed_us,
 }
 
 void Profiler::step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) {
-  add({&plan, index}, start_us, elapsed_us, [&] { return describe_step(plan, plan.steps()[index]); });
+  add({plan.id(), index}, start_us, elapsed_us, [&] { return describe_step(plan, plan.steps()[index]); });
 }
 
 NodeObserver Profiler::node_observer() {
   return [this, clock = 0.0](const ir::Graph&, const ir::Node& node, const std::vector<RuntimeValue>& outputs,
                              double elapsed_us) mutable {
-    add({&node, 0}, clock, elapsed_us, [&] {
+    add({reinterpret_cast<uintptr_t>(&node), 0}, clock, elapsed_us, [&] {
       StepProfile profile;
       profile.name = node.name;
       profile.op = node.op;

@@ -23,7 +23,8 @@ class Profiler final : public StepObserver {
   void reset();
 
  private:
-  using Key = std::pair<const void*, size_t>;
+  /// A plan's number and the step's; or a node's address and 0 where there is no plan.
+  using Key = std::pair<uint64_t, size_t>;
   void add(const Key& key, double start_us, double elapsed_us, const std::function<StepProfile()>& describe);
   mutable std::mutex mutex_;
   std::vector<StepProfile> steps_;

@@ -22,6 +22,8 @@ constexpr int swap_times = 2;
 constexpr double suspicious = 1.1;
 constexpr auto trial_time = std::chrono::seconds(20);
 constexpr int most_failed_starts = 3;
+/// Of one session.
+constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
 /// Thrown out of a run of the model when a stop is requested.
 struct RunStopped {};
@@ -195,6 +197,10 @@ void PlanImprover::try_task(const Task& task, const Plan& plan, const OptimizerJ
 }
 
 void PlanImprover::attempt(const Task& task) {
+  if (library_->code_bytes() > most_code_bytes) {
+    library_->refuse(*task.entry, "the session's share of machine code is used up");
+    return;
+  }
   const StepExpression& expression = library_->expression(*task.entry);
   const search::Sizes ranges = library_->ranges(*task.entry);
   for (;;) {

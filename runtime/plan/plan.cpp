@@ -46,6 +46,10 @@ RuntimeValue kept(RuntimeValue value) {
 
 }  // namespace
 
+Plan::Plan() {
+  static std::atomic<uint64_t> made{0};
+  id_ = ++made;
+}
 Plan::~Plan() = default;
 
 std::unique_ptr<Frame> Plan::take_frame() const {

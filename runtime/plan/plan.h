@@ -98,6 +98,8 @@ class Plan {
   /// Steps for which the kernel source may yet find something better.
   int open_steps() const { return open_steps_; }
   RunTimes& times() const { return times_; }
+  /// Different for every plan of the process: a plan may get the address of one that is gone.
+  uint64_t id() const { return id_; }
   /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
   size_t frames() const;
   void keep_frames(size_t count) const;
@@ -106,7 +108,7 @@ class Plan {
   friend class PlanBuilder;
   friend class Frame;
   friend class Continuation;
-  Plan() = default;
+  Plan();
 
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
@@ -125,6 +127,7 @@ class Plan {
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step
   std::unique_ptr<Continuation> continuation_;
   int open_steps_ = 0;
+  uint64_t id_;
 
   mutable RunTimes times_;
   mutable std::mutex frames_mutex_;

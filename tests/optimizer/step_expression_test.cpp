@@ -1,0 +1,110 @@
+#include "runtime/optimizer/step_expression.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "runtime/session.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using ir::Dim;
+using ir::ElementType;
+
+/// A model's only step that is no view, as an expression with open sizes.
+struct Expressed {
+  explicit Expressed(const ModelMaker& maker, const std::vector<ir::Shape>& shapes) {
+    SessionOptions options;
+    options.threads = 1;
+    options.tier = Tier::fallback;
+    session = maker.session(options);
+    session->prepare(shapes);
+    plan = session->current_plan(shapes);
+    const SymbolicFacts facts(session->model().graph);
+    expression = express(facts.inference(), plan->steps().back(), reason);
+  }
+  std::unique_ptr<Session> session;
+  std::shared_ptr<const Plan> plan;
+  std::optional<StepExpression> expression;
+  std::string reason;
+};
+
+/// [past, 3] and [seq, 3] joined.
+struct Joined {
+  Joined() {
+    a = m.input("a", ElementType::f32, {Dim::symbol("past"), 3});
+    const ir::ValueId b = m.input("b", ElementType::f32, {Dim::symbol("seq"), 3});
+    all = join(a, b);
+  }
+  ir::ValueId join(ir::ValueId x, ir::ValueId y) {
+    return m.node("Concat", {x, y}, {{"axis", ModelMaker::attribute(int64_t{0})}});
+  }
+  ModelMaker m;
+  ir::ValueId a, all;
+};
+
+TEST(StepExpression, ASumOfSizesIsOneSize) {
+  Joined joined;
+  joined.m.output(joined.m.node("Add", {joined.all, joined.m.weights({1, 3}, 1)}));
+  const Expressed made(joined.m, {{4, 3}, {5, 3}});
+  ASSERT_TRUE(made.expression) << made.reason;
+  EXPECT_EQ(made.expression->symbols, std::vector<std::string>{"n0"}) << made.expression->text;
+  const auto sizes = sizes_for(*made.expression, {{9, 3}, {1, 3}});
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(sizes->at("n0"), 9);
+  EXPECT_EQ(output_shapes(*made.expression, *sizes), (std::vector<ir::Shape>{{9, 3}}));
+}
+
+TEST(StepExpression, SizesAreSolvedFromSums) {
+  Joined joined;
+  joined.m.output(joined.join(joined.m.node("Tanh", {joined.all}), joined.a));
+  const Expressed made(joined.m, {{4, 3}, {5, 3}});
+  ASSERT_TRUE(made.expression) << made.reason;
+  ASSERT_EQ(made.expression->symbols.size(), 2u) << made.expression->text;
+  const auto sizes = sizes_for(*made.expression, {{9, 3}, {4, 3}});
+  ASSERT_TRUE(sizes) << made.expression->text;
+  EXPECT_EQ(output_shapes(*made.expression, *sizes), (std::vector<ir::Shape>{{13, 3}}));
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {4, 4}})) << "a fixed size differs";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}})) << "an operand is missing";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3, 1}, {4, 3}})) << "a rank differs";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {10, 3}})) << "seq would be negative";
+}
+
+TEST(StepExpression, EqualStepsHaveEqualText) {
+  const auto text_with = [](const std::string& first, const std::string& second, uint64_t seed) {
+    ModelMaker m;
+    const ir::ValueId a = m.input("a", ElementType::f32, {Dim::symbol(first), Dim::symbol(second)});
+    // Other nodes before it: the numbers of values differ.
+    ir::ValueId b = a;
+    for (uint64_t k = 0; k < seed; ++k)
+      b = m.node("Softmax", {b}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+    m.output(m.node("Add", {m.node("Tanh", {b}), m.weights({1, 1}, 5)}));
+    const Expressed made(m, {{5, 6}});
+    EXPECT_TRUE(made.expression) << made.reason;
+    return made.expression ? made.expression->text : "";
+  };
+  EXPECT_EQ(text_with("batch", "n0", 0), text_with("n1", "width", 2));
+}
+
+TEST(StepExpression, WhereDataTellTheShapeThereIsNone) {
+  ModelMaker m;
+  const ir::ValueId a = m.input("a", ElementType::f32, {Dim::symbol("n")});
+  m.output(m.node("Expand", {a, m.input("shape", ElementType::i64, {2})}));
+  const auto session = m.session();
+  const ir::Graph& graph = *session->model().graph;
+  const SymbolicFacts facts(session->model().graph);
+  Step step;
+  step.ops = "Expand";
+  step.nodes = {static_cast<int>(graph.nodes.size()) - 1};
+  step.node = &graph.nodes.back();
+  step.inputs = step.node->inputs;
+  step.outputs = step.node->outputs;
+  std::string reason;
+  EXPECT_FALSE(express(facts.inference(), step, reason));
+  EXPECT_NE(reason.find("Expand"), std::string::npos) << reason;
+}
+
+}  // namespace
+}  // namespace axrun::tests
