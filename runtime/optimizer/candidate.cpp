@@ -69,7 +69,7 @@ class Candidate {
     request.target = tools_.target;
     request.seed = tools_.seed;
     request.proof_seconds = tools_.proof_seconds;
-    request.processor_seconds = tools_.answer_seconds;
+    request.processor_seconds = tools_.processor_seconds;
     const WorkerAnswer answer = worker_.ask(request, tools_.answer_seconds, stop_);
     if (answer.failure == WorkerFailure::stopped) {
       outcome_.reason = "stopped";

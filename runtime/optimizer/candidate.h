@@ -18,8 +18,9 @@ struct CandidateTools {
   LowerFunction lower = search::lower;
   jit::Target target;
   uint64_t seed = 1;
-  double proof_seconds = 30;
-  double answer_seconds = 180;  ///< after which the worker counts as hanging
+  double proof_seconds = 120;      ///< of the clock: proofs end by the solver's own limits long before
+  double processor_seconds = 180;  ///< of one candidate
+  double answer_seconds = 30;      ///< without a sign of life, after which an idle worker counts as hanging
 };
 
 /// How it ended.

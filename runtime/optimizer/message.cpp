@@ -73,6 +73,10 @@ Transfer send_message(int socket, std::string_view text, Deadline deadline, cons
   return sent == Transfer::done ? send_bytes(socket, text.data(), text.size(), deadline, stop) : sent;
 }
 
+Transfer await_message(int socket, Deadline deadline, const StopSignal* stop) {
+  return wait_for(socket, POLLIN, deadline, stop);
+}
+
 Transfer receive_message(int socket, std::string& text, size_t limit, Deadline deadline,
                          const StopSignal* stop) {
   char head[head_bytes];

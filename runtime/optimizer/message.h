@@ -20,10 +20,12 @@ enum class Transfer {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// A message is a mark of four bytes, its length in four bytes (little endian), and that many bytes. Both
+/// A message is a mark of four bytes, its length in four bytes (little endian), and that many bytes. These
 /// functions wait for the socket, the deadline or the signal (null: none), never raise SIGPIPE, and leave the
 /// socket useless unless they answer `done`.
 Transfer send_message(int socket, std::string_view text, Deadline deadline, const StopSignal* stop);
+/// Until there is something to receive: `done`.
+Transfer await_message(int socket, Deadline deadline, const StopSignal* stop);
 Transfer receive_message(int socket, std::string& text, size_t limit, Deadline deadline,
                          const StopSignal* stop);
 

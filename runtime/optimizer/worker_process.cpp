@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "ir/error.h"
 #include "runtime/optimizer/worker_location.h"
@@ -62,6 +63,15 @@ int spawn(const std::string& program, int socket, int64_t memory_bytes, pid_t& p
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
+}
+
+/// It runs, or would if it got a processor: it does not wait for anything.
+bool has_work(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');  // the name may hold anything
+  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'R';
 }
 
 }  // namespace
@@ -134,6 +144,16 @@ WorkerAnswer WorkerProcess::failed(Transfer transfer, const std::string& during,
   return answer;
 }
 
+Transfer WorkerProcess::receive(std::string& text, size_t limit, double seconds, const StopSignal& stop) {
+  constexpr int most_extensions = 30;
+  Transfer waited = Transfer::timed_out;
+  for (int k = 0; k <= most_extensions && waited == Transfer::timed_out; ++k) {
+    waited = await_message(socket_, after(seconds), &stop);
+    if (waited == Transfer::timed_out && !has_work(process_)) break;
+  }
+  return waited == Transfer::done ? receive_message(socket_, text, limit, after(seconds), &stop) : waited;
+}
+
 WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
   const auto cannot = [&](const std::string& why) {
     ++failed_starts_;
@@ -162,7 +182,7 @@ WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
   socket_ = ends[0];
   std::string hello;
   constexpr size_t longest_hello = 4096;
-  const Transfer got = receive_message(socket_, hello, longest_hello, after(options_.start_seconds), &stop);
+  const Transfer got = receive(hello, longest_hello, options_.start_seconds, stop);
   if (got != Transfer::done) {
     WorkerAnswer answer = failed(got, "starting", options_.start_seconds);
     if (got == Transfer::malformed) answer.failure = WorkerFailure::wrong_program;
@@ -190,15 +210,14 @@ WorkerAnswer WorkerProcess::ask(const WorkerRequest& request, double seconds, co
     answer.reply.refusal = "the candidate is too large to be sent to the worker";
     return answer;
   }
-  const Deadline deadline = after(seconds);
   std::string during = "taking the request";
-  const Transfer sent = send_message(socket_, text, deadline, &stop);
+  const Transfer sent = send_message(socket_, text, after(seconds), &stop);
   if (sent != Transfer::done) return failed(sent, during, seconds);
   // A few stages, then the answer: more is no worker.
   constexpr int most_messages = 16;
   for (int count = 0; count < most_messages; ++count) {
     std::string bytes;
-    const Transfer got = receive_message(socket_, bytes, longest_reply, deadline, &stop);
+    const Transfer got = receive(bytes, longest_reply, seconds, stop);
     if (got != Transfer::done) return failed(got, during, seconds);
     try {
       WorkerMessage message = message_from(bytes);

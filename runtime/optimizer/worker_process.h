@@ -47,7 +47,8 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  /// Waits for the answer at most `seconds`. A worker that failed in any way is ended.
+  /// Waits for the answer: `seconds`, and longer while the worker has work and only lacks a processor (how
+  /// much it may use is limited by itself). A worker that failed in any way is ended.
   WorkerAnswer ask(const WorkerRequest& request, double seconds, const StopSignal& stop);
 
   bool running() const { return process_ > 0; }
@@ -58,6 +59,7 @@ class WorkerProcess {
 
  private:
   WorkerAnswer start(const StopSignal& stop);
+  Transfer receive(std::string& text, size_t limit, double seconds, const StopSignal& stop);
   WorkerAnswer failed(Transfer transfer, const std::string& during, double seconds);
   /// Kills and forgets it; the status it ended with, where the system tells.
   int end();

@@ -72,12 +72,10 @@ TEST(WorkerProcess, EveryMisbehaviourIsAReasonAndTheNextCandidateIsServed) {
 TEST(WorkerProcess, HangingOnesAreEnded) {
   StopSignal stop;
   WorkerProcess worker(rogue());
-  for (const char* behaviour : {"hang", "spin"}) {
-    const WorkerAnswer answer = worker.ask(request(behaviour), 0.3, stop);
-    EXPECT_EQ(answer.failure, WorkerFailure::timed_out) << behaviour << ": " << answer.reason;
-    EXPECT_NE(answer.reason.find("while testing"), std::string::npos) << answer.reason;
-    EXPECT_FALSE(worker.running());
-  }
+  const WorkerAnswer answer = worker.ask(request("hang"), 0.3, stop);
+  EXPECT_EQ(answer.failure, WorkerFailure::timed_out) << answer.reason;
+  EXPECT_NE(answer.reason.find("while testing"), std::string::npos) << answer.reason;
+  EXPECT_FALSE(worker.running());
 }
 
 TEST(WorkerProcess, ProcessorTimeIsLimited) {
@@ -85,7 +83,8 @@ TEST(WorkerProcess, ProcessorTimeIsLimited) {
   WorkerProcess worker(rogue());
   WorkerRequest asked = request("spin");
   asked.processor_seconds = 0.1;  // the system counts in seconds
-  const WorkerAnswer answer = worker.ask(asked, patience, stop);
+  // The time of the clock does not matter while it has work.
+  const WorkerAnswer answer = worker.ask(asked, 1, stop);
   EXPECT_EQ(answer.failure, WorkerFailure::timed_out) << answer.reason;
   EXPECT_NE(answer.reason.find("CPU time"), std::string::npos) << answer.reason;
 }
