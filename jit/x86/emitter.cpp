@@ -167,8 +167,8 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   forget_addresses();
   scopes_.emplace_back();
   std::vector<Moving> moving;
-  if (innermost && begin == nullptr) {
-    moving = hoist_pointers(body, loop);
+  if (innermost) {
+    moving = hoist_pointers(body, loop, begin == nullptr);
     hoist_masks(body, loop.variable);
   }
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);

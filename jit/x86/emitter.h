@@ -128,7 +128,8 @@ class PhaseEmitter {
     int64_t most;  ///< iterations; INT64_MAX: not known
   };
   std::optional<Moving> fetch_ahead(const ir::Dim& form, const Moving& read);
-  std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop);
+  /// Pointers to everything in the body, as they are at the loop's first iteration, which may be any one.
+  std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop, bool from_zero);
 
   // Registers
   std::string slot_key(const ir::loop::Access& access) const;

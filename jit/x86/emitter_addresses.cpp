@@ -189,7 +189,8 @@ std::vector<std::pair<int, Dim>> PhaseEmitter::forms_in(const Block& body) {
   return found;
 }
 
-std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body, const Loop& loop) {
+std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body, const Loop& loop,
+                                                               bool from_zero) {
   std::vector<Moving> moving;
   std::map<std::string, Gp> step_registers;
   for (const auto& [id, form] : forms_in(body)) {
@@ -200,7 +201,7 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
       scopes_.back().pointers[key] = *neighbour;
       continue;
     }
-    Pointer made = make_pointer(id, linear.rest);
+    Pointer made = make_pointer(id, from_zero ? linear.rest : form);
     made.form = form;
     scopes_.back().pointers[key] = made;
     const Dim step = linear.coefficient * Dim(loop.step * static_cast<int64_t>(size_of(buffer(id).type)));
