@@ -16,7 +16,10 @@ constexpr size_t kept = 7;
 /// Of the time that a run takes, how much passes until the next one.
 constexpr double pause = 9;
 constexpr double shortest_pause_s = 0.005;
-constexpr double longest_pause_s = 1;
+constexpr double longest_pause_s = 5;
+/// After the end runs go on for a few, or that long.
+constexpr int last_runs = 3;
+constexpr double last_runs_s = 0.5;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -70,7 +73,8 @@ Optimisation optimise(runtime::Session& session, double seconds, const std::func
   session.freeze();
   result.seconds = seconds_since(begin);
   last.clear();
-  for (size_t k = 0; k < std::min<size_t>(kept, 3); ++k) run();
+  const Clock::time_point end = Clock::now();
+  for (int k = 0; k < last_runs && (k == 0 || seconds_since(end) < last_runs_s); ++k) run();
   result.status = session.optimizer_status();
   return result;
 }
