@@ -16,6 +16,8 @@ using std::chrono::milliseconds;
 constexpr size_t most_jobs = 4;
 /// How often swaps are looked after while no job comes.
 constexpr auto nap = milliseconds(200);
+/// Without swaps to look after: only in case a forked process has heard the bell.
+constexpr auto long_nap = std::chrono::seconds(5);
 
 bool is_plain(const std::vector<RuntimeValue>& values) {
   return std::all_of(values.begin(), values.end(), [](const RuntimeValue& value) {
@@ -103,7 +105,7 @@ void Optimizer::work(const Background::Place& place) {
         continue;
       }
       improver.watch();
-      place.stop.wait_for(nap, &bell_);
+      place.stop.wait_for(improver.is_watching() ? nap : long_nap, &bell_);
     }
   } catch (const CannotGoOn& end) {
     board_.set_state(State::stopped, end.reason);

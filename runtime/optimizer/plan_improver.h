@@ -60,6 +60,7 @@ class PlanImprover {
   void improve(const OptimizerJob& job);
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
   void watch();
+  bool is_watching() const { return !trials_.empty(); }
   /// Returns when the process's control groups have not been throttled for a while.
   void rest_when_throttled();
 
