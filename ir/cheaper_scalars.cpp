@@ -1,17 +1,11 @@
-#include "search/cheaper_scalars.h"
+#include "ir/cheaper_scalars.h"
 
 #include <cmath>
 #include <vector>
 
 #include "ir/types.h"
 
-namespace axrun::search {
-
-using ir::ElementType;
-using ir::Expr;
-using ir::ExprId;
-using ir::Program;
-using ir::ScalarOp;
+namespace axrun::ir {
 
 namespace {
 
@@ -23,16 +17,16 @@ class Replacer {
     std::vector<ExprId> place;
     for (Expr expr : from_.exprs) {
       for (ExprId& argument : expr.args) {
-        if (argument != ir::none) argument = place[static_cast<size_t>(argument)];
+        if (argument != none) argument = place[static_cast<size_t>(argument)];
       }
       for (ExprId& index : expr.indices) index = place[static_cast<size_t>(index)];
       place.push_back(replaced(expr));
     }
-    for (ir::Stage& stage : result_.stages) {
+    for (Stage& stage : result_.stages) {
       for (auto* list : {&stage.body, &stage.target, &stage.monoid.identity, &stage.monoid.combine}) {
         for (ExprId& id : *list) id = place[static_cast<size_t>(id)];
       }
-      if (stage.guard != ir::none) stage.guard = place[static_cast<size_t>(stage.guard)];
+      if (stage.guard != none) stage.guard = place[static_cast<size_t>(stage.guard)];
     }
     return std::move(result_);
   }
@@ -48,14 +42,14 @@ class Replacer {
     Expr expr;
     expr.op = ScalarOp::real;
     expr.type = ElementType::f32;
-    expr.real = ir::round_to(ElementType::f32, value);
+    expr.real = round_to(ElementType::f32, value);
     return append(expr);
   }
   ExprId binary(ScalarOp op, ExprId a, ExprId b) {
     Expr expr;
     expr.op = op;
     expr.type = ElementType::f32;
-    expr.args = {a, b, ir::none};
+    expr.args = {a, b, none};
     return append(expr);
   }
 
@@ -95,4 +89,4 @@ class Replacer {
 
 Program use_cheaper_scalars(const Program& program) { return Replacer(program).run(); }
 
-}  // namespace axrun::search
+}  // namespace axrun::ir

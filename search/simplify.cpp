@@ -1,8 +1,8 @@
 #include "search/simplify.h"
 
+#include "ir/cheaper_scalars.h"
 #include "ir/compose.h"
 #include "ir/known_scalars.h"
-#include "search/cheaper_scalars.h"
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
 #include "search/reciprocals.h"

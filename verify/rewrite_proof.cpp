@@ -1,7 +1,9 @@
 #include "verify/rewrite_proof.h"
 
+#include "ir/cheaper_scalars.h"
 #include "ir/error.h"
 #include "ir/grammar.h"
+#include "ir/known_scalars.h"
 #include "verify/expression_values.h"
 #include "verify/loop_nest.h"
 #include "verify/same_value.h"
@@ -87,8 +89,16 @@ Evidence prove_rewrite(const ir::Program& original, const ir::Program& rewritten
   }
   ir::loop::LoopProgram claims;  // of sizes, and nothing else
   claims.sizes = sizes;
+  // A size that is claimed for one value is that value.
+  std::map<std::string, ir::Dim> known;
+  for (const ir::loop::Size& size : sizes) {
+    if (size.low == size.high) known.emplace(size.name, ir::Dim(size.low));
+  }
   try {
-    Rewrite proof(original, rewritten, claims, options);
+    // Powers and quotients with literals have one form on both sides: equal values, to the bit.
+    const ir::Program first = ir::use_cheaper_scalars(ir::with_known_sizes(original, known));
+    const ir::Program second = ir::use_cheaper_scalars(ir::with_known_sizes(rewritten, known));
+    Rewrite proof(first, second, claims, options);
     return evidence(Verdict::proved, std::to_string(proof.run()) + " equal values");
   } catch (const Unproved& unproved) {
     return evidence(Verdict::unknown, unproved.reason);

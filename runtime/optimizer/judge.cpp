@@ -13,6 +13,7 @@
 #include "verify/guarded_memory.h"
 #include "verify/loop_proof.h"
 #include "verify/numeric_gate.h"
+#include "verify/rewrite_proof.h"
 
 namespace axrun::runtime {
 namespace {
@@ -150,7 +151,15 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   verify::ProofOptions proof;
   proof.solver_milliseconds = request.solver_milliseconds;
   proof.seconds = request.proof_seconds;
+  const verify::Evidence rewrite = verify::prove_rewrite(expression, lowered, program.sizes, proof);
+  if (rewrite.verdict != verify::Verdict::proved) {
+    reply.proof = rewrite;
+    reply.refusal =
+        fmt::format("the simplified expression is {}: {}", verify::name_of(rewrite.verdict), rewrite.text);
+    return reply;
+  }
   reply.proof = verify::prove(program, lowered, proof);
+  reply.proof.seconds += rewrite.seconds;
   if (reply.proof.verdict != verify::Verdict::proved) {
     reply.refusal =
         fmt::format("the loop program is {}: {}", verify::name_of(reply.proof.verdict), reply.proof.text);

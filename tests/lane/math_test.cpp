@@ -149,7 +149,7 @@ const std::vector<Mutant>& mutants() {
       {"exp_coefficient", "exp", [](Program& p) { constant(p, 0.00836955011F).literal += 0x4000; }},
       {"exp_last_coefficient", "exp", [](Program& p) { constant(p, 0.00138438132F).literal ^= 0x80000000U; }},
       {"exp_lower_ln2", "exp", [](Program& p) { constant(p, -1.42860677e-06F).literal ^= 0x80000000U; }},
-      {"exp_nan_lost_in_max", "exp", [](Program& p) { exchange(p, Opcode::max); }},
+      {"exp_nan_lost_in_min", "exp", [](Program& p) { exchange(p, Opcode::min); }},
       {"exp_underflows_early", "exp", [](Program& p) { constant(p, -104.0F).literal = 0xc2ae0000U; }},  // -87
       {"exp_overflows_never", "exp", [](Program& p) { constant(p, 89.0F).literal = 0x42b00000U; }},     // 88
       {"exp_bias", "exp", [](Program& p) { find(p, Opcode::i32_constant).literal -= 1; }},

@@ -5,7 +5,7 @@
 
 #include "ir/grammar.h"
 #include "ir/text.h"
-#include "search/cheaper_scalars.h"
+#include "ir/cheaper_scalars.h"
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
 #include "search/reciprocals.h"
@@ -160,7 +160,7 @@ TEST(CheaperScalars, ExactReplacementsOnly) {
   const ir::Program program = ir::parse(R"(program p(x: f32[4]) -> (y) {
     y: f32[4] = map (i0: 4) { pow(x[i0], 2:f32) / 8:f32 + x[i0] / 3:f32 + pow(x[i0], 0.5:f32) + cast(f32, 7) }
   })");
-  EXPECT_EQ(body_of(search::use_cheaper_scalars(program)), R"(  y: f32[4] = map (i0: 4) {
+  EXPECT_EQ(body_of(ir::use_cheaper_scalars(program)), R"(  y: f32[4] = map (i0: 4) {
     $0 = x[i0];
     $0 * $0 * 0.125:f32 + $0 / 3:f32 + pow($0, 0.5:f32) + 7:f32
   }
