@@ -30,7 +30,7 @@ Dim extent_of(const Stage& stage, size_t axis) {
 }
 
 /// Starts with every pair merged and gives up pairs until nothing contradicts the rest: the largest
-/// consistent choice.
+/// consistent choice. What the first one leaves out stays out.
 class Choice {
  public:
   explicit Choice(const Program& program) : program_(program) {
@@ -41,6 +41,7 @@ class Choice {
       const size_t count = stage.axes.size() + stage.reduce_axes.size();
       axes_.emplace_back(count == 0 ? 0 : count - 1, true);
       if (!stage.axes.empty() && !stage.reduce_axes.empty()) axes_.back()[stage.axes.size() - 1] = false;
+      keep_sizes_apart(stage, axes_.back());
     }
     do {
       changed_ = false;
@@ -74,6 +75,17 @@ class Choice {
   }
 
  private:
+  /// A merged axis has one size that is not literal at most: nothing is linear in a product of two, and
+  /// proofs are about linear indices.
+  static void keep_sizes_apart(const Stage& stage, Pairs& pairs) {
+    bool has_size = false;
+    for (size_t axis = pairs.size() + 1; axis-- > 0 && !pairs.empty();) {
+      const bool is_size = !extent_of(stage, axis).is_constant();
+      if (axis < pairs.size() && pairs[axis] && is_size && has_size) pairs[axis] = false;
+      has_size = axis < pairs.size() && pairs[axis] ? has_size || is_size : is_size;
+    }
+  }
+
   void give_up(Pairs& pairs, size_t at) {
     if (!pairs[at]) return;
     pairs[at] = false;
