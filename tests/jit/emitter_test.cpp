@@ -122,6 +122,28 @@ TEST(Emitter, ClampedRowsUnrolledDepthAndGuardedPacking) {
   expect_as_interpreted(clamped_product, sizes);
 }
 
+/// What the code does is what the program says, not what it was meant to compute.
+TEST(Emitter, ChangesOfTheProgramAreChangesOfTheCode) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"= 0:f32\n        }\n      }\n      for p0", "= 1:f32\n        }\n      }\n      for p0"},
+      {"max(add(", "min(add("},
+      {"add(tile[i3, j4], bias[32*jt + j4])", "sub(tile[i3, j4], bias[32*jt + j4])"},
+      {"bias[32*jt + j4]", "bias[j4]"},
+      {"a[min(12*it + i2, m - 1), 4*p0 + p1]", "a[min(12*it, m - 1), 4*p0 + p1]"},
+      {"b_packed[jt, 4*p0 + p1, j3]", "b_packed[jt, 4*p0, j3]"},
+      {"tile[i2, j3] += mul(", "tile[i2, j3] max= mul("},
+      {"unrolled p1 < min(4, k - 4*p0)", "unrolled p1 < min(1, k - 4*p0)"},
+      {"c[12*it + i3, 32*jt + j4] =", "c[m - 1 - 12*it - i3, 32*jt + j4] ="},
+  };
+  for (const auto& [from, to] : changes) {
+    std::string text = clamped_product;
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, std::string(from).size(), to);
+    expect_as_interpreted(text, {{{"m", 13}, {"k", 6}}});
+  }
+}
+
 TEST(Emitter, ConstantsArePreparedOnce) {
   const LoopProgram program = ir::loop::parse(clamped_product);
   const Sizes sizes = {{"m", 17}, {"k", 9}};
