@@ -414,6 +414,15 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     case ScalarOp::cast:
     case ScalarOp::cast_saturate: {
       const ElementType from = type_of(0);
+      const Value& whole = program_.values[static_cast<size_t>(v.args[0])];
+      if (from == ElementType::i64 && v.type == ElementType::f32 && whole.op == ScalarOp::load &&
+          whole.args[0] == ir::none && !in_registers(whole.access.buffer)) {
+        const Address address = address_of(whole.access);
+        const Mem place = memory(address, 8);
+        if (!lane_ || address.lane_step == Dim(0)) return lanes_.broadcast_i64_as_f32(place);
+        if (address.lane_step != Dim(1)) refuse("64-bit integers are read with a stride");
+        return lanes_.load_i64_as_f32(place, lane_->mask);
+      }
       if (from == v.type || (is_i32_like(from) && v.type == ElementType::i64)) return argument(0);
       if (from == ElementType::boolean && v.type == ElementType::f32)
         return lanes_.apply(Opcode::select, {argument(0), lanes_.constant(0x3f800000U), lanes_.constant(0)});

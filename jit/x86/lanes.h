@@ -51,6 +51,9 @@ class Lanes {
   LaneValue load(const asmjit::x86::Mem& from, const LaneValue& mask);
   /// Bytes that are not 0, as a mask. A mask needs mask registers.
   LaneValue load_booleans(const asmjit::x86::Mem& from, const LaneValue& mask);
+  /// 64-bit integers as the nearest floats. Needs 512 bits.
+  LaneValue load_i64_as_f32(const asmjit::x86::Mem& from, const LaneValue& mask);
+  LaneValue broadcast_i64_as_f32(const asmjit::x86::Mem& from);
   LaneValue broadcast(const asmjit::x86::Mem& from);
   /// Memory is not touched where no lane of the mask is set; lanes that it leaves out are 0.
   LaneValue broadcast_where(const asmjit::x86::Mem& from, const LaneValue& mask);

@@ -323,6 +323,35 @@ TEST(Emitter, BooleansWhereThereAreMaskRegisters) {
   }
 }
 
+TEST(Emitter, LongIntegersBecomeFloatsInWideVectors) {
+  const LoopProgram program = ir::loop::parse(R"(loops cast(n: 1..100) {
+  input x: i64[n]
+  input s: i64[]
+  output y: f32[n]
+  for t < (n + 31) / 32 {
+    vector v < min(32, n - 32*t) {
+      y[32*t + v] = add(cast:f32(x[32*t + v]), cast:f32(s[]))
+    }
+  }
+}
+)");
+  for (const jit::Target& target : code_targets()) {
+    if (!target.masks) {
+      EXPECT_THROW(KernelCode::compile(program, target, {}), Error);
+      continue;
+    }
+    const auto code = KernelCode::compile(program, target, {});
+    for (const int64_t n : {1, 7, 8, 9, 16, 31, 77}) {
+      Tensor x = Tensor::allocate(ir::ElementType::i64, {n}), s = Tensor::allocate(ir::ElementType::i64, {});
+      for (int64_t i = 0; i < n; ++i) x.set_int(i, (i - 5) * (i % 3 == 0 ? int64_t{1} << 40 : 16777217));
+      s.set_int(0, -3);
+      const auto want = interpret(program, {{"n", n}}, {x, s}).outputs;
+      const auto got = run_code(code, {{"n", n}}, {x, s});
+      for (int64_t i = 0; i < n; ++i) EXPECT_EQ(got[0].get_real(i), want[0].get_real(i)) << i;
+    }
+  }
+}
+
 TEST(Emitter, NaNsGoThroughMinimaAndMaxima) {
   const LoopProgram program = ir::loop::parse(R"(loops f(n: 1..100) {
   input x: f32[n]
