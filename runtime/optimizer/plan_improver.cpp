@@ -234,7 +234,7 @@ void PlanImprover::attempt(const Task& task) {
 }
 
 void PlanImprover::compare(const Task& task, const Plan& plan, const OptimizerJob& job) {
-  std::optional<Background::Piece> piece(std::in_place, place_.background);
+  auto piece = std::make_unique<const Background::Piece>(place_.background);
   const Step* step = &plan.steps()[task.step];
   std::shared_ptr<const Kernel> present = step->kernel;
   if (is_generated(*step)) {
