@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "jit/x86/conditions.h"
 
 namespace axrun::jit::x86 {
 
@@ -21,7 +22,6 @@ namespace {
 
 /// Bodies that are made twice: each can double the code inside.
 constexpr int most_versions = 24;
-constexpr int64_t most_unrolled = 4096;
 
 }  // namespace
 
@@ -347,155 +347,10 @@ LaneValue PhaseEmitter::mask_of(const Dim& rest, std::string& name) {
 // Versions
 // ---------------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// Finds what must hold so that minima, guards and extents in a body have one value.
-class ConditionFinder {
- public:
-  ConditionFinder(const ir::loop::LoopProgram& program, Facts facts,
-                  const std::map<std::string, Dim>& literals, std::string variable)
-      : program_(program), facts_(std::move(facts)), literals_(literals), variable_(std::move(variable)) {}
-
-  std::vector<Dim> run(const std::vector<const Statement*>& body) {
-    for (const Statement* statement : body) visit(*statement);
-    // Of two conditions of which one implies the other, the stronger one stays.
-    std::vector<Dim> strongest;
-    for (size_t k = 0; k < found_.size(); ++k) {
-      bool implied = false;
-      for (size_t other = 0; other < found_.size() && !implied; ++other) {
-        if (other == k) continue;
-        const Interval gap = facts_.range(found_[k] - found_[other]);
-        implied = gap.low > 0 || (gap.low == 0 && other < k);
-      }
-      if (!implied) strongest.push_back(found_[k]);
-    }
-    return strongest;
-  }
-
- private:
-  void visit(const Statement& statement) {
-    if (const auto* compute = std::get_if<Compute>(&statement)) {
-      for (const Dim& index : compute->target.indices) atoms(index);
-      value(compute->value);
-      return;
-    }
-    const auto* loop = std::get_if<Loop>(&statement);
-    if (loop == nullptr) return;
-    const Dim extent = facts_.resolve(loop->extent.substitute(literals_));
-    const int64_t high = facts_.range(extent).high;
-    const bool written_out =
-        (loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vector) && high <= most_unrolled;
-    facts_.set_range(loop->variable, {0, high == INT64_MAX ? INT64_MAX : std::max<int64_t>(high - 1, 0)});
-    if (written_out) {
-      atoms(loop->extent);
-      inner_[loop->variable] = std::max<int64_t>(high - 1, 0);
-    } else {
-      later_.insert(loop->variable);
-    }
-    for (const Statement& inside : loop->body) visit(inside);
-    inner_.erase(loop->variable);
-    later_.erase(loop->variable);
-    facts_.forget_range(loop->variable);
-  }
-
-  void value(int id) {
-    const ir::loop::Value& v = program_.values[static_cast<size_t>(id)];
-    if (v.op == ScalarOp::load) {
-      for (const Dim& index : v.access.indices) atoms(index);
-      if (v.args[0] != ir::none) guard(v.args[0]);
-    }
-    for (const int argument : v.args) {
-      if (argument != ir::none) value(argument);
-    }
-  }
-
-  void guard(int id) {
-    const ir::loop::Value& v = program_.values[static_cast<size_t>(id)];
-    if (v.op == ScalarOp::logical_and) {
-      guard(v.args[0]);
-      guard(v.args[1]);
-      return;
-    }
-    const auto index = [&](int k) -> const ir::loop::Value& {
-      return program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])];
-    };
-    const bool ordered = v.op == ScalarOp::less || v.op == ScalarOp::less_equal ||
-                         v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal;
-    if (!ordered) return;
-    const auto as_dim = [&](const ir::loop::Value& side) -> std::optional<Dim> {
-      if (side.op == ScalarOp::extent) return side.index.substitute(literals_);
-      if (side.op == ScalarOp::integer) return Dim(side.integer);
-      return std::nullopt;
-    };
-    const auto a = as_dim(index(0)), b = as_dim(index(1));
-    if (!a || !b) return;
-    const bool rising = v.op == ScalarOp::less || v.op == ScalarOp::less_equal;
-    const bool strict = v.op == ScalarOp::less || v.op == ScalarOp::greater;
-    add((rising ? *b - *a : *a - *b) - Dim(strict ? 1 : 0));
-  }
-
-  void atoms(const Dim& raw) {
-    const Dim dim = facts_.resolve(raw.substitute(literals_));
-    for (const Monomial& monomial : monomials(dim)) {
-      for (const Dim& factor : monomial.factors) {
-        const Atom atom = atom_of(factor);
-        for (const Dim& argument : atom.arguments) atoms(argument);
-        if (atom.arguments.size() != 2) continue;
-        if (atom.kind == Atom::Kind::min) choose(atom.arguments[0], atom.arguments[1]);
-        if (atom.kind == Atom::Kind::max) choose(atom.arguments[0], atom.arguments[1], true);
-      }
-    }
-  }
-
-  void choose(const Dim& a, const Dim& b, bool maximum = false) {
-    const auto rank = [&](const Dim& dim) {
-      // The element of a whole tile, rather than the one that it is clamped to; a whole tile's extent.
-      for (const auto& [name, last] : inner_) {
-        if (mentions(dim, name)) return 3;
-      }
-      if (!maximum && dim.is_constant()) return 2;
-      return mentions(dim, variable_) ? 1 : 0;
-    };
-    const bool first = rank(a) >= rank(b);
-    const Dim chosen = first ? a : b, other = first ? b : a;
-    add(maximum ? chosen - other : other - chosen);
-  }
-
-  /// `condition` >= 0, for the least favourable iteration of the loops that are written out.
-  void add(Dim condition) {
-    for (const auto& [name, last] : inner_) {
-      if (!mentions(condition, name)) continue;
-      const Linear linear = linear_in(condition, name);
-      if (!linear.exists || !linear.coefficient.is_constant()) return;
-      condition = linear.rest + linear.coefficient * Dim(linear.coefficient.value() < 0 ? last : 0);
-    }
-    condition = facts_.resolve(condition);
-    std::vector<std::string> names;
-    condition.collect_symbols(names);
-    if (names.empty()) return;
-    if (!variable_.empty() && std::find(names.begin(), names.end(), variable_) == names.end()) return;
-    for (const std::string& name : names) {
-      if (later_.count(name) != 0) return;
-    }
-    if (facts_.is_nonnegative(condition) || facts_.range(condition).high < 0) return;
-    if (std::find(found_.begin(), found_.end(), condition) == found_.end()) found_.push_back(condition);
-  }
-
-  const ir::loop::LoopProgram& program_;
-  Facts facts_;
-  const std::map<std::string, Dim>& literals_;
-  std::string variable_;
-  std::map<std::string, int64_t> inner_;  ///< variables of loops that are written out: the last value
-  std::set<std::string> later_;           ///< variables of loops that count at run time
-  std::vector<Dim> found_;
-};
-
-}  // namespace
-
 template <class Body>
 void PhaseEmitter::emit_versions(const Block& body, const std::string& variable, const Body& make) {
   std::vector<Dim> needed;
-  if (versions_ < most_versions) needed = ConditionFinder(program_, facts_, literals_, variable).run(body);
+  if (versions_ < most_versions) needed = conditions_of(body, program_, facts_, literals_, variable);
   if (needed.empty()) return make();
   ++versions_;
   const Label general = cc_.newLabel(), done = cc_.newLabel();

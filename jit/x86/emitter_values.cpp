@@ -4,7 +4,6 @@
 
 #include "ir/arithmetic.h"
 #include "ir/error.h"
-#include "ir/lane/math/math.h"
 #include "jit/x86/emitter.h"
 
 namespace axrun::jit::x86 {
@@ -30,65 +29,6 @@ namespace {
 bool is_i32_like(ElementType type) { return type == ElementType::i64 || type == ElementType::i32; }
 
 }  // namespace
-
-// Buffers in registers
-// ---------------------------------------------------------------------------------------------------------
-
-/// A buffer in registers has a vector for each group of lanes, or one for each element with that element in
-/// every lane: the program must use it in one way only.
-void PhaseEmitter::check_register_buffers() {
-  std::map<int, bool> has_lanes;
-  const std::function<void(const ir::loop::Block&, const std::string&)> visit =
-      [&](const ir::loop::Block& block, const std::string& vector_variable) {
-        const auto see = [&](const Access& access) {
-          if (!in_registers(access.buffer)) return;
-          const bool lanes = !vector_variable.empty() && !access.indices.empty() &&
-                             mentions(access.indices.back(), vector_variable);
-          const auto [found, fresh] = has_lanes.emplace(access.buffer, lanes);
-          if (!fresh && found->second != lanes)
-            refuse(buffer(access.buffer).name + " in registers is used by lanes and by elements");
-        };
-        for (const Statement& statement : block) {
-          if (const auto* compute = std::get_if<Compute>(&statement)) {
-            see(compute->target);
-            collect_value(compute->value, see);
-          } else if (const auto* loop = std::get_if<Loop>(&statement)) {
-            visit(loop->body, loop->kind == ir::loop::LoopKind::vector ? loop->variable : vector_variable);
-          }
-        }
-      };
-  visit(program_.body, "");
-  for (size_t id = 0; id < program_.buffers.size(); ++id) {
-    if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
-      refuse(program_.buffers[id].name + " in registers is not f32");
-  }
-}
-
-std::string PhaseEmitter::slot_key(const Access& access) const {
-  std::string key = std::to_string(access.buffer);
-  for (size_t d = 0; d < access.indices.size(); ++d) {
-    Dim index = at(access.indices[d]);
-    if (lane_ && mentions(index, lane_->variable)) {
-      const Linear linear = linear_in(index, lane_->variable);
-      const bool fits = d + 1 == access.indices.size() && linear.exists && linear.coefficient == Dim(1) &&
-                        linear.rest.is_constant() && linear.rest.value() % lanes_.count() == 0;
-      if (!fits) refuse(buffer(access.buffer).name + " in registers: its lanes are not used in order");
-      index = linear.rest.value() / lanes_.count() + lane_->chunk;
-    }
-    if (!index.is_constant()) refuse(buffer(access.buffer).name + " in registers: an index is not literal");
-    key += "," + std::to_string(index.value());
-  }
-  return key;
-}
-
-Vec PhaseEmitter::slot(const Access& access) {
-  const auto [known, unknown] = slot_of_.try_emplace(place_key(access));
-  if (!unknown) return known->second;
-  const auto [found, fresh] = slots_.try_emplace(slot_key(access));
-  if (fresh) found->second = lanes_.new_vector();
-  known->second = found->second;
-  return found->second;
-}
 
 // Statements
 // ---------------------------------------------------------------------------------------------------------
@@ -526,51 +466,6 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     default:
       refuse("the operation " + std::string(ir::name_of(v.op)));
   }
-}
-
-/// A function of one float, written out from its lane program.
-LaneValue PhaseEmitter::function(ScalarOp op, const LaneValue& argument) {
-  static const ir::lane::Program exp = ir::lane::exp_program(), log = ir::lane::log_program(),
-                                 tanh = ir::lane::tanh_program(), erf = ir::lane::erf_program();
-  const ir::lane::Program& program = op == ScalarOp::exp    ? exp
-                                     : op == ScalarOp::log  ? log
-                                     : op == ScalarOp::tanh ? tanh
-                                                            : erf;
-  std::vector<int> last_use(program.instructions.size(), -1);
-  for (size_t k = 0; k < program.instructions.size(); ++k) {
-    for (const ir::lane::ValueId id : program.instructions[k].arguments) {
-      if (id != ir::lane::no_value) last_use[static_cast<size_t>(id)] = static_cast<int>(k);
-    }
-  }
-  std::vector<LaneValue> made(program.instructions.size());
-  std::vector<bool> own(program.instructions.size(), false);
-  for (size_t k = 0; k < program.instructions.size(); ++k) {
-    const ir::lane::Instruction& instruction = program.instructions[k];
-    if (instruction.opcode == Opcode::input) {
-      made[k] = without_death(argument);
-      if (made[k].kind == LaneValue::Kind::constant) made[k] = vector_value(lanes_.in_register(made[k]));
-      continue;
-    }
-    std::array<LaneValue, 3> arguments;
-    for (size_t a = 0; a < 3; ++a) {
-      const ir::lane::ValueId id = instruction.arguments[a];
-      if (id == ir::lane::no_value) continue;
-      const auto place = static_cast<size_t>(id);
-      arguments[a] = made[place];
-      int times = 0;
-      for (const ir::lane::ValueId other : instruction.arguments) times += other == id;
-      arguments[a].dies = own[place] && last_use[place] == static_cast<int>(k) && times == 1;
-    }
-    made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
-    // Casts of bits give their argument's register.
-    const bool same = instruction.opcode == Opcode::bits || instruction.opcode == Opcode::from_bits;
-    own[k] = !same && made[k].kind == LaneValue::Kind::vector;
-    if (same) {
-      const auto source = static_cast<size_t>(instruction.arguments[0]);
-      last_use[source] = static_cast<int>(program.instructions.size());
-    }
-  }
-  return made[static_cast<size_t>(program.results[0])];
 }
 
 LaneValue PhaseEmitter::vector_value(const Vec& vector) {

@@ -1,0 +1,55 @@
+// Vector math: functions of one float, written out from their lane programs.
+#include "ir/lane/math/math.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using ir::ScalarOp;
+using ir::lane::Opcode;
+
+/// A function of one float, written out from its lane program.
+LaneValue PhaseEmitter::function(ScalarOp op, const LaneValue& argument) {
+  static const ir::lane::Program exp = ir::lane::exp_program(), log = ir::lane::log_program(),
+                                 tanh = ir::lane::tanh_program(), erf = ir::lane::erf_program();
+  const ir::lane::Program& program = op == ScalarOp::exp    ? exp
+                                     : op == ScalarOp::log  ? log
+                                     : op == ScalarOp::tanh ? tanh
+                                                            : erf;
+  std::vector<int> last_use(program.instructions.size(), -1);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    for (const ir::lane::ValueId id : program.instructions[k].arguments) {
+      if (id != ir::lane::no_value) last_use[static_cast<size_t>(id)] = static_cast<int>(k);
+    }
+  }
+  std::vector<LaneValue> made(program.instructions.size());
+  std::vector<bool> own(program.instructions.size(), false);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    const ir::lane::Instruction& instruction = program.instructions[k];
+    if (instruction.opcode == Opcode::input) {
+      made[k] = without_death(argument);
+      if (made[k].kind == LaneValue::Kind::constant) made[k] = vector_value(lanes_.in_register(made[k]));
+      continue;
+    }
+    std::array<LaneValue, 3> arguments;
+    for (size_t a = 0; a < 3; ++a) {
+      const ir::lane::ValueId id = instruction.arguments[a];
+      if (id == ir::lane::no_value) continue;
+      const auto place = static_cast<size_t>(id);
+      arguments[a] = made[place];
+      int times = 0;
+      for (const ir::lane::ValueId other : instruction.arguments) times += other == id;
+      arguments[a].dies = own[place] && last_use[place] == static_cast<int>(k) && times == 1;
+    }
+    made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
+    // Casts of bits give their argument's register.
+    const bool same = instruction.opcode == Opcode::bits || instruction.opcode == Opcode::from_bits;
+    own[k] = !same && made[k].kind == LaneValue::Kind::vector;
+    if (same) {
+      const auto source = static_cast<size_t>(instruction.arguments[0]);
+      last_use[source] = static_cast<int>(program.instructions.size());
+    }
+  }
+  return made[static_cast<size_t>(program.results[0])];
+}
+
+}  // namespace axrun::jit::x86

@@ -1,0 +1,77 @@
+// Buffers in registers: which virtual register holds which of their elements.
+#include "ir/error.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using asmjit::x86::Vec;
+using ir::Dim;
+using ir::ElementType;
+using ir::loop::Access;
+using ir::loop::Compute;
+using ir::loop::Loop;
+using ir::loop::Statement;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::unsupported, what); }
+
+}  // namespace
+
+/// A buffer in registers has a vector for each group of lanes, or one for each element with that element in
+/// every lane: the program must use it in one way only.
+void PhaseEmitter::check_register_buffers() {
+  std::map<int, bool> has_lanes;
+  const std::function<void(const ir::loop::Block&, const std::string&)> visit =
+      [&](const ir::loop::Block& block, const std::string& vector_variable) {
+        const auto see = [&](const Access& access) {
+          if (!in_registers(access.buffer)) return;
+          const bool lanes = !vector_variable.empty() && !access.indices.empty() &&
+                             mentions(access.indices.back(), vector_variable);
+          const auto [found, fresh] = has_lanes.emplace(access.buffer, lanes);
+          if (!fresh && found->second != lanes)
+            refuse(buffer(access.buffer).name + " in registers is used by lanes and by elements");
+        };
+        for (const Statement& statement : block) {
+          if (const auto* compute = std::get_if<Compute>(&statement)) {
+            see(compute->target);
+            collect_value(compute->value, see);
+          } else if (const auto* loop = std::get_if<Loop>(&statement)) {
+            visit(loop->body, loop->kind == ir::loop::LoopKind::vector ? loop->variable : vector_variable);
+          }
+        }
+      };
+  visit(program_.body, "");
+  for (size_t id = 0; id < program_.buffers.size(); ++id) {
+    if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
+      refuse(program_.buffers[id].name + " in registers is not f32");
+  }
+}
+
+std::string PhaseEmitter::slot_key(const Access& access) const {
+  std::string key = std::to_string(access.buffer);
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    Dim index = at(access.indices[d]);
+    if (lane_ && mentions(index, lane_->variable)) {
+      const Linear linear = linear_in(index, lane_->variable);
+      const bool fits = d + 1 == access.indices.size() && linear.exists && linear.coefficient == Dim(1) &&
+                        linear.rest.is_constant() && linear.rest.value() % lanes_.count() == 0;
+      if (!fits) refuse(buffer(access.buffer).name + " in registers: its lanes are not used in order");
+      index = linear.rest.value() / lanes_.count() + lane_->chunk;
+    }
+    if (!index.is_constant()) refuse(buffer(access.buffer).name + " in registers: an index is not literal");
+    key += "," + std::to_string(index.value());
+  }
+  return key;
+}
+
+Vec PhaseEmitter::slot(const Access& access) {
+  const auto [known, unknown] = slot_of_.try_emplace(place_key(access));
+  if (!unknown) return known->second;
+  const auto [found, fresh] = slots_.try_emplace(slot_key(access));
+  if (fresh) found->second = lanes_.new_vector();
+  known->second = found->second;
+  return found->second;
+}
+
+}  // namespace axrun::jit::x86

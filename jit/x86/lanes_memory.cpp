@@ -1,0 +1,166 @@
+// Vectors from memory and to it: whole, masked, broadcast, gathered, converted.
+#include <array>
+
+#include "ir/error.h"
+#include "jit/x86/lanes.h"
+
+namespace axrun::jit::x86 {
+
+using namespace asmjit;  // the names of registers, operands and instructions
+namespace Inst = asmjit::x86::Inst;
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using asmjit::x86::Vec;
+using ir::lane::Opcode;
+using ir::loop::Combine;
+using Kind = LaneValue::Kind;
+
+LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
+  const Vec result = new_vector();
+  if (!mask.defined()) {
+    cc_.emit(Inst::kIdVmovups, result, from);
+  } else if (wide_) {
+    cc_.k(mask.mask).z();
+    cc_.emit(Inst::kIdVmovups, result, from);
+  } else {
+    cc_.emit(Inst::kIdVmaskmovps, result, mask.vector, from);
+  }
+  return vector_of(result);
+}
+
+LaneValue Lanes::load_booleans(const Mem& from, const LaneValue& mask) {
+  if (mask.defined() && !wide_)
+    throw axrun::Error(Fault::unsupported, "a tail of booleans without mask registers");
+  const Vec bytes = new_vector();
+  if (mask.defined()) cc_.k(mask.mask).z();
+  cc_.emit(Inst::kIdVpmovzxbd, bytes, from);
+  LaneValue value;
+  value.kind = Kind::mask;
+  if (wide_) {
+    value.mask = cc_.newKw();
+    cc_.emit(Inst::kIdVptestmd, value.mask, bytes, bytes);
+  } else {
+    value.vector = new_vector();
+    cc_.emit(Inst::kIdVpcmpgtd, value.vector, bytes, in_register(constant(0)));
+  }
+  return value;
+}
+
+LaneValue Lanes::load_i64_as_f32(const Mem& from, const LaneValue& mask) {
+  if (!wide_) throw axrun::Error(Fault::unsupported, "64-bit integers without 512-bit vectors");
+  // Eight at a time; the upper half of the mask is that of the second eight.
+  const Vec result = new_vector(), upper = new_vector();
+  Mem second = from;
+  second.addOffset(64);
+  if (mask.defined()) {
+    const asmjit::x86::KReg rest = cc_.newKw();
+    cc_.emit(Inst::kIdKshiftrw, rest, mask.mask, imm(8));
+    cc_.k(mask.mask).z();
+    cc_.emit(Inst::kIdVcvtqq2ps, result.ymm(), from.cloneResized(64));
+    cc_.k(rest).z();
+    cc_.emit(Inst::kIdVcvtqq2ps, upper.ymm(), second.cloneResized(64));
+  } else {
+    cc_.emit(Inst::kIdVcvtqq2ps, result.ymm(), from.cloneResized(64));
+    cc_.emit(Inst::kIdVcvtqq2ps, upper.ymm(), second.cloneResized(64));
+  }
+  const Vec both = new_vector();
+  cc_.emit(Inst::kIdVinsertf32x8, both, result, upper.ymm(), imm(1));
+  return vector_of(both);
+}
+
+LaneValue Lanes::broadcast_i64_as_f32(const Mem& from) {
+  if (!wide_) throw axrun::Error(Fault::unsupported, "64-bit integers without 512-bit vectors");
+  const Vec integers = new_vector(), floats = new_vector(), result = new_vector();
+  cc_.emit(Inst::kIdVpbroadcastq, integers, from.cloneResized(8));
+  cc_.emit(Inst::kIdVcvtqq2ps, floats.ymm(), integers);
+  cc_.emit(Inst::kIdVbroadcastss, result, floats.xmm());
+  return vector_of(result);
+}
+
+LaneValue Lanes::broadcast(const Mem& from) {
+  const Vec result = new_vector();
+  cc_.emit(Inst::kIdVbroadcastss, result, from);
+  return vector_of(result);
+}
+
+LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
+  if (wide_) {
+    const Vec result = new_vector();
+    cc_.k(mask.mask).z();
+    cc_.emit(Inst::kIdVbroadcastss, result, from);
+    return vector_of(result);
+  }
+  // One element only may be touched.
+  const std::array<uint32_t, 8> first = {0xffffffffU};
+  const Vec lane = new_vector();
+  cc_.emit(Inst::kIdVandps, lane, mask.vector,
+           cc_.newConst(ConstPoolScope::kLocal, first.data(), sizeof(first)));
+  const Vec loaded = new_vector();
+  cc_.emit(Inst::kIdVmaskmovps, loaded, lane, from);
+  cc_.emit(Inst::kIdVbroadcastss, loaded, loaded.xmm());
+  return emit(Inst::kIdVandps, Inst::kIdVandps, vector_of(loaded), mask_bits(mask));
+}
+
+/// A mask that is a vector, as a value.
+LaneValue Lanes::mask_bits(const LaneValue& mask) const { return vector_of(mask.vector); }
+
+LaneValue Lanes::broadcast(const Gp& general) {
+  const Vec result = new_vector();
+  if (wide_) {
+    cc_.emit(Inst::kIdVpbroadcastd, result, general.r32());
+  } else {
+    cc_.emit(Inst::kIdVmovd, result.xmm(), general.r32());
+    cc_.emit(Inst::kIdVpbroadcastd, result, result.xmm());
+  }
+  return vector_of(result);
+}
+
+LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mask) {
+  const Vec result = in_register(constant(0));
+  // The instruction clears its mask.
+  if (wide_) {
+    const asmjit::x86::KReg lanes = cc_.newKw();
+    if (mask.defined())
+      cc_.emit(Inst::kIdKmovw, lanes, mask.mask);
+    else
+      cc_.emit(Inst::kIdKxnorw, lanes, lanes, lanes);
+    cc_.k(lanes);
+    cc_.emit(Inst::kIdVgatherdps, result, asmjit::x86::ptr(base, offsets));
+  } else {
+    const Vec lanes = new_vector();
+    if (mask.defined())
+      cc_.emit(Inst::kIdVmovaps, lanes, mask.vector);
+    else
+      cc_.emit(Inst::kIdVpcmpeqd, lanes, lanes, lanes);
+    cc_.emit(Inst::kIdVgatherdps, result, asmjit::x86::ptr(base, offsets), lanes);
+  }
+  return vector_of(result);
+}
+
+void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask) {
+  const Vec source = in_register(value);
+  if (!mask.defined()) {
+    cc_.emit(Inst::kIdVmovups, to, source);
+  } else if (wide_) {
+    cc_.k(mask.mask);
+    cc_.emit(Inst::kIdVmovups, to, source);
+  } else {
+    cc_.emit(Inst::kIdVmaskmovps, to, mask.vector, source);
+  }
+}
+
+void Lanes::store_first(const Mem& to, const LaneValue& value) {
+  cc_.emit(Inst::kIdVmovss, to, in_register(value).xmm());
+}
+
+void Lanes::store_bytes(const Mem& to, const LaneValue& value, const LaneValue& mask) {
+  if (!wide_) throw axrun::Error(Fault::unsupported, "storing booleans without mask registers");
+  const Vec ones = new_vector();
+  const Vec one = in_register(constant(1));
+  cc_.k(value.mask).z();
+  cc_.emit(Inst::kIdVmovdqa32, ones, one);
+  if (mask.defined()) cc_.k(mask.mask);
+  cc_.emit(Inst::kIdVpmovdb, to, ones);
+}
+
+}  // namespace axrun::jit::x86
