@@ -19,6 +19,7 @@ class AxrunEngine final : public Engine {
     const auto begin = std::chrono::steady_clock::now();
     runtime::SessionOptions settings;
     settings.threads = options.threads;
+    settings.optimize = false;  // rounds are compared: what runs must stay the same
     const auto tier = options.engine.find("tier");
     if (tier != options.engine.end()) settings.tier = tier_of(tier->second);
     session_ = translated([&] { return Session::load(options.model, settings); });
