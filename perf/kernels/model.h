@@ -71,6 +71,7 @@ class ModelWriter {
     const std::string bytes = onnx_import::export_memory(model_);
     runtime::SessionOptions options;
     options.threads = threads;
+    options.optimize = false;  // what is timed must stay the same
     return runtime::Session::load_memory(bytes.data(), bytes.size(), options);
   }
 
