@@ -39,6 +39,11 @@ class FirstError : public asmjit::ErrorHandler {
   std::string message_;
 };
 
+int64_t second_cache_of(const Target& target) {
+  constexpr int64_t assumed = int64_t{256} << 10;
+  return target.caches.size() > 1 ? target.caches[1].bytes : assumed;
+}
+
 class EmittedCode : public KernelCode {
  public:
   EmittedCode(const LoopProgram& program, const Target& target, const CompileOptions& options)
@@ -56,7 +61,8 @@ class EmittedCode : public KernelCode {
     if (options.annotate) holder.setLogger(&logger);
     asmjit::x86::Compiler compiler(&holder);
     std::vector<asmjit::Label> entries;
-    x86::PhaseEmitter emitter(compiler, program_, layout_, wide ? 64 : 32, options.annotate);
+    x86::PhaseEmitter emitter(compiler, program_, layout_, wide ? 64 : 32, second_cache_of(target),
+                              options.annotate);
     for (const Phase& phase : layout_.phases) entries.push_back(emitter.emit(phase));
     errors.require_none(program_.name);
     compiler.finalize();

@@ -26,12 +26,13 @@ constexpr int most_versions = 24;
 }  // namespace
 
 PhaseEmitter::PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program,
-                           const Layout& layout, int vector_bytes, bool annotate)
+                           const Layout& layout, int vector_bytes, int64_t second_cache_bytes, bool annotate)
     : cc_(compiler),
       program_(program),
       layout_(layout),
       lanes_(compiler, vector_bytes),
       integers_(compiler, facts_),
+      second_cache_(second_cache_bytes),
       annotate_(annotate) {
   for (size_t k = 0; k < program.sizes.size(); ++k) {
     const ir::loop::Size& size = program.sizes[k];

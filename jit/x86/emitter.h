@@ -33,7 +33,7 @@ namespace axrun::jit::x86 {
 class PhaseEmitter {
  public:
   PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program, const Layout& layout,
-               int vector_bytes, bool annotate);
+               int vector_bytes, int64_t second_cache_bytes, bool annotate);
   /// The function's entry.
   asmjit::Label emit(const Phase& phase);
 
@@ -161,6 +161,7 @@ class PhaseEmitter {
   std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1
   std::map<int, int64_t> uses_;                      ///< of the statement
   std::map<std::pair<int, std::string>, bool> lane_dependent_;
+  int64_t second_cache_;  ///< bytes
   bool annotate_;
   int versions_ = 0;
 };

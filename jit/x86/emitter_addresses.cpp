@@ -233,7 +233,8 @@ std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_ahead(const Dim& form, c
     return std::nullopt;
   const int64_t panel = here.most * read.step.value();
   const int64_t passes = again.most == INT64_MAX ? 8 : again.most;
-  if (panel < least_bytes || passes < 2) return std::nullopt;
+  // Two panels and what they meet must fit, or the next one drives out what is in use.
+  if (panel < least_bytes || panel >= second_cache_ / 4 || passes < 2) return std::nullopt;
   const int64_t lines = (panel / line + here.most * passes - 1) / (here.most * passes);
   if (lines > most_lines) return std::nullopt;
   const int64_t each_pass = here.most * lines * line;
