@@ -21,6 +21,7 @@ struct OptimizedKernel {
   State state = State::waiting;
   std::string reason;
   int steps = 0;      ///< of the plans looked at that it can serve
+  double share = 0;   ///< part of their plan's time that these steps took when it was looked at first
   std::string sizes;  ///< the ones it is claimed for: "n0: 1..16384"; empty for fixed ones
   std::string proof;  ///< "proved: ..." of its loops; empty: not asked
   std::string gate;   ///< "tested: ..." of its machine code

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/cli/json_text.h"
+#include "runtime/cli/optimiser_report.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/values.h"
 #include "runtime/version.h"
@@ -16,9 +17,6 @@ namespace {
 
 /// Changes when a member changes its meaning or goes away; new members do not count.
 constexpr int schema_version = 1;
-
-/// JSON has no infinity: null, as for a NaN.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json output_json(const OutputRecord& output) {
   Json json;
@@ -59,52 +57,6 @@ Json steps_json(const std::vector<StepProfile>& steps, size_t runs) {
   return list;
 }
 
-Json optimiser_json(const Optimisation& optimisation) {
-  const runtime::OptimizerStatus& status = optimisation.status;
-  Json kernels = Json::array();
-  for (const runtime::OptimizedKernel& kernel : status.kernels) {
-    kernels.push_back({{"ops", kernel.ops},
-                       {"schedule", kernel.kind},
-                       {"state", runtime::name_of(kernel.state)},
-                       {"reason", kernel.reason},
-                       {"steps", kernel.steps},
-                       {"sizes", kernel.sizes},
-                       {"proof", kernel.proof},
-                       {"gate", kernel.gate},
-                       {"proof_s", kernel.proof_seconds},
-                       {"gate_s", kernel.gate_seconds},
-                       {"compile_s", kernel.compile_seconds},
-                       {"speedup", number(kernel.speedup)},
-                       {"code_bytes", kernel.code_bytes}});
-  }
-  Json swaps = Json::array();
-  for (const runtime::PlanSwap& swap : status.swaps) {
-    swaps.push_back({{"s", swap.seconds},
-                     {"what", swap.what},
-                     {"shapes", swap.shapes},
-                     {"generated", swap.generated},
-                     {"speedup", number(swap.speedup)}});
-  }
-  return {{"state", runtime::name_of(status.state)},
-          {"reason", status.reason},
-          {"seconds", optimisation.seconds},
-          {"runs", optimisation.runs},
-          {"start_ms", optimisation.start_ms},
-          {"end_ms", optimisation.end_ms},
-          {"tried", status.tried},
-          {"left", status.left},
-          {"steps", status.steps},
-          {"swapped", status.swapped},
-          {"speedup_in_model", number(status.speedup)},
-          {"threads", status.threads},
-          {"priority", status.priority},
-          {"worker_starts", status.worker_starts},
-          {"code_bytes", status.code_bytes},
-          {"prepared_bytes", status.prepared_bytes},
-          {"kernels", std::move(kernels)},
-          {"swaps", std::move(swaps)}};
-}
-
 Json machine_json(const runtime::Machine& machine) {
   return {{"cpu", machine.cpu},
           {"processors", machine.processors},
@@ -137,6 +89,8 @@ Json start_of_record() {
 }
 
 }  // namespace
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 std::string line_of(const Json& json) {
   // Names come from files: bytes that are no UTF-8 are replaced.

@@ -240,7 +240,7 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
 }
 
 KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete,
-                                              const Plan& plan, const Step& step) {
+                                              const Plan& plan, const Step& step, double share) {
   std::vector<ir::Shape> shapes(step.inputs.size());
   for (size_t k = 0; k < shapes.size(); ++k) {
     if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
@@ -278,17 +278,17 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
     closed->shapes = std::move(shapes);
     const std::lock_guard lock(mutex_);
     forms_[key].push_back(std::move(closed));
-    const bool known =
-        std::any_of(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& record) {
-          return record.ops == step.ops && record.reason == place.reason;
-        });
-    if (!known) {
-      unexpressed_.push_back({});
-      unexpressed_.back().ops = step.ops;
-      unexpressed_.back().state = OptimizedKernel::State::refused;
-      unexpressed_.back().reason = place.reason;
-      unexpressed_.back().steps = 1;
+    auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
+      return one.ops == step.ops && one.reason == place.reason;
+    });
+    if (record == unexpressed_.end()) {
+      record = unexpressed_.emplace(record);
+      record->ops = step.ops;
+      record->state = OptimizedKernel::State::refused;
+      record->reason = place.reason;
     }
+    ++record->steps;
+    record->share += share;
     return place;
   }
   auto form = std::make_shared<Form>();
@@ -311,6 +311,7 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
     order_.push_back(entry);
   }
   ++entry->record.steps;
+  entry->record.share += share;
   form->entry = entry;
   place.entry = entry;
   forms_[key].push_back(std::move(form));

@@ -52,14 +52,15 @@ class KernelLibrary final : public KernelSource {
 
   /// The entry for a step: known already, or made. `symbolic` is preferred where it fits the step's shapes,
   /// otherwise the expression at the plan's own shapes is taken, for a few shapes per step. Null, with a
-  /// reason, where the step has no expression.
+  /// reason, where the step has no expression. `share` is the step's part of the model's time, for the
+  /// record of a step that is new.
   struct Place {
     std::shared_ptr<Entry> entry;
     SizeValues sizes;
     std::string reason;
   };
   Place place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete, const Plan& plan,
-                  const Step& step);
+                  const Step& step, double share);
 
   /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say.
   std::shared_ptr<const Kernel> kernel_for(const Entry& entry, const SizeValues& sizes, const Plan& plan,

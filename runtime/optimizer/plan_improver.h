@@ -81,6 +81,7 @@ class PlanImprover {
   };
 
   std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
+  /// Microseconds of every step: the least of a few runs, as the thread is interrupted now and then.
   std::vector<double> step_times(const Plan& plan, const OptimizerJob& job);
   void try_task(const Task& task, const Plan& plan, const OptimizerJob& job);
   void attempt(const Task& task);

@@ -192,6 +192,8 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(kernel["proof"], "loops proved, code tested")
         accepted = [kernel for kernel in optimiser["kernels"] if kernel["state"] == "accepted"]
         self.assertGreater(len(accepted), 0)
+        self.assertEqual(sum(kernel["steps"] for kernel in optimiser["kernels"]), optimiser["steps"])
+        self.assertAlmostEqual(sum(kernel["share"] for kernel in optimiser["kernels"]), 1, delta=1e-3)
         for kernel in accepted:
             self.assertTrue(kernel["proof"].startswith("proved: ") and kernel["gate"].startswith("tested: "), kernel)
         self.assertIn("in generated kernels", run.err)

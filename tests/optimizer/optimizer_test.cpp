@@ -113,6 +113,41 @@ TEST(Optimizer, VerifiedKernelsReplaceTheFallback) {
   }
 }
 
+/// Two recurrences, for which there are no expressions, and a sum of what they give.
+ModelMaker recurrent_model() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {5, 2, 24});
+  const auto gru = [&](uint64_t seed) {
+    return m.node("GRU", {x, m.weights({1, 24, 24}, seed), m.weights({1, 24, 8}, seed + 1)},
+                  {{"hidden_size", ModelMaker::attribute(int64_t{8})}});
+  };
+  const ir::ValueId a = gru(1), b = gru(3);
+  m.output(m.node("Add", {a, b}));
+  return m;
+}
+
+TEST(Optimizer, EveryStepCountsWithItsShareOfTheTime) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const auto session = recurrent_model().session(with_threads(1));
+  session->run({RuntimeValue(ModelMaker::random({5, 2, 24}, 9))});
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  int steps = 0;
+  double shares = 0;
+  for (const OptimizedKernel& kernel : status.kernels) {
+    steps += kernel.steps;
+    shares += kernel.share;
+    EXPECT_GT(kernel.share, 0) << text_of(status);
+    if (kernel.ops != "GRU") continue;
+    EXPECT_EQ(kernel.state, OptimizedKernel::State::refused) << text_of(status);
+    EXPECT_EQ(kernel.steps, 2) << text_of(status);
+    EXPECT_GT(kernel.share, 0.5) << "a recurrence takes longer than a sum";
+  }
+  EXPECT_EQ(status.kernels.size(), 2u) << text_of(status);
+  EXPECT_EQ(steps, status.steps);
+  EXPECT_NEAR(shares, 1, 1e-6);
+}
+
 TEST(Optimizer, WhatIsNoFasterIsNotSwappedIn) {
   const Knobs knobs{};
   const auto session = small_model(30).session(with_threads(1));
