@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -24,37 +23,25 @@
 #include "jit/detect.h"
 #include "jit/kernel_code.h"
 #include "perf/generated/cases.h"
+#include "perf/kernels/buffer.h"
+#include "perf/kernels/interleave.h"
 #include "search/lowering.h"
 
 namespace axrun::perf {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Memory {
-  explicit Memory(size_t bytes) : bytes_(bytes + 64) {}
-  void* data() {
-    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(bytes_.data()) + 63) / 64 * 64);
-  }
-
- private:
-  std::vector<char> bytes_;
-};
-
 struct Ready {
   GeneratedCase from;
   std::shared_ptr<const jit::KernelCode> code;
   std::unique_ptr<jit::BoundKernel> kernel;
-  std::vector<std::unique_ptr<Memory>> memory;
+  std::vector<Buffer<float>> memory;  ///< of inputs and outputs
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  std::unique_ptr<Memory> scratch;
+  Buffer<char> scratch{0};
   double lower_seconds = 0, compile_seconds = 0;
   std::vector<double> seconds;  ///< per run, one of each round
   std::vector<double> shares;   ///< of the peak measured before and after, in the same round
 };
-
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 ir::loop::LoopProgram program_in(const std::string& path) {
   std::ifstream file(path);
@@ -74,40 +61,35 @@ Ready make(const GeneratedCase& from, const jit::Target& target, bool dump) {
   Ready ready;
   ready.from = from;
   search::Lowered lowered;
-  auto start = Clock::now();
+  const Clock clock = steady_clock();
+  double start = clock.now();
   if (from.make) {
     lowered = search::lower(from.make(), {}, from.constant, target);
     if (!lowered.program) throw Error(Fault::unsupported, from.name + ": " + lowered.reason);
   } else {
     lowered.program = program_in(from.name.substr(from.name.find(':') + 1));
   }
-  ready.lower_seconds = since(start);
-  start = Clock::now();
+  ready.lower_seconds = clock.now() - start;
+  start = clock.now();
   ready.code = jit::KernelCode::compile(*lowered.program, target, {.annotate = dump});
-  ready.compile_seconds = since(start);
+  ready.compile_seconds = clock.now() - start;
   if (dump) fmt::print("{}\n{}\n", print(*lowered.program), ready.code->assembly());
   ready.kernel =
       std::make_unique<jit::BoundKernel>(ready.code, lowest_sizes(*lowered.program), from.constant);
-  unsigned seed = 1;
   std::map<std::string, ir::Dim> sizes;
   for (const ir::loop::Size& size : lowered.program->sizes) sizes[size.name] = size.low;
   for (const ir::loop::Buffer& buffer : lowered.program->buffers) {
     if (buffer.role == ir::loop::Role::scratch) continue;
-    const auto count = static_cast<size_t>(ir::product(buffer.dims).substitute(sizes).value());
-    ready.memory.push_back(std::make_unique<Memory>(count * sizeof(float)));
-    auto* values = static_cast<float*>(ready.memory.back()->data());
-    for (size_t k = 0; k < count; ++k) {
-      seed = seed * 1664525 + 1013904223;
-      values[k] = static_cast<float>(seed >> 8) / static_cast<float>(1 << 23) - 1;
-    }
+    const int64_t count = ir::product(buffer.dims).substitute(sizes).value();
+    ready.memory.push_back(random_floats(count, ready.memory.size() + 1));
     if (buffer.role == ir::loop::Role::input)
-      ready.inputs.push_back(values);
+      ready.inputs.push_back(ready.memory.back().data());
     else
-      ready.outputs.push_back(values);
+      ready.outputs.push_back(ready.memory.back().data());
   }
   jit::Workers& alone = jit::inline_workers();
   ready.kernel->prepare(ready.inputs.data(), alone);
-  ready.scratch = std::make_unique<Memory>(ready.kernel->scratch_bytes(1));
+  ready.scratch = Buffer<char>(static_cast<int64_t>(ready.kernel->scratch_bytes(1)));
   return ready;
 }
 
@@ -122,7 +104,7 @@ double processor_seconds() {
 double measure(const Ready& ready) {
   jit::Workers& alone = jit::inline_workers();
   const auto run = [&] {
-    ready.kernel->run(ready.inputs.data(), ready.outputs.data(), ready.scratch->data(), alone);
+    ready.kernel->run(ready.inputs.data(), ready.outputs.data(), ready.scratch.data(), alone);
   };
   run();
   int runs = 0;
@@ -134,11 +116,6 @@ double measure(const Ready& ready) {
     elapsed = processor_seconds() - start;
   } while (elapsed < 0.02);
   return elapsed / runs;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 int run(int argc, char** argv) {
