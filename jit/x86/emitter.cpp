@@ -97,6 +97,7 @@ void PhaseEmitter::emit_block(const Block& block) {
       k = end;
       continue;
     }
+    prepare_columns(*block[k]);
     const Loop& loop = std::get<Loop>(*block[k++]);
     if (loop.kind == LoopKind::unrolled) {
       emit_unrolled(loop);
@@ -114,6 +115,7 @@ void PhaseEmitter::emit_region(const Block& region) {
 
 void PhaseEmitter::emit_statements(const Block& block) {
   for (const Statement* statement : block) {
+    prepare_columns(*statement);
     if (const auto* compute = std::get_if<Compute>(statement)) {
       comment(buffer(compute->target.buffer).name + " = ...");
       emit_compute(*compute);

@@ -28,6 +28,7 @@ namespace axrun::jit::x86 {
 /// - Vector loops become one operation per vector, with a mask where the extent is not known to cover it.
 /// - Before a loop whose body holds no other one, every address in the body becomes a pointer that moves with
 ///   the loop. Elsewhere pointers are worked out where a run of statements begins.
+/// - A buffer in registers that is written by rows and read by columns is transposed between the two.
 /// - Where minima in a loop's body would resolve under a condition (a whole tile fits), the body is made
 ///   twice, behind a test of that condition.
 class PhaseEmitter {
@@ -137,6 +138,15 @@ class PhaseEmitter {
   asmjit::x86::Vec slot(const ir::loop::Access& access);
   void check_register_buffers();
 
+  // Registers read by columns
+  static bool is_row(const ir::loop::Access& access, const std::string& vector_variable);
+  static bool is_column(const ir::loop::Access& access, const std::string& vector_variable);
+  void plan_columns(const ir::loop::Block& block, int buffer);
+  bool writes_all(const std::vector<const ir::loop::Loop*>& around) const;
+  void prepare_columns(const ir::loop::Statement& statement);
+  asmjit::x86::Vec row_slot(int buffer, int64_t row);
+  asmjit::x86::Vec column(const ir::loop::Access& access);
+
   const ir::loop::Buffer& buffer(int id) const { return program_.buffers[static_cast<size_t>(id)]; }
   bool in_registers(int id) const { return buffer(id).level == ir::loop::Level::registers; }
   void hoist_masks(const Block& body, const std::string& variable);
@@ -155,6 +165,13 @@ class PhaseEmitter {
   std::vector<OpenLoop> loops_;
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
+  struct Columns {
+    std::vector<std::vector<const ir::loop::Loop*>>
+        writers;  ///< per statement: the loops below the allocation
+    std::vector<asmjit::x86::Vec> vectors;
+  };
+  std::map<int, Columns> columns_;  ///< per buffer that is read by columns
+  std::map<const ir::loop::Statement*, std::vector<int>> transposed_before_;
   std::map<const ir::loop::Access*, std::vector<std::string>> names_;  ///< that an access mentions
   std::map<std::string, Address> addresses_;  ///< by place_key; what the facts at this place make of them
   std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers

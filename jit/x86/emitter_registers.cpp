@@ -10,6 +10,7 @@ using ir::ElementType;
 using ir::loop::Access;
 using ir::loop::Compute;
 using ir::loop::Loop;
+using ir::loop::LoopKind;
 using ir::loop::Statement;
 
 namespace {
@@ -19,15 +20,17 @@ namespace {
 }  // namespace
 
 /// A buffer in registers has a vector for each group of lanes, or one for each element with that element in
-/// every lane: the program must use it in one way only.
+/// every lane: the program must use it in one way only. The first kind may be read by columns as well, whose
+/// vectors are made of all rows at once.
 void PhaseEmitter::check_register_buffers() {
   std::map<int, bool> has_lanes;
+  columns_.clear();
+  transposed_before_.clear();
   const std::function<void(const ir::loop::Block&, const std::string&)> visit =
       [&](const ir::loop::Block& block, const std::string& vector_variable) {
         const auto see = [&](const Access& access) {
           if (!in_registers(access.buffer)) return;
-          const bool lanes = !vector_variable.empty() && !access.indices.empty() &&
-                             mentions(access.indices.back(), vector_variable);
+          const bool lanes = is_column(access, vector_variable) || is_row(access, vector_variable);
           const auto [found, fresh] = has_lanes.emplace(access.buffer, lanes);
           if (!fresh && found->second != lanes)
             refuse(buffer(access.buffer).name + " in registers is used by lanes and by elements");
@@ -37,7 +40,9 @@ void PhaseEmitter::check_register_buffers() {
             see(compute->target);
             collect_value(compute->value, see);
           } else if (const auto* loop = std::get_if<Loop>(&statement)) {
-            visit(loop->body, loop->kind == ir::loop::LoopKind::vector ? loop->variable : vector_variable);
+            visit(loop->body, loop->kind == LoopKind::vector ? loop->variable : vector_variable);
+          } else {
+            plan_columns(block, std::get<ir::loop::Allocate>(statement).buffer);
           }
         }
       };
@@ -66,6 +71,7 @@ std::string PhaseEmitter::slot_key(const Access& access) const {
 }
 
 Vec PhaseEmitter::slot(const Access& access) {
+  if (lane_ && is_column(access, lane_->variable)) return column(access);
   const auto [known, unknown] = slot_of_.try_emplace(place_key(access));
   if (!unknown) return known->second;
   const auto [found, fresh] = slots_.try_emplace(slot_key(access));
