@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "ir/error.h"
@@ -404,12 +408,33 @@ TEST(Emitter, WhatItCannotSayIsRefused) {
   }
 }
 
+/// Of the pages that hold these bytes, as the kernel tells them; "----" for what is not mapped.
+std::set<std::string> permissions_of(const void* address, size_t bytes) {
+  uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t end = at + bytes;
+  std::set<std::string> found;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; at < end && std::getline(maps, line);) {
+    uintptr_t first = 0, last = 0;
+    char permissions[5] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &first, &last, permissions) != 3 || last <= at) continue;
+    if (first > at) break;
+    found.insert(permissions);
+    at = last;
+  }
+  if (at < end) found.insert("----");
+  return found;
+}
+
 TEST(Emitter, CodeIsReadableAndNeverWritable) {
   for (const jit::Target& target : code_targets()) {
     const auto code = KernelCode::compile(ir::loop::parse(clamped_product), target, {.annotate = true});
     EXPECT_NE(code->assembly().find("vfmadd231ps"), std::string::npos);
     EXPECT_NE(code->assembly().find("for it"), std::string::npos);
     EXPECT_LT(code->code_bytes(), 64U * 1024);
+    const std::set<std::string> permissions = permissions_of(code->code(), code->code_bytes());
+    EXPECT_TRUE(permissions == std::set<std::string>{"r-xp"} || permissions == std::set<std::string>{"r-xs"})
+        << testing::PrintToString(permissions);
   }
 }
 
