@@ -81,22 +81,7 @@ class ConditionFinder {
       guard(v.args[1]);
       return;
     }
-    const auto index = [&](int k) -> const ir::loop::Value& {
-      return program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])];
-    };
-    const bool ordered = v.op == ScalarOp::less || v.op == ScalarOp::less_equal ||
-                         v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal;
-    if (!ordered) return;
-    const auto as_dim = [&](const ir::loop::Value& side) -> std::optional<Dim> {
-      if (side.op == ScalarOp::extent) return side.index.substitute(literals_);
-      if (side.op == ScalarOp::integer) return Dim(side.integer);
-      return std::nullopt;
-    };
-    const auto a = as_dim(index(0)), b = as_dim(index(1));
-    if (!a || !b) return;
-    const bool rising = v.op == ScalarOp::less || v.op == ScalarOp::less_equal;
-    const bool strict = v.op == ScalarOp::less || v.op == ScalarOp::greater;
-    add((rising ? *b - *a : *a - *b) - Dim(strict ? 1 : 0));
+    if (const auto margin = margin_of(program_, v)) add(margin->substitute(literals_));
   }
 
   void atoms(const Dim& raw) {
@@ -156,6 +141,22 @@ class ConditionFinder {
 };
 
 }  // namespace
+
+std::optional<Dim> margin_of(const ir::loop::LoopProgram& program, const ir::loop::Value& comparison) {
+  const bool rising = comparison.op == ScalarOp::less || comparison.op == ScalarOp::less_equal;
+  const bool falling = comparison.op == ScalarOp::greater || comparison.op == ScalarOp::greater_equal;
+  if (!rising && !falling) return std::nullopt;
+  const auto side = [&](size_t k) -> std::optional<Dim> {
+    const ir::loop::Value& argument = program.values[static_cast<size_t>(comparison.args[k])];
+    if (argument.op == ScalarOp::extent) return argument.index;
+    if (argument.op == ScalarOp::integer) return Dim(argument.integer);
+    return std::nullopt;
+  };
+  const auto a = side(0), b = side(1);
+  if (!a || !b) return std::nullopt;
+  const bool strict = comparison.op == ScalarOp::less || comparison.op == ScalarOp::greater;
+  return (rising ? *b - *a : *a - *b) - Dim(strict ? 1 : 0);
+}
 
 std::vector<Dim> conditions_of(const std::vector<const Statement*>& body,
                                const ir::loop::LoopProgram& program, const Facts& facts,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ std::vector<ir::Dim> conditions_of(const std::vector<const ir::loop::Statement*>
                                    const ir::loop::LoopProgram& program, const Facts& facts,
                                    const std::map<std::string, ir::Dim>& literals,
                                    const std::string& variable);
+
+/// What is not negative exactly where a comparison of indices holds; nothing for other values.
+std::optional<ir::Dim> margin_of(const ir::loop::LoopProgram& program, const ir::loop::Value& comparison);
 
 }  // namespace axrun::jit::x86

@@ -3,16 +3,14 @@
 
 #include <algorithm>
 
-#include "ir/error.h"
 #include "jit/x86/conditions.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
 using asmjit::Label;
 using asmjit::x86::Gp;
 using ir::Dim;
-using ir::ScalarOp;
-using ir::loop::Allocate;
 using ir::loop::Compute;
 using ir::loop::Loop;
 using ir::loop::LoopKind;
@@ -208,8 +206,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
 void PhaseEmitter::emit_unrolled(const Loop& loop) {
   const Dim extent = at(loop.extent);
   const Interval range = facts_.range(extent);
-  if (range.high > most_unrolled)
-    throw Error(Fault::unsupported, "the unrolled loop " + loop.variable + " has no small extent");
+  if (range.high > most_unrolled) refuse("the unrolled loop " + loop.variable + " has no small extent");
   const Block body = pointers_to(loop.body);
   const bool straight =
       std::all_of(body.begin(), body.end(), [](const Statement* s) { return is_straight(*s); });
@@ -242,7 +239,7 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
   const Interval range = facts_.range(extent);
   if (range.high <= 0) return;
   if (range.high > most_unrolled || loop.step != 1)
-    throw Error(Fault::unsupported, "the vector loop " + loop.variable + " has no small extent, or a step");
+    refuse("the vector loop " + loop.variable + " has no small extent, or a step");
   // Lanes run together: what a statement writes, others may read at the same lane only.
   std::map<int, std::string> written;
   for (const Statement& statement : loop.body) {
@@ -251,8 +248,7 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
     for (const Dim& index : target.indices) indices += index.to_string() + ",";
     const auto [found, fresh] = written.emplace(target.buffer, indices);
     if (!fresh && found->second != indices)
-      throw Error(Fault::unsupported,
-                  "a vector loop writes " + buffer(target.buffer).name + " in two places");
+      refuse("a vector loop writes " + buffer(target.buffer).name + " in two places");
   }
   for (const Statement& statement : loop.body) {
     collect_value(std::get<Compute>(statement).value, [&](const ir::loop::Access& access) {
@@ -265,8 +261,7 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
         moves = moves || mentions(index, loop.variable);
       }
       if (indices != found->second || !moves)
-        throw Error(Fault::unsupported,
-                    "a vector loop reads what another of its lanes writes: " + buffer(access.buffer).name);
+        refuse("a vector loop reads what another of its lanes writes: " + buffer(access.buffer).name);
     });
   }
   const int lanes = lanes_.count();
@@ -292,8 +287,7 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
     if (folds) {
       std::vector<LaneValue> parts;
       if (compute.combine == ir::loop::Combine::assign)
-        throw Error(Fault::unsupported, "a vector loop assigns one element of " +
-                                            buffer(compute.target.buffer).name + " many times");
+        refuse("a vector loop assigns one element of " + buffer(compute.target.buffer).name + " many times");
       LaneValue sum;
       constexpr uint32_t identities[] = {0, 0x80000000U, 0x3f800000U, 0x7f800000U, 0xff800000U};
       const LaneValue identity = lanes_.constant(identities[static_cast<size_t>(compute.combine)]);

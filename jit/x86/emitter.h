@@ -91,13 +91,12 @@ class PhaseEmitter {
   LaneValue operation(const ir::loop::Value& value);
   LaneValue function(ir::ScalarOp op, const LaneValue& argument);
   LaneValue load(const ir::loop::Value& value);
-  LaneValue load_memory(const ir::loop::Access& access, const LaneValue& mask, const std::string& mask_name);
+  LaneValue load_memory(const ir::loop::Access& access, const LaneValue& mask, bool guarded);
   LaneValue index_value(const ir::Dim& dim);
   bool depends_on_lanes(int id);
   bool known_true(int id) const;
   void count_uses(int id);
   static LaneValue without_death(LaneValue value);
-  static LaneValue vector_value(const asmjit::x86::Vec& vector);
 
   // Addresses
   ir::Dim at(const ir::Dim& dim) const;

@@ -1,8 +1,8 @@
 // How a phase finds its data: addresses as polynomials, and the pointers that stand for them.
 #include <algorithm>
 
-#include "ir/error.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
@@ -67,8 +67,7 @@ PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) const {
   address.buffer = access.buffer;
   if (lane_) {
     const Linear linear = linear_in(place, lane_->variable);
-    if (!linear.exists)
-      throw Error(Fault::unsupported, of.name + ": an index is not linear in the vector loop's variable");
+    if (!linear.exists) refuse(of.name + ": an index is not linear in the vector loop's variable");
     address.lane_step = linear.coefficient;
     place = linear.rest + Dim(int64_t{lane_->chunk} * lanes_.count()) * linear.coefficient;
   }

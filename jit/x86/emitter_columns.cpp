@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "ir/error.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/refuse.h"
 #include "jit/x86/transpose.h"
 
 namespace axrun::jit::x86 {
@@ -17,12 +17,6 @@ using ir::loop::Compute;
 using ir::loop::Loop;
 using ir::loop::LoopKind;
 using ir::loop::Statement;
-
-namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::unsupported, what); }
-
-}  // namespace
 
 bool PhaseEmitter::is_row(const Access& access, const std::string& vector_variable) {
   return !vector_variable.empty() && !access.indices.empty() &&

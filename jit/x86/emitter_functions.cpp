@@ -27,7 +27,7 @@ LaneValue PhaseEmitter::function(ScalarOp op, const LaneValue& argument) {
     const ir::lane::Instruction& instruction = program.instructions[k];
     if (instruction.opcode == Opcode::input) {
       made[k] = without_death(argument);
-      if (made[k].kind == LaneValue::Kind::constant) made[k] = vector_value(lanes_.in_register(made[k]));
+      if (made[k].kind == LaneValue::Kind::constant) made[k] = LaneValue::of(lanes_.in_register(made[k]));
       continue;
     }
     std::array<LaneValue, 3> arguments;

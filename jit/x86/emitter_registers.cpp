@@ -1,6 +1,6 @@
 // Buffers in registers: which virtual register holds which of their elements.
-#include "ir/error.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
@@ -12,12 +12,6 @@ using ir::loop::Compute;
 using ir::loop::Loop;
 using ir::loop::LoopKind;
 using ir::loop::Statement;
-
-namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::unsupported, what); }
-
-}  // namespace
 
 /// A buffer in registers has a vector for each group of lanes, or one for each element with that element in
 /// every lane: the program must use it in one way only. The first kind may be read by columns as well, whose

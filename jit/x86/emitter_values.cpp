@@ -3,8 +3,9 @@
 #include <limits>
 
 #include "ir/arithmetic.h"
-#include "ir/error.h"
+#include "jit/x86/conditions.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
@@ -18,13 +19,9 @@ using ir::lane::Opcode;
 using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Compute;
-using ir::loop::Loop;
-using ir::loop::Statement;
 using ir::loop::Value;
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw Error(Fault::unsupported, what); }
 
 bool is_i32_like(ElementType type) { return type == ElementType::i64 || type == ElementType::i32; }
 
@@ -59,9 +56,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     const Value& top = program_.values[static_cast<size_t>(compute.value)];
     const bool multiply_adds = !given.defined() && compute.combine == Combine::add &&
                                top.op == ScalarOp::mul && top.type == ElementType::f32;
-    LaneValue old;
-    old.kind = LaneValue::Kind::vector;
-    old.vector = into;
+    LaneValue old = LaneValue::of(into);
     if (compute.combine == Combine::assign) {
       lanes_.keep_where(into, given.defined() ? given : value(compute.value), mask);
       return;
@@ -89,7 +84,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     refuse("elements of " + of.name + " are written, of type " + std::string(name_of(of.type)));
   const Address address = address_of(target);  // a copy: what follows may work out others
   if (compute.combine != Combine::assign) {
-    const LaneValue old = load_memory(target, mask, lane_ ? lane_->mask_name : "");
+    const LaneValue old = load_memory(target, mask, false);
     result = lanes_.combine(compute.combine, old, result);
   }
   const auto element = static_cast<int>(size_of(of.type));
@@ -206,9 +201,7 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
   if (!linear.exists || !linear.coefficient.is_constant())
     refuse("the index " + raw.to_string() + " is not linear in the lanes");
   const Dim start = linear.rest + linear.coefficient * Dim(int64_t{lane_->chunk} * lanes_.count());
-  LaneValue lanes;
-  lanes.kind = LaneValue::Kind::vector;
-  lanes.vector = lanes_.iota();
+  LaneValue lanes = LaneValue::of(lanes_.iota());
   if (linear.coefficient != Dim(1)) {
     const auto factor = lanes_.constant(static_cast<uint32_t>(linear.coefficient.value()));
     lanes = lanes_.apply(Opcode::i32_mul, {lanes, factor, {}});
@@ -222,19 +215,9 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
 bool PhaseEmitter::known_true(int id) const {
   const Value& v = program_.values[static_cast<size_t>(id)];
   if (v.op == ScalarOp::logical_and) return known_true(v.args[0]) && known_true(v.args[1]);
-  const bool rising = v.op == ScalarOp::less || v.op == ScalarOp::less_equal;
-  const bool falling = v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal;
-  if (!rising && !falling) return false;
-  const auto side = [&](int k) -> std::optional<Dim> {
-    const Value& argument = program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])];
-    if (argument.op == ScalarOp::extent) return at(argument.index);
-    if (argument.op == ScalarOp::integer) return Dim(argument.integer);
-    return std::nullopt;
-  };
-  const auto a = side(0), b = side(1);
-  if (!a || !b) return false;
-  Dim margin = rising ? *b - *a : *a - *b;
-  if (v.op == ScalarOp::less || v.op == ScalarOp::greater) margin = margin - Dim(1);
+  const auto found = margin_of(program_, v);
+  if (!found) return false;
+  Dim margin = at(*found);
   if (lane_ && mentions(margin, lane_->variable)) {
     // All lanes of this vector.
     const Linear linear = linear_in(margin, lane_->variable);
@@ -249,33 +232,29 @@ bool PhaseEmitter::known_true(int id) const {
 LaneValue PhaseEmitter::load(const Value& v) {
   if (in_registers(v.access.buffer)) {
     if (v.args[0] != ir::none) refuse("a guarded load from registers");
-    LaneValue result;
-    result.kind = LaneValue::Kind::vector;
-    result.vector = slot(v.access);
-    return result;
+    return LaneValue::of(slot(v.access));
   }
   LaneValue mask = lane_ ? lane_->mask : LaneValue{};
-  std::string mask_name = lane_ ? lane_->mask_name : "";
-  if (v.args[0] == ir::none || known_true(v.args[0])) return load_memory(v.access, mask, mask_name);
+  if (v.args[0] == ir::none || known_true(v.args[0])) return load_memory(v.access, mask, false);
   const LaneValue guard = value(v.args[0]);
   mask = mask.defined() ? lanes_.apply(Opcode::mask_and, {mask, guard, {}}) : guard;
-  const LaneValue loaded = load_memory(v.access, mask, "guarded");
+  const LaneValue loaded = load_memory(v.access, mask, true);
   if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
   const LaneValue otherwise = value(v.args[1]);
   if (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0) return loaded;
   return lanes_.apply(Opcode::select, {guard, loaded, otherwise});
 }
 
-LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask,
-                                    const std::string& mask_name) {
+/// `mask`: the lanes that exist and, of a guarded load, whose guard holds. What the guard leaves out is not
+/// what the address holds, so that nobody else may have it.
+LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask, bool guarded) {
   const ir::loop::Buffer& of = buffer(access.buffer);
   if (of.type != ElementType::f32 && of.type != ElementType::boolean && of.type != ElementType::i32)
     refuse("elements of " + of.name + " are read, of type " + std::string(name_of(of.type)));
   const auto element = static_cast<int>(size_of(of.type));
   const Address address = address_of(access);
   const bool uniform = !lane_ || address.lane_step == Dim(0);
-  const bool guarded = mask_name == "guarded";
-  const std::string key = load_key(address, mask_name);
+  const std::string key = load_key(address, lane_ ? lane_->mask_name : "");
   if (!guarded) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       const auto found = scope->loads.find(key);
@@ -302,9 +281,7 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask,
     if (of.type == ElementType::boolean) refuse("booleans of " + of.name + " are read with a stride");
     const Gp base = integers_.value(Dim(0));
     cc_.lea(base, memory(address, element));
-    LaneValue offsets;
-    offsets.kind = LaneValue::Kind::vector;
-    offsets.vector = lanes_.iota();
+    LaneValue offsets = LaneValue::of(lanes_.iota());
     const Dim step = address.lane_step * Dim(element);
     if (facts_.range(step * Dim(lanes_.count())).high > std::numeric_limits<int32_t>::max() ||
         facts_.range(step * Dim(lanes_.count())).low < std::numeric_limits<int32_t>::min())
@@ -466,13 +443,6 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     default:
       refuse("the operation " + std::string(ir::name_of(v.op)));
   }
-}
-
-LaneValue PhaseEmitter::vector_value(const Vec& vector) {
-  LaneValue value;
-  value.kind = LaneValue::Kind::vector;
-  value.vector = vector;
-  return value;
 }
 
 }  // namespace axrun::jit::x86

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ir/error.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
@@ -121,8 +122,8 @@ Gp Integers::quotient(const Dim& dividend, const Dim& divisor, bool remainder) {
   }
   // The machine rounds towards zero: the same as down for what is not negative.
   if (!facts_.is_nonnegative(dividend) || !facts_.is_nonnegative(divisor - Dim(1)))
-    throw Error(Fault::unsupported, "the quotient " + dividend.to_string() + " / " + divisor.to_string() +
-                                        " may be one of negative numbers");
+    refuse("the quotient " + dividend.to_string() + " / " + divisor.to_string() +
+           " may be one of negative numbers");
   const Gp by = value(divisor);
   const Gp high = cc_.newGpq();
   cc_.xor_(high, high);

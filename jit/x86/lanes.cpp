@@ -28,18 +28,14 @@ constexpr int ternary_select = 0xca;
 
 Vec Lanes::new_vector() { return wide_ ? Vec(cc_.newZmm()) : Vec(cc_.newYmm()); }
 
-LaneValue Lanes::constant(uint32_t bits) const {
-  LaneValue value;
-  value.kind = Kind::constant;
-  value.bits = bits;
-  return value;
+LaneValue Lanes::new_mask() {
+  return wide_ ? LaneValue::of_mask(cc_.newKw()) : LaneValue::of_mask(new_vector());
 }
 
-LaneValue Lanes::vector_of(const Vec& vector) const {
-  LaneValue value;
-  value.kind = Kind::vector;
-  value.vector = vector;
-  return value;
+const Operand_& Lanes::register_of(const LaneValue& mask) const {
+  AXRUN_ASSERT(mask.kind == Kind::mask);
+  if (wide_) return mask.mask;
+  return mask.vector;
 }
 
 Vec Lanes::in_register(const LaneValue& a) {
@@ -86,21 +82,14 @@ LaneValue Lanes::emit(InstId narrow, InstId wide, const LaneValue& a, const Lane
   const Vec result = new_vector();
   const Vec first = in_register(a);
   cc_.emit(wide_ ? wide : narrow, result, first, last_operand(b));
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::compare(const LaneValue& a, const LaneValue& b, int predicate) {
-  LaneValue value;
-  value.kind = Kind::mask;
   const Vec first = in_register(a);
-  if (wide_) {
-    value.mask = cc_.newKw();
-    cc_.emit(Inst::kIdVcmpps, value.mask, first, last_operand(b), imm(predicate));
-  } else {
-    value.vector = new_vector();
-    cc_.emit(Inst::kIdVcmpps, value.vector, first, last_operand(b), imm(predicate));
-  }
-  return value;
+  const LaneValue result = new_mask();
+  cc_.emit(Inst::kIdVcmpps, register_of(result), first, last_operand(b), imm(predicate));
+  return result;
 }
 
 /// The result goes where an operand dies; else into a copy.
@@ -111,20 +100,20 @@ LaneValue Lanes::multiply_add(const std::array<LaneValue, 3>& arguments) {
     if (a.kind == Kind::constant) std::swap(a, b);
     const Vec first = in_register(a);
     cc_.emit(Inst::kIdVfmadd231ps, c.vector, first, last_operand(b));
-    return vector_of(c.vector);
+    return LaneValue::of(c.vector);
   }
   if (!may_be_overwritten(a) && (may_be_overwritten(b) || a.kind == Kind::constant)) std::swap(a, b);
   const Vec result = may_be_overwritten(a) ? a.vector : fresh(a);
   const Vec factor = in_register(b);
   cc_.emit(Inst::kIdVfmadd213ps, result, factor, last_operand(c));
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::round(const LaneValue& a, int how) {
   const Vec result = new_vector();
   cc_.emit(wide_ ? Inst::kIdVrndscaleps : Inst::kIdVroundps, result, in_register(a),
            imm(how | suppress_exceptions));
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal) {
@@ -132,12 +121,12 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
   const auto unary = [&](InstId id) {
     const Vec result = new_vector();
     cc_.emit(id, result, in_register(a));
-    return vector_of(result);
+    return LaneValue::of(result);
   };
   const auto shift = [&](InstId id) {
     const Vec result = new_vector();
     cc_.emit(id, result, in_register(a), imm(literal));
-    return vector_of(result);
+    return LaneValue::of(result);
   };
   // A constant is cheaper as the last operand; only where the order does not matter, even for NaN.
   const auto commuting = [&](InstId id) {
@@ -172,7 +161,7 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
         const Vec result = in_register(constant(0x80000000U));
         const Vec sign = in_register(b);
         cc_.emit(Inst::kIdVpternlogd, result, sign, last_operand(a), imm(ternary_select));
-        return vector_of(result);
+        return LaneValue::of(result);
       }
       const LaneValue magnitude = emit(Inst::kIdVandps, Inst::kIdVandps, a, constant(0x7fffffffU));
       const LaneValue sign = emit(Inst::kIdVandps, Inst::kIdVandps, b, constant(0x80000000U));
@@ -190,12 +179,12 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
         const Vec chosen = in_register(b);
         cc_.k(a.mask);
         cc_.emit(Inst::kIdVmovaps, result, chosen);
-        return vector_of(result);
+        return LaneValue::of(result);
       }
       const Vec result = new_vector();
       const Vec otherwise = in_register(c);
       cc_.emit(Inst::kIdVblendvps, result, otherwise, last_operand(b), a.vector);
-      return vector_of(result);
+      return LaneValue::of(result);
     }
     case Opcode::equal:
       return compare(a, b, equal_predicate);
@@ -234,20 +223,17 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       return shift(Inst::kIdVpsrad);
     case Opcode::i32_equal:
     case Opcode::i32_less: {
-      LaneValue value;
-      value.kind = Kind::mask;
       const bool less = opcode == Opcode::i32_less;
+      const LaneValue result = new_mask();
       if (wide_) {
-        value.mask = cc_.newKw();
         const Vec first = in_register(a);
-        cc_.emit(Inst::kIdVpcmpd, value.mask, first, last_operand(b), imm(less ? 1 : 0));
+        cc_.emit(Inst::kIdVpcmpd, result.mask, first, last_operand(b), imm(less ? 1 : 0));
       } else {
-        value.vector = new_vector();
         const Vec first = in_register(less ? b : a);
-        cc_.emit(less ? Inst::kIdVpcmpgtd : Inst::kIdVpcmpeqd, value.vector, first,
+        cc_.emit(less ? Inst::kIdVpcmpgtd : Inst::kIdVpcmpeqd, result.vector, first,
                  last_operand(less ? a : b));
       }
-      return value;
+      return result;
     }
     case Opcode::mask_and:
     case Opcode::mask_or:
@@ -255,28 +241,17 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       constexpr InstId wide[] = {Inst::kIdKandw, Inst::kIdKorw, Inst::kIdKxorw};
       constexpr InstId narrow[] = {Inst::kIdVandps, Inst::kIdVorps, Inst::kIdVxorps};
       const auto index = static_cast<size_t>(opcode) - static_cast<size_t>(Opcode::mask_and);
-      LaneValue value;
-      value.kind = Kind::mask;
-      if (wide_) {
-        value.mask = cc_.newKw();
-        cc_.emit(wide[index], value.mask, a.mask, b.mask);
-      } else {
-        value.vector = new_vector();
-        cc_.emit(narrow[index], value.vector, a.vector, b.vector);
-      }
-      return value;
+      const LaneValue result = new_mask();
+      cc_.emit((wide_ ? wide : narrow)[index], register_of(result), register_of(a), register_of(b));
+      return result;
     }
     case Opcode::mask_not: {
-      LaneValue value;
-      value.kind = Kind::mask;
-      if (wide_) {
-        value.mask = cc_.newKw();
-        cc_.emit(Inst::kIdKnotw, value.mask, a.mask);
-      } else {
-        value.vector = new_vector();
-        cc_.emit(Inst::kIdVxorps, value.vector, a.vector, last_operand(constant(0xffffffffU)));
-      }
-      return value;
+      const LaneValue result = new_mask();
+      if (wide_)
+        cc_.emit(Inst::kIdKnotw, result.mask, a.mask);
+      else
+        cc_.emit(Inst::kIdVxorps, result.vector, a.vector, last_operand(constant(0xffffffffU)));
+      return result;
     }
     case Opcode::input:
     case Opcode::i32_input:
@@ -286,15 +261,10 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
 }
 
 LaneValue Lanes::all_or_nothing(bool all) {
-  LaneValue value;
-  value.kind = Kind::mask;
-  if (wide_) {
-    value.mask = cc_.newKw();
-    cc_.emit(all ? Inst::kIdKxnorw : Inst::kIdKxorw, value.mask, value.mask, value.mask);
-  } else {
-    value.vector = in_register(constant(all ? 0xffffffffU : 0));
-  }
-  return value;
+  if (!wide_) return LaneValue::of_mask(in_register(constant(all ? 0xffffffffU : 0)));
+  const LaneValue result = new_mask();
+  cc_.emit(all ? Inst::kIdKxnorw : Inst::kIdKxorw, result.mask, result.mask, result.mask);
+  return result;
 }
 
 LaneValue Lanes::minimum_or_maximum(bool maximum, const LaneValue& a, const LaneValue& b) {
@@ -350,12 +320,12 @@ LaneValue Lanes::shuffle(const Vec& a, int distance) {
       cc_.emit(Inst::kIdVshufps, result, a, a, imm(0xb1));
       break;
   }
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::fold(Combine how, const LaneValue& value) {
   // Every step exchanges halves, so that all lanes end with the same combination.
-  LaneValue sum = vector_of(in_register(value));
+  LaneValue sum = LaneValue::of(in_register(value));
   for (int distance = count() / 2; distance > 0; distance /= 2)
     sum = combine(how, sum, shuffle(sum.vector, distance));
   return sum;
@@ -370,40 +340,36 @@ LaneValue Lanes::first_lanes(const Gp& rest) {
   cc_.mov(limit, count());
   cc_.cmp(bounded, limit);
   cc_.cmovg(bounded, limit);
-  LaneValue value;
-  value.kind = Kind::mask;
   if (wide_) {
     const Gp bits = cc_.newGpd();
     cc_.mov(bits, 0xffff);
     cc_.bzhi(bits, bits, bounded.r32());
-    value.mask = cc_.newKw();
-    cc_.kmovw(value.mask, bits);
-    return value;
+    const LaneValue result = new_mask();
+    cc_.kmovw(result.mask, bits);
+    return result;
   }
   const Vec wanted = new_vector();
   cc_.emit(Inst::kIdVmovd, wanted.xmm(), bounded.r32());
   cc_.emit(Inst::kIdVpbroadcastd, wanted, wanted.xmm());
-  value.vector = new_vector();
-  cc_.emit(Inst::kIdVpcmpgtd, value.vector, wanted, iota());
-  return value;
+  const LaneValue result = new_mask();
+  cc_.emit(Inst::kIdVpcmpgtd, result.vector, wanted, iota());
+  return result;
 }
 
 LaneValue Lanes::first_lanes(int64_t rest) {
-  LaneValue value;
-  value.kind = Kind::mask;
-  std::array<uint32_t, 8> lanes = {};
-  for (size_t k = 0; k < lanes.size() && static_cast<int64_t>(k) < rest; ++k) lanes[k] = 0xffffffffU;
   if (wide_) {
     const Gp bits = cc_.newGpd();
     cc_.mov(bits, rest >= count() ? 0xffff : rest <= 0 ? 0 : (1 << rest) - 1);
-    value.mask = cc_.newKw();
-    cc_.kmovw(value.mask, bits);
-  } else {
-    value.vector = new_vector();
-    cc_.emit(Inst::kIdVmovups, value.vector,
-             cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes)));
+    const LaneValue result = new_mask();
+    cc_.kmovw(result.mask, bits);
+    return result;
   }
-  return value;
+  std::array<uint32_t, 8> lanes = {};
+  for (size_t k = 0; k < lanes.size() && static_cast<int64_t>(k) < rest; ++k) lanes[k] = 0xffffffffU;
+  const LaneValue result = new_mask();
+  cc_.emit(Inst::kIdVmovups, result.vector,
+           cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes)));
+  return result;
 }
 
 Vec Lanes::iota() {

@@ -22,6 +22,11 @@ struct LaneValue {
   bool dies = false;        ///< nothing reads the register after the operation that gets it
 
   bool defined() const { return kind != Kind::none; }
+
+  static LaneValue of(const asmjit::x86::Vec& vector) { return {Kind::vector, vector, {}}; }
+  static LaneValue of_mask(const asmjit::x86::Vec& vector) { return {Kind::mask, vector, {}}; }
+  static LaneValue of_mask(const asmjit::x86::KReg& mask) { return {Kind::mask, {}, mask}; }
+  static LaneValue of_constant(uint32_t bits) { return {Kind::constant, {}, {}, bits}; }
 };
 
 /// Makes instructions for ir/lane operations, loads and stores, for one width of vector: 512 bits with mask
@@ -33,7 +38,7 @@ class Lanes {
   int count() const { return wide_ ? 16 : 8; }
   bool wide() const { return wide_; }
 
-  LaneValue constant(uint32_t bits) const;
+  LaneValue constant(uint32_t bits) const { return LaneValue::of_constant(bits); }
   LaneValue apply(ir::lane::Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal = 0);
   /// Rounds as `vroundps` does: 0 to nearest even, 1 down, 2 up, 3 towards zero.
   LaneValue round(const LaneValue& a, int how);
@@ -80,8 +85,9 @@ class Lanes {
 
  private:
   asmjit::Operand_ last_operand(const LaneValue& a);
-  LaneValue vector_of(const asmjit::x86::Vec& vector) const;
-  LaneValue mask_bits(const LaneValue& mask) const;
+  /// A mask in a register of its own, of the kind that this width of vector has.
+  LaneValue new_mask();
+  const asmjit::Operand_& register_of(const LaneValue& mask) const;
   LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
   LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
   LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);

@@ -1,8 +1,8 @@
 // Vectors from memory and to it: whole, masked, broadcast, gathered, converted.
 #include <array>
 
-#include "ir/error.h"
 #include "jit/x86/lanes.h"
+#include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
 
@@ -11,8 +11,6 @@ namespace Inst = asmjit::x86::Inst;
 using asmjit::x86::Gp;
 using asmjit::x86::Mem;
 using asmjit::x86::Vec;
-using ir::lane::Opcode;
-using ir::loop::Combine;
 using Kind = LaneValue::Kind;
 
 LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
@@ -25,29 +23,24 @@ LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
   } else {
     cc_.emit(Inst::kIdVmaskmovps, result, mask.vector, from);
   }
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::load_booleans(const Mem& from, const LaneValue& mask) {
-  if (mask.defined() && !wide_)
-    throw axrun::Error(Fault::unsupported, "a tail of booleans without mask registers");
+  if (mask.defined() && !wide_) refuse("a tail of booleans without mask registers");
   const Vec bytes = new_vector();
   if (mask.defined()) cc_.k(mask.mask).z();
   cc_.emit(Inst::kIdVpmovzxbd, bytes, from);
-  LaneValue value;
-  value.kind = Kind::mask;
-  if (wide_) {
-    value.mask = cc_.newKw();
-    cc_.emit(Inst::kIdVptestmd, value.mask, bytes, bytes);
-  } else {
-    value.vector = new_vector();
-    cc_.emit(Inst::kIdVpcmpgtd, value.vector, bytes, in_register(constant(0)));
-  }
-  return value;
+  const LaneValue result = new_mask();
+  if (wide_)
+    cc_.emit(Inst::kIdVptestmd, result.mask, bytes, bytes);
+  else
+    cc_.emit(Inst::kIdVpcmpgtd, result.vector, bytes, in_register(constant(0)));
+  return result;
 }
 
 LaneValue Lanes::load_i64_as_f32(const Mem& from, const LaneValue& mask) {
-  if (!wide_) throw axrun::Error(Fault::unsupported, "64-bit integers without 512-bit vectors");
+  if (!wide_) refuse("64-bit integers without 512-bit vectors");
   // Eight at a time; the upper half of the mask is that of the second eight.
   const Vec result = new_vector(), upper = new_vector();
   Mem second = from;
@@ -65,22 +58,22 @@ LaneValue Lanes::load_i64_as_f32(const Mem& from, const LaneValue& mask) {
   }
   const Vec both = new_vector();
   cc_.emit(Inst::kIdVinsertf32x8, both, result, upper.ymm(), imm(1));
-  return vector_of(both);
+  return LaneValue::of(both);
 }
 
 LaneValue Lanes::broadcast_i64_as_f32(const Mem& from) {
-  if (!wide_) throw axrun::Error(Fault::unsupported, "64-bit integers without 512-bit vectors");
+  if (!wide_) refuse("64-bit integers without 512-bit vectors");
   const Vec integers = new_vector(), floats = new_vector(), result = new_vector();
   cc_.emit(Inst::kIdVpbroadcastq, integers, from.cloneResized(8));
   cc_.emit(Inst::kIdVcvtqq2ps, floats.ymm(), integers);
   cc_.emit(Inst::kIdVbroadcastss, result, floats.xmm());
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::broadcast(const Mem& from) {
   const Vec result = new_vector();
   cc_.emit(Inst::kIdVbroadcastss, result, from);
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
@@ -88,7 +81,7 @@ LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
     const Vec result = new_vector();
     cc_.k(mask.mask).z();
     cc_.emit(Inst::kIdVbroadcastss, result, from);
-    return vector_of(result);
+    return LaneValue::of(result);
   }
   // One element only may be touched.
   const std::array<uint32_t, 8> first = {0xffffffffU};
@@ -98,11 +91,8 @@ LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
   const Vec loaded = new_vector();
   cc_.emit(Inst::kIdVmaskmovps, loaded, lane, from);
   cc_.emit(Inst::kIdVbroadcastss, loaded, loaded.xmm());
-  return emit(Inst::kIdVandps, Inst::kIdVandps, vector_of(loaded), mask_bits(mask));
+  return emit(Inst::kIdVandps, Inst::kIdVandps, LaneValue::of(loaded), LaneValue::of(mask.vector));
 }
-
-/// A mask that is a vector, as a value.
-LaneValue Lanes::mask_bits(const LaneValue& mask) const { return vector_of(mask.vector); }
 
 LaneValue Lanes::broadcast(const Gp& general) {
   const Vec result = new_vector();
@@ -112,7 +102,7 @@ LaneValue Lanes::broadcast(const Gp& general) {
     cc_.emit(Inst::kIdVmovd, result.xmm(), general.r32());
     cc_.emit(Inst::kIdVpbroadcastd, result, result.xmm());
   }
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mask) {
@@ -134,7 +124,7 @@ LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mas
       cc_.emit(Inst::kIdVpcmpeqd, lanes, lanes, lanes);
     cc_.emit(Inst::kIdVgatherdps, result, asmjit::x86::ptr(base, offsets), lanes);
   }
-  return vector_of(result);
+  return LaneValue::of(result);
 }
 
 void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask) {
@@ -154,7 +144,7 @@ void Lanes::store_first(const Mem& to, const LaneValue& value) {
 }
 
 void Lanes::store_bytes(const Mem& to, const LaneValue& value, const LaneValue& mask) {
-  if (!wide_) throw axrun::Error(Fault::unsupported, "storing booleans without mask registers");
+  if (!wide_) refuse("storing booleans without mask registers");
   const Vec ones = new_vector();
   const Vec one = in_register(constant(1));
   cc_.k(value.mask).z();
