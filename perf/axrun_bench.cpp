@@ -1,9 +1,14 @@
 // Runs a model in axrun, in the same program around it as ONNX Runtime's host (perf/host): same command line,
-// same inputs, same clock. Outputs are bound after the first run, whose shapes they then have.
+// same inputs, same clock. Outputs are bound after the first run, whose shapes they then have. With --budget
+// the optimiser works from the first answer on, and is stopped after so many seconds, before anything is
+// timed.
+#include <charconv>
 #include <chrono>
 
 #include "perf/axrun_values.h"
 #include "perf/host/host.h"
+#include "runtime/cli/optimiser_report.h"
+#include "runtime/cli/optimize.h"
 #include "runtime/session.h"
 #include "runtime/version.h"
 
@@ -19,7 +24,8 @@ class AxrunEngine final : public Engine {
     const auto begin = std::chrono::steady_clock::now();
     runtime::SessionOptions settings;
     settings.threads = options.threads;
-    settings.optimize = false;  // rounds are compared: what runs must stay the same
+    budget_ = budget_in(options);
+    settings.optimize = budget_ > 0;
     const auto tier = options.engine.find("tier");
     if (tier != options.engine.end()) settings.tier = tier_of(tier->second);
     session_ = translated([&] { return Session::load(options.model, settings); });
@@ -57,6 +63,19 @@ class AxrunEngine final : public Engine {
     bound_ = true;
   }
 
+  std::string settle() override {
+    if (budget_ <= 0) return Engine::settle();
+    cli::Progress silent(false);
+    const auto timed_ms = [this] {
+      const auto begin = std::chrono::steady_clock::now();
+      run();
+      return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    };
+    std::string line = cli::optimiser_line(cli::optimise(*session_, budget_, timed_ms, silent));
+    line.pop_back();
+    return line;
+  }
+
   std::vector<Output> outputs() override {
     std::vector<Output> outputs;
     for (size_t k = 0; k < session_->outputs().size(); ++k) {
@@ -70,6 +89,18 @@ class AxrunEngine final : public Engine {
   }
 
  private:
+  /// Seconds; without it there is no optimiser, as what is compared must stay the same.
+  static double budget_in(const Options& options) {
+    const auto given = options.engine.find("budget");
+    if (given == options.engine.end()) return 0;
+    const std::string& text = given->second;
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds < 1e9))
+      throw HostError(HostError::user, "--budget: '" + text + "' is no number of seconds");
+    return seconds;
+  }
+
   static runtime::Tier tier_of(const std::string& name) {
     if (name == "reference") return runtime::Tier::reference;
     if (name == "fallback") return runtime::Tier::fallback;
@@ -79,6 +110,7 @@ class AxrunEngine final : public Engine {
 
   std::unique_ptr<Session> session_;
   double session_ms_ = 0;
+  double budget_ = 0;
   std::vector<ir::Tensor> inputs_, outputs_;
   std::vector<RuntimeValue> values_, results_;
   bool bound_ = false;
@@ -91,6 +123,7 @@ int main(int argc, char** argv) {
   using namespace axrun::perf;
   return host_main(argc, argv,
                    {"axrun_bench",
-                    {{"tier", "NAME", "reference, fallback or auto (auto)"}},
+                    {{"tier", "NAME", "reference, fallback or auto (auto)"},
+                     {"budget", "S", "seconds for the optimiser before runs are timed (0: there is none)"}},
                     [](const Options& options) { return std::make_unique<AxrunEngine>(options); }});
 }

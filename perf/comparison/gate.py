@@ -2,6 +2,8 @@
 
 from comparison.programs import AGAIN, ONNX_RUNTIME, SUBJECT
 
+GATE_FAILED = 6  # exit code
+
 GEOMETRIC_MEAN_LIMIT = 2.0
 MODEL_RATIO_LIMIT = 4.0
 MODEL_FLOOR_US = 20.0  # a run this short passes whatever the ratio

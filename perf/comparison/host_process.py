@@ -55,14 +55,14 @@ class HostProcess:
 
     def run(self, count):
         """Times in microseconds of `count` runs in a row."""
-        try:
-            self.process.stdin.write(b"run %d\n" % count)
-        except BrokenPipeError:
-            pass  # the reason is read from its stderr below
-        times = self._parse(self._read_line()).get("times_us")
+        times = self._ask(b"run %d\n" % count).get("times_us")
         if not isinstance(times, list) or len(times) != count:
             raise HostFailure("the answer to `run %d` does not hold %d times" % (count, count))
         return times
+
+    def settle(self):
+        """Waits until it has ended what it does in the background; returns what it says of that."""
+        return self._ask(b"settle\n")
 
     def peak_rss_bytes(self):
         """High-water mark of its resident memory, as the kernel counts it for this program alone."""
@@ -115,6 +115,11 @@ class HostProcess:
             if not os.read(out, 1 << 16):
                 return True
         return False
+
+    def _ask(self, line):
+        with contextlib.suppress(BrokenPipeError):  # the reason is read from its stderr
+            self.process.stdin.write(line)
+        return self._parse(self._read_line())
 
     def _read_line(self):
         deadline = time.perf_counter() + self.timeout

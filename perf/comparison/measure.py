@@ -35,6 +35,7 @@ class Samples:
     ratios: list = field(default_factory=list)  # time of the subject / of this program: a list per launch
     starts_ms: list = field(default_factory=list)
     first_lines: list = field(default_factory=list)
+    settled: list = field(default_factory=list)  # what a program that settles said of it
     peaks: list = field(default_factory=list)
     error: str = ""
 
@@ -47,6 +48,7 @@ class Samples:
         return {"p50_us": round(estimate.percentile(ordered, 0.5), 4), "min_us": ordered[0],
                 "p99_us": round(estimate.percentile(ordered, 0.99), 4), "runs": len(ordered),
                 "start_ms": round(median(self.starts_ms), 3), "starts_ms": [round(x, 3) for x in self.starts_ms],
+                **({"settled": self.settled} if self.settled else {}),
                 **times, "peak_rss_bytes": int(median(self.peaks)),
                 "engine": self.first_lines[0].get("engine"), "version": self.first_lines[0].get("version")}
 
@@ -128,6 +130,7 @@ def _launch(launch, commands, threads, hosts, plan, samples):
     """Starts the programs one after the other, measures rounds, ends them. Another one comes first in each launch.
 
     They are pinned after their start: then the scheduler has had no time to move other programs out of their way.
+    What a program does in the background it ends before, on any processor.
     """
     processors = _processors(launch, threads)
     running, blocks = {}, {}
@@ -138,6 +141,8 @@ def _launch(launch, commands, threads, hosts, plan, samples):
                 running[name] = stack.enter_context(process)
                 samples[name].starts_ms.append(process.start_ms)
                 samples[name].first_lines.append(process.started)
+                if hosts[name].settles:
+                    samples[name].settled.append(process.settle())
                 process.pause()
                 process.pin(processors)
         for name, process in running.items():

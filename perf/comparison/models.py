@@ -69,6 +69,23 @@ def find(folders, only):
     return [model for name, model in found.items() if not only or name in only]
 
 
+def named(words, folders):
+    """The models that these words name: a file, wherever it is, or a model of the folders; ValueError as from `find`."""
+    files = {word: _at(word) for word in words if os.sep in word or word.endswith(".onnx")}
+    names = [word for word in words if word not in files]
+    found = {model.name: model for model in find(folders, names)} if names else {}
+    return [files.get(word) or found[word] for word in dict.fromkeys(words)]
+
+
+def _at(path):
+    """The model in this file, or in this folder."""
+    file = os.path.join(path, "model.onnx") if os.path.isdir(path) else path
+    if not os.path.isfile(file):
+        raise ValueError("there is no model %s" % path)
+    folder, name = os.path.split(os.path.abspath(file))
+    return Model(os.path.basename(folder) if name == "model.onnx" else name, file, _first_data_set(folder))
+
+
 def _first_data_set(folder):
     sets = sorted(entry for entry in os.listdir(folder) if entry.startswith("test_data_set_"))
     return os.path.join(folder, sets[0]) if sets else None

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from comparison import environment
 
+# Where the built host programs are.
+FOLDER = os.path.join(os.path.dirname(environment.DEFAULT_FOLDER), "release", "perf")
+
 SUBJECT = "axrun"
 AGAIN = "axrun again"  # the subject as its own peer
 ONNX_RUNTIME, OPENVINO = "onnxruntime", "openvino"
@@ -20,6 +23,7 @@ class Host:
     """How a program is started; perf/README.md describes what it must do."""
     command: list
     environment: dict
+    settles: bool = False  # it works in the background after its start; rounds wait for the end of that
 
 
 def is_program(path):

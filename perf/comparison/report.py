@@ -7,7 +7,7 @@ from comparison.programs import SUBJECT
 _FORMAT = "%-36s %2s %-12s %11s %11s  %-25s %-6s %9s %6s %9s %6s %7s %5s %6s %6s %6s  %s"
 HEADER = _FORMAT % ("model", "th", "program", "median us", "p99 us", "axrun/peer [95% interval]", "axrun", "answer ms",
                     "ratio", "session", "ratio", "peak MB", "ratio", "limit", "steal%", "other%", "remark")
-_SHORT = {"faster": "faster", "slower": "slower", "not distinguishable": "same?"}
+SHORT_VERDICT = {"faster": "faster", "slower": "slower", "not distinguishable": "same?"}
 
 
 def lines(row):
@@ -26,7 +26,7 @@ def lines(row):
         time, verdict, start, session, memory = ("",) * 5
         if ratio:
             time = "%.3f [%.3f, %.3f]" % tuple(ratio["time"][key] for key in ("median", "low", "high"))
-            verdict = _SHORT[ratio["time"]["verdict"]]
+            verdict = SHORT_VERDICT[ratio["time"]["verdict"]]
             start, session = ("%.2f" % ratio[key]["median"] for key in ("start", "session"))
             memory = "%.2f" % ratio["peak_rss"]
         share = program.get("share_of_limit")
@@ -59,7 +59,7 @@ def _means(ratios):
             **{key + "_ratio": geometric_mean([ratio[key]["median"] for ratio in ratios])
                for key in ("time", "start", "session")},
             "peak_rss_ratio": geometric_mean(peaks), "peak_rss_ratio_max": max(peaks),
-            **{kind: verdicts.count(kind) for kind in _SHORT}}
+            **{kind: verdicts.count(kind) for kind in SHORT_VERDICT}}
 
 
 def _refusals(rows):

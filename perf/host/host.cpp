@@ -147,9 +147,13 @@ void serve(Engine& engine) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   constexpr int most_runs = 1'000'000;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
+    if (line == "settle") {
+      print_line(engine.settle());
+      continue;
+    }
     int count = 0;
     if (std::sscanf(line.c_str(), "run %d", &count) != 1 || count < 1 || count > most_runs) {
-      throw HostError(HostError::user, "'" + line + "' is neither `run N` nor `quit`");
+      throw HostError(HostError::user, "'" + line + "' is neither `run N` nor `settle` nor `quit`");
     }
     print_line(serve_runs(engine, count));
   }
@@ -180,6 +184,7 @@ void measure(int argc, char** argv, const Program& program, Clock::time_point pr
     return;
   }
   engine->after_first_run();
+  engine->settle();
   const std::vector<double> times = timed_runs_ms(*engine, options);
   const long long peak = peak_rss_bytes();
   const std::vector<Output> outputs = engine->outputs();

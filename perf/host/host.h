@@ -4,8 +4,8 @@
 //   int main(int argc, char** argv) { return host_main(argc, argv, {"ort_host", flags, load}); }
 //
 // Order of events: main starts, `load` returns a session that is ready (load_ms), inputs are read or made up,
-// `bind` takes them, the first `run` answers (start_to_first_ms). Then either the timed runs, or the
-// `--serve` loop.
+// `bind` takes them, the first `run` answers (start_to_first_ms). Then either `settle` and the timed runs, or
+// the `--serve` loop.
 #pragma once
 
 #include <functional>
@@ -41,6 +41,8 @@ class Engine {
   virtual void run() = 0;
   /// Called once, after the first run and outside all timing: the place to fix the memory of outputs.
   virtual void after_first_run() {}
+  /// Waits for what the engine does in the background, ends it, and says what came of it, as a JSON object.
+  virtual std::string settle() { return "{}"; }
   /// Outputs of the last run, in the model's order.
   virtual std::vector<Output> outputs() = 0;
 };

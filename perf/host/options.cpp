@@ -119,7 +119,7 @@ std::string usage(const std::string& program, const std::vector<EngineFlag>& eng
          "  --runs N            timed runs after the first (10)\n"
          "  --seconds S         repeat for S seconds instead\n"
          "  --save DIR          write tensor outputs of the last run as DIR/output_K.pb\n"
-         "  --serve             answer `run N` lines on stdin until `quit`; perf/README.md has the protocol\n"
+         "  --serve             answer lines on stdin until `quit`; perf/README.md has the protocol\n"
          "  --json              accepted for symmetry with axrun: the output always is one JSON object a "
          "line\n";
 }

@@ -19,7 +19,7 @@ struct Options {
   double seconds = 0;                         // instead of runs, when positive
   std::string save;                           // folder for output_K.pb, "" for none
   std::uint64_t seed = 0;                     // of made-up inputs
-  bool serve = false;                         // answer `run N` lines on stdin instead of measuring at once
+  bool serve = false;                         // answer lines on stdin instead of measuring at once
   std::map<std::string, std::string> engine;  // the program's own flags, by name without the dashes
 };
 

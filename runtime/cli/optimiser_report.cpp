@@ -55,4 +55,6 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"swaps", std::move(swaps)}};
 }
 
+std::string optimiser_line(const Optimisation& optimisation) { return line_of(optimiser_json(optimisation)); }
+
 }  // namespace axrun::cli
