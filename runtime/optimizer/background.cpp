@@ -96,7 +96,6 @@ struct ForkHandlers {
 };
 
 Background::Background(Options options, Work work) : options_(std::move(options)), work_(std::move(work)) {
-  options_.threads = std::clamp(options_.threads, 1, available_processors());
   ForkHandlers::install();
   const std::lock_guard lock(registry().mutex);
   registry().all.push_back(this);
@@ -123,7 +122,8 @@ void Background::start() {
         const std::lock_guard crew_lock(crew_mutex_);
         priority_ = std::move(priority);
       }
-      ReservedPool pool(options_.threads);
+      // Here, not on the way to the first answer: the answer is in files of the system.
+      ReservedPool pool(std::clamp(options_.threads, 1, available_processors()));
       pool.enter([&] { work_({signal, pool, *this}); });
     });
   } catch (const std::system_error& error) {
