@@ -90,13 +90,34 @@ class PhaseEmitter {
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
   LaneValue function(ir::ScalarOp op, const LaneValue& argument);
-  LaneValue load(const ir::loop::Value& value);
-  LaneValue load_memory(const ir::loop::Access& access, const LaneValue& mask, bool guarded);
   LaneValue index_value(const ir::Dim& dim);
   bool depends_on_lanes(int id);
-  bool known_true(int id) const;
   void count_uses(int id);
   static LaneValue without_death(LaneValue value);
+
+  // Loads
+  /// Lanes of the vector at hand that are read.
+  struct Selection {
+    LaneValue mask;                ///< undefined: all
+    std::string name;              ///< tells masks apart, where `shared`
+    std::optional<uint32_t> bits;  ///< of the mask, where that is known; bit k is lane k
+    bool guarded = false;          ///< fewer than exist
+    bool shared = true;            ///< what is read may serve others that select the same
+  };
+  Selection present_lanes();
+  uint32_t all_lanes() const;
+  /// Lanes where a guard may hold, and the comparisons that are to be made at run time.
+  struct Guard {
+    uint32_t lanes = 0;
+    std::vector<int> open;
+  };
+  Guard known_guard(int id) const;
+  LaneValue literal_mask(uint32_t bits);
+  LaneValue load(const ir::loop::Value& value);
+  LaneValue load_memory(const ir::loop::Access& access, const Selection& lanes,
+                        const LaneValue& otherwise = {});
+  LaneValue load_selected(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  LaneValue load_steps(const asmjit::x86::Mem& first, int64_t step, uint32_t bits);
 
   // Addresses
   ir::Dim at(const ir::Dim& dim) const;
@@ -110,7 +131,7 @@ class PhaseEmitter {
   Pointer pointer(int buffer, const ir::Dim& form);
   Pointer make_pointer(int buffer, const ir::Dim& form);
   const Pointer* find_pointer(const std::string& key) const;
-  std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form);
+  std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form, const std::string& variable);
   std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
   void collect_forms(const Block& body, std::vector<std::pair<int, ir::Dim>>& found,
                      std::set<std::string>& seen);
@@ -136,6 +157,7 @@ class PhaseEmitter {
   void forget_addresses();
   asmjit::x86::Vec slot(const ir::loop::Access& access);
   void check_register_buffers();
+  bool uses_whole_vectors(const ir::loop::Block& block, int buffer) const;
 
   // Registers read by columns
   static bool is_row(const ir::loop::Access& access, const std::string& vector_variable);
@@ -174,6 +196,8 @@ class PhaseEmitter {
   std::map<const ir::loop::Access*, std::vector<std::string>> names_;  ///< that an access mentions
   std::map<std::string, Address> addresses_;  ///< by place_key; what the facts at this place make of them
   std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers
+  /// Buffers in registers of which no lane beyond the mask is read.
+  std::set<int> whole_vectors_;
   std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1
   std::map<int, int64_t> uses_;                      ///< of the statement
   std::map<std::pair<int, std::string>, bool> lane_dependent_;

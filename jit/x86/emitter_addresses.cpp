@@ -95,14 +95,17 @@ PhaseEmitter::Pointer PhaseEmitter::make_pointer(int id, const Dim& form) {
   return made;
 }
 
-/// A pointer that differs by 1, 2, 4 or 8 times a stride: the same register, indexed by the stride.
-std::optional<PhaseEmitter::Pointer> PhaseEmitter::from_neighbour(int id, const Dim& form) {
+/// A pointer that differs by 1, 2, 4 or 8 times a stride: the same register, indexed by the stride, which
+/// must stay the same in the loop of this variable.
+std::optional<PhaseEmitter::Pointer> PhaseEmitter::from_neighbour(int id, const Dim& form,
+                                                                  const std::string& variable) {
   Scope& scope = scopes_.back();
   const auto element = static_cast<int64_t>(size_of(buffer(id).type));
   for (const auto& [name, candidate] : scope.pointers) {
     if (candidate.buffer != id || candidate.index.isValid()) continue;
     const std::vector<Monomial> difference = monomials(form - candidate.form);
     if (difference.size() != 1 || difference[0].factors.empty()) continue;
+    if (mentions(to_dim(difference[0]), variable)) continue;
     const int64_t times = difference[0].coefficient;
     if (times != 1 && times != 2 && times != 4 && times != 8) continue;
     const Dim stride = to_dim({element, difference[0].factors});
@@ -196,7 +199,7 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     const Linear linear = linear_in(form, loop.variable);
     if (!linear.exists) continue;  // worked out in each iteration
     const std::string key = key_of(id, form);
-    if (const auto neighbour = from_neighbour(id, form)) {
+    if (const auto neighbour = from_neighbour(id, form, loop.variable)) {
       scopes_.back().pointers[key] = *neighbour;
       continue;
     }

@@ -1,4 +1,6 @@
 // Buffers in registers: which virtual register holds which of their elements.
+#include <algorithm>
+
 #include "jit/x86/emitter.h"
 #include "jit/x86/refuse.h"
 
@@ -20,6 +22,7 @@ void PhaseEmitter::check_register_buffers() {
   std::map<int, bool> has_lanes;
   columns_.clear();
   transposed_before_.clear();
+  whole_vectors_.clear();
   const std::function<void(const ir::loop::Block&, const std::string&)> visit =
       [&](const ir::loop::Block& block, const std::string& vector_variable) {
         const auto see = [&](const Access& access) {
@@ -36,7 +39,9 @@ void PhaseEmitter::check_register_buffers() {
           } else if (const auto* loop = std::get_if<Loop>(&statement)) {
             visit(loop->body, loop->kind == LoopKind::vector ? loop->variable : vector_variable);
           } else {
-            plan_columns(block, std::get<ir::loop::Allocate>(statement).buffer);
+            const int id = std::get<ir::loop::Allocate>(statement).buffer;
+            plan_columns(block, id);
+            if (in_registers(id) && uses_whole_vectors(block, id)) whole_vectors_.insert(id);
           }
         }
       };
@@ -45,6 +50,40 @@ void PhaseEmitter::check_register_buffers() {
     if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
       refuse(program_.buffers[id].name + " in registers is not f32");
   }
+}
+
+/// Whether every use of a buffer, in the block that allocates it, is in vector loops of one extent, which
+/// stays the same as long as the buffer lives: what lies beyond is never read, and may become anything.
+bool PhaseEmitter::uses_whole_vectors(const ir::loop::Block& block, int id) const {
+  std::optional<Dim> extent;
+  bool same = true;
+  std::vector<const Loop*> around;
+  const std::function<void(const Statement&)> visit = [&](const Statement& statement) {
+    if (const auto* loop = std::get_if<Loop>(&statement)) {
+      around.push_back(loop);
+      for (const Statement& inside : loop->body) visit(inside);
+      around.pop_back();
+      return;
+    }
+    const auto* compute = std::get_if<Compute>(&statement);
+    if (compute == nullptr) return;
+    const auto see = [&](const Access& access) {
+      if (access.buffer != id) return;
+      const Loop* vector = around.empty() ? nullptr : around.back();
+      if (vector == nullptr || vector->kind != LoopKind::vector || !is_row(access, vector->variable)) {
+        same = false;
+        return;
+      }
+      same = same && (!extent || *extent == vector->extent) &&
+             std::none_of(around.begin(), around.end(),
+                          [&](const Loop* loop) { return mentions(vector->extent, loop->variable); });
+      extent = vector->extent;
+    };
+    see(compute->target);
+    collect_value(compute->value, see);
+  };
+  for (const Statement& statement : block) visit(statement);
+  return same && extent;
 }
 
 std::string PhaseEmitter::slot_key(const Access& access) const {

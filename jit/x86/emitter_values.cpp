@@ -1,9 +1,8 @@
-// The data of a phase: statements, values, loads and stores, the registers of buffers in registers.
+// The data of a phase: statements, values, stores.
 #include <bit>
 #include <limits>
 
 #include "ir/arithmetic.h"
-#include "jit/x86/conditions.h"
 #include "jit/x86/emitter.h"
 #include "jit/x86/refuse.h"
 
@@ -49,8 +48,9 @@ void PhaseEmitter::drop_loads(int id) {
 /// target (combine)= given, or the statement's own value where that is undefined.
 void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
   const Access& target = compute.target;
-  const LaneValue mask = lane_ ? lane_->mask : LaneValue{};
+  LaneValue mask = lane_ ? lane_->mask : LaneValue{};
   if (in_registers(target.buffer)) {
+    if (whole_vectors_.count(target.buffer) != 0) mask = {};
     const Vec into = slot(target);
     // A product that is added is one operation.
     const Value& top = program_.values[static_cast<size_t>(compute.value)];
@@ -84,7 +84,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     refuse("elements of " + of.name + " are written, of type " + std::string(name_of(of.type)));
   const Address address = address_of(target);  // a copy: what follows may work out others
   if (compute.combine != Combine::assign) {
-    const LaneValue old = load_memory(target, mask, false);
+    const LaneValue old = load_memory(target, present_lanes());
     result = lanes_.combine(compute.combine, old, result);
   }
   const auto element = static_cast<int>(size_of(of.type));
@@ -209,90 +209,6 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
   const LaneValue base = start.is_constant() ? lanes_.constant(static_cast<uint32_t>(start.value()))
                                              : lanes_.broadcast(integers_.value(start));
   return lanes_.apply(Opcode::i32_add, {lanes, base, {}});
-}
-
-/// Whether a comparison of indices, or several of them, holds as far as is known here.
-bool PhaseEmitter::known_true(int id) const {
-  const Value& v = program_.values[static_cast<size_t>(id)];
-  if (v.op == ScalarOp::logical_and) return known_true(v.args[0]) && known_true(v.args[1]);
-  const auto found = margin_of(program_, v);
-  if (!found) return false;
-  Dim margin = at(*found);
-  if (lane_ && mentions(margin, lane_->variable)) {
-    // All lanes of this vector.
-    const Linear linear = linear_in(margin, lane_->variable);
-    if (!linear.exists || !linear.coefficient.is_constant()) return false;
-    const int64_t first = int64_t{lane_->chunk} * lanes_.count();
-    const int64_t worst = linear.coefficient.value() < 0 ? first + lanes_.count() - 1 : first;
-    margin = linear.rest + linear.coefficient * Dim(worst);
-  }
-  return facts_.is_nonnegative(margin);
-}
-
-LaneValue PhaseEmitter::load(const Value& v) {
-  if (in_registers(v.access.buffer)) {
-    if (v.args[0] != ir::none) refuse("a guarded load from registers");
-    return LaneValue::of(slot(v.access));
-  }
-  LaneValue mask = lane_ ? lane_->mask : LaneValue{};
-  if (v.args[0] == ir::none || known_true(v.args[0])) return load_memory(v.access, mask, false);
-  const LaneValue guard = value(v.args[0]);
-  mask = mask.defined() ? lanes_.apply(Opcode::mask_and, {mask, guard, {}}) : guard;
-  const LaneValue loaded = load_memory(v.access, mask, true);
-  if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
-  const LaneValue otherwise = value(v.args[1]);
-  if (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0) return loaded;
-  return lanes_.apply(Opcode::select, {guard, loaded, otherwise});
-}
-
-/// `mask`: the lanes that exist and, of a guarded load, whose guard holds. What the guard leaves out is not
-/// what the address holds, so that nobody else may have it.
-LaneValue PhaseEmitter::load_memory(const Access& access, const LaneValue& mask, bool guarded) {
-  const ir::loop::Buffer& of = buffer(access.buffer);
-  if (of.type != ElementType::f32 && of.type != ElementType::boolean && of.type != ElementType::i32)
-    refuse("elements of " + of.name + " are read, of type " + std::string(name_of(of.type)));
-  const auto element = static_cast<int>(size_of(of.type));
-  const Address address = address_of(access);
-  const bool uniform = !lane_ || address.lane_step == Dim(0);
-  const std::string key = load_key(address, lane_ ? lane_->mask_name : "");
-  if (!guarded) {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      const auto found = scope->loads.find(key);
-      if (found != scope->loads.end()) return found->second;
-    }
-  }
-  LaneValue loaded;
-  if (uniform) {
-    if (of.type == ElementType::boolean) {
-      const Gp byte = cc_.newGpd();
-      if (guarded) refuse("a guarded load of a single boolean");
-      cc_.movzx(byte, memory(address, 1).cloneResized(1));
-      const LaneValue lanes = lanes_.broadcast(byte);
-      loaded = lanes_.apply(Opcode::mask_not,
-                            {lanes_.apply(Opcode::i32_equal, {lanes, lanes_.constant(0), {}}), {}, {}});
-    } else {
-      loaded = guarded ? lanes_.broadcast_where(memory(address, element), mask)
-                       : lanes_.broadcast(memory(address, element));
-    }
-  } else if (address.lane_step == Dim(1)) {
-    loaded = of.type == ElementType::boolean ? lanes_.load_booleans(memory(address, element), mask)
-                                             : lanes_.load(memory(address, element), mask);
-  } else {
-    if (of.type == ElementType::boolean) refuse("booleans of " + of.name + " are read with a stride");
-    const Gp base = integers_.value(Dim(0));
-    cc_.lea(base, memory(address, element));
-    LaneValue offsets = LaneValue::of(lanes_.iota());
-    const Dim step = address.lane_step * Dim(element);
-    if (facts_.range(step * Dim(lanes_.count())).high > std::numeric_limits<int32_t>::max() ||
-        facts_.range(step * Dim(lanes_.count())).low < std::numeric_limits<int32_t>::min())
-      refuse("the lanes of " + of.name + " may lie too far apart");
-    const LaneValue factor = step.is_constant() ? lanes_.constant(static_cast<uint32_t>(step.value()))
-                                                : lanes_.broadcast(integers_.value(step));
-    offsets = lanes_.apply(Opcode::i32_mul, {offsets, factor, {}});
-    loaded = lanes_.gather(base, offsets.vector, mask);
-  }
-  if (!guarded) scopes_.back().loads[key] = loaded;
-  return loaded;
 }
 
 LaneValue PhaseEmitter::operation(const Value& v) {

@@ -1,5 +1,6 @@
 #include "jit/x86/lanes.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/error.h"
@@ -357,11 +358,15 @@ LaneValue Lanes::first_lanes(const Gp& rest) {
 }
 
 LaneValue Lanes::first_lanes(int64_t rest) {
+  return literal_mask((uint32_t{1} << std::clamp<int64_t>(rest, 0, count())) - 1);
+}
+
+LaneValue Lanes::literal_mask(uint32_t bits) {
+  const LaneValue result = new_mask();
   if (wide_) {
-    const Gp bits = cc_.newGpd();
-    cc_.mov(bits, rest >= count() ? 0xffff : rest <= 0 ? 0 : (1 << rest) - 1);
-    const LaneValue result = new_mask();
-    cc_.kmovw(result.mask, bits);
+    const Gp general = cc_.newGpd();
+    cc_.mov(general, bits);
+    cc_.kmovw(result.mask, general);
     return result;
   }
   std::array<uint32_t, 8> lanes = {};

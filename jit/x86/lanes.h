@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ir/lane/program.h"
 #include "ir/loop/loop_program.h"
@@ -50,10 +51,16 @@ class Lanes {
   /// Lanes 0..rest-1, for any rest (negative: none).
   LaneValue first_lanes(const asmjit::x86::Gp& rest);
   LaneValue first_lanes(int64_t rest);
+  LaneValue literal_mask(uint32_t bits);  ///< bit k is lane k
 
   /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
   /// result.
   LaneValue load(const asmjit::x86::Mem& from, const LaneValue& mask);
+  /// Every step-th element, from the first on, of `step` vectors (at most longest_step) each of which begins
+  /// with the last element of the one before; the first may be overwritten. Lanes from undefined vectors are
+  /// 0.
+  LaneValue every(int64_t step, const std::vector<LaneValue>& vectors);
+  static constexpr int64_t longest_step = 4;
   /// Bytes that are not 0, as a mask. A mask needs mask registers.
   LaneValue load_booleans(const asmjit::x86::Mem& from, const LaneValue& mask);
   /// 64-bit integers as the nearest floats. Needs 512 bits.

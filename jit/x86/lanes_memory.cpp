@@ -1,4 +1,5 @@
 // Vectors from memory and to it: whole, masked, broadcast, gathered, converted.
+#include <algorithm>
 #include <array>
 
 #include "jit/x86/lanes.h"
@@ -22,6 +23,46 @@ LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
     cc_.emit(Inst::kIdVmovups, result, from);
   } else {
     cc_.emit(Inst::kIdVmaskmovps, result, mask.vector, from);
+  }
+  return LaneValue::of(result);
+}
+
+LaneValue Lanes::every(int64_t step, const std::vector<LaneValue>& vectors) {
+  const int reach = count() - 1;
+  const bool complete =
+      std::all_of(vectors.begin(), vectors.end(), [](const LaneValue& v) { return v.defined(); });
+  // Where a lane lies in a vector; nothing where it lies in another one.
+  const auto place_in = [&](size_t part, int lane) -> std::optional<uint32_t> {
+    const int64_t place = lane * step - static_cast<int64_t>(part) * reach;
+    const bool inside = place > 0 ? place <= reach : place == 0 && part == 0;
+    return inside ? std::optional(static_cast<uint32_t>(place)) : std::nullopt;
+  };
+  // The first vector is put in order together with the second one.
+  const bool two_at_once = complete && wide_;
+  Vec result = two_at_once ? vectors[0].vector : in_register(constant(0));
+  for (size_t part = two_at_once ? 1 : 0; part < vectors.size(); ++part) {
+    if (!vectors[part].defined()) continue;
+    std::array<uint32_t, 16> places = {};
+    uint32_t here = 0;
+    for (int lane = 0; lane <= reach; ++lane) {
+      const auto at = static_cast<size_t>(lane);
+      const auto place = place_in(part, lane);
+      if (place) here |= uint32_t{1} << lane;
+      const auto before =
+          two_at_once && part == 1 ? place_in(0, lane) : std::optional(static_cast<uint32_t>(lane));
+      places[at] = place ? *place + (wide_ ? static_cast<uint32_t>(count()) : 0) : before.value_or(0);
+    }
+    const Vec order = new_vector();
+    cc_.emit(
+        Inst::kIdVmovups, order,
+        cc_.newConst(ConstPoolScope::kLocal, places.data(), static_cast<size_t>(count()) * sizeof(uint32_t)));
+    if (wide_) {
+      cc_.emit(Inst::kIdVpermt2ps, result, order, vectors[part].vector);
+      continue;
+    }
+    const Vec moved = new_vector();
+    cc_.emit(Inst::kIdVpermps, moved, order, vectors[part].vector);
+    cc_.emit(Inst::kIdVblendps, result, result, moved, imm(here));
   }
   return LaneValue::of(result);
 }

@@ -20,6 +20,15 @@ std::vector<ir::Tensor> run_code(const std::shared_ptr<const jit::KernelCode>& c
 /// Small integers as floats: exact in sums of products.
 ir::Tensor small_integers(const ir::Shape& shape, unsigned seed);
 
+using SizeValues = std::map<std::string, int64_t>;
+
+/// Inputs of small integers, of the shapes that the program states.
+std::vector<ir::Tensor> inputs_of(const ir::loop::LoopProgram& program, const SizeValues& sizes);
+
+/// The machine code of every target against the interpreter of loop programs.
+void expect_as_interpreted(const std::string& text, const std::vector<SizeValues>& all_sizes,
+                           double tolerance = 0);
+
 /// The targets of this machine that code is made for, widest first; empty where there is none.
 std::vector<jit::Target> code_targets();
 

@@ -1,0 +1,201 @@
+// Loads: which lanes a guard lets through, what has been read before, lanes that lie apart.
+#include <algorithm>
+#include <limits>
+
+#include "jit/x86/conditions.h"
+#include "jit/x86/emitter.h"
+#include "jit/x86/refuse.h"
+
+namespace axrun::jit::x86 {
+
+using asmjit::x86::Gp;
+using asmjit::x86::Mem;
+using ir::Dim;
+using ir::ElementType;
+using ir::ScalarOp;
+using ir::lane::Opcode;
+using ir::loop::Access;
+using ir::loop::Value;
+
+/// The lanes of the vector at hand that exist.
+PhaseEmitter::Selection PhaseEmitter::present_lanes() {
+  Selection selection;
+  selection.bits = all_lanes();
+  if (!lane_ || !lane_->mask.defined()) return selection;
+  selection.mask = lane_->mask;
+  selection.name = lane_->mask_name;
+  selection.bits.reset();
+  if (lane_->rest.is_constant()) {
+    const int64_t rest = std::clamp<int64_t>(lane_->rest.value(), 0, lanes_.count());
+    selection.bits = (uint32_t{1} << rest) - 1;
+  }
+  return selection;
+}
+
+uint32_t PhaseEmitter::all_lanes() const { return lane_ ? (uint32_t{1} << lanes_.count()) - 1 : 1; }
+
+/// What is known of a comparison of indices, or several of them.
+PhaseEmitter::Guard PhaseEmitter::known_guard(int id) const {
+  const uint32_t all = all_lanes();
+  const Value& v = program_.values[static_cast<size_t>(id)];
+  if (v.op == ScalarOp::logical_and) {
+    Guard guard = known_guard(v.args[0]);
+    const Guard other = known_guard(v.args[1]);
+    guard.lanes &= other.lanes;
+    guard.open.insert(guard.open.end(), other.open.begin(), other.open.end());
+    return guard;
+  }
+  if (v.op == ScalarOp::integer) return {v.integer != 0 ? all : 0, {}};
+  const auto found = margin_of(program_, v);
+  if (!found) return {all, {id}};
+  const auto decided = [&](const Dim& margin) -> std::optional<bool> {
+    if (facts_.is_nonnegative(margin)) return true;
+    if (facts_.is_nonnegative(Dim(-1) - margin)) return false;
+    return std::nullopt;
+  };
+  const Dim margin = at(*found);
+  if (!lane_ || !mentions(margin, lane_->variable)) {
+    const auto holds = decided(margin);
+    return holds ? Guard{*holds ? all : 0, {}} : Guard{all, {id}};
+  }
+  const Linear linear = linear_in(margin, lane_->variable);
+  if (!linear.exists || !linear.coefficient.is_constant()) return {all, {id}};
+  const int64_t first = int64_t{lane_->chunk} * lanes_.count();
+  const auto margin_at = [&](int lane) { return linear.rest + linear.coefficient * Dim(first + lane); };
+  // Both ends hold or do not: so does what lies between.
+  const auto low = decided(margin_at(0)), high = decided(margin_at(lanes_.count() - 1));
+  if (low && high && *low == *high) return {*low ? all : 0, {}};
+  if (!linear.rest.is_constant()) return {all, {id}};
+  Guard guard{0, {}};
+  for (int lane = 0; lane < lanes_.count(); ++lane) {
+    if (margin_at(lane).value() >= 0) guard.lanes |= uint32_t{1} << lane;
+  }
+  return guard;
+}
+
+LaneValue PhaseEmitter::load(const Value& v) {
+  if (in_registers(v.access.buffer)) {
+    if (v.args[0] != ir::none) refuse("a guarded load from registers");
+    return LaneValue::of(slot(v.access));
+  }
+  Selection lanes = present_lanes();
+  if (v.args[0] == ir::none) return load_memory(v.access, lanes);
+  const Guard guard = known_guard(v.args[0]);
+  if (guard.lanes == all_lanes() && guard.open.empty()) return load_memory(v.access, lanes);
+  if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
+  if ((guard.lanes & lanes.bits.value_or(all_lanes())) == 0) return value(v.args[1]);
+  lanes.guarded = true;
+  const auto narrow = [&](const LaneValue& mask) {
+    lanes.mask = lanes.mask.defined() ? lanes_.apply(Opcode::mask_and, {lanes.mask, mask, {}}) : mask;
+  };
+  if (guard.open.empty()) {
+    // Of literal masks one is enough.
+    if (lanes.bits) {
+      *lanes.bits &= guard.lanes;
+      lanes.mask = literal_mask(*lanes.bits);
+      lanes.name = "lanes " + std::to_string(*lanes.bits);
+    } else {
+      narrow(literal_mask(guard.lanes));
+      lanes.name += " lanes " + std::to_string(guard.lanes);
+    }
+  } else {
+    if (guard.lanes != all_lanes()) narrow(literal_mask(guard.lanes));
+    for (const int open : guard.open) narrow(value(open));
+    lanes.bits.reset();
+    lanes.shared = false;
+  }
+  return load_memory(v.access, lanes, value(v.args[1]));
+}
+
+LaneValue PhaseEmitter::literal_mask(uint32_t bits) {
+  const std::string name = "lanes " + std::to_string(bits);
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->masks.find(name);
+    if (found != scope->masks.end()) return found->second;
+  }
+  return scopes_.back().masks[name] = lanes_.literal_mask(bits);
+}
+
+/// The lanes that are selected, and `otherwise` in the others (undefined: anything). What is left out by a
+/// guard is not what the address holds: the selection's name tells it apart.
+LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes,
+                                    const LaneValue& otherwise) {
+  const ir::loop::Buffer& of = buffer(access.buffer);
+  if (of.type != ElementType::f32 && of.type != ElementType::boolean && of.type != ElementType::i32)
+    refuse("elements of " + of.name + " are read, of type " + std::string(name_of(of.type)));
+  const Address address = address_of(access);
+  const bool zeros =
+      !otherwise.defined() || (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0);
+  const bool shared = lanes.shared && (zeros || otherwise.kind == LaneValue::Kind::constant);
+  std::string key = load_key(address, lanes.name);
+  if (lanes.guarded) key += " guarded by " + lanes.name;
+  if (!zeros && shared) key += " else " + std::to_string(otherwise.bits);
+  for (auto scope = scopes_.rbegin(); shared && scope != scopes_.rend(); ++scope) {
+    const auto found = scope->loads.find(key);
+    if (found != scope->loads.end()) return found->second;
+  }
+  LaneValue loaded = load_selected(of, address, lanes);
+  if (!zeros) loaded = lanes_.apply(Opcode::select, {lanes.mask, loaded, otherwise});
+  if (shared) scopes_.back().loads[key] = without_death(loaded);
+  return loaded;
+}
+
+/// Lanes that are not selected are 0 where there are several elements, and anything where one is for all.
+LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address& address,
+                                      const Selection& lanes) {
+  const auto element = static_cast<int>(size_of(of.type));
+  const Mem place = memory(address, element);
+  const bool boolean = of.type == ElementType::boolean;
+  if (!lane_ || address.lane_step == Dim(0)) {
+    if (!boolean) return lanes.guarded ? lanes_.broadcast_where(place, lanes.mask) : lanes_.broadcast(place);
+    if (lanes.guarded) refuse("a guarded load of a single boolean");
+    const Gp byte = cc_.newGpd();
+    cc_.movzx(byte, place.cloneResized(1));
+    const LaneValue all = lanes_.broadcast(byte);
+    return lanes_.apply(Opcode::mask_not,
+                        {lanes_.apply(Opcode::i32_equal, {all, lanes_.constant(0), {}}), {}, {}});
+  }
+  if (address.lane_step == Dim(1))
+    return boolean ? lanes_.load_booleans(place, lanes.mask) : lanes_.load(place, lanes.mask);
+  if (boolean) refuse("booleans of " + of.name + " are read with a stride");
+  const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
+                     address.lane_step.value() <= Lanes::longest_step;
+  if (close && lanes.bits) return load_steps(place, address.lane_step.value(), *lanes.bits);
+  const Gp base = integers_.value(Dim(0));
+  cc_.lea(base, place);
+  LaneValue offsets = LaneValue::of(lanes_.iota());
+  const Dim step = address.lane_step * Dim(element);
+  if (facts_.range(step * Dim(lanes_.count())).high > std::numeric_limits<int32_t>::max() ||
+      facts_.range(step * Dim(lanes_.count())).low < std::numeric_limits<int32_t>::min())
+    refuse("the lanes of " + of.name + " may lie too far apart");
+  const LaneValue factor = step.is_constant() ? lanes_.constant(static_cast<uint32_t>(step.value()))
+                                              : lanes_.broadcast(integers_.value(step));
+  offsets = lanes_.apply(Opcode::i32_mul, {offsets, factor, {}});
+  return lanes_.gather(base, offsets.vector, lanes.mask);
+}
+
+/// Lanes a few elements apart, out of vectors of what lies between the first and the last one: nothing beyond
+/// them is touched.
+LaneValue PhaseEmitter::load_steps(const Mem& first, int64_t step, uint32_t bits) {
+  const int reach = lanes_.count() - 1;  // each vector begins with the last element of the one before
+  std::vector<LaneValue> parts;
+  for (int64_t part = 0; part < step; ++part) {
+    uint32_t elements = 0;
+    for (int lane = 0; lane <= reach; ++lane) {
+      const int64_t place = lane * step - part * reach;
+      const bool here = place > 0 ? place <= reach : place == 0 && part == 0;
+      if (here && (bits >> lane & 1) != 0) elements |= uint32_t{1} << place;
+    }
+    if (elements == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    const bool whole = bits == all_lanes();
+    Mem place = first;
+    place.addOffset(part * reach * 4);
+    parts.push_back(lanes_.load(place, whole ? LaneValue{} : literal_mask(elements)));
+  }
+  return lanes_.every(step, parts);
+}
+
+}  // namespace axrun::jit::x86
