@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "search/axis_cuts.h"
-#include "search/scalar_cost.h"
-#include "search/work.h"
 
 namespace axrun::search {
 
@@ -18,43 +16,6 @@ using ir::loop::Combine;
 using ir::loop::LoopKind;
 
 namespace {
-
-/// Whether neighbours along the last axis are read far from each other.
-bool reads_across_rows(const PieceContext& context, const ir::Stage& stage) {
-  const int last = static_cast<int>(stage.axes.size()) - 1;
-  for (const ir::ExprId load : loads_of(context.program, stage.body[0])) {
-    const ir::Expr& read = context.program.exprs[static_cast<size_t>(load)];
-    for (size_t d = 0; d + 1 < read.indices.size(); ++d) {
-      if (axes_of(context.program, read.indices[d]).count(last) != 0) return true;
-    }
-  }
-  return false;
-}
-
-/// Few parts, and none of the last axis that is shorter than a register.
-std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage) {
-  const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
-  std::vector<std::vector<Dim>> cuts(stage.axes.size());
-  constexpr size_t most_parts = 32;
-  size_t parts = 1;
-  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
-    const Dim& extent = stage.axes[axis].extent;
-    std::vector<Dim> found = cuts_of(conditions, static_cast<int>(axis), extent);
-    if (axis + 1 == stage.axes.size()) {
-      Dim low = 0;
-      std::vector<Dim> ends = found;
-      ends.push_back(extent);
-      for (const Dim& high : ends) {
-        if (context.facts.typical(high - low) < context.target.lanes(4)) found.clear();
-        low = high;
-      }
-    }
-    if (parts * (found.size() + 1) > most_parts) continue;
-    parts *= found.size() + 1;
-    cuts[axis] = std::move(found);
-  }
-  return cuts;
-}
 
 /// Writes one map, part by part.
 class Writer {
@@ -66,8 +27,18 @@ class Writer {
         result_(context.buffers.at(stage.results[0])),
         conditions_(axis_conditions(context.program, stage)),
         point_(stage.axes.size(), Dim(0)) {
-    for (size_t axis = 0; axis < stage.axes.size(); ++axis) order_.push_back(axis);
-    if (plan.tiles_outside) move_outside(order_.size() - 1);
+    const int across = plan.transposition.across;
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+      if (static_cast<int>(axis) == across) continue;
+      order_.push_back({axis, axis + 1 == stage.axes.size() ? Pass::tiles : Pass::points});
+    }
+    if (plan.tiles_outside) move_outside(stage.axes.size() - 1);
+    if (across != ir::none) {
+      // Neighbouring tiles continue the same rows of the result, those of a group of tiles.
+      const auto axis = static_cast<size_t>(across);
+      order_.insert(order_.end() - 1, {axis, plan.tile_group == 1 ? Pass::tiles : Pass::groups});
+      if (plan.tile_group != 1) order_.push_back({axis, Pass::tiles_of_group});
+    }
     if (plan.parallel_axis >= 0) move_outside(static_cast<size_t>(plan.parallel_axis));
   }
 
@@ -77,9 +48,16 @@ class Writer {
   struct Part {
     Dim low, high;
   };
+  /// How a loop passes an axis.
+  enum class Pass : uint8_t { points, tiles, groups, tiles_of_group };
+  struct Step {
+    size_t axis;
+    Pass pass;
+  };
 
   void move_outside(size_t axis) {
-    const auto place = std::find(order_.begin(), order_.end(), axis);
+    const auto place =
+        std::find_if(order_.begin(), order_.end(), [&](const Step& step) { return step.axis == axis; });
     std::rotate(order_.begin(), place, place + 1);
   }
 
@@ -103,28 +81,77 @@ class Writer {
   }
 
   void loops(size_t k) {
-    if (k == order_.size()) return stage_.axes.empty() ? element() : lanes();
-    const size_t axis = order_[k];
-    const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
-    const Part part = part_[axis];
-    const bool tiled = axis + 1 == stage_.axes.size();
-    const Dim extent = part.high - part.low;
-    context_.writer.loop(kind, "i" + std::to_string(axis),
-                         tiled ? ceil_div(extent, Dim(plan_.lanes)) : extent, [&](const Dim& i) {
-                           point_[axis] = part.low + (tiled ? Dim(plan_.lanes) * i : i);
-                           loops(k + 1);
-                         });
+    if (k == order_.size()) {
+      if (stage_.axes.empty()) return element();
+      return plan_.transposition.across == ir::none ? lanes() : tile();
+    }
+    const auto [axis, pass] = order_[k];
+    const Dim low = part_[axis].low, extent = part_[axis].high - low;
+    const Dim tiles = ceil_div(extent, Dim(plan_.lanes)), group(plan_.tile_group);
+    const Dim start = point_[axis];
+    const auto loop = [&, axis = axis](const Dim& count, const Dim& from, int64_t step) {
+      const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
+      context_.writer.loop(kind, "i" + std::to_string(axis), count, [&](const Dim& i) {
+        point_[axis] = from + Dim(step) * i;
+        loops(k + 1);
+      });
+    };
+    switch (pass) {
+      case Pass::points:
+        return loop(extent, low, 1);
+      case Pass::tiles:
+        return loop(tiles, low, plan_.lanes);
+      case Pass::groups:
+        return loop(ceil_div(tiles, group), low, plan_.lanes * plan_.tile_group);
+      case Pass::tiles_of_group:
+        loop(context_.facts.is_multiple(extent, plan_.lanes * plan_.tile_group)
+                 ? group
+                 : min(group, ceil_div(part_[axis].high - start, Dim(plan_.lanes))),
+             start, plan_.lanes);
+        point_[axis] = start;
+    }
   }
 
-  void lanes() {
-    const Part part = part_.back();
-    const Dim start = point_.back(), lanes(plan_.lanes);
+  void tile() {
+    const auto across = static_cast<size_t>(plan_.transposition.across);
+    const std::vector<ir::ExprId>& rows = plan_.transposition.rows;
+    const Dim first_row = point_.back(), first_column = point_[across];
+    const auto move_to = [&](const Dim& row, const Dim& column) {
+      point_.back() = first_row + row;
+      point_[across] = first_column + column;
+    };
+    const Dim rows_here = lanes_of(part_.back(), first_row),
+              columns_here = lanes_of(part_[across], first_column);
+    const TransposedTile tile{most(rows_here), most(columns_here), rows_here, columns_here};
+    write_transposed(
+        context_.writer, tile, "tile_" + stage_.name, rows.size(),
+        [&](size_t n, const Dim& row, const Dim& column) {
+          move_to(row, column);
+          return context_.values.value(rows[n], point_);
+        },
+        [&](const Dim& row, const Dim& column, const std::vector<ir::loop::Access>& values) {
+          move_to(row, column);
+          for (size_t n = 0; n < rows.size(); ++n)
+            context_.values.take_value(rows[n], [value = values[n]] { return value; });
+          element();
+          context_.values.clear_values();
+        });
+    move_to(0, 0);
+  }
+
+  /// How much of a group of lanes that starts at `start` is in the part.
+  Dim lanes_of(const Part& part, const Dim& start) const {
     const bool whole = context_.facts.is_multiple(part.high - part.low, plan_.lanes);
-    context_.writer.loop(LoopKind::vector, "v", whole ? lanes : min(lanes, part.high - start),
-                         [&](const Dim& v) {
-                           point_.back() = start + v;
-                           element();
-                         });
+    return whole ? Dim(plan_.lanes) : min(Dim(plan_.lanes), part.high - start);
+  }
+  int64_t most(const Dim& extent) const { return extent.constant().value_or(plan_.lanes); }
+
+  void lanes() {
+    const Dim start = point_.back();
+    context_.writer.loop(LoopKind::vector, "v", lanes_of(part_.back(), start), [&](const Dim& v) {
+      point_.back() = start + v;
+      element();
+    });
     point_.back() = start;
   }
 
@@ -138,38 +165,12 @@ class Writer {
   const MapPlan& plan_;
   const int result_;
   const std::vector<AxisCondition> conditions_;
-  std::vector<size_t> order_;  ///< of the axes, outermost first
-  std::vector<Part> part_;     ///< per axis
+  std::vector<Step> order_;  ///< outermost first
+  std::vector<Part> part_;   ///< per axis
   Dims point_;
 };
 
 }  // namespace
-
-MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
-  MapPlan plan;
-  if (stage.axes.empty()) return plan;
-  const auto typical = [&](size_t axis) { return context.facts.typical(stage.axes[axis].extent); };
-  const size_t last = stage.axes.size() - 1;
-  const int64_t registers = context.target.lanes(4);
-  constexpr int64_t chains = 4;
-  plan.lanes = registers * std::clamp<int64_t>((typical(last) + registers - 1) / registers, 1, chains);
-
-  plan.tiles_outside = reads_across_rows(context, stage);
-  plan.cuts = plan_cuts(context, stage);
-
-  constexpr double overhead = 2;  // loads and stores, in operations
-  double work = overhead + scalar_cost(context.program, stage.body[0]);
-  for (size_t axis = 0; axis <= last; ++axis) work *= static_cast<double>(typical(axis));
-  if (!is_worth_spreading(2 * work, context.target)) return plan;
-  double best = 0;
-  for (size_t axis = 0; axis <= last; ++axis) {
-    const int64_t count = axis == last ? (typical(axis) + plan.lanes - 1) / plan.lanes : typical(axis);
-    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
-    best = balance(count, context.target.cores);
-    plan.parallel_axis = static_cast<int>(axis);
-  }
-  return plan;
-}
 
 void write_map(PieceContext& context, const ir::Stage& stage, const MapPlan& plan) {
   Writer(context, stage, plan).run();

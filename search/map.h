@@ -1,12 +1,15 @@
 #pragma once
 
 #include "search/piece.h"
+#include "search/transposition.h"
 
 namespace axrun::search {
 
 /// Every decision about a map; the writer only reads it.
 struct MapPlan {
-  int64_t lanes = 16;  ///< extent of the vector loop along the last axis
+  int64_t lanes = 16;  ///< extent of the vector loops: along the last axis, and the one transposed with it
+  Transposition transposition;
+  int64_t tile_group = 1;  ///< tiles along the transposed axis that are passed before more of the last one
   /// The tiles of the last axis are passed outside of the other axes: operands that are read across their
   /// rows stay in the nearest cache.
   bool tiles_outside = false;

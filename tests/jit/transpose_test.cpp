@@ -15,9 +15,15 @@ using jit::KernelCode;
 
 using Sizes = std::map<std::string, int64_t>;
 
+std::string with_side(std::string text, int64_t side) {
+  for (size_t at = text.find("SIDE"); at != std::string::npos; at = text.find("SIDE"))
+    text.replace(at, 4, std::to_string(side));
+  return text;
+}
+
 /// y = transpose(x), in tiles of `side` rows and columns.
 std::string in_tiles(int64_t side) {
-  std::string text = R"(loops transpose(m: 1..70, n: 1..70) {
+  const std::string text = R"(loops transpose(m: 1..70, n: 1..70) {
   input x: f32[m, n]
   output y: f32[n, m]
   for ti < (n + SIDE - 1) / SIDE {
@@ -37,9 +43,7 @@ std::string in_tiles(int64_t side) {
   }
 }
 )";
-  for (size_t at = text.find("SIDE"); at != std::string::npos; at = text.find("SIDE"))
-    text.replace(at, 4, std::to_string(side));
-  return text;
+  return with_side(text, side);
 }
 
 /// Every element has its own bits; some of them are those of NaNs, quiet and signalling, and infinities.
@@ -207,6 +211,38 @@ TEST(Transpose, TilesOfFewRowsOrColumns) {
         expect_as_interpreted(text, target, few, many);
         expect_as_interpreted(narrow, target, many, few);
       }
+    }
+  }
+}
+
+/// As search/ writes it: groups of tiles, spread over workers.
+TEST(Transpose, InGroupsOfTiles) {
+  const std::string text = R"(loops transpose(m: 1..300, n: 1..300) {
+  input x: f32[m, n]
+  output y: f32[n, m]
+  parallel g < (n + 4*SIDE - 1) / (4*SIDE) {
+    for tj < (m + SIDE - 1) / SIDE {
+      for q < min(-4*g + (n + SIDE - 1) / SIDE, 4) {
+        allocate tile: f32[SIDE, SIDE] in registers
+        unrolled j < min(SIDE, m - SIDE*tj) {
+          vector i < min(SIDE, n - 4*SIDE*g - SIDE*q) {
+            tile[j, i] = neg(x[SIDE*tj + j, 4*SIDE*g + SIDE*q + i])
+          }
+        }
+        unrolled i2 < min(SIDE, n - 4*SIDE*g - SIDE*q) {
+          vector j2 < min(SIDE, m - SIDE*tj) {
+            y[4*SIDE*g + SIDE*q + i2, SIDE*tj + j2] = add(tile[j2, i2], 1:f32)
+          }
+        }
+      }
+    }
+  }
+}
+)";
+  for (const jit::Target& target : code_targets()) {
+    for (const int64_t m : {5, 16, 40}) {
+      for (const int64_t n : {1, 64, 150, 257})
+        expect_as_interpreted(with_side(text, target.lanes(4)), target, m, n);
     }
   }
 }

@@ -158,6 +158,33 @@ std::vector<Case> operator_cases() {
   add("Sigmoid", "map", {"Sigmoid", 13, {{7, 33}}});
   add("ShortRows", "map", {"Mul", 14, {{11, 3}, {3}}});
   add("Transpose", "map", {"Transpose", 13, {{2, 7, 5}}, {{"perm", integers({0, 2, 1})}}});
+  add("TransposeOfAnySizes", "map", {"Transpose", 13, {{sym("n"), sym("m")}}, {{"perm", integers({1, 0})}}},
+      {n, {"m", 1, 4096, 1}}, {{{"n", 1}, {"m", 1}}, {{"n", 17}, {"m", 40}}, {{"n", 16}, {"m", 8}}});
+  add("TransposeOfHeads", "map", {"Transpose", 13, {{2, sym("n"), 3, 8}}, {{"perm", integers({0, 2, 3, 1})}}},
+      {n}, some_n);
+  add("TransposeOfChannels", "map", {"Transpose", 13, {{2, 3, 5, 7}}, {{"perm", integers({0, 2, 3, 1})}}});
+  add("TransposeOfEverything", "map", {"Transpose", 13, {{3, 4, 5, 18}}, {{"perm", integers({3, 2, 1, 0})}}});
+  add("TransposeOfManyRows", "map", {"Transpose", 13, {{20, 150}}, {{"perm", integers({1, 0})}}});
+  group("TransposeInAChain", "map",
+        {{{"Mul", 14, {{18, 35}, {35}}}, {1, 2}, 10},
+         {{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {10}, 11},
+         {{"Add", 14, {{35, 18}, {35, 18}}}, {11, 3}, 12},
+         {{"Tanh", 13, {{35, 18}}}, {12}, 13}},
+        {1, 2, 3});
+  group("TransposesMeet", "map",
+        {{{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {1}, 10},
+         {{"Mul", 14, {{35, 18}, {35, 18}}}, {10, 2}, 11},
+         {{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {3}, 12},
+         {{"Add", 14, {{35, 18}, {35, 18}}}, {11, 12}, 13}},
+        {1, 2, 3});
+  group("ConcatOfTransposed", "map",
+        {{{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {1}, 10},
+         {{"Concat", 13, {{35, 18}, {35, 24}}, {{"axis", integer(1)}}}, {10, 2}, 11}},
+        {1, 2});
+  group("PadOfTransposed", "map",
+        {{{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {1}, 10},
+         {{"Pad", 21, {{35, 18}}, {}, {}, {{1, 2, 0, 3}}}, {10, 20}, 11}},
+        {1});
   add("Scalar", "map", {"Add", 14, {{}, {}}});
   add("Pad", "map", {"Pad", 21, {{3, 5}}, {}, {}, {{0, 2, 1, 3}}});
   add("ConcatOfAnything", "map",

@@ -295,6 +295,30 @@ const char* const joined_program = R"(loops joined(n: 1..99, m: 0..99) {
   for p < n + m { vector v < 8 { z[v] += mul(t[p, v], w[p]) } }
 })";
 
+const char* const squares_expression = R"(program squares(x: f32[n, m], b: f32[n]) -> (y) {
+  y: f32[m, n] = map (i: m, j: n) { exp(x[j, i]) + b[j] }
+})";
+
+// A transposition through squares in registers that are written by rows and read by columns.
+const char* const squares_program = R"(loops squares(n: 1..4096, m: 1..4096) {
+  input x: f32[n, m]
+  input b: f32[n]
+  output y: f32[m, n]
+  parallel t < (m + 7) / 8 {
+    for u < (n + 7) / 8 {
+      allocate square: f32[8, 8] in registers
+      unrolled r < min(8, n - 8*u) {
+        vector v < min(8, m - 8*t) { square[r, v] = exp(x[8*u + r, 8*t + v]) }
+      }
+      unrolled c < min(8, m - 8*t) {
+        vector w < min(8, n - 8*u) {
+          y[8*t + c, 8*u + w] = add(square[w, c], b[8*u + w]) computes y(8*t + c, 8*u + w) inverse(x0 / 8, x1 / 8, x0 mod 8, x1 mod 8)
+        }
+      }
+    }
+  }
+})";
+
 }  // namespace
 
 const std::vector<LoopCase>& loop_cases() {
@@ -311,6 +335,7 @@ const std::vector<LoopCase>& loop_cases() {
       {"window", window_expression, window_text},
       {"maximum", maximum_expression, maximum_program},
       {"joined", joined_expression, joined_program},
+      {"squares", squares_expression, squares_program},
   };
   return cases;
 }

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "search/axis_cuts.h"
+#include "search/map.h"
+#include "search/scalar_cost.h"
+#include "search/work.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+
+namespace {
+
+/// Whether neighbours along the last axis are read far from each other.
+bool reads_across_rows(const PieceContext& context, const ir::Stage& stage) {
+  const int last = static_cast<int>(stage.axes.size()) - 1;
+  for (const ir::ExprId load : loads_of(context.program, stage.body[0])) {
+    const ir::Expr& read = context.program.exprs[static_cast<size_t>(load)];
+    for (size_t d = 0; d + 1 < read.indices.size(); ++d) {
+      if (axes_of(context.program, read.indices[d]).count(last) != 0) return true;
+    }
+  }
+  return false;
+}
+
+/// Few parts, and none of an axis of lanes that is shorter than a register.
+std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage, int across) {
+  const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
+  std::vector<std::vector<Dim>> cuts(stage.axes.size());
+  constexpr size_t most_parts = 32;
+  size_t parts = 1;
+  for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
+    const Dim& extent = stage.axes[axis].extent;
+    std::vector<Dim> found = cuts_of(conditions, static_cast<int>(axis), extent);
+    if (axis + 1 == stage.axes.size() || static_cast<int>(axis) == across) {
+      Dim low = 0;
+      std::vector<Dim> ends = found;
+      ends.push_back(extent);
+      for (const Dim& high : ends) {
+        if (context.facts.typical(high - low) < context.target.lanes(4)) found.clear();
+        low = high;
+      }
+    }
+    if (parts * (found.size() + 1) > most_parts) continue;
+    parts *= found.size() + 1;
+    cuts[axis] = std::move(found);
+  }
+  return cuts;
+}
+
+/// Tiles whose rows of the result stay in the nearest cache until the next tiles continue them: lines as far
+/// apart as those rows share the places that their addresses leave them. Neighbouring tiles also share lines
+/// of operands whose rows begin anywhere.
+int64_t tile_group(const PieceContext& context, const ir::Stage& stage, int across, int64_t lanes) {
+  constexpr int64_t most = 4, page = 4096, most_pages = 64, line = 64;
+  Dim row(4);  // bytes from one row to the next
+  for (size_t axis = static_cast<size_t>(across) + 1; axis < stage.axes.size(); ++axis)
+    row = row * stage.axes[axis].extent;
+  if (!row.is_constant() || context.target.caches.empty()) return 1;
+  // Addresses within a page tell places apart; each has room for several lines, some of them for operands.
+  const int64_t apart = std::gcd(row.value(), page);
+  const int64_t places = page / std::max(apart, line);
+  const int64_t rows = places * (context.target.caches[0].bytes / page) * 2 / 3;
+  return std::clamp<int64_t>(std::min(rows, page * most_pages / row.value()) / lanes, 1, most);
+}
+
+/// The result, and every operand once.
+double bytes_moved(const PieceContext& context, const ir::Stage& stage) {
+  std::set<int64_t> tensors = {stage.results[0]};
+  for (const ir::ExprId load : loads_of(context.program, stage.body[0]))
+    tensors.insert(context.program.exprs[static_cast<size_t>(load)].integer);
+  double bytes = 0;
+  for (const int64_t id : tensors) {
+    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+    bytes += static_cast<double>(context.facts.typical(ir::product(tensor.dims)) *
+                                 static_cast<int64_t>(size_of(tensor.type)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
+  MapPlan plan;
+  if (stage.axes.empty()) return plan;
+  const auto typical = [&](size_t axis) { return context.facts.typical(stage.axes[axis].extent); };
+  const size_t last = stage.axes.size() - 1;
+  const int64_t registers = context.target.lanes(4);
+  plan.transposition = find_transposition(context.program, stage, static_cast<int>(last));
+  const int across = plan.transposition.across;
+  const int64_t chains = across == ir::none ? 4 : 1;
+  plan.lanes = registers * std::clamp<int64_t>((typical(last) + registers - 1) / registers, 1, chains);
+
+  if (across != ir::none) plan.tile_group = tile_group(context, stage, across, plan.lanes);
+  plan.tiles_outside = across == ir::none && reads_across_rows(context, stage);
+  plan.cuts = plan_cuts(context, stage, across);
+
+  double elements = 1;
+  for (size_t axis = 0; axis <= last; ++axis) elements *= static_cast<double>(typical(axis));
+  constexpr double overhead = 2;  // loads and stores, in operations
+  const double work = overhead + scalar_cost(context.program, stage.body[0]);
+  if (!is_worth_spreading(2 * work * elements, context.target, bytes_moved(context, stage))) return plan;
+  double best = 0;
+  for (size_t axis = 0; axis <= last; ++axis) {
+    const int64_t step = axis == last                       ? plan.lanes
+                         : static_cast<int>(axis) == across ? plan.lanes * plan.tile_group
+                                                            : 1;
+    const int64_t count = (typical(axis) + step - 1) / step;
+    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
+    best = balance(count, context.target.cores);
+    plan.parallel_axis = static_cast<int>(axis);
+  }
+  return plan;
+}
+
+}  // namespace axrun::search
