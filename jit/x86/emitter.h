@@ -163,7 +163,7 @@ class PhaseEmitter {
   static bool is_row(const ir::loop::Access& access, const std::string& vector_variable);
   static bool is_column(const ir::loop::Access& access, const std::string& vector_variable);
   void plan_columns(const ir::loop::Block& block, int buffer);
-  bool writes_all(const std::vector<const ir::loop::Loop*>& around) const;
+  bool writes_all(int buffer, const std::vector<const ir::loop::Loop*>& around) const;
   void prepare_columns(const ir::loop::Statement& statement);
   asmjit::x86::Vec row_slot(int buffer, int64_t row);
   asmjit::x86::Vec column(const ir::loop::Access& access);

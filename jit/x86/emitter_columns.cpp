@@ -73,11 +73,12 @@ void PhaseEmitter::plan_columns(const ir::loop::Block& block, int id) {
   }
 }
 
-/// Whether an assignment is made for every row and lane, as far as is known here.
-bool PhaseEmitter::writes_all(const std::vector<const Loop*>& around) const {
+/// Whether an assignment is made to every row that it mentions, as far as is known here.
+bool PhaseEmitter::writes_all(int id, const std::vector<const Loop*>& around) const {
   return std::all_of(around.begin(), around.end(), [&](const Loop* loop) {
     const Interval range = facts_.range(at(loop->extent));
-    return (loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vector) && range.low == range.high;
+    if (loop->kind == LoopKind::vector) return whole_vectors_.count(id) != 0 || range.low == range.high;
+    return loop->kind == LoopKind::unrolled && range.low == range.high;
   });
 }
 
@@ -86,7 +87,7 @@ void PhaseEmitter::prepare_columns(const Statement& statement) {
     const auto found = columns_.find(allocation->buffer);
     if (found == columns_.end()) return;
     const std::vector<std::vector<const Loop*>>& writers = found->second.writers;
-    if (writers.size() == 1 && writes_all(writers[0])) return;
+    if (writers.size() == 1 && writes_all(allocation->buffer, writers[0])) return;
     // Rows that are written under a condition: without a value before it, their registers would be taken for
     // the whole function.
     for (int64_t row = 0; row < buffer(allocation->buffer).dims[0].value(); ++row)

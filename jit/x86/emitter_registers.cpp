@@ -52,8 +52,8 @@ void PhaseEmitter::check_register_buffers() {
   }
 }
 
-/// Whether every use of a buffer, in the block that allocates it, is in vector loops of one extent, which
-/// stays the same as long as the buffer lives: what lies beyond is never read, and may become anything.
+/// Whether every use of a buffer by rows, in the block that allocates it, is in vector loops of one extent,
+/// which stays the same as long as the buffer lives: what lies beyond is never read, and may become anything.
 bool PhaseEmitter::uses_whole_vectors(const ir::loop::Block& block, int id) const {
   std::optional<Dim> extent;
   bool same = true;
@@ -70,6 +70,8 @@ bool PhaseEmitter::uses_whole_vectors(const ir::loop::Block& block, int id) cons
     const auto see = [&](const Access& access) {
       if (access.buffer != id) return;
       const Loop* vector = around.empty() ? nullptr : around.back();
+      if (vector != nullptr && vector->kind == LoopKind::vector && is_column(access, vector->variable))
+        return;
       if (vector == nullptr || vector->kind != LoopKind::vector || !is_row(access, vector->variable)) {
         same = false;
         return;
