@@ -20,6 +20,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
+/// Elements that are so far apart at most are loaded as whole vectors all the same, and picked.
+constexpr int64_t near = 3;
+
 /// The row-major position of what a load reads; nothing where it is not linear.
 std::optional<Linear> position_of(const Program& program, const Expr& load) {
   const ir::TensorDecl& tensor = program.tensors[static_cast<size_t>(load.integer)];
@@ -64,8 +67,8 @@ class Finder {
   bool is_crossed(ExprId load) const {
     const std::optional<Linear>& position = positions_.at(load);
     if (!position || position->coefficient(across_) != Dim(1)) return false;
-    const Dim stride = position->coefficient(along_);
-    return stride != Dim(0) && stride != Dim(1);
+    const std::optional<int64_t> stride = position->coefficient(along_).constant();
+    return !stride || *stride < 0 || *stride > near;
   }
 
   /// Whether neighbours across are neighbours in memory, or the same element.
