@@ -1,5 +1,6 @@
 #include "ir/isa/float_rules.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -49,6 +50,12 @@ uint64_t arithmetic(Op op, Bits a_bits, Bits b_bits, Bits c_bits) {
       return pattern(a / b);
     case Op::square_root:
       return pattern(std::sqrt(a));
+    case Op::scale: {
+      // Exact in double: the result is rounded once, where it becomes a float.
+      const double power = std::ldexp(1.0, static_cast<int>(std::clamp<double>(std::floor(b), -400, 400)));
+      const double factor = std::isinf(b) ? (b < 0 ? 0.0 : INFINITY) : power;
+      return pattern(static_cast<Float>(a * factor));
+    }
     case Op::fma:
       return pattern(std::fma(a, b, c));
     case Op::fms:
@@ -108,6 +115,13 @@ uint64_t float_arithmetic(Op op, Lane lane, uint64_t a, uint64_t b, uint64_t c) 
   const bool three = op == Op::fma || op == Op::fms || op == Op::fnma || op == Op::fnms;
   const int count = three ? 3 : op == Op::square_root ? 1 : 2;
   const uint64_t operands[] = {a, b, c};
+  if (op == Op::scale) {
+    AXRUN_ASSERT(lane == Lane::f32);
+    const bool quiet = is_nan(lane, a) && quieted(lane, a) == a;
+    constexpr uint64_t infinity = 0x7f800000, negative_infinity = 0xff800000;
+    if (quiet && b == infinity) return infinity;
+    if (quiet && b == negative_infinity) return 0;
+  }
   for (int k = 0; k < count; ++k)
     if (is_nan(lane, operands[k])) return quieted(lane, operands[k]);
   AXRUN_ASSERT(lane == Lane::f32 || lane == Lane::f64);

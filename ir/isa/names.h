@@ -48,6 +48,7 @@ inline constexpr Function functions[] = {
     {"fms", Op::fms, 3},
     {"fnma", Op::fnma, 3},
     {"fnms", Op::fnms, 3},
+    {"scale", Op::scale, 2},
     {"round", Op::round, 2},
     {"daz", Op::denormal_as_zero, 1},
     {"unordered", Op::unordered, 2},

@@ -68,6 +68,8 @@ enum class Op {
   fms,
   fnma,
   fnms,   ///< a*b+c, a*b-c, -(a*b)+c, -(a*b)-c with one rounding; a NaN keeps its sign
+  scale,  ///< scale(a, b): a * 2^floor(b) with one rounding. A quiet NaN times 2^infinity is infinity, times
+          ///< 2^-infinity 0
   round,  ///< round(x, mode) to an integral value; modes: 0 nearest even, 1 down, 2 up, 3 towards zero
   near,
   truncate,   ///< float to integer type `to`; NaN and out of range: the indefinite value (see indefinite())

@@ -22,6 +22,7 @@ vminpd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:f64 v r, b:f64 v|m r) maskabl
 vmaxpd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:f64 v r, b:f64 v|m r) maskable broadcastable { d[i] = b[i] < a[i] ? a[i] : b[i] }
 vsqrtps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:f32 v|m r) maskable broadcastable { d[i] = sqrt(a[i]) }
 vsqrtpd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:f64 v|m r) maskable broadcastable { d[i] = sqrt(a[i]) }
+vscalefps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:f32 v r, b:f32 v|m r) maskable broadcastable { d[i] = scale(a[i], b[i]) }
 # Fused multiply and add: the order of operands decides which NaN wins.
 vfmadd132ps z:avx512f xy:avx512f+avx512vl (d:f32 v rw, a:f32 v r, b:f32 v|m r) maskable broadcastable { d[i] = fma(d[i], b[i], a[i]) }
 vfmadd213ps z:avx512f xy:avx512f+avx512vl (d:f32 v rw, a:f32 v r, b:f32 v|m r) maskable broadcastable { d[i] = fma(a[i], d[i], b[i]) }

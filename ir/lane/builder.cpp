@@ -62,6 +62,8 @@ Mask operator==(F32 a, F32 b) { return binary<Type::mask>(Opcode::equal, a, b); 
 Mask operator<(F32 a, F32 b) { return binary<Type::mask>(Opcode::less, a, b); }
 Mask operator<=(F32 a, F32 b) { return binary<Type::mask>(Opcode::less_equal, a, b); }
 Mask unordered(F32 a, F32 b) { return binary<Type::mask>(Opcode::unordered, a, b); }
+Mask not_less(F32 a, F32 b) { return binary<Type::mask>(Opcode::not_less, a, b); }
+F32 scale(F32 a, F32 exponent) { return binary<Type::f32>(Opcode::scale, a, exponent); }
 I32 to_i32_nearest(F32 a) { return unary<Type::i32>(Opcode::to_i32_nearest, a); }
 I32 bits(F32 a) { return unary<Type::i32>(Opcode::bits, a); }
 

@@ -64,6 +64,8 @@ Mask operator==(F32 a, F32 b);
 Mask operator<(F32 a, F32 b);
 Mask operator<=(F32 a, F32 b);
 Mask unordered(F32 a, F32 b);
+Mask not_less(F32 a, F32 b);
+F32 scale(F32 a, F32 exponent);
 I32 to_i32_nearest(F32 a);
 I32 bits(F32 a);
 

@@ -46,6 +46,20 @@ uint32_t to_integer(float x) {
   return inside ? value : sign_bit;
 }
 
+float power_of_two(int32_t exponent) { return as_float(static_cast<uint32_t>(exponent + 127) << 23); }
+
+/// NaN outside of the domain: programs that depend on it are seen to be wrong.
+float scaled(float x, float exponent) {
+  const float magnitude = as_float(as_bits(x) & ~sign_bit);
+  const bool bounded = magnitude >= 0.25F && magnitude <= 4.0F && exponent >= -150.0F && exponent <= 150.0F;
+  const auto n = static_cast<int32_t>(bounded ? exponent : 0.0F);
+  const bool inside = bounded && static_cast<float>(n) == exponent;
+  // The first product is exact, the second rounds once.
+  const int32_t half = n >> 1;
+  const float product = x * power_of_two(half) * power_of_two(n - half);
+  return inside ? product : as_float(0x7fc00000U);
+}
+
 inline float fma_in_double(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const auto addend = static_cast<double>(c);
@@ -198,6 +212,11 @@ void Evaluator::execute(const Step& step) {
       return lanes(result, [=](size_t k) {
         return ~as_mask(as_float(a[k]) == as_float(a[k])) | ~as_mask(as_float(b[k]) == as_float(b[k]));
       });
+
+    case Opcode::not_less:
+      return compare([](float x, float y) { return !(x < y); });
+    case Opcode::scale:
+      return binary([](float x, float y) { return scaled(x, y); });
 
     case Opcode::to_i32_nearest:
       return lanes(result, [=](size_t k) { return to_integer(round_to_even(as_float(a[k]))); });

@@ -12,6 +12,9 @@ constexpr std::string_view maximum = "a > b ? a : b: b where either is NaN or bo
 constexpr std::string_view nearest =
     "nearest integer, ties to even; NaN and what lies outside [-2^31, 2^31) give -2^31";
 constexpr std::string_view truncated = "integer part; NaN and what lies outside (-2^31 - 1, 2^31) give -2^31";
+constexpr std::string_view scaled =
+    "a * 2^b, rounded once, for 1/4 <= |a| <= 4 and integers -150 <= b <= 150; NaN where both are NaN; not "
+    "specified elsewhere";
 
 std::vector<Operation> table() {
   using enum Opcode;
@@ -38,6 +41,8 @@ std::vector<Operation> table() {
       {less, "less", mask, 2, {f32, f32}, none, "a < b; false for NaN"},
       {less_equal, "less_equal", mask, 2, {f32, f32}, none, "a <= b; false for NaN"},
       {unordered, "unordered", mask, 2, {f32, f32}, none, "a or b is NaN"},
+      {not_less, "not_less", mask, 2, {f32, f32}, none, "not a < b: true for NaN"},
+      {scale, "scale", f32, 2, {f32, f32}, none, scaled},
       {to_i32_nearest, "to_i32_nearest", i32, 1, {f32}, none, nearest},
       {to_i32_truncate, "to_i32_truncate", i32, 1, {f32}, none, truncated},
       {bits, "bits", i32, 1, {f32}, none, "the same bits as an integer"},

@@ -13,8 +13,9 @@ namespace axrun::ir::lane {
 /// Floats are IEEE 754 binary32. Arithmetic rounds once, to nearest even; denormals are neither read nor
 /// written as zero. Where an arithmetic operation answers NaN, the sign and the payload of that NaN are not
 /// specified (machines differ), so a program's results are compared with any NaN equal to any NaN, and a
-/// program whose other bits depend on them is wrong. Everything else is specified to the bit: operations
-/// marked "moves bits" below keep even NaNs as they are. A mask is all ones or all zeros over its lane.
+/// program whose other bits depend on them is wrong. The same holds for `scale` outside of its domain, where
+/// its result is not specified at all. Everything else is specified to the bit: operations marked "moves
+/// bits" below keep even NaNs as they are. A mask is all ones or all zeros over its lane.
 
 enum class Type : uint8_t { f32, i32, mask };
 std::string_view name_of(Type type);
@@ -41,6 +42,8 @@ enum class Opcode : uint8_t {
   less,
   less_equal,
   unordered,
+  not_less,
+  scale,
   to_i32_nearest,
   to_i32_truncate,
   bits,

@@ -18,12 +18,20 @@ using Kind = LaneValue::Kind;
 
 namespace {
 
-// Predicates of vcmpps: quiet, ordered but for the last.
+// Predicates of vcmpps: quiet; NaN is true for the last two.
 constexpr int equal_predicate = 0x00, less_predicate = 0x11, less_equal_predicate = 0x12,
-              unordered_predicate = 0x03;
+              unordered_predicate = 0x03, not_less_predicate = 0x15;
 constexpr int suppress_exceptions = 8;
 // vpternlogd: where the first operand has a one the second, else the third.
 constexpr int ternary_select = 0xca;
+
+/// Instructions of three operands that only write the first.
+bool may_be_masked(InstId id) {
+  constexpr InstId all[] = {Inst::kIdVaddps, Inst::kIdVsubps, Inst::kIdVmulps,    Inst::kIdVdivps,
+                            Inst::kIdVminps, Inst::kIdVmaxps, Inst::kIdVscalefps, Inst::kIdVandps,
+                            Inst::kIdVorps,  Inst::kIdVxorps, Inst::kIdVpaddd,    Inst::kIdVpsubd};
+  return std::find(std::begin(all), std::end(all), id) != std::end(all);
+}
 
 }  // namespace
 
@@ -93,7 +101,8 @@ LaneValue Lanes::compare(const LaneValue& a, const LaneValue& b, int predicate) 
   return result;
 }
 
-/// The result goes where an operand dies; else into a copy.
+/// The result goes where an operand dies, or a constant was brought for this operation only; else into a
+/// copy.
 LaneValue Lanes::multiply_add(const std::array<LaneValue, 3>& arguments) {
   auto [a, b, c] = arguments;
   const auto may_be_overwritten = [](const LaneValue& v) { return v.kind == Kind::vector && v.dies; };
@@ -104,9 +113,47 @@ LaneValue Lanes::multiply_add(const std::array<LaneValue, 3>& arguments) {
     return LaneValue::of(c.vector);
   }
   if (!may_be_overwritten(a) && (may_be_overwritten(b) || a.kind == Kind::constant)) std::swap(a, b);
+  if (!may_be_overwritten(a) && b.kind == Kind::constant) std::swap(a, b);
   const Vec result = may_be_overwritten(a) ? a.vector : fresh(a);
   const Vec factor = in_register(b);
   cc_.emit(Inst::kIdVfmadd213ps, result, factor, last_operand(c));
+  return LaneValue::of(result);
+}
+
+/// a * 2^b, in the domain of Opcode::scale.
+LaneValue Lanes::scale(const LaneValue& a, const LaneValue& b) {
+  if (wide_) return emit(Inst::kIdVscalefps, Inst::kIdVscalefps, a, b);
+  // 2^b has too wide a range for one factor. The first product is exact, the second rounds once.
+  const auto power_of_two = [&](const LaneValue& n) {
+    const LaneValue exponent = apply(Opcode::i32_add, {n, constant(127), {}});
+    return apply(Opcode::i32_shift_left, {exponent, {}, {}}, 23);
+  };
+  const LaneValue n = apply(Opcode::to_i32_nearest, {b, {}, {}});
+  const LaneValue half = apply(Opcode::i32_shift_right_arithmetic, {n, {}, {}}, 1);
+  const LaneValue rest = apply(Opcode::i32_sub, {n, half, {}});
+  const LaneValue product = apply(Opcode::mul, {a, power_of_two(half), {}});
+  return apply(Opcode::mul, {product, power_of_two(rest), {}});
+}
+
+/// The value where the mask is, else 0: where the instruction that made the value is the latest one, and
+/// nothing else reads it, that one leaves the other lanes 0.
+LaneValue Lanes::or_zero(const LaneValue& mask, const LaneValue& value) {
+  if (!wide_) return emit(Inst::kIdVandps, Inst::kIdVandps, LaneValue::of(mask.vector), value);
+  BaseNode* latest = cc_.cursor();
+  if (value.kind == Kind::vector && value.dies && latest->isInst()) {
+    InstNode& instruction = *latest->as<InstNode>();
+    const bool writes_only = instruction.opCount() == 3 && instruction.op(0) == value.vector &&
+                             !instruction.hasExtraReg() && !(instruction.op(1) == value.vector);
+    if (writes_only && may_be_masked(instruction.id())) {
+      instruction.setExtraReg(mask.mask);
+      instruction.addOptions(InstOptions::kX86_ZMask);
+      return value;
+    }
+  }
+  const Vec source = in_register(value);
+  const Vec result = new_vector();
+  cc_.k(mask.mask).z();
+  cc_.emit(Inst::kIdVmovaps, result, source);
   return LaneValue::of(result);
 }
 
@@ -174,6 +221,7 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       return round(a, 1);
     case Opcode::select:
     case Opcode::i32_select: {
+      if (c.kind == Kind::constant && c.bits == 0) return or_zero(a, b);
       if (wide_) {
         // Not vblendmps: to the register allocator a masked destination is read as well.
         const Vec result = c.kind == Kind::vector && c.dies ? c.vector : fresh(c);
@@ -195,6 +243,10 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       return compare(a, b, less_equal_predicate);
     case Opcode::unordered:
       return compare(a, b, unordered_predicate);
+    case Opcode::not_less:
+      return compare(a, b, not_less_predicate);
+    case Opcode::scale:
+      return scale(a, b);
     case Opcode::to_i32_nearest:
       return unary(Inst::kIdVcvtps2dq);
     case Opcode::to_i32_truncate:
@@ -370,8 +422,7 @@ LaneValue Lanes::literal_mask(uint32_t bits) {
     return result;
   }
   std::array<uint32_t, 8> lanes = {};
-  for (size_t k = 0; k < lanes.size() && static_cast<int64_t>(k) < rest; ++k) lanes[k] = 0xffffffffU;
-  const LaneValue result = new_mask();
+  for (size_t k = 0; k < lanes.size(); ++k) lanes[k] = (bits >> k & 1) != 0 ? 0xffffffffU : 0;
   cc_.emit(Inst::kIdVmovups, result.vector,
            cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes)));
   return result;

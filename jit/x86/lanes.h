@@ -52,6 +52,7 @@ class Lanes {
   LaneValue first_lanes(const asmjit::x86::Gp& rest);
   LaneValue first_lanes(int64_t rest);
   LaneValue literal_mask(uint32_t bits);  ///< bit k is lane k
+  LaneValue literals(const std::vector<uint32_t>& lanes);  ///< one for each
 
   /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
   /// result.
@@ -98,6 +99,8 @@ class Lanes {
   LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
   LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
   LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);
+  LaneValue scale(const LaneValue& a, const LaneValue& b);
+  LaneValue or_zero(const LaneValue& mask, const LaneValue& value);
   LaneValue shuffle(const asmjit::x86::Vec& a, int distance);
 
   asmjit::x86::Compiler& cc_;

@@ -144,6 +144,13 @@ void exchange(Program& program, Opcode opcode) {
   std::swap(instruction.arguments[0], instruction.arguments[1]);
 }
 
+/// Chooses where -104 is less, as if NaN were less than everything.
+void drop_nan(Program& program) {
+  Instruction& comparison = find(program, Opcode::not_less);
+  comparison.opcode = Opcode::less_equal;
+  std::swap(comparison.arguments[0], comparison.arguments[1]);
+}
+
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all = {
       {"exp_coefficient", "exp", [](Program& p) { constant(p, 0.00836955011F).literal += 0x4000; }},
@@ -152,7 +159,10 @@ const std::vector<Mutant>& mutants() {
       {"exp_nan_lost_in_min", "exp", [](Program& p) { exchange(p, Opcode::min); }},
       {"exp_underflows_early", "exp", [](Program& p) { constant(p, -104.0F).literal = 0xc2ae0000U; }},  // -87
       {"exp_overflows_never", "exp", [](Program& p) { constant(p, 89.0F).literal = 0x42b00000U; }},     // 88
-      {"exp_bias", "exp", [](Program& p) { find(p, Opcode::i32_constant).literal -= 1; }},
+      {"exp_vanishes_late", "exp", [](Program& p) { constant(p, -104.0F).literal = 0xc2d20000U; }},  // -105
+      {"exp_rounds_to_halves", "exp", [](Program& p) { constant(p, 12582912.0F).literal -= 0x00800000U; }},
+      {"exp_nan_vanishes", "exp", [](Program& p) { drop_nan(p); }},
+      {"tanh_bias", "tanh", [](Program& p) { find(p, Opcode::i32_constant).literal -= 1; }},
       {"log_coefficient", "log", [](Program& p) { constant(p, 0.142017633F).literal += 0x8000; }},
       {"log_denormals_unscaled", "log", [](Program& p) { drop_select(p, 0); }},
       {"log_denormals_offset", "log", [](Program& p) { swap_select(p, 1); }},

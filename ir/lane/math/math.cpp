@@ -6,7 +6,7 @@ namespace axrun::ir::lane {
 
 const std::vector<MathFunction>& math_functions() {
   static const std::vector<MathFunction> functions = {
-      {"exp", "e^x", 1.25, exp_program},
+      {"exp", "e^x", 1, exp_program},
       {"log", "natural logarithm; NaN below zero, -infinity at both zeros", 1, log_program},
       {"tanh", "hyperbolic tangent", 1.5, tanh_program},
       {"sigmoid", "1 / (1 + e^-x)", 2, sigmoid_program},

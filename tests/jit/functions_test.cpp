@@ -1,0 +1,90 @@
+// Emitted vector math against the evaluator of lane programs, to the bit.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "ir/lane/evaluate.h"
+#include "ir/lane/math/math.h"
+#include "tests/jit/emitted.h"
+
+namespace axrun::tests {
+namespace {
+
+using ir::Tensor;
+
+/// Zeros, denormals, infinities, NaNs of either sign with payloads, neighbours of the functions' thresholds,
+/// then floats of all magnitudes.
+std::vector<uint32_t> inputs() {
+  std::vector<uint32_t> bits;
+  for (const uint32_t magnitude : {0x00000000U, 0x00000001U, 0x00000fffU, 0x007fffffU, 0x00800000U,
+                                   0x7f7fffffU, 0x7f800000U, 0x7f800001U, 0x7fc00000U, 0x7fc001ffU}) {
+    bits.push_back(magnitude);
+    bits.push_back(magnitude | 0x80000000U);
+  }
+  for (const float threshold : {1e-3F, 0.625F, 1.0F, 3.82F, 10.0F, 87.33F, 88.72F, 89.0F, 103.97F, 104.0F}) {
+    for (uint32_t k = 0; k < 64; ++k) {
+      const uint32_t near = std::bit_cast<uint32_t>(threshold) - 32 + k;
+      bits.push_back(near);
+      bits.push_back(near | 0x80000000U);
+    }
+  }
+  for (uint64_t all = 0; all <= UINT32_MAX; all += 65'521) bits.push_back(static_cast<uint32_t>(all));
+  return bits;
+}
+
+void expect_as_evaluated(const std::string& function) {
+  const std::vector<uint32_t> bits = inputs();
+  const auto n = static_cast<int64_t>(bits.size());
+  const std::string text = "loops f(n: 1..1000000) {\n input x: f32[n]\n output y: f32[n]\n" +
+                           std::string(" for t < (n + 63) / 64 {\n  vector v < min(64, n - 64*t) {\n") +
+                           "   y[64*t + v] = " + function + "(x[64*t + v])\n  }\n }\n}";
+  Tensor x = Tensor::allocate(ir::ElementType::f32, {n});
+  for (int64_t i = 0; i < n; ++i) x.as<float>()[i] = std::bit_cast<float>(bits[static_cast<size_t>(i)]);
+  std::vector<uint32_t> want(bits.size());
+  ir::lane::Evaluator(ir::lane::find_math_function(function)->make()).run(bits, want);
+  for (const jit::Target& target : code_targets()) {
+    const auto code = jit::KernelCode::compile(ir::loop::parse(text), target, {});
+    const Tensor y = run_code(code, {{"n", n}}, {x})[0];
+    for (int64_t i = 0; i < n; ++i) {
+      const float got = y.as<float>()[i], wanted = std::bit_cast<float>(want[static_cast<size_t>(i)]);
+      if (std::isnan(wanted) && std::isnan(got)) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(wanted))
+          << function << " at 0x" << std::hex << bits[static_cast<size_t>(i)] << ", " << std::dec
+          << target.vector_bytes << " bytes";
+    }
+  }
+}
+
+TEST(EmittedFunctions, Exp) { expect_as_evaluated("exp"); }
+TEST(EmittedFunctions, Log) { expect_as_evaluated("log"); }
+TEST(EmittedFunctions, Tanh) { expect_as_evaluated("tanh"); }
+TEST(EmittedFunctions, Erf) { expect_as_evaluated("erf"); }
+
+/// Selections of zero become a mask on the instruction that made the other value.
+TEST(EmittedFunctions, SelectionsOfZero) {
+  const char* selections[] = {
+      "select(less(x[v], 1:f32), add(x[v], z[v]), 0:f32)",
+      "select(less(x[v], 1:f32), z[v], 0:f32)",
+      "add(select(less(x[v], 1:f32), mul(x[v], z[v]), 0:f32), mul(x[v], z[v]))",
+      "select(less(x[v], 1:f32), select(less(z[v], x[v]), sub(x[v], z[v]), 0:f32), 0:f32)",
+      "select(less(sub(x[v], z[v]), 1:f32), sub(x[v], z[v]), 0:f32)",
+  };
+  for (const char* selection : selections) {
+    const auto program = ir::loop::parse(
+        "loops f(n: 1..50) {\n input x: f32[n]\n input z: f32[n]\n output y: f32[n]\n vector v < n {\n  y[v] "
+        "= " +
+        std::string(selection) + "\n }\n}");
+    for (const int64_t n : {int64_t{1}, int64_t{8}, int64_t{16}, int64_t{37}}) {
+      const std::vector<Tensor> given = {small_integers({n}, 1), small_integers({n}, 2)};
+      const auto want = interpret(program, {{"n", n}}, given).outputs;
+      for (const jit::Target& target : code_targets()) {
+        const auto got = run_code(jit::KernelCode::compile(program, target, {}), {{"n", n}}, given);
+        for (int64_t i = 0; i < n; ++i) ASSERT_EQ(got[0].get_real(i), want[0].get_real(i)) << selection;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axrun::tests
