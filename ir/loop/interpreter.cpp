@@ -85,9 +85,9 @@ class Interpreter {
   }
 
   /// Of a Dim that is part of the program: prepared the first time. Its address is the key, and the loops
-  /// around it are always the same.
+  /// around it: statements in different loops may share a value.
   int64_t evaluate(const Dim& dim) {
-    auto& prepared = prepared_[&dim];
+    auto& prepared = prepared_[{&dim, nest_}];
     if (!prepared) prepared = std::make_unique<Index>(dim, sizes_, variables_);
     return prepared->at(values_);
   }
@@ -108,8 +108,10 @@ class Interpreter {
     const int64_t extent = evaluate(loop.extent);
     const int32_t outside = context_;
     const int32_t run = loop.kind == LoopKind::parallel ? contexts_.new_run() : 0;
+    const int nest_outside = nest_;
     variables_.push_back(loop.variable);
     values_.push_back(0);
+    nest_ = nests_.emplace(variables_, static_cast<int>(nests_.size()) + 1).first->second;
     for (int64_t v = 0; v < extent; v += loop.step) {
       values_.back() = v;
       if (run != 0) context_ = contexts_.enter(outside, run);
@@ -118,6 +120,7 @@ class Interpreter {
     context_ = outside;
     variables_.pop_back();
     values_.pop_back();
+    nest_ = nest_outside;
   }
 
   std::string here(const std::string& what) const {
@@ -184,7 +187,7 @@ class Interpreter {
       point.push_back(evaluate(coordinate));
     }
     for (size_t k = 0; k < mapping.inverse.size(); ++k) {
-      auto& prepared = prepared_[&mapping.inverse[k]];
+      auto& prepared = prepared_[{&mapping.inverse[k], nest_}];
       if (!prepared) prepared = std::make_unique<Index>(mapping.inverse[k], sizes_, names);
       if (prepared->at(point) != values_[k]) {
         throw Stop{Mistake::wrong_inverse, here(mapping.stage + ": " + variables_[k])};
@@ -248,9 +251,11 @@ class Interpreter {
   const LoopProgram& program_;
   std::map<std::string, Dim> sizes_;
   std::vector<Storage> storage_;  // per buffer
-  std::map<const Dim*, std::unique_ptr<Index>> prepared_;
+  std::map<std::pair<const Dim*, int>, std::unique_ptr<Index>> prepared_;
   std::vector<std::string> variables_;  // of the loops around, outermost first
   std::vector<int64_t> values_;
+  std::map<std::vector<std::string>, int> nests_;  // numbers of the lists of variables met so far
+  int nest_ = 0;
   Contexts contexts_;
   int32_t context_ = Contexts::outside;
 };

@@ -91,6 +91,24 @@ TEST(LoopProgram, GuardsIntegersAndEmptySizes) {
   }
 }
 
+TEST(LoopProgram, StatementsInDifferentLoopsMayShareAValue) {
+  LoopProgram program = parse(R"(loops f() {
+  input x: f32[3]
+  output y: f32[3]
+  output z: f32[2, 3]
+  for i < 3 { y[i] = x[i] }
+  for o < 2 { for i < 3 { z[o, i] = x[i] } }
+})");
+  auto& first = std::get<ir::loop::Loop>(program.body[0]);
+  auto& outer = std::get<ir::loop::Loop>(program.body[1]);
+  auto& inner = std::get<ir::loop::Loop>(outer.body[0]);
+  std::get<ir::loop::Compute>(inner.body[0]).value = std::get<ir::loop::Compute>(first.body[0]).value;
+  const Tensor x = small_integers({3}, 1);
+  const Outcome outcome = interpret(program, {}, {x});
+  ASSERT_FALSE(outcome.mistake) << outcome.text;
+  for (int64_t k = 0; k < 6; ++k) EXPECT_EQ(outcome.outputs[1].get_real(k), x.get_real(k % 3));
+}
+
 TEST(LoopProgram, F32RoundsAfterEveryOperation) {
   const LoopProgram program = parse(
       "loops sum(n: 1..9) {\n input x: f32[n]\n output y: f32[]\n y[] = 0:f32\n for i < n { y[] += x[i] "
