@@ -18,7 +18,7 @@ constexpr double patience = 10;
 /// Terms as Z3 has them.
 class Solver::Z3 {
  public:
-  explicit Z3(const Terms& terms)
+  explicit Z3(Terms& terms)
       : terms_(terms), solver_(context_, z3::solver::simple()), integers_(context_.int_sort()) {}
 
   Answer check(const TermList& facts, unsigned milliseconds, unsigned most_milliseconds) {
@@ -107,7 +107,7 @@ class Solver::Z3 {
   /// What is true of the products, and of quotients by what is no literal, that the term mentions.
   void axioms(Term term, std::set<Term>& visited) {
     if (!visited.insert(term).second) return;
-    const Terms::Node& n = terms_.node(term);
+    const Terms::Node n = terms_.node(term);  // a copy: more terms are made
     for (const auto& entry : n.linear.coefficients) axioms(entry.first, visited);
     for (const Term argument : n.arguments) axioms(argument, visited);
     if (n.kind == Kind::product) {
@@ -115,6 +115,7 @@ class Solver::Z3 {
       solver_.add(z3::implies(a >= 0 && b >= 0, ab >= 0));
       solver_.add(z3::implies(a >= 1 && b >= 0, ab >= b));
       solver_.add(z3::implies(a >= 0 && b >= 1, ab >= a));
+      for (size_t k = 0; k < 2; ++k) chosen_factor(term, n.arguments[k], n.arguments[1 - k], visited);
     }
     const bool divides = n.kind == Kind::floor_div || n.kind == Kind::floor_mod;
     if (divides && !terms_.is_literal(n.arguments[1])) {
@@ -129,7 +130,20 @@ class Solver::Z3 {
     }
   }
 
-  const Terms& terms_;
+  /// A product with a minimum or maximum is the product with whichever argument that is.
+  void chosen_factor(Term product, Term extremum, Term other, std::set<Term>& visited) {
+    const Kind kind = terms_.node(extremum).kind;
+    if (kind != Kind::minimum && kind != Kind::maximum) return;
+    const TermList choices = terms_.node(extremum).arguments;
+    for (const Term chosen : choices) {
+      const Term same = terms_.multiply(chosen, other);
+      solver_.add(
+          z3::implies(expression(extremum) == expression(chosen), expression(product) == expression(same)));
+      axioms(same, visited);
+    }
+  }
+
+  Terms& terms_;
   z3::context context_;
   z3::solver solver_;
   z3::sort integers_;
