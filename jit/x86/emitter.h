@@ -92,6 +92,7 @@ class PhaseEmitter {
   LaneValue function(ir::ScalarOp op, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
   bool depends_on_lanes(int id);
+  std::optional<ir::Dim> as_dim(int id) const;
   void count_uses(int id);
   static LaneValue without_death(LaneValue value);
 

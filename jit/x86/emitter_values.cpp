@@ -189,8 +189,28 @@ LaneValue PhaseEmitter::value(int id) {
 }
 
 LaneValue PhaseEmitter::index_value(const Dim& raw) {
+/// Arithmetic of indices as one Dim.
+std::optional<Dim> PhaseEmitter::as_dim(int id) const {
+  const Value& v = program_.values[static_cast<size_t>(id)];
+  if (v.type != ElementType::i64) return std::nullopt;
+  if (v.op == ScalarOp::extent) return v.index;
+  if (v.op == ScalarOp::integer) return Dim(v.integer);
+  if (v.op != ScalarOp::add && v.op != ScalarOp::sub && v.op != ScalarOp::mul) return std::nullopt;
+  const auto a = as_dim(v.args[0]), b = as_dim(v.args[1]);
+  if (!a || !b) return std::nullopt;
+  return v.op == ScalarOp::add ? *a + *b : v.op == ScalarOp::sub ? *a - *b : *a * *b;
+}
+
   Dim dim = at(raw);
+  const int64_t first = lane_ ? int64_t{lane_->chunk} * lanes_.count() : 0;
   const Interval range = facts_.range(dim);
+  if (lane_ && mentions(dim, lane_->variable)) {
+    // In the lanes of this vector perhaps fewer minima are open than in all of the loop.
+    const Interval whole = facts_.range(Dim::symbol(lane_->variable));
+    facts_.set_range(lane_->variable, {first, first + lanes_.count() - 1});
+    dim = at(dim);
+    facts_.set_range(lane_->variable, whole);
+  }
   if (range.low < std::numeric_limits<int32_t>::min() || range.high > std::numeric_limits<int32_t>::max())
     refuse("the index " + raw.to_string() + " may not fit 32 bits");
   if (!lane_ || !mentions(dim, lane_->variable)) {
@@ -198,9 +218,16 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
     return lanes_.broadcast(integers_.value(dim));
   }
   const Linear linear = linear_in(dim, lane_->variable);
-  if (!linear.exists || !linear.coefficient.is_constant())
-    refuse("the index " + raw.to_string() + " is not linear in the lanes");
-  const Dim start = linear.rest + linear.coefficient * Dim(int64_t{lane_->chunk} * lanes_.count());
+  if (!linear.exists || !linear.coefficient.is_constant()) {
+    std::vector<uint32_t> literals;
+    for (int lane = 0; lane < lanes_.count(); ++lane) {
+      const auto here = dim.substitute({{lane_->variable, Dim(first + lane)}}).constant();
+      if (!here) refuse("the index " + raw.to_string() + " is not linear in the lanes");
+      literals.push_back(static_cast<uint32_t>(*here));
+    }
+    return lanes_.literals(literals);
+  }
+  const Dim start = linear.rest + linear.coefficient * Dim(first);
   LaneValue lanes = LaneValue::of(lanes_.iota());
   if (linear.coefficient != Dim(1)) {
     const auto factor = lanes_.constant(static_cast<uint32_t>(linear.coefficient.value()));
@@ -273,8 +300,11 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     case ScalarOp::add:
     case ScalarOp::sub:
     case ScalarOp::mul:
-      // Wrapping at 32 bits is right for i32 only; indices have been shown to fit.
-      if (integers && type_of(0) != ElementType::i32) refuse("arithmetic of i64");
+      if (type_of(0) == ElementType::i64) {
+        const auto dim = as_dim(static_cast<int>(&v - program_.values.data()));
+        if (!dim) refuse("arithmetic of i64");
+        return index_value(*dim);
+      }
       if (v.op == ScalarOp::add) return lane_op(integers ? Opcode::i32_add : Opcode::add);
       if (v.op == ScalarOp::sub) return lane_op(integers ? Opcode::i32_sub : Opcode::sub);
       return lane_op(integers ? Opcode::i32_mul : Opcode::mul);

@@ -27,6 +27,13 @@ LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
   return LaneValue::of(result);
 }
 
+LaneValue Lanes::literals(const std::vector<uint32_t>& lanes) {
+  const Vec result = new_vector();
+  cc_.emit(Inst::kIdVmovups, result,
+           cc_.newConst(ConstPoolScope::kLocal, lanes.data(), lanes.size() * sizeof(uint32_t)));
+  return LaneValue::of(result);
+}
+
 LaneValue Lanes::every(int64_t step, const std::vector<LaneValue>& vectors) {
   const int reach = count() - 1;
   const bool complete =
