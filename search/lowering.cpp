@@ -8,6 +8,7 @@
 #include "search/rows.h"
 #include "search/simplify.h"
 #include "search/supported.h"
+#include "search/windows.h"
 
 namespace axrun::search {
 
@@ -59,6 +60,8 @@ void allocate_results(PieceContext& context, Range range) {
 void write(PieceContext& context, const Piece& piece) {
   for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
   switch (piece.kind) {
+    case Piece::Kind::windows:
+      return write_windows(context, piece.windows, plan_windows(context, piece.windows));
     case Piece::Kind::contraction:
       return write_contraction(context, piece.product, plan_contraction(context, piece.product));
     case Piece::Kind::rows:

@@ -7,7 +7,7 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"contraction", "rows", "map"};
+  constexpr std::string_view names[] = {"windows", "contraction", "rows", "map"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -22,7 +22,7 @@ class Cutter {
     Pieces result;
     for (size_t at = 0; at < program_.stages.size();) {
       Piece piece;
-      if (!contraction(at, piece) && !rows(at, piece) && !map(at, piece)) {
+      if (!windows(at, piece) && !contraction(at, piece) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -33,14 +33,32 @@ class Cutter {
   }
 
  private:
+  /// The map after a stage, if nothing else reads the stage's result.
+  const Stage* epilogue(size_t at) const {
+    const bool followed = at + 1 < program_.stages.size() && program_.stages[at + 1].kind == StageKind::map &&
+                          !is_read_outside(program_, program_.stages[at].results[0], {at, 2});
+    return followed ? &program_.stages[at + 1] : nullptr;
+  }
+
+  bool windows(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::windows;
+    piece.range = {at, 2};
+    FoundWindows found;
+    if (epilogue(at) != nullptr) found = find_windows(program_, program_.stages[at], epilogue(at));
+    if (!found.found) {
+      piece.range.count = 1;
+      found = find_windows(program_, program_.stages[at], nullptr);
+    }
+    piece.windows = std::move(found.form);
+    return found.found;
+  }
+
   bool contraction(size_t at, Piece& piece) const {
     const Stage& sum = program_.stages[at];
     piece.kind = Piece::Kind::contraction;
     piece.range = {at, 2};
-    const bool followed = at + 1 < program_.stages.size() && program_.stages[at + 1].kind == StageKind::map &&
-                          !is_read_outside(program_, sum.results[0], piece.range);
     FoundProduct found;
-    if (followed) found = find_product(program_, sum, &program_.stages[at + 1], constant_);
+    if (epilogue(at) != nullptr) found = find_product(program_, sum, epilogue(at), constant_);
     if (!found.found) {
       piece.range.count = 1;
       found = find_product(program_, sum, nullptr, constant_);
@@ -63,7 +81,7 @@ class Cutter {
   bool rows(size_t at, Piece& piece) {
     piece.kind = Piece::Kind::rows;
     size_t longest = 0;
-    while (at + longest < program_.stages.size() && (longest == 0 || !is_product(at + longest))) ++longest;
+    while (at + longest < program_.stages.size() && (longest == 0 || !stands_alone(at + longest))) ++longest;
     for (size_t count = longest; count > 0; --count) {
       FoundRows found = find_rows(program_, {at, count});
       reason_ = found.reason;
@@ -75,9 +93,9 @@ class Cutter {
     return false;
   }
 
-  bool is_product(size_t at) const {
+  bool stands_alone(size_t at) const {
     Piece piece;
-    return contraction(at, piece);
+    return windows(at, piece) || contraction(at, piece);
   }
 
   bool map(size_t at, Piece& piece) const {

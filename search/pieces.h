@@ -6,14 +6,16 @@
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
+#include "search/windows_form.h"
 
 namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { contraction, rows, map };
+  enum class Kind : uint8_t { windows, contraction, rows, map };
   Kind kind = Kind::map;
   Range range;
+  WindowsForm windows;
   ProductForm product;
   RowsForm rows;
 };

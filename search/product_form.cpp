@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "ir/grammar.h"
+#include "search/epilogue.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -33,45 +33,6 @@ bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
 }
 
-/// The axis of `sum` that each axis of the map is, when it reads the sum at a permutation of its own axes
-/// (and at 0 along axes of extent 1).
-std::string match_epilogue(const Program& program, ProductForm& form) {
-  const Stage& sum = *form.sum;
-  const Stage& map = *form.epilogue;
-  const Dims point = symbolic_point(map);
-  form.epilogue_axes.assign(map.axes.size(), -1);
-  bool seen = false;
-  for (const ExprId load : loads_of(program, map.body[0])) {
-    const Expr& read = expr_of(program, load);
-    if (static_cast<ir::TensorId>(read.integer) != sum.results[0]) continue;
-    if (read.args[0] != ir::none) return "the map reads the sum under a guard";
-    std::vector<int> axes(map.axes.size(), -1);
-    for (size_t d = 0; d < read.indices.size(); ++d) {
-      if (sum.groups[d].empty()) continue;
-      if (sum.groups[d].size() != 1) return "the sum's result is reshaped";
-      const int axis = sum.groups[d][0];
-      const auto index = index_at(program, read.indices[d], point);
-      if (index && *index == Dim(0) && sum.axes[static_cast<size_t>(axis)].extent == Dim(1)) continue;
-      const auto own =
-          std::find_if(point.begin(), point.end(), [&](const Dim& a) { return index && *index == a; });
-      if (own == point.end()) return "the map does not read the sum element by element";
-      const auto position = static_cast<size_t>(own - point.begin());
-      if (axes[position] != -1) return "the map reads a diagonal of the sum";
-      if (map.axes[position].extent != sum.axes[static_cast<size_t>(axis)].extent)
-        return "the map reads a part of the sum";
-      axes[position] = axis;
-    }
-    if (seen && axes != form.epilogue_axes) return "the map reads the sum in two ways";
-    form.epilogue_axes = axes;
-    seen = true;
-  }
-  if (!seen) return "the map does not read the sum";
-  for (size_t k = 0; k < map.axes.size(); ++k) {
-    if (form.epilogue_axes[k] == -1 && map.axes[k].extent != Dim(1)) return "the map repeats the sum";
-  }
-  return {};
-}
-
 }  // namespace
 
 FoundProduct find_product(const Program& program, const Stage& sum, const Stage* epilogue,
@@ -88,16 +49,12 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   if (sum.reduce_axes.empty()) return no("a sum over nothing");
   if (expr_of(program, sum.body[0]).type != ir::ElementType::f32) return no("not a sum of f32");
   if (epilogue != nullptr) {
-    const std::string reason = match_epilogue(program, form);
-    if (!reason.empty()) return no(reason);
+    MatchedEpilogue matched = match_epilogue(program, sum, *epilogue);
+    if (!matched.reason.empty()) return no(matched.reason);
+    form.epilogue_axes = std::move(matched.axes);
   }
 
-  // Axes of the sum in the order of the result's memory.
-  std::vector<int> order;
-  for (size_t k = 0; k < form.last().axes.size(); ++k) {
-    const int axis = epilogue != nullptr ? form.epilogue_axes[k] : static_cast<int>(k);
-    if (axis != -1 && sum.axes[static_cast<size_t>(axis)].extent != Dim(1)) order.push_back(axis);
-  }
+  std::vector<int> order = axes_in_memory_order(sum, epilogue, form.epilogue_axes);
   if (order.empty()) return no("a single element");
   form.column = order.back();
   order.pop_back();

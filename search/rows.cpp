@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "ir/error.h"
 #include "ir/types.h"
 #include "search/linear.h"
-#include "search/scalar_cost.h"
+#include "search/monoid_values.h"
+#include "search/uniform_parts.h"
 
 namespace axrun::search {
 
@@ -25,34 +25,6 @@ using ir::loop::Level;
 using ir::loop::LoopKind;
 
 namespace {
-
-Combine combine_of(ir::Monoid::Kind kind) {
-  switch (kind) {
-    case ir::Monoid::Kind::sum:
-      return Combine::add;
-    case ir::Monoid::Kind::product:
-      return Combine::mul;
-    case ir::Monoid::Kind::min:
-      return Combine::min;
-    default:
-      return Combine::max;
-  }
-}
-
-int identity_of(LoopWriter& writer, ir::Monoid::Kind kind, ElementType type) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool real = is_float(type);
-  switch (kind) {
-    case ir::Monoid::Kind::sum:
-      return real ? writer.real(0, type) : writer.integer(0, type);
-    case ir::Monoid::Kind::product:
-      return real ? writer.real(1, type) : writer.integer(1, type);
-    case ir::Monoid::Kind::min:
-      return real ? writer.real(infinity, type) : writer.integer(ir::integer_max(type), type);
-    default:
-      return real ? writer.real(-infinity, type) : writer.integer(ir::integer_min(type), type);
-  }
-}
 
 class Writer {
  public:
@@ -184,29 +156,10 @@ class Writer {
     }
   }
 
-  /// The largest float parts of a body that cost something and depend on the row only.
+  /// The largest parts of a body that cost something and depend on the row only.
   std::vector<ExprId> hoisted(const Member& member) const {
-    std::vector<ExprId> found;
-    std::vector<ExprId> open = {member.stage->body[0]};
-    std::set<ExprId> seen;
-    while (!open.empty()) {
-      const ExprId id = open.back();
-      open.pop_back();
-      if (!seen.insert(id).second) continue;
-      const Expr& expr = context_.program.exprs[static_cast<size_t>(id)];
-      const std::set<int> axes = axes_of(context_.program, id);
-      const bool of_row = std::none_of(member.columns.begin(), member.columns.end(),
-                                       [&](int column) { return axes.count(column) != 0; });
-      if (of_row && is_float(expr.type) && scalar_cost(context_.program, id) > 0 &&
-          !loads_of(context_.program, id).empty()) {
-        found.push_back(id);
-        continue;
-      }
-      for (const ExprId argument : expr.args) {
-        if (argument != ir::none) open.push_back(argument);
-      }
-    }
-    return found;
+    return uniform_parts(context_.program, member.stage->body[0],
+                         {member.columns.begin(), member.columns.end()}, 1);
   }
 
   void reduce(const Member& member) {
@@ -214,7 +167,7 @@ class Writer {
     const ElementType type = type_of(member);
     const ir::Monoid::Kind kind = stage.monoid.kind;
     const int result = w_.allocate("r_" + stage.name, type, row_value_dims(), Level::registers);
-    const int identity = identity_of(w_, kind, type);
+    const int identity = identity_value(w_, kind, type);
     const auto start = [&] { for_row([&] { w_.store(row_value(result), Combine::assign, identity); }); };
     const auto accumulate = [&](const std::function<Access()>& target) {
       for_columns(member, [&] {
@@ -301,7 +254,7 @@ class Writer {
     const Stage& stage = *reduction.stage;
     const ElementType type = type_of(reduction);
     const Combine combine = combine_of(stage.monoid.kind);
-    const int identity = identity_of(w_, stage.monoid.kind, type);
+    const int identity = identity_value(w_, stage.monoid.kind, type);
     const int row = allocate_row(map);
     const Dim lanes(plan_.lanes);
     const int partial = w_.allocate("p_" + stage.name, type, {lanes}, Level::registers);

@@ -113,6 +113,18 @@ std::optional<bool> StageValues::truth(ExprId id) const {
   return a && b ? std::optional(!decisive) : std::nullopt;
 }
 
+/// Products of what depends on axes stay products, as the expression has them: multiplied out, they would be
+/// hard to recognise.
+bool StageValues::multiplies_axes(ExprId id) const {
+  for (const ExprId reached : ir::reachable(program_, {id})) {
+    const Expr& expr = program_.exprs[static_cast<size_t>(reached)];
+    if (expr.op == ScalarOp::mul && expr.type == ElementType::i64 &&
+        !axes_of(program_, expr.args[0]).empty() && !axes_of(program_, expr.args[1]).empty())
+      return true;
+  }
+  return false;
+}
+
 int StageValues::load(const Expr& expr, const Dims& point) {
   const auto guard = expr.args[0] == ir::none ? std::optional(true) : truth(expr.args[0]);
   if (guard == false) return value(expr.args[1], point);
@@ -131,7 +143,9 @@ int StageValues::value(ExprId id, const Dims& point) {
   const auto taken = taken_.find(id);
   if (taken != taken_.end()) return writer_.load(taken->second());
   const Expr& expr = program_.exprs[static_cast<size_t>(id)];
-  if (const auto dim = index_at(program_, id, point)) return writer_.index(*dim);
+  if (!multiplies_axes(id)) {
+    if (const auto dim = index_at(program_, id, point)) return writer_.index(*dim);
+  }
   if (const auto known = truth(id)) return writer_.integer(*known ? 1 : 0, ElementType::boolean);
   switch (expr.op) {
     case ScalarOp::logical_and:

@@ -48,6 +48,7 @@ class StageValues {
   int value(ir::ExprId id, const ir::Dims& point);
 
  private:
+  bool multiplies_axes(ir::ExprId id) const;
   int load(const ir::Expr& expr, const ir::Dims& point);
   std::optional<bool> truth(ir::ExprId id) const;
   const ir::Program& program_;

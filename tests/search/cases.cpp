@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/compose.h"
 #include "ir/operator.h"
+#include "tests/search/window_cases.h"
 
 namespace axrun::tests {
 
@@ -328,6 +329,7 @@ std::vector<Case> all_cases() {
   cases.push_back(
       {"RightSideReadWhereItLies", "contraction", [] { return product(5, 40, 6, true, false); }, {}, {}});
   for (Case& c : operator_cases()) cases.push_back(std::move(c));
+  for (Case& c : window_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

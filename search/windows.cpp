@@ -1,0 +1,235 @@
+#include "search/windows.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "search/monoid_values.h"
+#include "search/uniform_parts.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ExprId;
+using ir::Stage;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+using Spread = WindowsPlan::Spread;
+
+namespace {
+
+class Writer {
+ public:
+  Writer(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan)
+      : program_(context.program),
+        form_(form),
+        stage_(*form.reduction),
+        plan_(plan),
+        w_(context.writer),
+        values_(context.values),
+        lanes_(context.target.lanes(4)),
+        result_(context.buffers.at(form.last().results[0])),
+        type_(program_.tensors[static_cast<size_t>(stage_.results[0])].type),
+        point_(stage_.axes.size() + stage_.reduce_axes.size(), Dim(0)) {}
+
+  void run() {
+    std::vector<int> outer = form_.outer;
+    if (plan_.spread == Spread::outer) {
+      const auto place = std::find(outer.begin(), outer.end(), plan_.spread_axis);
+      std::rotate(outer.begin(), place, place + 1);
+    }
+    for_outer(outer, 0);
+    values_.clear_values();
+  }
+
+ private:
+  using Body = std::function<void()>;
+
+  Dim extent(int axis) const { return stage_.axes[static_cast<size_t>(axis)].extent; }
+  Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
+  int reduce_axis(int number) const { return static_cast<int>(stage_.axes.size()) + number; }
+
+  // --- the loops over tiles ---
+
+  void for_outer(const std::vector<int>& outer, size_t k) {
+    if (k == outer.size()) {
+      hoist();
+      return for_tiles();
+    }
+    const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
+    w_.loop(kind, "o" + std::to_string(k), extent(outer[k]), [&](const Dim& o) {
+      coordinate(outer[k]) = o;
+      for_outer(outer, k + 1);
+    });
+  }
+
+  void for_tiles() {
+    for (const Tiles& rows : plan_.row_tiles) {
+      const bool spread = plan_.spread == Spread::rows && !rows.apart;
+      const LoopKind kind = spread       ? LoopKind::parallel
+                            : rows.apart ? LoopKind::unrolled
+                                         : LoopKind::sequential;
+      w_.loop(kind, "it", rows.count, [&](const Dim& it) {
+        first_row_ = rows.start + Dim(rows.size) * it;
+        rows_ = size_of(rows, form_.row, first_row_);
+        height_ = rows.size;
+        for (const Tiles& columns : plan_.column_tiles) {
+          w_.loop(columns.apart ? LoopKind::unrolled : LoopKind::sequential, "jt", columns.count,
+                  [&](const Dim& jt) {
+                    first_column_ = columns.start + Dim(columns.size) * jt;
+                    columns_ = size_of(columns, form_.column, first_column_);
+                    width_ = (columns.size + lanes_ - 1) / lanes_ * lanes_;
+                    tile();
+                  });
+        }
+      });
+    }
+  }
+
+  Dim size_of(const Tiles& tiles, int axis, const Dim& start) const {
+    return tiles.partial ? min(Dim(tiles.size), extent(axis) - start) : Dim(tiles.size);
+  }
+
+  // --- what tiles have in common ---
+
+  /// Parts that do not vary within a tile are computed before the tiles: of the reduction one value for each
+  /// tap, where registers last; of the epilogue what costs something.
+  void hoist() {
+    values_.clear_values();
+    if (plan_.taps_in_registers) {
+      for (const ExprId id : uniform_parts(program_, stage_.body[0], tile_axes(), 0)) hoist_taps(id);
+    }
+    if (form_.epilogue == nullptr) return;
+    std::set<int> varying;
+    for (size_t k = 0; k < form_.epilogue_axes.size(); ++k) {
+      if (tile_axes().count(form_.epilogue_axes[k]) != 0) varying.insert(static_cast<int>(k));
+    }
+    const ExprId body = form_.epilogue->body[0];
+    for (const ExprId id : uniform_parts(program_, body, varying, 1)) {
+      const int buffer = allocate_registers("h", program_.exprs[static_cast<size_t>(id)].type, {});
+      w_.store({buffer, {}}, Combine::assign, values_.value(id, epilogue_point()));
+      values_.take_value(id, [buffer] { return Access{buffer, {}}; });
+    }
+  }
+
+  std::set<int> tile_axes() const { return {form_.row, form_.column}; }
+
+  void hoist_taps(ExprId id) {
+    std::vector<int> taps;
+    Dims dims;
+    for (size_t k = 0; k < stage_.reduce_axes.size(); ++k) {
+      const int axis = reduce_axis(static_cast<int>(k));
+      if (axes_of(program_, id).count(axis) == 0) continue;
+      taps.push_back(axis);
+      dims.push_back(stage_.reduce_axes[k].extent);
+    }
+    const int buffer = allocate_registers("taps", program_.exprs[static_cast<size_t>(id)].type, dims);
+    const auto place = [this, buffer, taps] {
+      Access access{buffer, {}};
+      for (const int axis : taps) access.indices.push_back(coordinate(axis));
+      return access;
+    };
+    const std::function<void(size_t)> each = [&](size_t k) {
+      if (k == taps.size()) return w_.store(place(), Combine::assign, values_.value(id, point_));
+      w_.loop(LoopKind::unrolled, "k" + std::to_string(k), dims[k], [&](const Dim& tap) {
+        coordinate(taps[k]) = tap;
+        each(k + 1);
+      });
+    };
+    each(0);
+    values_.take_value(id, place);
+  }
+
+  int allocate_registers(const std::string& what, ir::ElementType type, const Dims& dims) {
+    return w_.allocate(what + "_" + stage_.name, type, dims, Level::registers);
+  }
+
+  // --- one tile ---
+
+  void tile() {
+    tile_ = allocate_registers("tile", type_, {Dim(height_), Dim(width_)});
+    const int identity = identity_value(w_, stage_.monoid.kind, type_);
+    for_rows([&] { for_lanes([&] { w_.store({tile_, {i1_, j1_}}, Combine::assign, identity); }); });
+    taps(form_.other_taps, 0, [&] {
+      for_rows([&] {
+        taps(form_.row_taps, 0, [&] {
+          for_lanes([&] {
+            w_.store({tile_, {i1_, j1_}}, combine_of(stage_.monoid.kind),
+                     values_.value(stage_.body[0], point_), stage_.name, point_);
+          });
+        });
+      });
+    });
+    for_rows([&] { for_lanes([&] { finish({tile_, {i1_, j1_}}); }); });
+  }
+
+  void for_rows(const Body& body) {
+    w_.loop(LoopKind::unrolled, "i1", rows_, [&](const Dim& i1) {
+      i1_ = i1;
+      if (form_.row != ir::none) coordinate(form_.row) = first_row_ + i1;
+      body();
+    });
+  }
+
+  void for_lanes(const Body& body) {
+    w_.loop(LoopKind::vector, "j1", columns_, [&](const Dim& j1) {
+      j1_ = j1;
+      coordinate(form_.column) = first_column_ + j1;
+      body();
+    });
+  }
+
+  void taps(const std::vector<int>& numbers, size_t k, const Body& body) {
+    if (k == numbers.size()) return body();
+    const auto number = static_cast<size_t>(numbers[k]);
+    w_.loop(plan_.unrolled[number] ? LoopKind::unrolled : LoopKind::sequential, "k" + std::to_string(number),
+            stage_.reduce_axes[number].extent, [&](const Dim& tap) {
+              coordinate(reduce_axis(numbers[k])) = tap;
+              taps(numbers, k + 1, body);
+            });
+  }
+
+  Dims epilogue_point() {
+    Dims point;
+    for (const int axis : form_.epilogue_axes) point.push_back(axis == -1 ? Dim(0) : coordinate(axis));
+    return point;
+  }
+
+  void finish(const Access& element) {
+    if (form_.epilogue == nullptr) {
+      const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(stage_.axes.size()));
+      return w_.store({result_, element_at(stage_, point)}, Combine::assign, w_.load(element));
+    }
+    const Stage& map = *form_.epilogue;
+    const Dims point = epilogue_point();
+    values_.read_at(stage_.results[0], [element](const Dims&) { return element; });
+    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point), map.name,
+             point);
+  }
+
+  const ir::Program& program_;
+  const WindowsForm& form_;
+  const Stage& stage_;
+  const WindowsPlan& plan_;
+  LoopWriter& w_;
+  StageValues& values_;
+  const int64_t lanes_;
+  const int result_;
+  const ir::ElementType type_;
+  Dims point_;  ///< of the reduction: axes, then reduce axes
+  // The tile at hand.
+  Dim first_row_, first_column_, rows_, columns_;
+  int64_t height_ = 1, width_ = 1;
+  int tile_ = ir::none;
+  Dim i1_, j1_;  ///< the element of it
+};
+
+}  // namespace
+
+void write_windows(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan) {
+  Writer(context, form, plan).run();
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,210 @@
+#include "search/windows_form.h"
+
+#include <algorithm>
+
+#include "ir/dim_polynomial.h"
+#include "ir/grammar.h"
+#include "search/epilogue.h"
+#include "search/stage_values.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Expr;
+using ir::ExprId;
+using ir::Program;
+using ir::ScalarOp;
+using ir::Stage;
+
+namespace {
+
+/// More taps are better reduced in loops of their own.
+constexpr int64_t most_taps = 256;
+/// Lanes further apart do not share what is read.
+constexpr int64_t longest_step = 4;
+
+const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
+
+class Finder {
+ public:
+  Finder(const Program& program, const Stage& reduction, const Stage* epilogue)
+      : program_(program), reduction_(reduction), epilogue_(epilogue) {}
+
+  FoundWindows run() {
+    FoundWindows result;
+    form_.reduction = &reduction_;
+    form_.epilogue = epilogue_;
+    result.reason = reason();
+    result.found = result.reason.empty();
+    result.form = form_;
+    return result;
+  }
+
+ private:
+  struct Read {
+    std::vector<Linear> indices;
+    bool along_column = false;
+  };
+
+  std::string reason() {
+    if (reduction_.kind != ir::StageKind::reduce || reduction_.monoid.kind == ir::Monoid::Kind::tuple)
+      return "not a plain reduction";
+    if (expr_of(program_, reduction_.body[0]).type != ir::ElementType::f32) return "not a reduction of f32";
+    int64_t taps = 1;
+    for (const ir::Axis& axis : reduction_.reduce_axes) {
+      if (!axis.extent.is_constant()) return "the windows have an open size";
+      taps = ir::saturating_multiply(taps, axis.extent.value());
+    }
+    if (taps < 2 || taps > most_taps) return "the windows have another number of taps than 2 to 256";
+    if (epilogue_ != nullptr) {
+      MatchedEpilogue matched = match_epilogue(program_, reduction_, *epilogue_);
+      if (!matched.reason.empty()) return matched.reason;
+      form_.epilogue_axes = std::move(matched.axes);
+    }
+    form_.outer = axes_in_memory_order(reduction_, epilogue_, form_.epilogue_axes);
+    if (form_.outer.empty()) return "a single element";
+    form_.column = form_.outer.back();
+    form_.outer.pop_back();
+    std::string wrong = reads();
+    if (!wrong.empty()) return wrong;
+    return roles();
+  }
+
+  std::string reads() {
+    for (const ExprId load : loads_of(program_, reduction_.body[0])) {
+      Read read;
+      const Expr& expr = expr_of(program_, load);
+      for (const ExprId index : expr.indices) {
+        const auto linear = linear_form(program_, index);
+        if (!linear) return "an index is not linear";
+        read.indices.push_back(*linear);
+        const Dim step = linear->coefficient(form_.column);
+        if (step == Dim(0)) continue;
+        if (index != expr.indices.back()) return "columns are read far from each other";
+        if (!step.is_constant() || step.value() < 1 || step.value() > longest_step)
+          return "columns are read with a long step";
+        read.along_column = true;
+        form_.step = std::max(form_.step, step.value());
+      }
+      reads_.push_back(std::move(read));
+    }
+    return {};
+  }
+
+  int reduce_axis(int number) const { return static_cast<int>(reduction_.axes.size()) + number; }
+
+  /// Whether some index moves with both axes.
+  bool moves(int axis, int reduce_number) const {
+    return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
+      return std::any_of(read.indices.begin(), read.indices.end(), [&](const Linear& index) {
+        return index.coefficient(axis) != Dim(0) && index.coefficient(reduce_axis(reduce_number)) != Dim(0);
+      });
+    });
+  }
+
+  std::string roles() {
+    const auto count = static_cast<int>(reduction_.reduce_axes.size());
+    const auto windowed = [&](int axis) {
+      for (int k = 0; k < count; ++k) {
+        if (moves(axis, k)) return true;
+      }
+      return false;
+    };
+    for (const int axis : form_.outer) {
+      if (windowed(axis)) form_.row = axis;
+      const bool everywhere = std::all_of(reads_.begin(), reads_.end(), [&](const Read& read) {
+        return !read.along_column ||
+               std::any_of(read.indices.begin(), read.indices.end(),
+                           [&](const Linear& index) { return index.coefficient(axis) != Dim(0); });
+      });
+      constexpr int64_t few = 2;
+      const Dim& extent = reduction_.axes[static_cast<size_t>(axis)].extent;
+      if (!everywhere && (!extent.is_constant() || extent.value() > few))
+        return "windows serve several rows of the result, as in a product";
+    }
+    if (form_.row == ir::none && !windowed(form_.column)) return "the taps do not move with the result";
+    if (std::none_of(reads_.begin(), reads_.end(), [](const Read& read) { return read.along_column; }))
+      return "nothing that is read varies along the last axis";
+    for (const Read& read : reads_) {
+      for (const Linear& index : read.indices) {
+        if (form_.row == ir::none || !read.along_column) continue;
+        form_.row_step = std::max(form_.row_step, index.coefficient(form_.row).constant().value_or(1));
+      }
+    }
+    form_.outer.erase(std::remove(form_.outer.begin(), form_.outer.end(), form_.row), form_.outer.end());
+    std::vector<int> along_column;
+    for (int k = 0; k < count; ++k) {
+      if (form_.row != ir::none && moves(form_.row, k)) {
+        form_.row_taps.push_back(k);
+      } else if (moves(form_.column, k)) {
+        along_column.push_back(k);
+      } else {
+        form_.other_taps.push_back(k);
+      }
+    }
+    form_.other_taps.insert(form_.other_taps.end(), along_column.begin(), along_column.end());
+    return {};
+  }
+
+  const Program& program_;
+  const Stage& reduction_;
+  const Stage* epilogue_;
+  WindowsForm form_;
+  std::vector<Read> reads_;
+};
+
+/// What is not negative exactly where a comparison of indices holds.
+std::optional<Linear> margin_of(const Program& program, const Expr& comparison) {
+  const bool rising = comparison.op == ScalarOp::less || comparison.op == ScalarOp::less_equal;
+  const bool strict = comparison.op == ScalarOp::less || comparison.op == ScalarOp::greater;
+  const auto left = linear_form(program, comparison.args[0]);
+  const auto right = linear_form(program, comparison.args[1]);
+  if (!left || !right) return std::nullopt;
+  Linear margin = rising ? *right : *left;
+  margin += (rising ? *left : *right) * Dim(-1);
+  if (strict) margin.constant = margin.constant - 1;
+  return margin;
+}
+
+}  // namespace
+
+FoundWindows find_windows(const Program& program, const Stage& reduction, const Stage* epilogue) {
+  return Finder(program, reduction, epilogue).run();
+}
+
+std::optional<Interior> interior_of(const Program& program, const WindowsForm& form, int axis) {
+  const Stage& stage = *form.reduction;
+  const auto extent = stage.axes[static_cast<size_t>(axis)].extent.constant();
+  if (!extent) return std::nullopt;
+  Interior interior{0, *extent};
+  std::vector<ExprId> guards;
+  for (const ExprId load : loads_of(program, stage.body[0])) {
+    if (expr_of(program, load).args[0] != ir::none) guards.push_back(expr_of(program, load).args[0]);
+  }
+  for (const ExprId id : ir::reachable(program, guards)) {
+    const Expr& expr = expr_of(program, id);
+    if (expr.op < ScalarOp::less || expr.op > ScalarOp::greater_equal) continue;
+    if (axes_of(program, id).count(axis) == 0) continue;
+    const auto margin = margin_of(program, expr);
+    if (!margin || !margin->constant.is_constant()) return std::nullopt;
+    // The least favourable tap.
+    int64_t rest = margin->constant.value();
+    for (const auto& [other, coefficient] : margin->coefficients) {
+      if (!coefficient.is_constant()) return std::nullopt;
+      if (other == axis) continue;
+      const auto number = static_cast<size_t>(other) - stage.axes.size();
+      if (static_cast<size_t>(other) < stage.axes.size()) return std::nullopt;
+      rest += std::min<int64_t>(0, coefficient.value() * (stage.reduce_axes[number].extent.value() - 1));
+    }
+    const int64_t slope = margin->coefficient(axis).value();
+    if (slope > 0) {
+      interior.first = std::max(interior.first, -ir::floor_quotient(rest, slope));
+    } else {
+      interior.end = std::min(interior.end, ir::floor_quotient(rest, -slope) + 1);
+    }
+  }
+  interior.end = std::max(interior.end, interior.first);
+  return interior;
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "search/linear.h"
+
+namespace axrun::search {
+
+/// A reduction over a few literal taps, each of which reads an operand at a place that moves along with the
+/// result (stride * o + dilation * k - pad): depthwise convolutions, pools. A map of it may follow.
+struct WindowsForm {
+  const ir::Stage* reduction = nullptr;
+  const ir::Stage* epilogue = nullptr;  ///< null: the reduction is the result
+  int column = ir::none;                ///< axis of the reduction: the last one of the result, along lanes
+  int row = ir::none;                   ///< the last other axis along which windows move; none: there is none
+  std::vector<int> outer;               ///< the other axes, in order of the result
+  /// Reduce axes (numbered on from 0) whose taps lie across rows, and the others: of these, those that move
+  /// along the column come last.
+  std::vector<int> row_taps, other_taps;
+  /// The axis of the reduction that each axis of the epilogue is; -1 for axes of extent 1.
+  std::vector<int> epilogue_axes;
+  int64_t step = 1;      ///< elements from one lane to the next, the largest one of all that is read
+  int64_t row_step = 1;  ///< rows of an operand from one row of the result to the next
+
+  const ir::Stage& last() const { return epilogue != nullptr ? *epilogue : *reduction; }
+};
+
+/// The form of a reduction and a map of it (or null); `reason` says why there is none.
+struct FoundWindows {
+  bool found = false;
+  WindowsForm form;
+  std::string reason;
+};
+FoundWindows find_windows(const ir::Program& program, const ir::Stage& reduction, const ir::Stage* epilogue);
+
+/// Points of an axis at which no tap is left out by a guard: first <= point < end, for all sizes. Nothing
+/// where a guard's bounds are no literals.
+struct Interior {
+  int64_t first = 0, end = 0;
+};
+std::optional<Interior> interior_of(const ir::Program& program, const WindowsForm& form, int axis);
+
+}  // namespace axrun::search

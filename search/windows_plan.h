@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "search/piece.h"
+#include "search/windows_form.h"
+
+namespace axrun::search {
+
+/// Consecutive tiles of an axis of the result.
+struct Tiles {
+  ir::Dim start;
+  ir::Dim count;
+  int64_t size = 1;
+  bool partial = false;  ///< the last one may be cut short by the end of the axis
+  /// Every tile is written out: where its guards are decided differs from its neighbours'.
+  bool apart = false;
+};
+
+/// Every decision about windows; the writer only reads it.
+struct WindowsPlan {
+  int64_t rows = 1;     ///< of a tile, in registers
+  int64_t columns = 1;  ///< of a tile, in registers: whole vectors
+  std::vector<Tiles> row_tiles, column_tiles;
+  /// Which taps are written out; the others are loops. Per reduce axis.
+  std::vector<bool> unrolled;
+  /// What every element of a row tile has in common (weights) is in registers while tiles pass.
+  bool taps_in_registers = false;
+
+  enum class Spread : uint8_t { none, outer, rows };
+  Spread spread = Spread::none;
+  int spread_axis = ir::none;  ///< of the reduction, for Spread::outer
+};
+
+WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form);
+
+}  // namespace axrun::search

@@ -1,0 +1,172 @@
+// Reductions over windows as machine code, against the reference interpreter.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "ir/evaluate.h"
+#include "jit/detect.h"
+#include "jit/kernel_code.h"
+#include "tests/search/window_cases.h"
+#include "verify/guarded_memory.h"
+
+namespace axrun::tests {
+namespace {
+
+using ir::Tensor;
+
+std::vector<jit::Target> targets_with_code() {
+  std::vector<jit::Target> targets;
+  const jit::Target host = jit::detect_target();
+  if (host.vector_bytes >= 64) targets.push_back(host);
+  if (host.vector_bytes >= 32) targets.push_back(jit::restricted(host, jit::Level::avx2));
+  for (jit::Target& target : targets) target.cores = 2;
+  return targets;
+}
+
+ir::Shape shape_at(const ir::Dims& dims, const SizeValues& sizes) {
+  std::map<std::string, ir::Dim> values;
+  for (const auto& [name, value] : sizes) values[name] = ir::Dim(value);
+  ir::Shape shape;
+  for (const ir::Dim& dim : dims) shape.push_back(dim.substitute(values).value());
+  return shape;
+}
+
+/// Halves, exact in sums of products; now and then an infinity or NaN where wanted.
+Tensor data(const ir::Shape& shape, bool special, std::mt19937& random) {
+  Tensor tensor = Tensor::allocate(ir::ElementType::f32, shape);
+  std::uniform_int_distribution<int> number(-8, 8), kind(0, 39);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.as<float>()[i] = static_cast<float>(number(random)) / 2;
+    const int draw = special ? kind(random) : 3;
+    if (draw < 3) tensor.as<float>()[i] = draw == 0 ? std::nanf("") : draw == 1 ? infinity : -infinity;
+  }
+  return tensor;
+}
+
+/// Every array ends, or begins, where nothing may be touched.
+std::vector<Tensor> run(const std::shared_ptr<const jit::KernelCode>& code, const SizeValues& sizes,
+                        const std::vector<Tensor>& inputs, const std::vector<bool>& constant,
+                        verify::Placement placement) {
+  jit::BoundKernel kernel(code, sizes, constant);
+  std::vector<verify::GuardedArray> memory;
+  std::vector<const void*> read;
+  std::vector<void*> written;
+  std::vector<Tensor> outputs;
+  size_t next = 0;
+  for (const ir::loop::Buffer& buffer : code->program().buffers) {
+    if (buffer.role == ir::loop::Role::scratch) continue;
+    const bool output = buffer.role == ir::loop::Role::output;
+    if (output) outputs.push_back(Tensor::allocate(buffer.type, shape_at(buffer.dims, sizes)));
+    const Tensor& tensor = output ? outputs.back() : inputs[next++];
+    memory.emplace_back(tensor.bytes(), sizeof(float));
+    memory.back().place(placement);
+    if (output) {
+      std::memset(memory.back().data(), 0xff, tensor.bytes());
+      written.push_back(memory.back().data());
+    } else {
+      std::memcpy(memory.back().data(), tensor.data(), tensor.bytes());
+      read.push_back(memory.back().data());
+    }
+  }
+  jit::Workers& workers = jit::inline_workers();
+  kernel.prepare(read.data(), workers);
+  verify::GuardedArray scratch((kernel.scratch_bytes(workers.count()) + 63) / 64 * 64, 64);
+  scratch.place(verify::Placement::ends_at_guard);
+  std::memset(scratch.data(), 0xff, scratch.bytes());
+  kernel.run(read.data(), written.data(), scratch.data(), workers);
+  for (const verify::GuardedArray& array : memory) EXPECT_TRUE(array.surroundings_intact());
+  for (size_t k = 0; k < outputs.size(); ++k) std::memcpy(outputs[k].data(), written[k], outputs[k].bytes());
+  return outputs;
+}
+
+class EveryWindow : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryWindow, IsComputedAsTheExpressionSays) {
+  const Case& c = GetParam();
+  const ir::Program expression = c.make();
+  for (const jit::Target& target : targets_with_code()) {
+    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+    for (const SizeValues& sizes : c.values) {
+      for (const bool special : {false, true}) {
+        std::mt19937 random(special ? 2 : 1);
+        std::vector<Tensor> operands, inputs;
+        std::vector<bool> constant;
+        for (size_t k = 0; k < expression.operands.size(); ++k) {
+          operands.emplace_back();
+          if (expression.operands[k] == ir::none) continue;
+          const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(expression.operands[k])];
+          operands.back() = data(shape_at(tensor.dims, sizes), special, random);
+          inputs.push_back(operands.back());
+          constant.push_back(c.constant[k]);
+        }
+        const Tensor want = ir::evaluate(expression, operands)[0];
+        for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
+          const Tensor got = run(code, sizes, inputs, constant, placement)[0];
+          ASSERT_EQ(got.size(), want.size());
+          for (int64_t i = 0; i < want.size(); ++i) {
+            const double a = got.get_real(i), b = want.get_real(i);
+            if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+            ASSERT_LE(std::abs(a - b), 2e-6 * std::max(1.0, std::abs(b)))
+                << target.vector_bytes << " bytes, element " << i << " is " << a << " instead of " << b
+                << '\n'
+                << ir::loop::print(*lowered.program);
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, EveryWindow, testing::ValuesIn(window_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+/// Shapes drawn at random: strides, dilations and pads of all kinds, few and many columns.
+TEST(Windows, OfRandomShapes) {
+  std::mt19937 random(7);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int trial = 0; trial < 150; ++trial) {
+    Windows windows;
+    windows.weights = draw(0, 2) > 0;
+    windows.monoid = windows.weights || draw(0, 1) == 0 ? ir::Monoid::Kind::sum : ir::Monoid::Kind::max;
+    windows.channels = {ir::Dim(draw(1, 3))};
+    windows.epilogue = draw(0, 1) == 0 ? Windows::Epilogue::none : Windows::Epilogue::clip;
+    for (int64_t d = draw(1, 3); d > 0; --d) {
+      windows.kernel.push_back(draw(1, 5));
+      windows.strides.push_back(draw(1, 4));
+      windows.dilations.push_back(draw(1, 3));
+      windows.pads.push_back(draw(0, 4));
+      windows.pads_end.push_back(draw(0, 4));
+      const int64_t reach = (windows.kernel.back() - 1) * windows.dilations.back() + 1;
+      windows.input.emplace_back(reach + draw(0, d == 1 ? 60 : 12));
+    }
+    const ir::Program expression = program_of(windows);
+    for (const jit::Target& target : targets_with_code()) {
+      const search::Lowered lowered = search::lower(expression, {}, {false, true}, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      if (lowered.kind != "windows") continue;  // a single tap
+      std::vector<Tensor> operands;
+      for (const ir::TensorId id : expression.operands)
+        operands.push_back(
+            data(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+      const Tensor want = ir::evaluate(expression, operands)[0];
+      const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+      const Tensor got =
+          run(code, {}, operands, {false, windows.weights}, verify::Placement::ends_at_guard)[0];
+      for (int64_t i = 0; i < want.size(); ++i) {
+        ASSERT_EQ(got.get_real(i), want.get_real(i)) << "trial " << trial << " element " << i << '\n'
+                                                     << ir::loop::print(*lowered.program);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axrun::tests
