@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "search/transposition.h"
 
 namespace axrun::search {
 
@@ -106,8 +107,9 @@ class Writer {
 
   /// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
   void pack_panel(const Dim& jt) {
+    if (plan_.square != 0) return pack_squares(jt);
     const int64_t width = plan_.tile.columns;
-    depth_loops(0, [&] {
+    depth_loops(sum_.reduce_axes.size(), 0, [&] {
       if (column_tail_) {
         w_.loop(LoopKind::vector, "z1", Dim(width),
                 [&](const Dim& lane) { w_.store(packed(lane), Combine::assign, w_.real(0)); });
@@ -115,6 +117,36 @@ class Writer {
       w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& lane) {
         coordinate(form_.column) = Dim(width) * jt + lane;
         w_.store(packed(lane), Combine::assign, product(form_.right));
+      });
+    });
+  }
+
+  /// Columns beyond the last one are that one again.
+  void pack_squares(const Dim& jt) {
+    const int64_t width = plan_.tile.columns, side = plan_.square;
+    const size_t last = sum_.reduce_axes.size() - 1;
+    const Dim depth = sum_.reduce_axes[last].extent;
+    const bool whole = floor_mod(depth, Dim(side)) == Dim(0);
+    Dim& k = point_[sum_.axes.size() + last];
+    const auto square = [&](const Dim& kb, const Dim& jb) {
+      const Dim first_k = Dim(side) * kb, first_column = Dim(width) * jt + Dim(side) * jb;
+      const Dim here = whole ? Dim(side) : min(Dim(side), depth - first_k);
+      write_transposed(
+          w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name, 1,
+          [&](size_t, const Dim& row, const Dim& column) {
+            const Dim at = first_column + row;
+            coordinate(form_.column) = column_tail_ ? min(at, columns_ - 1) : at;
+            k = first_k + column;
+            return product(form_.right);
+          },
+          [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
+            k = first_k + column;
+            w_.store(packed(Dim(side) * jb + row), Combine::assign, w_.load(values[0]));
+          });
+    };
+    depth_loops(last, 0, [&] {
+      w_.loop(LoopKind::sequential, "kb", ceil_div(depth, Dim(side)), [&](const Dim& kb) {
+        w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) { square(kb, jb); });
       });
     });
   }
@@ -129,11 +161,12 @@ class Writer {
     return row_tail_ ? min(height, rows_ - height * it) : height;
   }
 
-  void depth_loops(size_t k, const std::function<void()>& body) {
-    if (k == sum_.reduce_axes.size()) return body();
+  /// The first `count` loops over k.
+  void depth_loops(size_t count, size_t k, const std::function<void()>& body) {
+    if (k == count) return body();
     w_.loop(LoopKind::sequential, "p" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& p) {
       point_[sum_.axes.size() + k] = p;
-      depth_loops(k + 1, body);
+      depth_loops(count, k + 1, body);
     });
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/stage_values.h"
+#include "search/transposition.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -52,6 +53,11 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   } else if (row_tiles >= worth_packing || !columns_are_contiguous(program, form)) {
     plan.right = Right::packed_inside;
   }
+
+  const int last_reduce = static_cast<int>(sum.axes.size() + sum.reduce_axes.size()) - 1;
+  const bool across = is_read_across(program, form.right, form.column, last_reduce);
+  if (plan.right != Right::direct && across && sum.reduce_axes.back().extent != Dim(1))
+    plan.square = target.lanes(4);
 
   const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
   plan.depth_block = depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, second);

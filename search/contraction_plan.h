@@ -19,6 +19,9 @@ struct ContractionPlan {
     direct,         ///< where it lies
   };
   Right right = Right::direct;
+  /// Panels are made of squares of so many rows and columns, transposed in registers, where the right side is
+  /// contiguous along k. 0: row by row.
+  int64_t square = 0;
 
   /// Which loop is spread over workers.
   enum class Spread : uint8_t { none, outer, rows, columns };

@@ -1,7 +1,8 @@
 #include "search/transposition.h"
 
-#include <map>
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "ir/grammar.h"
 #include "search/linear.h"
@@ -36,73 +37,83 @@ std::optional<Linear> position_of(const Program& program, const Expr& load) {
   return position;
 }
 
-class Finder {
+/// How loads move along two axes of their stage.
+class Moves {
  public:
-  Finder(const Program& program, const ir::Stage& stage, int along) : program_(program), along_(along) {
-    for (const ExprId id : loads_of(program, stage.body[0]))
-      positions_[id] = position_of(program, program.exprs[static_cast<size_t>(id)]);
-  }
+  Moves(const Program& program, int along, int across) : program_(program), along_(along), across_(across) {}
 
-  Transposition run(const ir::Stage& stage) {
-    Transposition best;
-    if (stage.axes[static_cast<size_t>(along_)].extent == Dim(1)) return best;
-    size_t most = 0;
-    for (int axis = 0; axis < static_cast<int>(stage.axes.size()); ++axis) {
-      if (axis == along_ || stage.axes[static_cast<size_t>(axis)].extent == Dim(1)) continue;
-      across_ = axis;
-      size_t count = 0;
-      for (const auto& [id, position] : positions_) count += is_crossed(id) ? 1 : 0;
-      if (count <= most) continue;
-      Transposition found{axis, {}};
-      visited_.clear();
-      collect(stage.body[0], found.rows);
-      if (found.rows.empty()) continue;
-      best = found;
-      most = count;
-    }
-    return best;
-  }
-
- private:
+  /// Neighbours across are neighbours in memory, and neighbours along are far apart.
   bool is_crossed(ExprId load) const {
-    const std::optional<Linear>& position = positions_.at(load);
+    const auto position = position_of(program_, program_.exprs[static_cast<size_t>(load)]);
     if (!position || position->coefficient(across_) != Dim(1)) return false;
     const std::optional<int64_t> stride = position->coefficient(along_).constant();
     return !stride || *stride < 0 || *stride > near;
   }
 
-  /// Whether neighbours across are neighbours in memory, or the same element.
-  bool is_row(ExprId load) const {
-    const std::optional<Linear>& position = positions_.at(load);
-    return position && (position->coefficient(across_) == Dim(1) || position->coefficient(across_) == Dim(0));
-  }
-
-  void collect(ExprId id, std::vector<ExprId>& rows) {
-    if (!visited_.insert(id).second) return;
-    bool all = true, crossed = false;
+  /// Whether every load of an expression can be made for neighbours across, and some are better made so.
+  struct Kind {
+    bool rows = true, crossed = false;
+  };
+  Kind kind_of(ExprId id) const {
+    Kind kind;
     for (const ExprId load : loads_of(program_, id)) {
-      all = all && is_row(load);
-      crossed = crossed || is_crossed(load);
+      const auto position = position_of(program_, program_.exprs[static_cast<size_t>(load)]);
+      const Dim step = position ? position->coefficient(across_) : Dim(-1);
+      kind.rows = kind.rows && (step == Dim(0) || step == Dim(1));
+      kind.crossed = kind.crossed || is_crossed(load);
     }
-    if (!crossed) return;
+    return kind;
+  }
+
+  /// The largest expressions that can be worked out across, and should be.
+  void collect(ExprId id, std::set<ExprId>& visited, std::vector<ExprId>& rows) const {
+    if (!visited.insert(id).second) return;
+    const Kind kind = kind_of(id);
+    if (!kind.crossed) return;
     const Expr& expr = program_.exprs[static_cast<size_t>(id)];
-    if (all && expr.type == ir::ElementType::f32) return rows.push_back(id);
+    if (kind.rows && expr.type == ir::ElementType::f32) return rows.push_back(id);
     for (const ExprId argument : expr.args) {
-      if (argument != ir::none) collect(argument, rows);
+      if (argument != ir::none) collect(argument, visited, rows);
     }
   }
 
+ private:
   const Program& program_;
-  const int along_;
-  int across_ = ir::none;
-  std::map<ExprId, std::optional<Linear>> positions_;
-  std::set<ExprId> visited_;
+  const int along_, across_;
 };
 
 }  // namespace
 
 Transposition find_transposition(const Program& program, const ir::Stage& stage, int along) {
-  return Finder(program, stage, along).run(stage);
+  Transposition best;
+  if (stage.axes[static_cast<size_t>(along)].extent == Dim(1)) return best;
+  const std::vector<ExprId> loads = loads_of(program, stage.body[0]);
+  std::ptrdiff_t most = 0;
+  for (int axis = 0; axis < static_cast<int>(stage.axes.size()); ++axis) {
+    if (axis == along || stage.axes[static_cast<size_t>(axis)].extent == Dim(1)) continue;
+    const Moves moves(program, along, axis);
+    const auto count =
+        std::count_if(loads.begin(), loads.end(), [&](ExprId load) { return moves.is_crossed(load); });
+    if (count <= most) continue;
+    Transposition found{axis, {}};
+    std::set<ExprId> visited;
+    moves.collect(stage.body[0], visited, found.rows);
+    if (found.rows.empty()) continue;
+    best = found;
+    most = count;
+  }
+  return best;
+}
+
+bool is_read_across(const Program& program, const std::vector<ExprId>& ids, int along, int across) {
+  const Moves moves(program, along, across);
+  bool crossed = false;
+  for (const ExprId id : ids) {
+    const Moves::Kind kind = moves.kind_of(id);
+    if (!kind.rows) return false;
+    crossed = crossed || kind.crossed;
+  }
+  return crossed;
 }
 
 void write_transposed(

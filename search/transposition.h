@@ -19,6 +19,10 @@ struct Transposition {
 /// the one of most loads that are read with a stride along `along`.
 Transposition find_transposition(const ir::Program& program, const ir::Stage& stage, int along);
 
+/// Whether expressions read operands only where neighbours along `across` are neighbours in memory, or the
+/// same element, and some of them with a stride along `along`. Axes are numbered on through the reduce axes.
+bool is_read_across(const ir::Program& program, const std::vector<ir::ExprId>& ids, int along, int across);
+
 /// The part of a tile that exists, of at most rows x columns elements. A loop of one element would not be a
 /// vector: the extents must not be the literal 1.
 struct TransposedTile {

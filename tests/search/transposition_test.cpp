@@ -102,6 +102,31 @@ TEST(Transposition, WrongTilesAreNotProved) {
   }
 }
 
+/// Panels of what is contiguous along k: squares whose rows beyond the last one are that one again.
+TEST(Transposition, OfPanels) {
+  for (const bool transposed : {false, true}) {
+    Builder b("product");
+    const auto left = b.operand(0, ElementType::f32, {Dim(70), Dim(50)}, "a");
+    const auto right = transposed ? b.operand(1, ElementType::f32, {Dim(90), Dim(50)}, "b")
+                                  : b.operand(1, ElementType::f32, {Dim(50), Dim(90)}, "b");
+    b.output(b.reduce(
+        ir::Monoid::Kind::sum, {Dim(70), Dim(90)}, {Dim(50)},
+        [&](const Indices& i, const Indices& k) {
+          return left({i[0], k[0]}) * (transposed ? right({i[1], k[0]}) : right({k[0], i[1]}));
+        },
+        "sum"));
+    const search::Lowered lowered = search::lower(b.finish(), {}, {}, avx512_like());
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const std::string text = ir::loop::print(*lowered.program);
+    EXPECT_EQ(text.find("square_sum[r, v] = b[min(") != std::string::npos, transposed) << text;
+    EXPECT_EQ(verify::prove(*lowered.program, lowered.expression).verdict, verify::Verdict::proved) << text;
+    if (!transposed) continue;
+    std::string wrong = text;
+    wrong.replace(wrong.find("= square_sum[v, c]"), 18, "= square_sum[c, v]");
+    EXPECT_NE(verify::prove(ir::loop::parse(wrong), lowered.expression).verdict, verify::Verdict::proved);
+  }
+}
+
 TEST(Transposition, AsMuchAsCanBeIsWorkedOutAlongTheRows) {
   using Operands = std::vector<ir::TensorRef>;
   const auto found = [](const std::function<ir::Scalar(const Operands&, const Indices&)>& body) {
