@@ -188,7 +188,6 @@ LaneValue PhaseEmitter::value(int id) {
   return result;
 }
 
-LaneValue PhaseEmitter::index_value(const Dim& raw) {
 /// Arithmetic of indices as one Dim.
 std::optional<Dim> PhaseEmitter::as_dim(int id) const {
   const Value& v = program_.values[static_cast<size_t>(id)];
@@ -201,9 +200,9 @@ std::optional<Dim> PhaseEmitter::as_dim(int id) const {
   return v.op == ScalarOp::add ? *a + *b : v.op == ScalarOp::sub ? *a - *b : *a * *b;
 }
 
-  Dim dim = at(raw);
+LaneValue PhaseEmitter::index_value(const Dim& raw) {
   const int64_t first = lane_ ? int64_t{lane_->chunk} * lanes_.count() : 0;
-  const Interval range = facts_.range(dim);
+  Dim dim = at(raw);
   if (lane_ && mentions(dim, lane_->variable)) {
     // In the lanes of this vector perhaps fewer minima are open than in all of the loop.
     const Interval whole = facts_.range(Dim::symbol(lane_->variable));
@@ -211,6 +210,7 @@ std::optional<Dim> PhaseEmitter::as_dim(int id) const {
     dim = at(dim);
     facts_.set_range(lane_->variable, whole);
   }
+  const Interval range = facts_.range(dim);
   if (range.low < std::numeric_limits<int32_t>::min() || range.high > std::numeric_limits<int32_t>::max())
     refuse("the index " + raw.to_string() + " may not fit 32 bits");
   if (!lane_ || !mentions(dim, lane_->variable)) {
