@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/x86/conditions.h"
+#include "jit/x86/held_constants.h"
 #include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
@@ -54,6 +55,7 @@ asmjit::Label PhaseEmitter::emit(const Phase& phase) {
   function->setArg(3, worker_scratch_);
   integers_.set_arguments(arguments);
   check_register_buffers();
+  held_constants_ = plan_held_constants(phase, program_, lanes_.count(), lanes_.registers());
 
   scopes_.clear();
   scopes_.emplace_back();
@@ -167,6 +169,8 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
       {&loop, variable, range.high == INT64_MAX ? INT64_MAX : (range.high + loop.step - 1) / loop.step});
   forget_addresses();
   scopes_.emplace_back();
+  const auto held = held_constants_.find(&loop);
+  if (held != held_constants_.end()) lanes_.hold(held->second);
   std::vector<Moving> moving;
   if (innermost) {
     moving = hoist_pointers(body, loop, begin == nullptr);
@@ -195,6 +199,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
     cc_.cmp(variable, bound);
   cc_.jl(top);
   cc_.bind(done);
+  if (held != held_constants_.end()) lanes_.release(held->second);
   scopes_.pop_back();
   integers_.remove_variable(loop.variable);
   loops_.pop_back();

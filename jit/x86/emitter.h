@@ -29,6 +29,7 @@ namespace axrun::jit::x86 {
 /// - Before a loop whose body holds no other one, every address in the body becomes a pointer that moves with
 ///   the loop. Elsewhere pointers are worked out where a run of statements begins.
 /// - A buffer in registers that is written by rows and read by columns is transposed between the two.
+/// - Float constants are read into registers before a loop, as far out as registers last.
 /// - Where minima in a loop's body would resolve under a condition (a whole tile fits), the body is made
 ///   twice, behind a test of that condition.
 class PhaseEmitter {
@@ -89,7 +90,7 @@ class PhaseEmitter {
   void write_value(const ir::loop::Compute& compute, LaneValue given);
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
-  LaneValue function(ir::ScalarOp op, const LaneValue& argument);
+  LaneValue function(const ir::lane::Program& program, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
   bool depends_on_lanes(int id);
   std::optional<ir::Dim> as_dim(int id) const;
@@ -204,6 +205,7 @@ class PhaseEmitter {
   std::map<std::pair<int, std::string>, bool> lane_dependent_;
   int64_t second_cache_;  ///< bytes
   bool annotate_;
+  std::map<const ir::loop::Loop*, std::vector<uint32_t>> held_constants_;
   int versions_ = 0;
 };
 

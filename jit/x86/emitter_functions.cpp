@@ -1,20 +1,32 @@
 // Vector math: functions of one float, written out from their lane programs.
 #include "ir/lane/math/math.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/functions.h"
 
 namespace axrun::jit::x86 {
 
 using ir::ScalarOp;
 using ir::lane::Opcode;
 
-/// A function of one float, written out from its lane program.
-LaneValue PhaseEmitter::function(ScalarOp op, const LaneValue& argument) {
+const ir::lane::Program* lane_program_of(ScalarOp op) {
   static const ir::lane::Program exp = ir::lane::exp_program(), log = ir::lane::log_program(),
                                  tanh = ir::lane::tanh_program(), erf = ir::lane::erf_program();
-  const ir::lane::Program& program = op == ScalarOp::exp    ? exp
-                                     : op == ScalarOp::log  ? log
-                                     : op == ScalarOp::tanh ? tanh
-                                                            : erf;
+  switch (op) {
+    case ScalarOp::exp:
+      return &exp;
+    case ScalarOp::log:
+      return &log;
+    case ScalarOp::tanh:
+      return &tanh;
+    case ScalarOp::erf:
+      return &erf;
+    default:
+      return nullptr;
+  }
+}
+
+/// A function of one float, written out from its lane program.
+LaneValue PhaseEmitter::function(const ir::lane::Program& program, const LaneValue& argument) {
   std::vector<int> last_use(program.instructions.size(), -1);
   for (size_t k = 0; k < program.instructions.size(); ++k) {
     for (const ir::lane::ValueId id : program.instructions[k].arguments) {

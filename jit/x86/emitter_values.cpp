@@ -4,6 +4,7 @@
 
 #include "ir/arithmetic.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/functions.h"
 #include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
@@ -337,12 +338,6 @@ LaneValue PhaseEmitter::operation(const Value& v) {
                                                    : 3;
       return lanes_.round(argument(0), how);
     }
-    case ScalarOp::exp:
-    case ScalarOp::log:
-    case ScalarOp::tanh:
-    case ScalarOp::erf:
-      need_f32(0);
-      return function(v.op, argument(0));
     case ScalarOp::pow: {
       need_f32(0);
       const Value& exponent = program_.values[static_cast<size_t>(v.args[1])];
@@ -387,6 +382,10 @@ LaneValue PhaseEmitter::operation(const Value& v) {
       return lanes_.apply(Opcode::mask_not, {lanes_.apply(Opcode::i32_less, {b, a, {}}), {}, {}});
     }
     default:
+      if (const ir::lane::Program* program = lane_program_of(v.op)) {
+        need_f32(0);
+        return function(*program, argument(0));
+      }
       refuse("the operation " + std::string(ir::name_of(v.op)));
   }
 }

@@ -50,6 +50,8 @@ const Operand_& Lanes::register_of(const LaneValue& mask) const {
 Vec Lanes::in_register(const LaneValue& a) {
   if (a.kind == Kind::vector) return a.vector;
   AXRUN_ASSERT(a.kind == Kind::constant);
+  const auto held = held_.find(a.bits);
+  if (held != held_.end()) return held->second;
   const Vec vector = new_vector();
   if (a.bits == 0) {
     cc_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVpxor, vector, vector, vector);
@@ -62,14 +64,16 @@ Vec Lanes::in_register(const LaneValue& a) {
 }
 
 Vec Lanes::fresh(const LaneValue& a) {
-  if (a.kind == Kind::constant) return in_register(a);
+  if (a.kind == Kind::constant && held_.count(a.bits) == 0) return in_register(a);
   const Vec vector = new_vector();
-  cc_.emit(Inst::kIdVmovaps, vector, a.vector);
+  cc_.emit(Inst::kIdVmovaps, vector, in_register(a));
   return vector;
 }
 
 void Lanes::copy(const Vec& to, const LaneValue& from) {
-  if (from.kind == Kind::constant && from.bits == 0) {
+  if (from.kind == Kind::constant && held_.count(from.bits) != 0) {
+    cc_.emit(Inst::kIdVmovaps, to, held_.at(from.bits));
+  } else if (from.kind == Kind::constant && from.bits == 0) {
     cc_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVpxor, to, to, to);
   } else if (from.kind == Kind::constant) {
     cc_.emit(Inst::kIdVbroadcastss, to, cc_.newUInt32Const(ConstPoolScope::kLocal, from.bits));
@@ -78,9 +82,20 @@ void Lanes::copy(const Vec& to, const LaneValue& from) {
   }
 }
 
+void Lanes::hold(const std::vector<uint32_t>& constants) {
+  for (const uint32_t bits : constants) {
+    const Vec vector = in_register(constant(bits));
+    held_[bits] = vector;
+  }
+}
+
+void Lanes::release(const std::vector<uint32_t>& constants) {
+  for (const uint32_t bits : constants) held_.erase(bits);
+}
+
 /// What may stand last in an instruction: a register, or a constant in memory.
 Operand_ Lanes::last_operand(const LaneValue& a) {
-  if (a.kind != Kind::constant || a.bits == 0) return in_register(a);
+  if (a.kind != Kind::constant || a.bits == 0 || held_.count(a.bits) != 0) return in_register(a);
   if (wide_) return cc_.newUInt32Const(ConstPoolScope::kLocal, a.bits)._1to16();
   std::array<uint32_t, 8> lanes;
   lanes.fill(a.bits);
@@ -206,7 +221,7 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       return emit(Inst::kIdVandps, Inst::kIdVandps, a, constant(0x7fffffffU));
     case Opcode::copysign: {
       if (wide_) {
-        const Vec result = in_register(constant(0x80000000U));
+        const Vec result = fresh(constant(0x80000000U));
         const Vec sign = in_register(b);
         cc_.emit(Inst::kIdVpternlogd, result, sign, last_operand(a), imm(ternary_select));
         return LaneValue::of(result);
@@ -314,7 +329,7 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
 }
 
 LaneValue Lanes::all_or_nothing(bool all) {
-  if (!wide_) return LaneValue::of_mask(in_register(constant(all ? 0xffffffffU : 0)));
+  if (!wide_) return LaneValue::of_mask(fresh(constant(all ? 0xffffffffU : 0)));
   const LaneValue result = new_mask();
   cc_.emit(all ? Inst::kIdKxnorw : Inst::kIdKxorw, result.mask, result.mask, result.mask);
   return result;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Lanes {
 
   int count() const { return wide_ ? 16 : 8; }
   bool wide() const { return wide_; }
+  int registers() const { return wide_ ? 32 : 16; }
+
+  /// Constants that are in registers from here on, until they are released.
+  void hold(const std::vector<uint32_t>& constants);
+  void release(const std::vector<uint32_t>& constants);
 
   LaneValue constant(uint32_t bits) const { return LaneValue::of_constant(bits); }
   LaneValue apply(ir::lane::Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal = 0);
@@ -108,3 +114,4 @@ class Lanes {
 };
 
 }  // namespace axrun::jit::x86
+  std::map<uint32_t, asmjit::x86::Vec> held_;  ///< constants in registers

@@ -154,7 +154,7 @@ LaneValue Lanes::broadcast(const Gp& general) {
 }
 
 LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mask) {
-  const Vec result = in_register(constant(0));
+  const Vec result = fresh(constant(0));
   // The instruction clears its mask.
   if (wide_) {
     const asmjit::x86::KReg lanes = cc_.newKw();

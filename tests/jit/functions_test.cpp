@@ -61,6 +61,26 @@ TEST(EmittedFunctions, Log) { expect_as_evaluated("log"); }
 TEST(EmittedFunctions, Tanh) { expect_as_evaluated("tanh"); }
 TEST(EmittedFunctions, Erf) { expect_as_evaluated("erf"); }
 
+/// Constants stay in registers as far as sums leave room: all of them, some, none.
+TEST(EmittedFunctions, ConstantsBesideManySums) {
+  for (const int64_t lanes : {16, 96, 192, 320, 480}) {
+    const std::string n = std::to_string(lanes);
+    const auto program =
+        ir::loop::parse("loops f(m: 1..9) {\n input x: f32[m, " + n + "]\n output y: f32[" + n + "]\n" +
+                        " allocate sums: f32[" + n + "] in registers\n vector z < " + n +
+                        " {\n  sums[z] = 0:f32\n }\n" + " for i < m {\n  vector v < " + n +
+                        " {\n   sums[v] += mul(exp(mul(x[i, v], 0.25:f32)), 3:f32)\n  }\n }\n" +
+                        " vector w < " + n + " {\n  y[w] = sums[w]\n }\n}");
+    const std::vector<Tensor> given = {small_integers({7, lanes}, 3)};
+    const auto want = interpret(program, {{"m", 7}}, given).outputs;
+    for (const jit::Target& target : code_targets()) {
+      const auto got = run_code(jit::KernelCode::compile(program, target, {}), {{"m", 7}}, given);
+      for (int64_t i = 0; i < lanes; ++i)
+        ASSERT_NEAR(got[0].get_real(i), want[0].get_real(i), 1e-6 * want[0].get_real(i)) << n << " " << i;
+    }
+  }
+}
+
 /// Selections of zero become a mask on the instruction that made the other value.
 TEST(EmittedFunctions, SelectionsOfZero) {
   const char* selections[] = {
