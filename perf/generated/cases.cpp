@@ -39,9 +39,56 @@ ir::Program product(int64_t m, int64_t n, int64_t k, bool bias_gelu) {
   return b.finish();
 }
 
+ir::Program softmax(int64_t m, int64_t n) {
+  Builder b("softmax");
+  const auto x = b.operand(0, ElementType::f32, {m, n}, "x");
+  const auto top = b.reduce(ir::Monoid::Kind::max, {m}, {n}, [&](const Indices& i, const Indices& r) {
+    return x({i[0], r[0]});
+  });
+  const auto power = b.map({m, n}, [&](const Indices& i) { return exp(x(i) - top({i[0]})); });
+  const auto total = b.sum({m}, {n}, [&](const Indices& i, const Indices& r) { return power({i[0], r[0]}); });
+  b.output(b.map({m, n}, [&](const Indices& i) { return power(i) / total({i[0]}); }));
+  return b.finish();
+}
+
+ir::Program layer_norm(int64_t m, int64_t n) {
+  Builder b("layer_norm");
+  const auto x = b.operand(0, ElementType::f32, {m, n}, "x");
+  const auto scale = b.operand(1, ElementType::f32, {n}, "scale");
+  const auto bias = b.operand(2, ElementType::f32, {n}, "bias");
+  const auto count = static_cast<double>(n);
+  const auto total = b.sum({m}, {n}, [&](const Indices& i, const Indices& r) { return x({i[0], r[0]}); });
+  const auto squares = b.sum({m}, {n}, [&](const Indices& i, const Indices& r) {
+    const auto deviation = x({i[0], r[0]}) - total(i) / count;
+    return deviation * deviation;
+  });
+  b.output(b.map({m, n}, [&](const Indices& i) {
+    const auto deviation = x(i) - total({i[0]}) / count;
+    return deviation / sqrt(squares({i[0]}) / count + 1e-5) * scale({i[1]}) + bias({i[1]});
+  }));
+  return b.finish();
+}
+
+std::optional<GeneratedCase> rows_case(const std::string& name) {
+  const bool normalises = name.rfind("layer_norm_", 0) == 0;
+  const size_t sizes = name.find_last_of('_');
+  if (sizes == std::string::npos || (!normalises && name.substr(0, sizes) != "softmax")) return std::nullopt;
+  long m = 0, n = 0;
+  char rest = 0;
+  if (std::sscanf(name.c_str() + sizes, "_%ldx%ld%c", &m, &n, &rest) != 2 || m < 1 || n < 1)
+    return std::nullopt;
+  GeneratedCase one;
+  one.name = name;
+  one.flops = static_cast<double>(m) * static_cast<double>(n);
+  one.constant = normalises ? std::vector<bool>{false, true, true} : std::vector<bool>{false};
+  one.make = [=] { return normalises ? layer_norm(m, n) : softmax(m, n); };
+  return one;
+}
+
 }  // namespace
 
-std::optional<GeneratedCase> product_case(const std::string& name) {
+std::optional<GeneratedCase> generated_case(const std::string& name) {
+  if (auto rows = rows_case(name)) return rows;
   long m = 0, k = 0, n = 0;
   char rest[32] = "";
   const int found = std::sscanf(name.c_str(), "product_%ldx%ldx%ld%31s", &m, &k, &n, rest);
@@ -67,6 +114,8 @@ std::vector<std::string> generated_cases() {
     names.push_back(std::string("product_") + sizes);
     names.push_back(names.back() + "_bias_gelu");
   }
+  for (const char* rows : {"softmax_1536x128", "softmax_256x1024", "layer_norm_128x768"})
+    names.emplace_back(rows);
   return names;
 }
 
