@@ -27,7 +27,24 @@ bool reads_across_rows(const PieceContext& context, const ir::Stage& stage) {
   return false;
 }
 
-/// Few parts, and none of an axis of lanes that is shorter than a register.
+/// Whether the parts of an axis of lanes are worth it: with hardly more vectors than the whole axis has.
+/// Parts that are transposed have whole vectors.
+bool are_long_enough(const PieceContext& context, const std::vector<Dim>& cuts, const Dim& extent,
+                     bool transposed) {
+  const int64_t lanes = context.target.lanes(4);
+  const auto vectors = [&](const Dim& part) { return (context.facts.typical(part) + lanes - 1) / lanes; };
+  int64_t count = 0;
+  Dim low = 0;
+  for (size_t k = 0; k <= cuts.size(); ++k) {
+    const Dim high = k < cuts.size() ? cuts[k] : extent;
+    if (transposed && context.facts.typical(high - low) < lanes) return false;
+    count += vectors(high - low);
+    low = high;
+  }
+  return 2 * count <= 3 * vectors(extent);
+}
+
+/// Few parts, and long ones of an axis of lanes.
 std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage, int across) {
   const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
   std::vector<std::vector<Dim>> cuts(stage.axes.size());
@@ -36,15 +53,9 @@ std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::S
   for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
     const Dim& extent = stage.axes[axis].extent;
     std::vector<Dim> found = cuts_of(conditions, static_cast<int>(axis), extent);
-    if (axis + 1 == stage.axes.size() || static_cast<int>(axis) == across) {
-      Dim low = 0;
-      std::vector<Dim> ends = found;
-      ends.push_back(extent);
-      for (const Dim& high : ends) {
-        if (context.facts.typical(high - low) < context.target.lanes(4)) found.clear();
-        low = high;
-      }
-    }
+    const bool transposed = across != ir::none;
+    const bool has_lanes = axis + 1 == stage.axes.size() || static_cast<int>(axis) == across;
+    if (has_lanes && !are_long_enough(context, found, extent, transposed)) found.clear();
     if (parts * (found.size() + 1) > most_parts) continue;
     parts *= found.size() + 1;
     cuts[axis] = std::move(found);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "search/axis_cuts.h"
 #include "search/linear.h"
 #include "search/rebuild.h"
 
@@ -42,6 +43,9 @@ class Choice {
       axes_.emplace_back(count == 0 ? 0 : count - 1, true);
       if (!stage.axes.empty() && !stage.reduce_axes.empty()) axes_.back()[stage.axes.size() - 1] = false;
       keep_sizes_apart(stage, axes_.back());
+      conditions_.emplace_back();
+      for (const AxisCondition& condition : axis_conditions(program, stage))
+        conditions_.back().emplace(condition.id, condition);
     }
     do {
       changed_ = false;
@@ -50,6 +54,8 @@ class Choice {
   }
 
   const Pairs& axes(size_t stage) const { return axes_[stage]; }
+  /// The comparisons of one axis with what depends on none.
+  const std::map<ExprId, AxisCondition>& conditions(size_t stage) const { return conditions_[stage]; }
   const Pairs& dims(TensorId tensor) const { return dims_[static_cast<size_t>(tensor)]; }
 
   /// The index of each merged dimension of a load; nothing where one is not linear.
@@ -116,6 +122,11 @@ class Choice {
     if (seen[static_cast<size_t>(id)]) return;
     seen[static_cast<size_t>(id)] = true;
     const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+    // An outer axis is below a bound where the merged one is below as many times the inner extent.
+    if (const auto condition = conditions_[s].find(id); condition != conditions_[s].end()) {
+      if (condition->second.axis > 0) give_up(axes_[s], static_cast<size_t>(condition->second.axis) - 1);
+      return;
+    }
     if (const auto linear = linear_form(program_, id)) return check_linear(s, *linear);
     if (expr.op == ScalarOp::load) check_load(s, expr, seen);
     for (const ExprId argument : expr.args) {
@@ -162,6 +173,7 @@ class Choice {
 
   const Program& program_;
   std::vector<Pairs> dims_, axes_;
+  std::vector<std::map<ExprId, AxisCondition>> conditions_;  ///< per stage
   bool changed_ = false;
 };
 
@@ -183,13 +195,13 @@ class Merger {
       return merged;
     });
     for (size_t s = 0; s < from_.stages.size(); ++s) {
-      tensors_[from_.stages[s].results[0]] = copy(from_.stages[s], choice_.axes(s));
+      tensors_[from_.stages[s].results[0]] = copy(from_.stages[s], choice_.axes(s), choice_.conditions(s));
     }
     return finish_rebuilding(builder_, from_, tensors_);
   }
 
  private:
-  TensorRef copy(const Stage& stage, const Pairs& merged) {
+  TensorRef copy(const Stage& stage, const Pairs& merged, const std::map<ExprId, AxisCondition>& conditions) {
     NewStage now;
     std::vector<int> place;   // the new axis of each old one
     std::vector<bool> inner;  // the last old axis of each new one carries its coefficient
@@ -214,6 +226,14 @@ class Merger {
       }
       return result;
     };
+    const auto merged_condition = [&](const AxisCondition& condition, const Indices& point) {
+      Dim bound = condition.bound;
+      for (auto axis = static_cast<size_t>(condition.axis); axis < merged.size() && merged[axis]; ++axis)
+        bound = bound * extent_of(stage, axis + 1);
+      const Scalar here = point[static_cast<size_t>(place[static_cast<size_t>(condition.axis)])];
+      const Scalar there = to_scalar(builder_, {{}, bound}, point);
+      return condition.below ? here < there : here >= there;
+    };
     const Pairs& dims = choice_.dims(stage.results[0]);
     for (size_t d = 0; d < stage.groups.size(); ++d) {
       if (d == 0 || !dims[d - 1]) now.groups.emplace_back();
@@ -223,6 +243,8 @@ class Merger {
     }
     now.body = [&](const Indices& point) {
       ScalarCopier copier(from_, builder_, [&](ScalarCopier& copy, ExprId id, const Expr& expr) {
+        if (const auto found = conditions.find(id); found != conditions.end())
+          return merged_condition(found->second, point);
         if (const auto linear = linear_form(from_, id)) return to_scalar(builder_, renamed(*linear), point);
         if (expr.op != ScalarOp::load) return Scalar();
         const auto tensor = static_cast<TensorId>(expr.integer);

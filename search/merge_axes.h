@@ -9,8 +9,9 @@ namespace axrun::search {
 /// too: their memory is the same. For programs of maps and simple reductions without axes of extent 1.
 ///
 /// Two axes of a stage merge when every index, and every other use of them, reads them as
-/// outer * extent(inner) + inner only, and at most one extent is no literal; two dims of a tensor merge when
-/// every stage that touches them merges the axes that it touches them with.
+/// outer * extent(inner) + inner only, or compares the outer one with what depends on no axis, and at most
+/// one extent is no literal; two dims of a tensor merge when every stage that touches them merges the axes
+/// that it touches them with.
 ir::Program merge_axes(const ir::Program& program);
 
 }  // namespace axrun::search

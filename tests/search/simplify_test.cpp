@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/cheaper_scalars.h"
 #include "ir/grammar.h"
 #include "ir/text.h"
-#include "ir/cheaper_scalars.h"
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
 #include "search/reciprocals.h"
@@ -69,6 +69,30 @@ TEST(MergeAxes, IndicesUsedAsValuesStay) {
     y: f32[3, 4] = map (i0: 3, i1: 4) { select(i0 < i1, x[i0, i1], 0:f32) }
   })");
   EXPECT_EQ(body_of(search::merge_axes(program)), body_of(program));
+}
+
+TEST(MergeAxes, BoundsOfTheOuterAxisBecomeBoundsOfBoth) {
+  const ir::Program program = ir::parse(R"(program p(x: f32[n, 4, 5], z: f32[m, 4, 5]) -> (y) {
+    y: f32[n + m, 4, 5] = map (i0: n + m, i1: 4, i2: 5) { select(i0 < dim(n), x[i0, i1, i2; i0 < dim(n); 0:f32], z[i0 - dim(n), i1, i2; i0 >= dim(n); 0:f32]) }
+  })");
+  EXPECT_EQ(body_of(search::merge_axes(program)), R"(  y: f32[20*m + 20*n] = map (i0: 20*m + 20*n) {
+    $0 = i0 < dim(20*n);
+    select($0, x[i0; $0; 0:f32], z[i0 + dim(-20*n); i0 >= dim(20*n); 0:f32])
+  }
+}
+)");
+  const ir::Program inner = ir::parse(R"(program p(x: f32[3, 4]) -> (y) {
+    y: f32[3, 4] = map (i0: 3, i1: 4) { select(i1 < 2, x[i0, i1], 0:f32) }
+  })");
+  EXPECT_EQ(body_of(search::merge_axes(inner)), body_of(inner));
+  const ir::Program between = ir::parse(R"(program p(x: f32[2, 3, 4]) -> (y) {
+    y: f32[2, 3, 4] = map (i0: 2, i1: 3, i2: 4) { select(i1 > 1, x[i0, i1, i2], 0:f32) }
+  })");
+  EXPECT_EQ(body_of(search::merge_axes(between)), R"(  y: f32[2, 12] = map (i0: 2, i1: 12) {
+    select(i1 >= 8, x[i0, i1], 0:f32)
+  }
+}
+)");
 }
 
 TEST(MergeAxes, ReduceAxesAndReshapesMerge) {
