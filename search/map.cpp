@@ -90,7 +90,11 @@ class Writer {
     const Dim tiles = ceil_div(extent, Dim(plan_.lanes)), group(plan_.tile_group);
     const Dim start = point_[axis];
     const auto loop = [&, axis = axis](const Dim& count, const Dim& from, int64_t step) {
-      const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
+      LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
+      // What is read across rows in one tile is read from the same vectors.
+      constexpr int64_t few = 4;
+      const bool inside = plan_.tiles_outside && k != 0 && k + 1 == order_.size();
+      if (inside && count.is_constant() && count.value() <= few) kind = LoopKind::unrolled;
       context_.writer.loop(kind, "i" + std::to_string(axis), count, [&](const Dim& i) {
         point_[axis] = from + Dim(step) * i;
         loops(k + 1);

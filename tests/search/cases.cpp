@@ -165,6 +165,7 @@ std::vector<Case> operator_cases() {
       {n}, some_n);
   add("TransposeOfChannels", "map", {"Transpose", 13, {{2, 3, 5, 7}}, {{"perm", integers({0, 2, 3, 1})}}});
   add("TransposeOfEverything", "map", {"Transpose", 13, {{3, 4, 5, 18}}, {{"perm", integers({3, 2, 1, 0})}}});
+  add("TransposeOfTriples", "map", {"Transpose", 13, {{2, 150, 3}}, {{"perm", integers({0, 2, 1})}}});
   add("TransposeOfManyRows", "map", {"Transpose", 13, {{20, 150}}, {{"perm", integers({1, 0})}}});
   group("TransposeInAChain", "map",
         {{{"Mul", 14, {{18, 35}, {35}}}, {1, 2}, 10},
