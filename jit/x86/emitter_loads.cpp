@@ -156,7 +156,8 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
                         {lanes_.apply(Opcode::i32_equal, {all, lanes_.constant(0), {}}), {}, {}});
   }
   if (address.lane_step == Dim(1))
-    return boolean ? lanes_.load_booleans(place, lanes.mask) : lanes_.load(place, lanes.mask);
+    return boolean ? lanes_.load_booleans(place, lanes.mask)
+                   : lanes_.load(place, lanes.mask, lanes.bits.value_or(0));
   if (boolean) refuse("booleans of " + of.name + " are read with a stride");
   const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
                      address.lane_step.value() <= Lanes::longest_step;

@@ -97,7 +97,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     if (of.type == ElementType::boolean)
       lanes_.store_bytes(memory(address, element), result, mask);
     else
-      lanes_.store(memory(address, element), result, mask);
+      lanes_.store(memory(address, element), result, mask, present_lanes().bits.value_or(0));
   } else {
     if (of.type != ElementType::f32) refuse("booleans are written with a stride to " + of.name);
     store_strided(address, result);

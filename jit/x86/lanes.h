@@ -61,8 +61,8 @@ class Lanes {
   LaneValue literals(const std::vector<uint32_t>& lanes);  ///< one for each
 
   /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
-  /// result.
-  LaneValue load(const asmjit::x86::Mem& from, const LaneValue& mask);
+  /// result. bits: what the mask is, where that is known; 0: not known.
+  LaneValue load(const asmjit::x86::Mem& from, const LaneValue& mask, uint32_t bits = 0);
   /// Every step-th element, from the first on, of `step` vectors (at most longest_step) each of which begins
   /// with the last element of the one before; the first may be overwritten. Lanes from undefined vectors are
   /// 0.
@@ -79,7 +79,7 @@ class Lanes {
   LaneValue broadcast(const asmjit::x86::Gp& general);  ///< the low 32 bits
   /// Lane k is at base + offsets[k] bytes.
   LaneValue gather(const asmjit::x86::Gp& base, const asmjit::x86::Vec& offsets, const LaneValue& mask);
-  void store(const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask);
+  void store(const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask, uint32_t bits = 0);
   void store_first(const asmjit::x86::Mem& to, const LaneValue& value);  ///< lane 0 only
   void store_bytes(const asmjit::x86::Mem& to, const LaneValue& mask_value, const LaneValue& mask);
 

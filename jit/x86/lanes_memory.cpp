@@ -14,15 +14,31 @@ using asmjit::x86::Mem;
 using asmjit::x86::Vec;
 using Kind = LaneValue::Kind;
 
-LaneValue Lanes::load(const Mem& from, const LaneValue& mask) {
+namespace {
+
+/// The narrowest part of a register that holds the lanes: what is left out costs nothing then, not even where
+/// it crosses into another cache line.
+Vec part_of(const Vec& vector, uint32_t bits) {
+  constexpr uint32_t four_lanes = 0xf, eight_lanes = 0xff;
+  if (bits == 0 || bits > eight_lanes) return vector;
+  return bits > four_lanes ? Vec(vector.ymm()) : Vec(vector.xmm());
+}
+
+bool is_whole(const Vec& part, uint32_t bits) { return bits == (uint64_t{1} << (part.size() / 4)) - 1; }
+
+}  // namespace
+
+LaneValue Lanes::load(const Mem& from, const LaneValue& mask, uint32_t bits) {
   const Vec result = new_vector();
-  if (!mask.defined()) {
-    cc_.emit(Inst::kIdVmovups, result, from);
+  const Vec part = part_of(result, bits);
+  const Mem place = from.cloneResized(part.size());
+  if (!mask.defined() || is_whole(part, bits)) {
+    cc_.emit(Inst::kIdVmovups, part, place);
   } else if (wide_) {
     cc_.k(mask.mask).z();
-    cc_.emit(Inst::kIdVmovups, result, from);
+    cc_.emit(Inst::kIdVmovups, part, place);
   } else {
-    cc_.emit(Inst::kIdVmaskmovps, result, mask.vector, from);
+    cc_.emit(Inst::kIdVmaskmovps, part, part_of(mask.vector, bits), place);
   }
   return LaneValue::of(result);
 }
@@ -175,15 +191,16 @@ LaneValue Lanes::gather(const Gp& base, const Vec& offsets, const LaneValue& mas
   return LaneValue::of(result);
 }
 
-void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask) {
-  const Vec source = in_register(value);
-  if (!mask.defined()) {
-    cc_.emit(Inst::kIdVmovups, to, source);
+void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask, uint32_t bits) {
+  const Vec source = part_of(in_register(value), bits);
+  const Mem place = to.cloneResized(source.size());
+  if (!mask.defined() || is_whole(source, bits)) {
+    cc_.emit(Inst::kIdVmovups, place, source);
   } else if (wide_) {
     cc_.k(mask.mask);
-    cc_.emit(Inst::kIdVmovups, to, source);
+    cc_.emit(Inst::kIdVmovups, place, source);
   } else {
-    cc_.emit(Inst::kIdVmaskmovps, to, mask.vector, source);
+    cc_.emit(Inst::kIdVmaskmovps, place, part_of(mask.vector, bits), source);
   }
 }
 
