@@ -215,6 +215,21 @@ TEST(Transpose, TilesOfFewRowsOrColumns) {
   }
 }
 
+TEST(Transpose, OfLiteralSizes) {
+  for (const jit::Target& target : code_targets()) {
+    for (int64_t few = 1; few <= 17; ++few) {
+      for (const int64_t many : {2, 16, 21}) {
+        for (const auto& [m, n] : {std::pair{few, many}, std::pair{many, few}}) {
+          const std::string sizes = "m: " + std::to_string(m) + ".." + std::to_string(m) +
+                                    ", n: " + std::to_string(n) + ".." + std::to_string(n);
+          const std::string text = changed(in_tiles(target.lanes(4)), "m: 1..70, n: 1..70", sizes);
+          expect_as_interpreted(text, target, m, n);
+        }
+      }
+    }
+  }
+}
+
 /// As search/ writes it: groups of tiles, spread over workers.
 TEST(Transpose, InGroupsOfTiles) {
   const std::string text = R"(loops transpose(m: 1..300, n: 1..300) {
