@@ -79,20 +79,6 @@ int64_t tile_group(const PieceContext& context, const ir::Stage& stage, int acro
   return std::clamp<int64_t>(std::min(rows, page * most_pages / row.value()) / lanes, 1, most);
 }
 
-/// The result, and every operand once.
-double bytes_moved(const PieceContext& context, const ir::Stage& stage) {
-  std::set<int64_t> tensors = {stage.results[0]};
-  for (const ir::ExprId load : loads_of(context.program, stage.body[0]))
-    tensors.insert(context.program.exprs[static_cast<size_t>(load)].integer);
-  double bytes = 0;
-  for (const int64_t id : tensors) {
-    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
-    bytes += static_cast<double>(context.facts.typical(ir::product(tensor.dims)) *
-                                 static_cast<int64_t>(size_of(tensor.type)));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
@@ -114,7 +100,7 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   for (size_t axis = 0; axis <= last; ++axis) elements *= static_cast<double>(typical(axis));
   constexpr double overhead = 2;  // loads and stores, in operations
   const double work = overhead + scalar_cost(context.program, stage.body[0]);
-  if (!is_worth_spreading(2 * work * elements, context.target, bytes_moved(context, stage))) return plan;
+  if (!is_worth_spreading(2 * work * elements, context.target, bytes_moved(context, {&stage}))) return plan;
   double best = 0;
   for (size_t axis = 0; axis <= last; ++axis) {
     const int64_t step = axis == last                       ? plan.lanes

@@ -1,6 +1,9 @@
 #include "search/piece.h"
 
 #include <algorithm>
+#include <set>
+
+#include "ir/types.h"
 
 namespace axrun::search {
 
@@ -46,6 +49,23 @@ bool is_read_outside(const Program& program, TensorId tensor, Range range) {
     if (!inside && stage_reads(program, program.stages[s], tensor)) return true;
   }
   return false;
+}
+
+double bytes_moved(const PieceContext& context, const std::vector<const ir::Stage*>& stages) {
+  std::set<TensorId> tensors;
+  for (const ir::Stage* stage : stages) {
+    for (const ir::ExprId load : loads_of(context.program, stage->body[0]))
+      tensors.insert(static_cast<TensorId>(context.program.exprs[static_cast<size_t>(load)].integer));
+  }
+  for (const ir::Stage* stage : stages) tensors.erase(stage->results[0]);
+  tensors.insert(stages.back()->results[0]);
+  double bytes = 0;
+  for (const TensorId id : tensors) {
+    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+    bytes += static_cast<double>(context.facts.typical(ir::product(tensor.dims)) *
+                                 static_cast<int64_t>(size_of(tensor.type)));
+  }
+  return bytes;
 }
 
 }  // namespace axrun::search

@@ -37,4 +37,8 @@ ir::Dims element_at(const ir::Stage& stage, const ir::Dims& point);
 bool is_read_inside(const ir::Program& program, ir::TensorId tensor, Range range);
 bool is_read_outside(const ir::Program& program, ir::TensorId tensor, Range range);
 
+/// Bytes of the operands of stages, each tensor once, and of the last one's result; what passes between the
+/// stages does not count.
+double bytes_moved(const PieceContext& context, const std::vector<const ir::Stage*>& stages);
+
 }  // namespace axrun::search

@@ -98,7 +98,7 @@ class Writer {
   /// tap, where registers last; of the epilogue what costs something.
   void hoist() {
     values_.clear_values();
-    if (plan_.taps_in_registers) {
+    if (plan_.tile.factors_in_registers) {
       for (const ExprId id : uniform_parts(program_, stage_.body[0], tile_axes(), 0)) hoist_taps(id);
     }
     if (form_.epilogue == nullptr) return;
@@ -152,15 +152,19 @@ class Writer {
     tile_ = allocate_registers("tile", type_, {Dim(height_), Dim(width_)});
     const int identity = identity_value(w_, stage_.monoid.kind, type_);
     for_rows([&] { for_lanes([&] { w_.store({tile_, {i1_, j1_}}, Combine::assign, identity); }); });
-    taps(form_.other_taps, 0, [&] {
-      for_rows([&] {
-        taps(form_.row_taps, 0, [&] {
-          for_lanes([&] {
-            w_.store({tile_, {i1_, j1_}}, combine_of(stage_.monoid.kind),
-                     values_.value(stage_.body[0], point_), stage_.name, point_);
-          });
-        });
+    const Body accumulate = [&] {
+      for_lanes([&] {
+        w_.store({tile_, {i1_, j1_}}, combine_of(stage_.monoid.kind), values_.value(stage_.body[0], point_),
+                 stage_.name, point_);
       });
+    };
+    const auto across_rows = [&](const Body& body) { for_rows([&] { taps(form_.row_taps, 0, body); }); };
+    const auto along_column = [&](const Body& body) { taps(form_.column_taps, 0, body); };
+    taps(form_.other_taps, 0, [&] {
+      if (plan_.tile.rows_outside)
+        across_rows([&] { along_column(accumulate); });
+      else
+        along_column([&] { across_rows(accumulate); });
     });
     for_rows([&] { for_lanes([&] { finish({tile_, {i1_, j1_}}); }); });
   }

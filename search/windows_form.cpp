@@ -132,17 +132,13 @@ class Finder {
       }
     }
     form_.outer.erase(std::remove(form_.outer.begin(), form_.outer.end(), form_.row), form_.outer.end());
-    std::vector<int> along_column;
     for (int k = 0; k < count; ++k) {
-      if (form_.row != ir::none && moves(form_.row, k)) {
-        form_.row_taps.push_back(k);
-      } else if (moves(form_.column, k)) {
-        along_column.push_back(k);
-      } else {
-        form_.other_taps.push_back(k);
-      }
+      const bool along_rows = form_.row != ir::none && moves(form_.row, k);
+      (along_rows               ? form_.row_taps
+       : moves(form_.column, k) ? form_.column_taps
+                                : form_.other_taps)
+          .push_back(k);
     }
-    form_.other_taps.insert(form_.other_taps.end(), along_column.begin(), along_column.end());
     return {};
   }
 

@@ -17,9 +17,8 @@ struct WindowsForm {
   int column = ir::none;                ///< axis of the reduction: the last one of the result, along lanes
   int row = ir::none;                   ///< the last other axis along which windows move; none: there is none
   std::vector<int> outer;               ///< the other axes, in order of the result
-  /// Reduce axes (numbered on from 0) whose taps lie across rows, and the others: of these, those that move
-  /// along the column come last.
-  std::vector<int> row_taps, other_taps;
+  /// Reduce axes (numbered on from 0) that move along rows, along the column, and along neither.
+  std::vector<int> row_taps, column_taps, other_taps;
   /// The axis of the reduction that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_axes;
   int64_t step = 1;      ///< elements from one lane to the next, the largest one of all that is read

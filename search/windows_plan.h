@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "search/piece.h"
+#include "search/window_tile.h"
 #include "search/windows_form.h"
 
 namespace axrun::search {
@@ -19,14 +20,10 @@ struct Tiles {
 
 /// Every decision about windows; the writer only reads it.
 struct WindowsPlan {
-  int64_t rows = 1;     ///< of a tile, in registers
-  int64_t columns = 1;  ///< of a tile, in registers: whole vectors
+  WindowTile tile;
   std::vector<Tiles> row_tiles, column_tiles;
   /// Which taps are written out; the others are loops. Per reduce axis.
   std::vector<bool> unrolled;
-  /// What every element of a row tile has in common (weights) is in registers while tiles pass.
-  bool taps_in_registers = false;
-
   enum class Spread : uint8_t { none, outer, rows };
   Spread spread = Spread::none;
   int spread_axis = ir::none;  ///< of the reduction, for Spread::outer

@@ -98,12 +98,13 @@ void PhaseEmitter::emit_block(const Block& block) {
       continue;
     }
     prepare_columns(*block[k]);
-    const Loop& loop = std::get<Loop>(*block[k++]);
+    const Loop& loop = std::get<Loop>(*block[k]);
     if (loop.kind == LoopKind::unrolled) {
       emit_unrolled(loop);
     } else {
       emit_loop(loop, nullptr, nullptr);
     }
+    release_registers(*block[k++]);
   }
 }
 
@@ -116,6 +117,7 @@ void PhaseEmitter::emit_region(const Block& region) {
 void PhaseEmitter::emit_statements(const Block& block) {
   for (const Statement* statement : block) {
     prepare_columns(*statement);
+    take_registers(*statement);
     if (const auto* compute = std::get_if<Compute>(statement)) {
       comment(buffer(compute->target.buffer).name + " = ...");
       emit_compute(*compute);
@@ -126,6 +128,7 @@ void PhaseEmitter::emit_statements(const Block& block) {
         emit_unrolled(*loop);
       }
     }
+    release_registers(*statement);
   }
 }
 

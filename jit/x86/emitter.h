@@ -59,7 +59,11 @@ class PhaseEmitter {
   /// What has been worked out and holds until the scope ends.
   struct Scope {
     std::map<std::string, Pointer> pointers;
-    std::map<std::string, LaneValue> loads;  ///< by buffer ":" address
+    struct Load {
+      LaneValue value;
+      uint64_t used = 0;  ///< when last
+    };
+    std::map<std::string, Load> loads;       ///< by buffer ":" address
     std::map<std::string, LaneValue> masks;  ///< by number of lanes
     std::map<std::string, asmjit::x86::Gp> strides;
   };
@@ -119,6 +123,9 @@ class PhaseEmitter {
   LaneValue load_memory(const ir::loop::Access& access, const Selection& lanes,
                         const LaneValue& otherwise = {});
   LaneValue load_selected(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);
+  std::optional<LaneValue> find_load(const std::string& key);
+  void keep_load(const std::string& key, const LaneValue& value);
   LaneValue load_steps(const asmjit::x86::Mem& first, int64_t step, uint32_t bits);
 
   // Addresses
@@ -160,6 +167,10 @@ class PhaseEmitter {
   asmjit::x86::Vec slot(const ir::loop::Access& access);
   void check_register_buffers();
   bool uses_whole_vectors(const ir::loop::Block& block, int buffer) const;
+  int registers_of(int buffer) const;
+  void plan_release(const ir::loop::Block& block, int buffer);
+  void take_registers(const ir::loop::Statement& statement);
+  void release_registers(const ir::loop::Statement& statement);
 
   // Registers read by columns
   static bool is_row(const ir::loop::Access& access, const std::string& vector_variable);
@@ -198,6 +209,9 @@ class PhaseEmitter {
   std::map<const ir::loop::Access*, std::vector<std::string>> names_;  ///< that an access mentions
   std::map<std::string, Address> addresses_;  ///< by place_key; what the facts at this place make of them
   std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers
+  std::map<const ir::loop::Statement*, std::vector<int>> released_after_;  ///< buffers in registers
+  int registers_taken_ = 0;                                                ///< by them, at this place
+  uint64_t loads_used_ = 0;
   /// Buffers in registers of which no lane beyond the mask is read.
   std::set<int> whole_vectors_;
   std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1

@@ -130,13 +130,12 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
   std::string key = load_key(address, lanes.name);
   if (lanes.guarded) key += " guarded by " + lanes.name;
   if (!zeros && shared) key += " else " + std::to_string(otherwise.bits);
-  for (auto scope = scopes_.rbegin(); shared && scope != scopes_.rend(); ++scope) {
-    const auto found = scope->loads.find(key);
-    if (found != scope->loads.end()) return found->second;
+  if (shared) {
+    if (const auto found = find_load(key)) return *found;
   }
   LaneValue loaded = load_selected(of, address, lanes);
   if (!zeros) loaded = lanes_.apply(Opcode::select, {lanes.mask, loaded, otherwise});
-  if (shared) scopes_.back().loads[key] = without_death(loaded);
+  if (shared) keep_load(key, loaded);
   return loaded;
 }
 
@@ -161,6 +160,10 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
   if (boolean) refuse("booleans of " + of.name + " are read with a stride");
   const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
                      address.lane_step.value() <= Lanes::longest_step;
+  if (close && !lanes.guarded) {
+    const int64_t step = address.lane_step.value();
+    if (const auto found = load_from_shared(of, address, step)) return *found;
+  }
   if (close && lanes.bits) return load_steps(place, address.lane_step.value(), *lanes.bits);
   const Gp base = integers_.value(Dim(0));
   cc_.lea(base, place);
@@ -173,6 +176,79 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
                                               : lanes_.broadcast(integers_.value(step));
   offsets = lanes_.apply(Opcode::i32_mul, {offsets, factor, {}});
   return lanes_.gather(base, offsets.vector, lanes.mask);
+}
+
+/// Lanes a few elements apart, out of whole vectors that other such loads, which begin an element before or
+/// after, need as well. Nothing where these vectors may reach beyond the buffer.
+std::optional<LaneValue> PhaseEmitter::load_from_shared(const ir::loop::Buffer& of, const Address& address,
+                                                        int64_t step) {
+  const int64_t begin = (address.displacement % step + step) % step, count = lanes_.count();
+  Address first = address;
+  first.displacement -= begin;
+  first.lane_step = Dim(1);
+  Dim elements = 1;
+  for (const Dim& dim : of.dims) elements = elements * at(dim);
+  const Dim low = first.form + Dim(first.displacement);
+  if (!facts_.is_nonnegative(low) || !facts_.is_nonnegative(elements - low - Dim(step * count)))
+    return std::nullopt;
+  std::vector<LaneValue> parts;
+  for (int64_t part = 0; part < step; ++part) {
+    Address here = first;
+    here.displacement += part * count;
+    const std::string key = load_key(here, "");
+    const auto found = find_load(key);
+    parts.push_back(found ? *found : lanes_.load(memory(here, static_cast<int>(size_of(of.type))), {}));
+    if (!found) keep_load(key, parts.back());
+  }
+  LaneValue result = parts[0];
+  for (int64_t part = 1; part < step; ++part) {
+    // Lanes that come from this part, those before it, and the others.
+    std::vector<uint32_t> places;
+    for (int64_t lane = 0; lane < count; ++lane) {
+      const int64_t element = lane * step + begin;
+      const bool here = element / count == part;
+      const int64_t before = part == 1 && element < count ? element : lane;
+      places.push_back(static_cast<uint32_t>(here ? element % count + count : before));
+    }
+    std::string name = "places";
+    for (const uint32_t place : places) name += " " + std::to_string(place);
+    const auto known = find_load(name);
+    const LaneValue order = known ? *known : lanes_.literals(places);
+    if (!known) keep_load(name, order);
+    result = lanes_.pick(result, parts[static_cast<size_t>(part)], order, places);
+  }
+  return result;
+}
+
+std::optional<LaneValue> PhaseEmitter::find_load(const std::string& key) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->loads.find(key);
+    if (found == scope->loads.end()) continue;
+    found->second.used = ++loads_used_;
+    return found->second.value;
+  }
+  return std::nullopt;
+}
+
+/// What has been read stays in its register for others to use, but hardly more than there are registers: what
+/// has not been used for longest is read again. (Much of it is not wanted again and takes none: a row of a
+/// product's panel must not make way for it.)
+void PhaseEmitter::keep_load(const std::string& key, const LaneValue& value) {
+  constexpr int working_registers = 2, fewest = 10;
+  const int most = std::max(fewest, lanes_.registers() - registers_taken_ - working_registers);
+  scopes_.back().loads[key] = {without_death(value), ++loads_used_};
+  int kept = 0;
+  Scope* scope_of_oldest = nullptr;
+  std::map<std::string, Scope::Load>::iterator oldest;
+  for (Scope& scope : scopes_) {
+    for (auto load = scope.loads.begin(); load != scope.loads.end(); ++load) {
+      ++kept;
+      if (scope_of_oldest != nullptr && oldest->second.used <= load->second.used) continue;
+      scope_of_oldest = &scope;
+      oldest = load;
+    }
+  }
+  if (kept > most) scope_of_oldest->loads.erase(oldest);
 }
 
 /// Lanes a few elements apart, out of vectors of what lies between the first and the last one: nothing beyond

@@ -1,6 +1,7 @@
 // Buffers in registers: which virtual register holds which of their elements.
 #include <algorithm>
 
+#include "jit/x86/conditions.h"
 #include "jit/x86/emitter.h"
 #include "jit/x86/refuse.h"
 
@@ -23,6 +24,8 @@ void PhaseEmitter::check_register_buffers() {
   columns_.clear();
   transposed_before_.clear();
   whole_vectors_.clear();
+  released_after_.clear();
+  registers_taken_ = 0;
   const std::function<void(const ir::loop::Block&, const std::string&)> visit =
       [&](const ir::loop::Block& block, const std::string& vector_variable) {
         const auto see = [&](const Access& access) {
@@ -41,6 +44,7 @@ void PhaseEmitter::check_register_buffers() {
           } else {
             const int id = std::get<ir::loop::Allocate>(statement).buffer;
             plan_columns(block, id);
+            if (in_registers(id)) plan_release(block, id);
             if (in_registers(id) && uses_whole_vectors(block, id)) whole_vectors_.insert(id);
           }
         }
@@ -50,6 +54,52 @@ void PhaseEmitter::check_register_buffers() {
     if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
       refuse(program_.buffers[id].name + " in registers is not f32");
   }
+}
+
+/// The vectors that a buffer in registers takes, where lanes run along its last dimension.
+int PhaseEmitter::registers_of(int id) const {
+  int64_t count = 1;
+  const ir::Dims& dims = buffer(id).dims;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t size = facts_.range(dims[d]).high;
+    if (size > most_unrolled) return lanes_.registers();
+    const bool last = d + 1 == dims.size();
+    count *= last && size >= lanes_.count() ? (size + lanes_.count() - 1) / lanes_.count() : size;
+  }
+  return static_cast<int>(std::min<int64_t>(count, lanes_.registers()));
+}
+
+/// After the last statement of its block that mentions a buffer, its registers are free.
+void PhaseEmitter::plan_release(const ir::loop::Block& block, int id) {
+  const Statement* last = nullptr;
+  bool mentioned = false;
+  const std::function<void(const Statement&)> visit = [&](const Statement& statement) {
+    if (const auto* loop = std::get_if<Loop>(&statement)) {
+      for (const Statement& inside : loop->body) visit(inside);
+    } else if (const auto* compute = std::get_if<Compute>(&statement)) {
+      mentioned = mentioned || compute->target.buffer == id;
+      collect_value(compute->value,
+                    [&](const Access& access) { mentioned = mentioned || access.buffer == id; });
+    }
+  };
+  for (const Statement& statement : block) {
+    mentioned = false;
+    visit(statement);
+    if (mentioned) last = &statement;
+  }
+  if (last != nullptr) released_after_[last].push_back(id);
+}
+
+void PhaseEmitter::take_registers(const Statement& statement) {
+  const auto* allocation = std::get_if<ir::loop::Allocate>(&statement);
+  if (allocation != nullptr && in_registers(allocation->buffer))
+    registers_taken_ += registers_of(allocation->buffer);
+}
+
+void PhaseEmitter::release_registers(const Statement& statement) {
+  const auto here = released_after_.find(&statement);
+  if (here == released_after_.end()) return;
+  for (const int id : here->second) registers_taken_ -= registers_of(id);
 }
 
 /// Whether every use of a buffer by rows, in the block that allocates it, is in vector loops of one extent,

@@ -107,7 +107,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
   // changes later.)
   const bool worked_out = program_.values[static_cast<size_t>(compute.value)].op != ScalarOp::load;
   if (lane_ && address.lane_step == Dim(1) && result.kind == LaneValue::Kind::vector && worked_out)
-    scopes_.back().loads[load_key(address, lane_->mask_name)] = without_death(result);
+    keep_load(load_key(address, lane_->mask_name), result);
 }
 
 std::string PhaseEmitter::load_key(const Address& address, const std::string& mask_name) const {

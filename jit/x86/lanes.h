@@ -68,6 +68,9 @@ class Lanes {
   /// 0.
   LaneValue every(int64_t step, const std::vector<LaneValue>& vectors);
   static constexpr int64_t longest_step = 4;
+  /// Lane k is element places[k] of the two vectors after each other; `order` holds the places.
+  LaneValue pick(const LaneValue& first, const LaneValue& second, const LaneValue& order,
+                 const std::vector<uint32_t>& places);
   /// Bytes that are not 0, as a mask. A mask needs mask registers.
   LaneValue load_booleans(const asmjit::x86::Mem& from, const LaneValue& mask);
   /// 64-bit integers as the nearest floats. Needs 512 bits.

@@ -90,6 +90,25 @@ LaneValue Lanes::every(int64_t step, const std::vector<LaneValue>& vectors) {
   return LaneValue::of(result);
 }
 
+LaneValue Lanes::pick(const LaneValue& first, const LaneValue& second, const LaneValue& order,
+                      const std::vector<uint32_t>& places) {
+  if (wide_) {
+    const Vec result = fresh(first);
+    cc_.emit(Inst::kIdVpermt2ps, result, order.vector, second.vector);
+    return LaneValue::of(result);
+  }
+  // The instruction looks at the lower bits of a place only: the place in either vector.
+  const Vec low = new_vector(), high = new_vector(), result = new_vector();
+  cc_.emit(Inst::kIdVpermps, low, order.vector, first.vector);
+  cc_.emit(Inst::kIdVpermps, high, order.vector, second.vector);
+  uint32_t from_second = 0;
+  for (size_t lane = 0; lane < places.size(); ++lane) {
+    if (places[lane] >= places.size()) from_second |= uint32_t{1} << lane;
+  }
+  cc_.emit(Inst::kIdVblendps, result, low, high, imm(from_second));
+  return LaneValue::of(result);
+}
+
 LaneValue Lanes::load_booleans(const Mem& from, const LaneValue& mask) {
   if (mask.defined() && !wide_) refuse("a tail of booleans without mask registers");
   const Vec bytes = new_vector();

@@ -69,6 +69,47 @@ TEST(Loads, LanesThatLieApart) {
   }
 }
 
+/// Neighbours with a step, which are made of the same vectors, up to the end of their buffer.
+TEST(Loads, NeighboursWithAStep) {
+  for (const int step : {2, 3, 4}) {
+    for (const int columns : {3, 8, 16, 19, 40}) {
+      std::string text = R"(loops f() {
+  input x: f32[5, WIDTH]
+  output y: f32[5, COLUMNS]
+  for r < 5 {
+    vector v < COLUMNS {
+      y[r, v] = add(mul(x[r, STEP*v], x[r, STEP*v + 1]), mul(x[4 - r, STEP*v + 2], x[r, STEP*v + 3]))
+    }
+  }
+}
+)";
+      text = replaced(text, "WIDTH", std::to_string((columns - 1) * step + 4));
+      text = replaced(text, "COLUMNS", std::to_string(columns));
+      expect_as_interpreted(replaced(text, "STEP", std::to_string(step)), {{}});
+    }
+  }
+}
+
+/// More rows than there are registers, read again and again.
+TEST(Loads, MoreThanRegistersHold) {
+  expect_as_interpreted(R"(loops f() {
+  input x: f32[40, 16]
+  output y: f32[40, 16]
+  allocate t: f32[8, 16] in registers
+  unrolled a < 8 { vector v < 16 { t[a, v] = x[a, v] } }
+  unrolled k < 3 {
+    unrolled b < 40 {
+      unrolled c < 2 {
+        vector w < 16 { t[(b + c) mod 8, w] += mul(x[b, w], x[39 - b, w]) }
+      }
+    }
+  }
+  unrolled d < 40 { vector u < 16 { y[d, u] = t[d mod 8, u] } }
+}
+)",
+                        {{}});
+}
+
 /// The same place is read under guards of different taps: each has zeros of its own, and one without a guard
 /// none.
 TEST(Loads, WhatAGuardLeavesOutIsNotShared) {
