@@ -1,5 +1,6 @@
 #include "search/reciprocals.h"
 
+#include <algorithm>
 #include <set>
 
 #include "search/stage_values.h"
@@ -64,11 +65,16 @@ class Replacer {
     if (expr.op != ScalarOp::div || expr.type != ir::ElementType::f32) return false;
     if (axes_of(program_, expr.args[0]).count(innermost_) == 0) return false;
     if (axes_of(program_, expr.args[1]).count(innermost_) != 0) return false;
-    for (const ExprId load : loads_of(program_, expr.args[1])) {
-      if (reduced_.count(static_cast<ir::TensorId>(program_.exprs[static_cast<size_t>(load)].integer)) != 0)
-        return true;
-    }
-    return false;
+    return is_derived(expr.args[0]) || is_derived(expr.args[1]);
+  }
+
+  /// Whether it is computed from a reduction.
+  bool is_derived(ExprId id) const {
+    const std::vector<ExprId> loads = loads_of(program_, id);
+    return std::any_of(loads.begin(), loads.end(), [&](ExprId load) {
+      const auto tensor = static_cast<ir::TensorId>(program_.exprs[static_cast<size_t>(load)].integer);
+      return reduced_.count(tensor) != 0;
+    });
   }
 
   Program& program_;

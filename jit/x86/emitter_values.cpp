@@ -311,7 +311,12 @@ LaneValue PhaseEmitter::operation(const Value& v) {
       return lane_op(integers ? Opcode::i32_mul : Opcode::mul);
     case ScalarOp::div:
       need_f32(0);
-      return lane_op(Opcode::div);
+      const LaneValue a = argument(0), b = argument(1);
+      const auto is_constant = [](const LaneValue& v) { return v.kind == LaneValue::Kind::constant; };
+      if (!is_constant(a) || !is_constant(b)) return lanes_.apply(Opcode::div, {a, b, {}});
+      return lanes_.constant(
+          std::bit_cast<uint32_t>(std::bit_cast<float>(a.bits) / std::bit_cast<float>(b.bits)));
+    }
     case ScalarOp::min:
     case ScalarOp::max: {
       need_f32(0);

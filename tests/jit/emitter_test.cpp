@@ -144,6 +144,16 @@ TEST(Emitter, ElementwiseChainsWithFunctions) {
   }
 }
 
+TEST(Emitter, QuotientsOfConstantsAreConstants) {
+  expect_as_interpreted(R"(loops f() {
+  input x: f32[20]
+  output y: f32[20]
+  vector v < 20 { y[v] = mul(x[v], div(1:f32, 9:f32)) }
+}
+)",
+                        {{}});
+}
+
 TEST(Emitter, RowsOfSoftmax) {
   const std::string text = R"(loops softmax(r: 1..50, n: 1..300) {
   input x: f32[r, n]

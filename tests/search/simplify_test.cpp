@@ -166,15 +166,17 @@ TEST(InlineMaps, NothingIsReadBehindAGuard) {
 }
 
 TEST(Reciprocals, OneDivisionForARow) {
-  const ir::Program program = ir::parse(R"(program p(x: f32[4, 9], d: f32[4]) -> (y) {
-    s: f32[4] = reduce sum (i0: 4; r0: 9) { x[i0, r0] / d[i0] }
-    y: f32[4, 9] = map (i0: 4, i1: 9) { x[i0, i1] / s[i0] }
+  const ir::Program program = ir::parse(R"(program p(x: f32[9, 9], d: f32[9]) -> (y) {
+    s: f32[9] = reduce sum (i0: 9; r0: 9) { x[i0, r0] / d[i0] }
+    y: f32[9, 9] = map (i0: 9, i1: 9) { x[i0, i1] / s[i0] + s[i1] / d[i0] - x[i0, i1] / d[i0] }
   })");
-  EXPECT_EQ(body_of(search::use_reciprocals(program)), R"(  s: f32[4] = reduce sum (i0: 4; r0: 9) {
+  EXPECT_EQ(body_of(search::use_reciprocals(program)), R"(  s: f32[9] = reduce sum (i0: 9; r0: 9) {
     x[i0, r0] / d[i0]
   }
-  y: f32[4, 9] = map (i0: 4, i1: 9) {
-    x[i0, i1] * (1:f32 / s[i0])
+  y: f32[9, 9] = map (i0: 9, i1: 9) {
+    $0 = x[i0, i1];
+    $1 = d[i0];
+    $0 * (1:f32 / s[i0]) + s[i1] * (1:f32 / $1) - $0 / $1
   }
 }
 )");
