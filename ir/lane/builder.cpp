@@ -58,6 +58,9 @@ F32 copysign(F32 magnitude, F32 sign) { return binary<Type::f32>(Opcode::copysig
 F32 select(Mask condition, F32 yes, F32 no) {
   return {yes.builder, yes.builder->emit(Opcode::select, condition.id, yes.id, no.id)};
 }
+F32 where(Mask condition, F32 a) {
+  return {a.builder, a.builder->emit(Opcode::where, condition.id, a.id)};
+}
 Mask operator==(F32 a, F32 b) { return binary<Type::mask>(Opcode::equal, a, b); }
 Mask operator<(F32 a, F32 b) { return binary<Type::mask>(Opcode::less, a, b); }
 Mask operator<=(F32 a, F32 b) { return binary<Type::mask>(Opcode::less_equal, a, b); }

@@ -60,6 +60,7 @@ F32 max(F32 a, F32 b);
 F32 abs(F32 a);
 F32 copysign(F32 magnitude, F32 sign);
 F32 select(Mask condition, F32 yes, F32 no);
+F32 where(Mask condition, F32 a);
 Mask operator==(F32 a, F32 b);
 Mask operator<(F32 a, F32 b);
 Mask operator<=(F32 a, F32 b);

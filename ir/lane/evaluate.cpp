@@ -15,6 +15,8 @@ namespace {
 constexpr size_t block_lanes = 512;
 
 constexpr uint32_t sign_bit = 0x80000000U;
+/// NaN, where nothing is specified: programs that depend on it are seen to be wrong.
+constexpr uint32_t spoilt = 0x7fc00000U;
 constexpr float two_to_23 = 8388608.0F;
 constexpr float two_to_31 = 2147483648.0F;
 constexpr uint64_t exponent_field = 0x7ff0000000000000U;  // of f64
@@ -48,7 +50,6 @@ uint32_t to_integer(float x) {
 
 float power_of_two(int32_t exponent) { return as_float(static_cast<uint32_t>(exponent + 127) << 23); }
 
-/// NaN outside of the domain: programs that depend on it are seen to be wrong.
 float scaled(float x, float exponent) {
   const float magnitude = as_float(as_bits(x) & ~sign_bit);
   const bool bounded = magnitude >= 0.25F && magnitude <= 4.0F && exponent >= -150.0F && exponent <= 150.0F;
@@ -57,7 +58,7 @@ float scaled(float x, float exponent) {
   // The first product is exact, the second rounds once.
   const int32_t half = n >> 1;
   const float product = x * power_of_two(half) * power_of_two(n - half);
-  return inside ? product : as_float(0x7fc00000U);
+  return inside ? product : as_float(spoilt);
 }
 
 inline float fma_in_double(float a, float b, float c) {
@@ -258,6 +259,8 @@ void Evaluator::execute(const Step& step) {
     case Opcode::i32_less:
       return lanes(
           result, [=](size_t k) { return as_mask(static_cast<int32_t>(a[k]) < static_cast<int32_t>(b[k])); });
+    case Opcode::where:
+      return lanes(result, [=](size_t k) { return choose(a[k], b[k], spoilt); });
     case Opcode::select:
     case Opcode::i32_select:
       return lanes(result, [=](size_t k) { return choose(a[k], b[k], c[k]); });

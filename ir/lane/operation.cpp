@@ -15,6 +15,8 @@ constexpr std::string_view truncated = "integer part; NaN and what lies outside 
 constexpr std::string_view scaled =
     "a * 2^b, rounded once, for 1/4 <= |a| <= 4 and integers -150 <= b <= 150; NaN where both are NaN; not "
     "specified elsewhere";
+constexpr std::string_view elsewhere =
+    "b where a; elsewhere not specified, but nothing that makes what follows slow; moves bits";
 
 std::vector<Operation> table() {
   using enum Opcode;
@@ -37,6 +39,7 @@ std::vector<Operation> table() {
       {round_even, "round_even", f32, 1, {f32}, none, "nearest integer, ties to even, sign of zero kept"},
       {floor, "floor", f32, 1, {f32}, none, "largest integer not above a, sign of zero kept"},
       {select, "select", f32, 3, {mask, f32, f32}, none, "b where a, else c; moves bits"},
+      {where, "where", f32, 2, {mask, f32}, none, elsewhere},
       {equal, "equal", mask, 2, {f32, f32}, none, "a == b; false for NaN"},
       {less, "less", mask, 2, {f32, f32}, none, "a < b; false for NaN"},
       {less_equal, "less_equal", mask, 2, {f32, f32}, none, "a <= b; false for NaN"},

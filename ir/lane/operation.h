@@ -13,9 +13,10 @@ namespace axrun::ir::lane {
 /// Floats are IEEE 754 binary32. Arithmetic rounds once, to nearest even; denormals are neither read nor
 /// written as zero. Where an arithmetic operation answers NaN, the sign and the payload of that NaN are not
 /// specified (machines differ), so a program's results are compared with any NaN equal to any NaN, and a
-/// program whose other bits depend on them is wrong. The same holds for `scale` outside of its domain, where
-/// its result is not specified at all. Everything else is specified to the bit: operations marked "moves
-/// bits" below keep even NaNs as they are. A mask is all ones or all zeros over its lane.
+/// program whose other bits depend on them is wrong. The same holds for `scale` outside of its domain and for
+/// `where` outside of its mask, where the result is not specified at all. Everything else is specified to the
+/// bit: operations marked "moves bits" below keep even NaNs as they are. A mask is all ones or all zeros over
+/// its lane.
 
 enum class Type : uint8_t { f32, i32, mask };
 std::string_view name_of(Type type);
@@ -38,6 +39,7 @@ enum class Opcode : uint8_t {
   round_even,
   floor,
   select,
+  where,
   equal,
   less,
   less_equal,

@@ -132,8 +132,33 @@ void PhaseEmitter::emit_statements(const Block& block) {
   }
 }
 
+/// Whether minima in a loop's body have one value in all iterations but the last: that one is made apart.
+bool PhaseEmitter::only_last_differs(const Loop& loop, const Dim& extent) {
+  if (loop.step != 1 || !extent.is_constant() || extent.value() < 2) return false;
+  const Block body = pointers_to(loop.body);
+  const auto is_decided = [&](int64_t iterations) {
+    facts_.set_range(loop.variable, {0, iterations - 1});
+    const bool decided = conditions_of(body, program_, facts_, literals_, loop.variable).empty();
+    facts_.forget_range(loop.variable);
+    return decided;
+  };
+  return !is_decided(extent.value()) && is_decided(extent.value() - 1);
+}
+
+void PhaseEmitter::emit_iteration(const Loop& loop, int64_t iteration) {
+  literals_[loop.variable] = iteration;
+  emit_block(pointers_to(loop.body));
+  literals_.erase(loop.variable);
+  forget_addresses();
+}
+
 void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
-  const Dim extent = at(loop.extent);
+  Dim extent = at(loop.extent);
+  std::optional<int64_t> last;
+  if (begin == nullptr && only_last_differs(loop, extent)) {
+    last = extent.value() - 1;
+    extent = Dim(*last);
+  }
   comment("for " + loop.variable + " < " + extent.to_string());
   const Interval range = facts_.range(extent);
   if (range.high <= 0 && begin == nullptr) return;
@@ -202,13 +227,14 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
     cc_.cmp(variable, bound);
   cc_.jl(top);
   cc_.bind(done);
-  if (held != held_constants_.end()) lanes_.release(held->second);
   scopes_.pop_back();
   integers_.remove_variable(loop.variable);
   loops_.pop_back();
   facts_.forget(assumptions);
   facts_.forget_range(loop.variable);
   forget_addresses();
+  if (last) emit_iteration(loop, *last);
+  if (held != held_constants_.end()) lanes_.release(held->second);
 }
 
 void PhaseEmitter::emit_unrolled(const Loop& loop) {
@@ -296,18 +322,17 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       std::vector<LaneValue> parts;
       if (compute.combine == ir::loop::Combine::assign)
         refuse("a vector loop assigns one element of " + buffer(compute.target.buffer).name + " many times");
-      LaneValue sum;
       constexpr uint32_t identities[] = {0, 0x80000000U, 0x3f800000U, 0x7f800000U, 0xff800000U};
       const LaneValue identity = lanes_.constant(identities[static_cast<size_t>(compute.combine)]);
       for (const Lane& lane : all) {
         lane_ = lane;
         LaneValue part = value(compute.value);
         if (lane.mask.defined()) part = lanes_.apply(ir::lane::Opcode::select, {lane.mask, part, identity});
-        sum = sum.defined() ? lanes_.combine(compute.combine, sum, part) : part;
+        parts.push_back(part);
       }
       lane_.reset();
       values_.clear();
-      write_value(compute, lanes_.fold(compute.combine, sum));
+      write_value(compute, lanes_.fold(compute.combine, parts));
       continue;
     }
     for (const Lane& lane : all) {

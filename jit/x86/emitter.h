@@ -31,7 +31,8 @@ namespace axrun::jit::x86 {
 /// - A buffer in registers that is written by rows and read by columns is transposed between the two.
 /// - Float constants are read into registers before a loop, as far out as registers last.
 /// - Where minima in a loop's body would resolve under a condition (a whole tile fits), the body is made
-///   twice, behind a test of that condition.
+///   twice, behind a test of that condition; or once for the last iteration, where that is the only one to
+///   differ.
 class PhaseEmitter {
  public:
   PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program, const Layout& layout,
@@ -84,6 +85,8 @@ class PhaseEmitter {
   void emit_region(const Block& region);
   void emit_statements(const Block& block);
   void emit_loop(const ir::loop::Loop& loop, const asmjit::x86::Gp* begin, const asmjit::x86::Gp* end);
+  bool only_last_differs(const ir::loop::Loop& loop, const ir::Dim& extent);
+  void emit_iteration(const ir::loop::Loop& loop, int64_t iteration);
   void emit_unrolled(const ir::loop::Loop& loop);
   void emit_vector(const ir::loop::Loop& loop);
   template <class Body>
@@ -96,8 +99,8 @@ class PhaseEmitter {
   LaneValue operation(const ir::loop::Value& value);
   LaneValue function(const ir::lane::Program& program, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
-  bool depends_on_lanes(int id);
   std::optional<ir::Dim> as_dim(int id) const;
+  bool depends_on_lanes(int id);
   void count_uses(int id);
   static LaneValue without_death(LaneValue value);
 
@@ -185,7 +188,8 @@ class PhaseEmitter {
   bool in_registers(int id) const { return buffer(id).level == ir::loop::Level::registers; }
   void hoist_masks(const Block& body, const std::string& variable);
   LaneValue mask_of(const ir::Dim& rest, std::string& name);
-  void drop_loads(int buffer);
+  void drop_loads(const Address& written);
+  bool lies_apart(const std::string& load_key, const Address& written) const;
 
   asmjit::x86::Compiler& cc_;
   const ir::loop::LoopProgram& program_;
@@ -217,9 +221,9 @@ class PhaseEmitter {
   std::map<std::pair<int, int>, LaneValue> values_;  ///< of the statement: value, chunk or -1
   std::map<int, int64_t> uses_;                      ///< of the statement
   std::map<std::pair<int, std::string>, bool> lane_dependent_;
+  std::map<const ir::loop::Loop*, std::vector<uint32_t>> held_constants_;
   int64_t second_cache_;  ///< bytes
   bool annotate_;
-  std::map<const ir::loop::Loop*, std::vector<uint32_t>> held_constants_;
   int versions_ = 0;
 };
 

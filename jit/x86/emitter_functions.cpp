@@ -53,12 +53,14 @@ LaneValue PhaseEmitter::function(const ir::lane::Program& program, const LaneVal
       arguments[a].dies = own[place] && last_use[place] == static_cast<int>(k) && times == 1;
     }
     made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
-    // Casts of bits give their argument's register.
-    const bool same = instruction.opcode == Opcode::bits || instruction.opcode == Opcode::from_bits;
-    own[k] = !same && made[k].kind == LaneValue::Kind::vector;
-    if (same) {
-      const auto source = static_cast<size_t>(instruction.arguments[0]);
-      last_use[source] = static_cast<int>(program.instructions.size());
+    own[k] = made[k].kind == LaneValue::Kind::vector;
+    for (size_t a = 0; a < 3; ++a) {
+      const bool passed_on = arguments[a].kind == LaneValue::Kind::vector &&
+                             made[k].kind == LaneValue::Kind::vector && made[k].vector == arguments[a].vector;
+      if (!passed_on || arguments[a].dies) continue;
+      // One register for two values: it lives on.
+      own[k] = false;
+      last_use[static_cast<size_t>(instruction.arguments[a])] = static_cast<int>(program.instructions.size());
     }
   }
   return made[static_cast<size_t>(program.results[0])];

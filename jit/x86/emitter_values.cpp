@@ -1,5 +1,7 @@
 // The data of a phase: statements, values, stores.
 #include <bit>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "ir/arithmetic.h"
@@ -36,14 +38,30 @@ void PhaseEmitter::emit_compute(const Compute& compute) {
   write_value(compute, {});
 }
 
-void PhaseEmitter::drop_loads(int id) {
-  const std::string prefix = std::to_string(id) + ":";
+/// What has been read of a buffer may be something else now.
+void PhaseEmitter::drop_loads(const Address& written) {
+  const std::string prefix = std::to_string(written.buffer) + ":";
   for (Scope& scope : scopes_) {
     for (auto load = scope.loads.lower_bound(prefix);
          load != scope.loads.end() && load->first.compare(0, prefix.size(), prefix) == 0;) {
-      load = scope.loads.erase(load);
+      load = lies_apart(load->first, written) ? std::next(load) : scope.loads.erase(load);
     }
   }
+}
+
+/// Whether what a load has read is none of the lanes that were written, as far as is known: both are
+/// contiguous, at a known distance.
+bool PhaseEmitter::lies_apart(const std::string& key, const Address& written) const {
+  Address origin = written;
+  origin.displacement = 0;
+  const std::string whole = load_key(origin, "");
+  const std::string form = whole.substr(0, whole.rfind("+0"));
+  if (written.lane_step != Dim(1) || key.compare(0, form.size() + 1, form + "+") != 0) return false;
+  char* rest = nullptr;
+  const int64_t distance = std::strtoll(key.c_str() + form.size() + 1, &rest, 10) - written.displacement;
+  const std::string lanes = rest;
+  if (lanes == "u") return distance < 0 || distance >= lanes_.count();
+  return lanes.rfind("l1,", 0) == 0 && std::abs(distance) >= lanes_.count();
 }
 
 /// target (combine)= given, or the statement's own value where that is undefined.
@@ -57,26 +75,17 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     const Value& top = program_.values[static_cast<size_t>(compute.value)];
     const bool multiply_adds = !given.defined() && compute.combine == Combine::add &&
                                top.op == ScalarOp::mul && top.type == ElementType::f32;
-    LaneValue old = LaneValue::of(into);
-    if (compute.combine == Combine::assign) {
-      lanes_.keep_where(into, given.defined() ? given : value(compute.value), mask);
+    if (multiply_adds) {
+      const LaneValue a = value(top.args[0]), b = value(top.args[1]);
+      lanes_.accumulate_product(into, a, b, mask);
       return;
     }
-    LaneValue sum;
-    if (multiply_adds) {
-      old.dies = !mask.defined();
-      const LaneValue a = value(top.args[0]), b = value(top.args[1]);
-      sum = lanes_.apply(Opcode::fma, {without_death(a), without_death(b), old});
-      if (!mask.defined()) return;
+    const LaneValue result = given.defined() ? given : value(compute.value);
+    if (compute.combine == Combine::assign) {
+      lanes_.keep_where(into, result, mask);
     } else {
-      const LaneValue b = given.defined() ? given : value(compute.value);
-      if (!mask.defined() && (compute.combine == Combine::add || compute.combine == Combine::mul)) {
-        lanes_.accumulate(into, compute.combine, b);
-        return;
-      }
-      sum = lanes_.combine(compute.combine, old, b);
+      lanes_.accumulate(into, compute.combine, result, mask);
     }
-    lanes_.keep_where(into, sum, mask);
     return;
   }
   const ir::loop::Buffer& of = buffer(target.buffer);
@@ -102,7 +111,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     if (of.type != ElementType::f32) refuse("booleans are written with a stride to " + of.name);
     store_strided(address, result);
   }
-  drop_loads(target.buffer);
+  drop_loads(address);
   // What has just been worked out and written need not be read again. (A register buffer's own register
   // changes later.)
   const bool worked_out = program_.values[static_cast<size_t>(compute.value)].op != ScalarOp::load;
@@ -114,7 +123,7 @@ std::string PhaseEmitter::load_key(const Address& address, const std::string& ma
   const bool uniform = !lane_ || address.lane_step == Dim(0);
   return std::to_string(address.buffer) + ":" + address.form.to_string() + "+" +
          std::to_string(address.displacement) +
-         (uniform ? "u" : "l" + address.lane_step.to_string() + mask_name);
+         (uniform ? "u" : "l" + address.lane_step.to_string() + "," + mask_name);
 }
 
 /// Lane by lane, through the stack.
@@ -309,7 +318,7 @@ LaneValue PhaseEmitter::operation(const Value& v) {
       if (v.op == ScalarOp::add) return lane_op(integers ? Opcode::i32_add : Opcode::add);
       if (v.op == ScalarOp::sub) return lane_op(integers ? Opcode::i32_sub : Opcode::sub);
       return lane_op(integers ? Opcode::i32_mul : Opcode::mul);
-    case ScalarOp::div:
+    case ScalarOp::div: {
       need_f32(0);
       const LaneValue a = argument(0), b = argument(1);
       const auto is_constant = [](const LaneValue& v) { return v.kind == LaneValue::Kind::constant; };

@@ -61,7 +61,6 @@ class Planner {
       first = std::min(first, other.first);
       last = std::max(last, other.last);
     }
-    bool meets(const Span& other) const { return first <= other.last && other.first <= last; }
   };
 
   // Where loops and statements stand, and from where to where each buffer in registers is alive: a loop keeps
@@ -122,12 +121,18 @@ class Planner {
     return vectors;
   }
 
+  /// Registers that nothing needs anywhere in a loop.
   int64_t room_in(const Loop& loop) const {
-    int64_t room = vector_registers_ - working_registers;
-    for (const auto& [buffer, alive] : alive_) {
-      if (alive.meets(span_of_.at(&loop))) room -= vectors_of(buffer);
+    const Span span = span_of_.at(&loop);
+    int64_t most = 0;
+    for (int place = span.first; place <= span.last; ++place) {
+      int64_t taken = 0;
+      for (const auto& [buffer, alive] : alive_) {
+        if (alive.first <= place && place <= alive.last) taken += vectors_of(buffer);
+      }
+      most = std::max(most, taken);
     }
-    return std::max<int64_t>(room, 0);
+    return std::max<int64_t>(vector_registers_ - working_registers - most, 0);
   }
 
   // Constants

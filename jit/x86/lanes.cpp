@@ -24,6 +24,8 @@ constexpr int equal_predicate = 0x00, less_predicate = 0x11, less_equal_predicat
 constexpr int suppress_exceptions = 8;
 // vpternlogd: where the first operand has a one the second, else the third.
 constexpr int ternary_select = 0xca;
+// vfixupimmps: NaNs, quiet and signalling ones, of the second operand; the first one's value elsewhere.
+constexpr uint32_t keep_nans = 0x22;
 
 /// Instructions of three operands that only write the first.
 bool may_be_masked(InstId id) {
@@ -250,6 +252,9 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
       cc_.emit(Inst::kIdVblendvps, result, otherwise, last_operand(b), a.vector);
       return LaneValue::of(result);
     }
+    case Opcode::where:
+      // Masks cost 512-bit operations nothing, and `scale` there takes any number.
+      return wide_ ? b : or_zero(a, b);
     case Opcode::equal:
       return compare(a, b, equal_predicate);
     case Opcode::less:
@@ -343,10 +348,22 @@ LaneValue Lanes::minimum_or_maximum(bool maximum, const LaneValue& a, const Lane
   };
   if (is_number(a)) return emit(id, id, a, b);
   if (is_number(b)) return emit(id, id, b, a);
-  LaneValue chosen = emit(id, id, a, b);
-  chosen.dies = true;
-  const LaneValue is_nan = compare(a, a, unordered_predicate);
-  return apply(Opcode::select, {is_nan, a, chosen});
+  const LaneValue chosen = emit(id, id, b, a);
+  put_nans(chosen.vector, b, {});
+  return chosen;
+}
+
+/// NaN where `from` is and the mask, if there is one.
+void Lanes::put_nans(const Vec& into, const LaneValue& from, const LaneValue& mask) {
+  const Vec source = in_register(from);
+  if (wide_) {
+    if (mask.defined()) cc_.k(mask.mask);
+    cc_.emit(Inst::kIdVfixupimmps, into, source, last_operand(constant(keep_nans)), imm(0));
+    return;
+  }
+  const Vec nans = new_vector();  // all ones is one
+  cc_.emit(Inst::kIdVcmpps, nans, source, source, imm(unordered_predicate));
+  cc_.emit(Inst::kIdVorps, into, into, nans);
 }
 
 LaneValue Lanes::combine(Combine combine, const LaneValue& a, const LaneValue& b) {
@@ -364,8 +381,29 @@ LaneValue Lanes::combine(Combine combine, const LaneValue& a, const LaneValue& b
   return b;
 }
 
-void Lanes::accumulate(const Vec& target, Combine combine, const LaneValue& value) {
-  cc_.emit(combine == Combine::add ? Inst::kIdVaddps : Inst::kIdVmulps, target, target, last_operand(value));
+void Lanes::accumulate(const Vec& target, Combine how, const LaneValue& value, const LaneValue& mask) {
+  if (mask.defined() && !wide_) return keep_where(target, combine(how, LaneValue::of(target), value), mask);
+  const bool sums = how == Combine::add || how == Combine::mul;
+  const Operand_ source = sums ? last_operand(value) : in_register(value);
+  if (mask.defined()) cc_.k(mask.mask);
+  if (sums) {
+    cc_.emit(how == Combine::add ? Inst::kIdVaddps : Inst::kIdVmulps, target, target, source);
+    return;
+  }
+  // The instruction answers its second operand, what is there already, where either is NaN.
+  cc_.emit(how == Combine::max ? Inst::kIdVmaxps : Inst::kIdVminps, target, source, target);
+  put_nans(target, LaneValue::of(source.as<Vec>()), mask);
+}
+
+void Lanes::accumulate_product(const Vec& target, const LaneValue& a, const LaneValue& b,
+                               const LaneValue& mask) {
+  if (mask.defined() && !wide_)
+    return keep_where(target, apply(Opcode::fma, {a, b, LaneValue::of(target)}), mask);
+  const LaneValue &first = a.kind == Kind::constant ? b : a, &second = a.kind == Kind::constant ? a : b;
+  const Vec factor = in_register(first);
+  const Operand_ other = last_operand(second);
+  if (mask.defined()) cc_.k(mask.mask);
+  cc_.emit(Inst::kIdVfmadd231ps, target, factor, other);
 }
 
 LaneValue Lanes::shuffle(const Vec& a, int distance) {
@@ -391,9 +429,16 @@ LaneValue Lanes::shuffle(const Vec& a, int distance) {
   return LaneValue::of(result);
 }
 
-LaneValue Lanes::fold(Combine how, const LaneValue& value) {
+LaneValue Lanes::fold(Combine how, std::vector<LaneValue> vectors) {
+  // In pairs: as few as possible wait for each other.
+  while (vectors.size() > 1) {
+    std::vector<LaneValue> halves;
+    for (size_t k = 0; k < vectors.size(); k += 2)
+      halves.push_back(k + 1 < vectors.size() ? combine(how, vectors[k], vectors[k + 1]) : vectors[k]);
+    vectors = halves;
+  }
   // Every step exchanges halves, so that all lanes end with the same combination.
-  LaneValue sum = LaneValue::of(in_register(value));
+  LaneValue sum = LaneValue::of(in_register(vectors[0]));
   for (int distance = count() / 2; distance > 0; distance /= 2)
     sum = combine(how, sum, shuffle(sum.vector, distance));
   return sum;

@@ -57,7 +57,7 @@ class Lanes {
   /// Lanes 0..rest-1, for any rest (negative: none).
   LaneValue first_lanes(const asmjit::x86::Gp& rest);
   LaneValue first_lanes(int64_t rest);
-  LaneValue literal_mask(uint32_t bits);  ///< bit k is lane k
+  LaneValue literal_mask(uint32_t bits);                   ///< bit k is lane k
   LaneValue literals(const std::vector<uint32_t>& lanes);  ///< one for each
 
   /// `mask` undefined: all lanes. Lanes that the mask leaves out are not touched in memory and 0 in the
@@ -91,10 +91,14 @@ class Lanes {
   /// target where the mask is, else otherwise; into target.
   void keep_where(const asmjit::x86::Vec& target, const LaneValue& value, const LaneValue& mask);
   void copy(const asmjit::x86::Vec& to, const LaneValue& from);
-  /// The combination of all lanes, in every lane.
-  LaneValue fold(ir::loop::Combine combine, const LaneValue& value);
-  /// target = target (combine) value, for add and mul.
-  void accumulate(const asmjit::x86::Vec& target, ir::loop::Combine combine, const LaneValue& value);
+  /// The combination of all lanes of all vectors, in every lane.
+  LaneValue fold(ir::loop::Combine combine, std::vector<LaneValue> vectors);
+  /// target = target (combine) value where the mask is.
+  void accumulate(const asmjit::x86::Vec& target, ir::loop::Combine how, const LaneValue& value,
+                  const LaneValue& mask);
+  /// target = target + a * b, rounded once, where the mask is.
+  void accumulate_product(const asmjit::x86::Vec& target, const LaneValue& a, const LaneValue& b,
+                          const LaneValue& mask);
   LaneValue combine(ir::loop::Combine combine, const LaneValue& a, const LaneValue& b);
   /// NaN where either is, unlike the opcodes min and max.
   LaneValue minimum_or_maximum(bool maximum, const LaneValue& a, const LaneValue& b);
@@ -108,13 +112,14 @@ class Lanes {
   LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
   LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
   LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);
+  void put_nans(const asmjit::x86::Vec& into, const LaneValue& from, const LaneValue& mask);
   LaneValue scale(const LaneValue& a, const LaneValue& b);
   LaneValue or_zero(const LaneValue& mask, const LaneValue& value);
   LaneValue shuffle(const asmjit::x86::Vec& a, int distance);
 
   asmjit::x86::Compiler& cc_;
   bool wide_;
+  std::map<uint32_t, asmjit::x86::Vec> held_;  ///< constants in registers
 };
 
 }  // namespace axrun::jit::x86
-  std::map<uint32_t, asmjit::x86::Vec> held_;  ///< constants in registers

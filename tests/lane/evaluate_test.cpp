@@ -187,6 +187,7 @@ TEST(LaneEvaluate, MovesOfBits) {
   Single("max").check([](uint32_t a, uint32_t b, uint32_t) { return as_float(a) > as_float(b) ? a : b; },
                       true);
   Single("select").check([](uint32_t a, uint32_t b, uint32_t c) { return a != 0 ? b : c; }, true);
+  Single("where").check([](uint32_t a, uint32_t b, uint32_t) { return a != 0 ? b : 0x7fc00000U; }, true);
   Single("i32_select").check([](uint32_t a, uint32_t b, uint32_t c) { return a != 0 ? b : c; });
   Single("bits").check([](uint32_t a, uint32_t, uint32_t) { return a; });
   Single("from_bits").check([](uint32_t a, uint32_t, uint32_t) { return a; }, true);

@@ -47,8 +47,8 @@ Program exp_program() {
   // not computed: products that vanish take a hundred times as long on many processors, and masked scores are
   // full of them. NaN passes because it is the second argument, and not less than anything.
   const Mask appears = not_less(x, b.constant(-104.0F));
-  const F32 zero = b.constant(0.0F);
-  return b.finish(select(appears, exp_of(select(appears, min(b.constant(89.0F), x), zero)), zero));
+  const F32 bounded = where(appears, min(b.constant(89.0F), x));
+  return b.finish(select(appears, exp_of(bounded), b.constant(0.0F)));
 }
 
 }  // namespace axrun::ir::lane
