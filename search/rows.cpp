@@ -59,30 +59,44 @@ class Writer {
     }
     const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
     const size_t axis = order[k];
-    const bool tiled = plan_.lanes_along_rows && axis + 1 == form_.rows.size();
-    const Dim count = tiled ? ceil_div(form_.rows[axis], Dim(plan_.lanes)) : form_.rows[axis];
-    w_.loop(kind, "i" + std::to_string(axis), count, [&](const Dim& i) {
-      row_[axis] = tiled ? Dim(plan_.lanes) * i : i;
+    const int64_t tile = axis + 1 == form_.rows.size() ? rows_in_tile() : 1;
+    w_.loop(kind, "i" + std::to_string(axis), ceil_div(form_.rows[axis], Dim(tile)), [&](const Dim& i) {
+      row_[axis] = Dim(tile) * i;
       rows(order, k + 1);
     });
   }
 
-  /// Lanes that exist of a tile at `start` of an axis.
-  Dim lanes_of(const Dim& extent, const Dim& start) const {
-    const Dim lanes(plan_.lanes);
-    return context_.facts.is_multiple(extent, plan_.lanes) ? lanes : min(lanes, extent - start);
+  int64_t rows_in_tile() const { return plan_.lanes_along_rows ? plan_.lanes : plan_.rows_at_once; }
+  /// Whether what belongs to a row has a place for each row of a tile.
+  bool has_tiles() const { return rows_in_tile() > 1; }
+
+  /// What exists of a tile at `start` of an axis.
+  Dim part_of(int64_t tile, const Dim& extent, const Dim& start) const {
+    return context_.facts.is_multiple(extent, tile) ? Dim(tile) : min(Dim(tile), extent - start);
   }
 
-  /// What is done once for a row: for all rows of a tile, where lanes run along the rows.
+  /// What is done once for a row: for all rows of a tile.
   void for_row(const Body& body) {
-    if (!plan_.lanes_along_rows) return body();
+    if (!has_tiles()) return body();
     const Dim start = row_.back();
-    w_.loop(LoopKind::vector, "v", lanes_of(form_.rows.back(), start), [&](const Dim& v) {
-      row_.back() = start + v;
-      lane_ = v;
-      body();
-    });
+    const LoopKind kind = plan_.lanes_along_rows ? LoopKind::vector : LoopKind::unrolled;
+    w_.loop(kind, plan_.lanes_along_rows ? "v" : "r", part_of(rows_in_tile(), form_.rows.back(), start),
+            [&](const Dim& r) {
+              row_.back() = start + r;
+              place_in_tile_ = r;
+              body();
+            });
     row_.back() = start;
+  }
+
+  /// The lanes that a row is folded to at first.
+  void for_lanes(const Body& body) {
+    for_row([&] {
+      w_.loop(LoopKind::vector, "z", Dim(plan_.lanes), [&](const Dim& z) {
+        lane_ = z;
+        body();
+      });
+    });
   }
 
   /// What is done for every column of a row.
@@ -94,7 +108,7 @@ class Writer {
   void columns(const Member& member, size_t k, const Body& body) {
     if (k == member.columns.size()) {
       return for_row([&] {
-        for (size_t g = 0; g < row_.size(); ++g) point_[static_cast<size_t>(member.rows[g])] = row_[g];
+        set_rows(member, point_);
         body();
       });
     }
@@ -111,18 +125,40 @@ class Writer {
     }
     w_.loop(LoopKind::sequential, name, ceil_div(extent, Dim(plan_.lanes)), [&](const Dim& c) {
       const Dim start = Dim(plan_.lanes) * c;
-      w_.loop(LoopKind::vector, "v", lanes_of(extent, start), [&](const Dim& v) {
-        point_[axis] = start + v;
-        lane_ = v;
-        columns(member, k + 1, body);
+      for_row([&] {
+        set_rows(member, point_);
+        w_.loop(LoopKind::vector, "v", part_of(plan_.lanes, extent, start), [&](const Dim& v) {
+          point_[axis] = start + v;
+          lane_ = v;
+          body();
+        });
       });
     });
   }
 
+  void set_rows(const Member& member, Dims& point) const {
+    for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(member.rows[g])] = row_[g];
+  }
+
   // --- values of a row ---
 
-  Dims row_value_dims() const { return plan_.lanes_along_rows ? Dims{Dim(plan_.lanes)} : Dims{}; }
-  Access row_value(int buffer) const { return {buffer, plan_.lanes_along_rows ? Dims{lane_} : Dims{}}; }
+  Dims row_value_dims() const { return has_tiles() ? Dims{Dim(rows_in_tile())} : Dims{}; }
+  Access row_value(int buffer) const { return {buffer, has_tiles() ? Dims{place_in_tile_} : Dims{}}; }
+
+  /// For every row as many partial results as a vector loop has lanes.
+  int allocate_partial(const Stage& stage, ElementType type) {
+    Dims dims = row_value_dims();
+    dims.emplace_back(plan_.lanes);
+    return w_.allocate("p_" + stage.name, type, dims, Level::registers);
+  }
+  Access partial_value(int buffer) const {
+    Access access = row_value(buffer);
+    access.indices.push_back(lane_);
+    return access;
+  }
+  void fold(int partial, int result, Combine combine) {
+    for_lanes([&] { w_.store(row_value(result), combine, w_.load(partial_value(partial))); });
+  }
 
   ElementType type_of(const Member& member) const {
     return context_.program.tensors[static_cast<size_t>(member.stage->results[0])].type;
@@ -149,7 +185,7 @@ class Writer {
           w_.allocate("h_" + member.stage->name, expr.type, row_value_dims(), Level::registers);
       for_row([&] {
         Dims point(member.stage->axes.size() + member.stage->reduce_axes.size(), Dim(0));
-        for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(member.rows[g])] = row_[g];
+        set_rows(member, point);
         w_.store(row_value(buffer), Combine::assign, context_.values.value(id, point));
       });
       context_.values.take_value(id, [this, buffer] { return row_value(buffer); });
@@ -179,16 +215,11 @@ class Writer {
       start();
       accumulate([&] { return row_value(result); });
     } else {
-      const Dim lanes(plan_.lanes);
-      const int partial = w_.allocate("p_" + stage.name, type, {lanes}, Level::registers);
-      w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
-        w_.store({partial, {z}}, Combine::assign, identity);
-      });
-      accumulate([&] { return Access{partial, {lane_}}; });
+      const int partial = allocate_partial(stage, type);
+      for_lanes([&] { w_.store(partial_value(partial), Combine::assign, identity); });
+      accumulate([&] { return partial_value(partial); });
       start();
-      w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
-        w_.store(row_value(result), combine_of(kind), w_.load({partial, {z}}));
-      });
+      fold(partial, result, combine_of(kind));
     }
     settle(member, result);
   }
@@ -211,7 +242,7 @@ class Writer {
     if (buffer == context_.buffers.end()) return;
     for_row([&] {
       Dims point(member.stage->axes.size(), Dim(0));
-      for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(member.rows[g])] = row_[g];
+      set_rows(member, point);
       w_.store({buffer->second, element_at(*member.stage, point)}, Combine::assign,
                w_.load(row_value(result)));
     });
@@ -256,37 +287,33 @@ class Writer {
     const Combine combine = combine_of(stage.monoid.kind);
     const int identity = identity_value(w_, stage.monoid.kind, type);
     const int row = allocate_row(map);
-    const Dim lanes(plan_.lanes);
-    const int partial = w_.allocate("p_" + stage.name, type, {lanes}, Level::registers);
-    w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
-      w_.store({partial, {z}}, Combine::assign, identity);
-    });
+    const int partial = allocate_partial(stage, type);
+    for_lanes([&] { w_.store(partial_value(partial), Combine::assign, identity); });
     for_columns(map, [&] {
       const Access element = place_in_row(map, row, point_);
       w_.store(element, Combine::assign, context_.values.value(map.stage->body[0], point_), map.stage->name,
                point_);
       Dims point(stage.axes.size() + stage.reduce_axes.size(), Dim(0));
-      for (size_t g = 0; g < row_.size(); ++g) point[static_cast<size_t>(reduction.rows[g])] = row_[g];
+      set_rows(reduction, point);
       for (size_t k = 0; k < map.columns.size(); ++k)
         point[static_cast<size_t>(reduction.columns[k])] = point_[static_cast<size_t>(map.columns[k])];
-      w_.store({partial, {lane_}}, combine, w_.load(element), stage.name, point);
+      w_.store(partial_value(partial), combine, w_.load(element), stage.name, point);
     });
     context_.values.clear_values();
     context_.values.read_at(map.stage->results[0], [this, &map, row](const Dims& indices) {
       return place_in_row(map, row, indices);
     });
     const int result = w_.allocate("r_" + stage.name, type, row_value_dims(), Level::registers);
-    w_.store(row_value(result), Combine::assign, identity);
-    w_.loop(LoopKind::vector, "z", lanes, [&](const Dim& z) {
-      w_.store(row_value(result), combine, w_.load({partial, {z}}));
-    });
+    for_row([&] { w_.store(row_value(result), Combine::assign, identity); });
+    fold(partial, result, combine);
     settle(reduction, result);
     context_.values.clear_values();
   }
 
-  /// A row of a map's elements, in the cache.
+  /// The rows of a map's elements, in the cache.
   int allocate_row(const Member& member) {
     Dims dims;
+    if (plan_.rows_at_once > 1) dims.emplace_back(plan_.rows_at_once);
     for (const int axis : member.columns)
       dims.push_back(member.stage->axes[static_cast<size_t>(axis)].extent);
     if (plan_.lanes_along_rows) dims.emplace_back(plan_.lanes);
@@ -294,8 +321,9 @@ class Writer {
   }
   Access place_in_row(const Member& member, int row, const Dims& indices) const {
     Access access{row, {}};
+    if (plan_.rows_at_once > 1) access.indices.push_back(place_in_tile_);
     for (const int axis : member.columns) access.indices.push_back(indices[static_cast<size_t>(axis)]);
-    if (plan_.lanes_along_rows) access.indices.push_back(lane_);
+    if (plan_.lanes_along_rows) access.indices.push_back(place_in_tile_);
     return access;
   }
 
@@ -319,9 +347,10 @@ class Writer {
   const RowsForm& form_;
   const RowsPlan& plan_;
   LoopWriter& w_;
-  Dims row_;    ///< the row at hand
-  Dims point_;  ///< of the stage at hand
-  Dim lane_;    ///< of the vector loop at hand
+  Dims row_;           ///< the row at hand
+  Dim place_in_tile_;  ///< of that row
+  Dims point_;         ///< of the stage at hand
+  Dim lane_;           ///< of the vector loop at hand, along the columns
 };
 
 }  // namespace

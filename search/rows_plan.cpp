@@ -30,6 +30,29 @@ int contiguous_loads(const PieceContext& context, const RowsForm& form, bool alo
   return count;
 }
 
+/// At most so many: as long as what they read and write stays in the nearest cache, and there are enough
+/// rows.
+int64_t rows_at_once(const PieceContext& context, const RowsForm& form, int64_t most) {
+  if (form.rows.empty()) return 1;
+  int64_t elements = 1;
+  for (const RowsForm::Member& member : form.members) {
+    int64_t row = 1;
+    const size_t axes = member.stage->axes.size();
+    for (const int column : member.columns) {
+      const auto axis = static_cast<size_t>(column);
+      row *= context.facts.typical(axis < axes ? member.stage->axes[axis].extent
+                                               : member.stage->reduce_axes[axis - axes].extent);
+    }
+    elements = std::max(elements, row);
+  }
+  constexpr int64_t arrays = 3, element_bytes = 4;  // what is read, kept, written
+  const int64_t nearest = context.target.caches.empty() ? 32 << 10 : context.target.caches[0].bytes;
+  const int64_t typical = context.facts.typical(form.rows.back());
+  int64_t rows = most;
+  while (rows > 1 && (rows * elements * arrays * element_bytes > nearest || rows > typical)) rows /= 2;
+  return rows;
+}
+
 }  // namespace
 
 RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
@@ -38,7 +61,6 @@ RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
   const int columns = contiguous_loads(context, form, false);
   plan.lanes_along_rows = contiguous_loads(context, form, true) > columns;
 
-  // Four registers, fewer when the axis is short.
   int64_t longest = 1;
   if (plan.lanes_along_rows) {
     longest = context.facts.typical(form.rows.back());
@@ -52,7 +74,10 @@ RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
                                                            : member.stage->reduce_axes[axis - axes].extent));
     }
   }
-  constexpr int64_t chains = 4;
+  // As many sums at once as their latency asks for, fewer when the axis is short.
+  const int64_t sums = context.target.vector_registers / 4;
+  if (!plan.lanes_along_rows) plan.rows_at_once = rows_at_once(context, form, sums / 2);
+  const int64_t chains = std::clamp<int64_t>(sums / plan.rows_at_once, 1, 4);
   plan.lanes = registers * std::clamp<int64_t>((longest + registers - 1) / registers, 1, chains);
 
   double work = 0;
@@ -69,7 +94,8 @@ RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
   double best = 0;
   for (size_t axis = 0; axis < form.rows.size(); ++axis) {
     int64_t count = context.facts.typical(form.rows[axis]);
-    if (plan.lanes_along_rows && axis + 1 == form.rows.size()) count = (count + plan.lanes - 1) / plan.lanes;
+    const int64_t tile = plan.lanes_along_rows ? plan.lanes : plan.rows_at_once;
+    if (axis + 1 == form.rows.size()) count = (count + tile - 1) / tile;
     if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
     best = balance(count, context.target.cores);
     plan.parallel_axis = static_cast<int>(axis);

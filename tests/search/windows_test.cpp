@@ -2,37 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 
 #include "ir/evaluate.h"
-#include "jit/detect.h"
-#include "jit/kernel_code.h"
+#include "tests/search/machine_code.h"
 #include "tests/search/window_cases.h"
-#include "verify/guarded_memory.h"
 
 namespace axrun::tests {
 namespace {
 
 using ir::Tensor;
-
-std::vector<jit::Target> targets_with_code() {
-  std::vector<jit::Target> targets;
-  const jit::Target host = jit::detect_target();
-  if (host.vector_bytes >= 64) targets.push_back(host);
-  if (host.vector_bytes >= 32) targets.push_back(jit::restricted(host, jit::Level::avx2));
-  for (jit::Target& target : targets) target.cores = 2;
-  return targets;
-}
-
-ir::Shape shape_at(const ir::Dims& dims, const SizeValues& sizes) {
-  std::map<std::string, ir::Dim> values;
-  for (const auto& [name, value] : sizes) values[name] = ir::Dim(value);
-  ir::Shape shape;
-  for (const ir::Dim& dim : dims) shape.push_back(dim.substitute(values).value());
-  return shape;
-}
 
 /// Halves, exact in sums of products; now and then an infinity or NaN where wanted.
 Tensor data(const ir::Shape& shape, bool special, std::mt19937& random) {
@@ -45,42 +25,6 @@ Tensor data(const ir::Shape& shape, bool special, std::mt19937& random) {
     if (draw < 3) tensor.as<float>()[i] = draw == 0 ? std::nanf("") : draw == 1 ? infinity : -infinity;
   }
   return tensor;
-}
-
-/// Every array ends, or begins, where nothing may be touched.
-std::vector<Tensor> run(const std::shared_ptr<const jit::KernelCode>& code, const SizeValues& sizes,
-                        const std::vector<Tensor>& inputs, const std::vector<bool>& constant,
-                        verify::Placement placement) {
-  jit::BoundKernel kernel(code, sizes, constant);
-  std::vector<verify::GuardedArray> memory;
-  std::vector<const void*> read;
-  std::vector<void*> written;
-  std::vector<Tensor> outputs;
-  size_t next = 0;
-  for (const ir::loop::Buffer& buffer : code->program().buffers) {
-    if (buffer.role == ir::loop::Role::scratch) continue;
-    const bool output = buffer.role == ir::loop::Role::output;
-    if (output) outputs.push_back(Tensor::allocate(buffer.type, shape_at(buffer.dims, sizes)));
-    const Tensor& tensor = output ? outputs.back() : inputs[next++];
-    memory.emplace_back(tensor.bytes(), sizeof(float));
-    memory.back().place(placement);
-    if (output) {
-      std::memset(memory.back().data(), 0xff, tensor.bytes());
-      written.push_back(memory.back().data());
-    } else {
-      std::memcpy(memory.back().data(), tensor.data(), tensor.bytes());
-      read.push_back(memory.back().data());
-    }
-  }
-  jit::Workers& workers = jit::inline_workers();
-  kernel.prepare(read.data(), workers);
-  verify::GuardedArray scratch((kernel.scratch_bytes(workers.count()) + 63) / 64 * 64, 64);
-  scratch.place(verify::Placement::ends_at_guard);
-  std::memset(scratch.data(), 0xff, scratch.bytes());
-  kernel.run(read.data(), written.data(), scratch.data(), workers);
-  for (const verify::GuardedArray& array : memory) EXPECT_TRUE(array.surroundings_intact());
-  for (size_t k = 0; k < outputs.size(); ++k) std::memcpy(outputs[k].data(), written[k], outputs[k].bytes());
-  return outputs;
 }
 
 class EveryWindow : public testing::TestWithParam<Case> {};
@@ -107,7 +51,7 @@ TEST_P(EveryWindow, IsComputedAsTheExpressionSays) {
         }
         const Tensor want = ir::evaluate(expression, operands)[0];
         for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
-          const Tensor got = run(code, sizes, inputs, constant, placement)[0];
+          const Tensor got = run_guarded(code, sizes, inputs, constant, placement)[0];
           ASSERT_EQ(got.size(), want.size());
           for (int64_t i = 0; i < want.size(); ++i) {
             const double a = got.get_real(i), b = want.get_real(i);
@@ -159,7 +103,7 @@ TEST(Windows, OfRandomShapes) {
       const Tensor want = ir::evaluate(expression, operands)[0];
       const auto code = jit::KernelCode::compile(*lowered.program, target, {});
       const Tensor got =
-          run(code, {}, operands, {false, windows.weights}, verify::Placement::ends_at_guard)[0];
+          run_guarded(code, {}, operands, {false, windows.weights}, verify::Placement::ends_at_guard)[0];
       for (int64_t i = 0; i < want.size(); ++i) {
         ASSERT_EQ(got.get_real(i), want.get_real(i)) << "trial " << trial << " element " << i << '\n'
                                                      << ir::loop::print(*lowered.program);
