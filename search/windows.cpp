@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "search/monoid_values.h"
 #include "search/uniform_parts.h"
@@ -23,7 +25,8 @@ namespace {
 class Writer {
  public:
   Writer(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan)
-      : program_(context.program),
+      : context_(context),
+        program_(context.program),
         form_(form),
         stage_(*form.reduction),
         plan_(plan),
@@ -75,6 +78,7 @@ class Writer {
         first_row_ = rows.start + Dim(rows.size) * it;
         rows_ = size_of(rows, form_.row, first_row_);
         height_ = rows.size;
+        if (plan_.strips) make_strips();
         for (const Tiles& columns : plan_.column_tiles) {
           w_.loop(columns.apart ? LoopKind::unrolled : LoopKind::sequential, "jt", columns.count,
                   [&](const Dim& jt) {
@@ -152,7 +156,16 @@ class Writer {
     tile_ = allocate_registers("tile", type_, {Dim(height_), Dim(width_)});
     const int identity = identity_value(w_, stage_.monoid.kind, type_);
     for_rows([&] { for_lanes([&] { w_.store({tile_, {i1_, j1_}}, Combine::assign, identity); }); });
-    const Body accumulate = [&] {
+    if (plan_.strips) {
+      reduce_strips();
+    } else {
+      reduce_taps();
+    }
+    for_rows([&] { for_lanes([&] { finish({tile_, {i1_, j1_}}); }); });
+  }
+
+  void reduce_taps() {
+    const Body each = [&] {
       for_lanes([&] {
         w_.store({tile_, {i1_, j1_}}, combine_of(stage_.monoid.kind), values_.value(stage_.body[0], point_),
                  stage_.name, point_);
@@ -162,11 +175,10 @@ class Writer {
     const auto along_column = [&](const Body& body) { taps(form_.column_taps, 0, body); };
     taps(form_.other_taps, 0, [&] {
       if (plan_.tile.rows_outside)
-        across_rows([&] { along_column(accumulate); });
+        across_rows([&] { along_column(each); });
       else
-        along_column([&] { across_rows(accumulate); });
+        along_column([&] { across_rows(each); });
     });
-    for_rows([&] { for_lanes([&] { finish({tile_, {i1_, j1_}}); }); });
   }
 
   void for_rows(const Body& body) {
@@ -195,6 +207,96 @@ class Writer {
             });
   }
 
+  // --- two passes ---
+
+  /// A strip for each row of the tile: the taps across rows reduced, for every column that exists, and the
+  /// identity for the others.
+  void make_strips() {
+    const Strips& strips = *plan_.strips;
+    strips_ = w_.allocate("strips_" + stage_.name, type_, {Dim(height_), Dim(strips.length)}, Level::cache);
+    identities(0, strips.begin);
+    identities(strips.end, strips.length);
+    const int64_t width = plan_.tile.columns, existing = strips.end - strips.begin;
+    const int64_t whole = existing / width;
+    w_.loop(LoopKind::sequential, "ct", Dim(whole),
+            [&](const Dim& ct) { part_of_strips(Dim(strips.begin) + Dim(width) * ct, width); });
+    if (existing % width != 0) part_of_strips(strips.begin + whole * width, existing % width);
+  }
+
+  void identities(int64_t begin, int64_t end) {
+    const int identity = identity_value(w_, stage_.monoid.kind, type_);
+    for (; begin < end; begin += lanes_) {
+      for_rows([&] {
+        w_.loop(LoopKind::vector, "z", Dim(std::min(lanes_, end - begin)), [&](const Dim& z) {
+          w_.store({strips_, {i1_, begin + z}}, Combine::assign, identity);
+        });
+      });
+    }
+  }
+
+  void part_of_strips(const Dim& begin, int64_t width) {
+    const Strips& strips = *plan_.strips;
+    const int source = context_.buffers.at(strips.operand);
+    const int part =
+        w_.allocate("part_" + stage_.name, type_, {Dim(height_), Dim((width + lanes_ - 1) / lanes_ * lanes_)},
+                    Level::registers);
+    const auto for_columns = [&](const std::function<void(const Access& sum, const Dim& column)>& body) {
+      w_.loop(LoopKind::vector, "c1", Dim(width), [&](const Dim& c1) {
+        body({part, {i1_, c1}}, begin + c1);
+      });
+    };
+    const int identity = identity_value(w_, stage_.monoid.kind, type_);
+    for_rows([&] {
+      for_columns([&](const Access& sum, const Dim&) { w_.store(sum, Combine::assign, identity); });
+    });
+    assume(strips.column_guards);
+    for_rows([&] {
+      taps(form_.row_taps, 0, [&] {
+        for_columns([&](const Access& sum, const Dim& column) {
+          values_.read_at(strips.operand, [&](Dims indices) {
+            indices.back() = strips.first + column;
+            return Access{source, indices};
+          });
+          w_.store(sum, combine_of(stage_.monoid.kind), values_.value(stage_.body[0], point_));
+        });
+      });
+    });
+    assume({});
+    values_.read_buffer(strips.operand, source);
+    for_rows([&] {
+      for_columns([&](const Access& sum, const Dim& column) {
+        w_.store({strips_, {i1_, column}}, Combine::assign, w_.load(sum));
+      });
+    });
+  }
+
+  void reduce_strips() {
+    const Strips& strips = *plan_.strips;
+    const int source = context_.buffers.at(strips.operand);
+    std::vector<ExprId> guards = strips.row_guards;
+    guards.insert(guards.end(), strips.column_guards.begin(), strips.column_guards.end());
+    assume(guards);
+    values_.read_at(strips.operand, [&](const Dims& indices) {
+      return Access{strips_, {i1_, indices.back() - strips.first}};
+    });
+    for_rows([&] {
+      taps(form_.column_taps, 0, [&] {
+        for_lanes([&] {
+          w_.store({tile_, {i1_, j1_}}, combine_of(stage_.monoid.kind),
+                   values_.value(stage_.body[0], point_));
+        });
+      });
+    });
+    assume({});
+    values_.read_buffer(strips.operand, source);
+  }
+
+  void assume(const std::vector<ExprId>& guards) {
+    std::map<ExprId, bool> known;
+    for (const ExprId guard : guards) known[guard] = true;
+    values_.assume(std::move(known));
+  }
+
   Dims epilogue_point() {
     Dims point;
     for (const int axis : form_.epilogue_axes) point.push_back(axis == -1 ? Dim(0) : coordinate(axis));
@@ -213,6 +315,7 @@ class Writer {
              point);
   }
 
+  const PieceContext& context_;
   const ir::Program& program_;
   const WindowsForm& form_;
   const Stage& stage_;
@@ -226,7 +329,7 @@ class Writer {
   // The tile at hand.
   Dim first_row_, first_column_, rows_, columns_;
   int64_t height_ = 1, width_ = 1;
-  int tile_ = ir::none;
+  int tile_ = ir::none, strips_ = ir::none;
   Dim i1_, j1_;  ///< the element of it
 };
 

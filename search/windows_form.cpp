@@ -1,6 +1,8 @@
 #include "search/windows_form.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 
 #include "ir/dim_polynomial.h"
 #include "ir/grammar.h"
@@ -166,6 +168,48 @@ std::optional<Linear> margin_of(const Program& program, const Expr& comparison) 
 
 FoundWindows find_windows(const Program& program, const Stage& reduction, const Stage* epilogue) {
   return Finder(program, reduction, epilogue).run();
+}
+
+std::optional<Strips> strips_of(const Program& program, const WindowsForm& form) {
+  const Stage& stage = *form.reduction;
+  const Expr& body = expr_of(program, stage.body[0]);
+  if (body.op != ScalarOp::load || form.row_taps.size() != 1 || form.column_taps.size() != 1 ||
+      !form.other_taps.empty())
+    return std::nullopt;
+  const auto axes = static_cast<int>(stage.axes.size());
+  const int row_tap = axes + form.row_taps[0], column_tap = axes + form.column_taps[0];
+  Strips strips;
+  strips.operand = static_cast<ir::TensorId>(body.integer);
+  for (const ExprId index : body.indices) {
+    const std::set<int> used = axes_of(program, index);
+    const bool last = index == body.indices.back();
+    if (used.count(last ? row_tap : column_tap) != 0 || (last && used.count(form.row) != 0))
+      return std::nullopt;
+  }
+  const Linear column = *linear_form(program, body.indices.back());
+  const auto width = stage.axes[static_cast<size_t>(form.column)].extent.constant();
+  const auto exists = program.tensors[static_cast<size_t>(strips.operand)].dims.back().constant();
+  const auto step = column.coefficient(form.column).constant(),
+             tap = column.coefficient(column_tap).constant();
+  const auto start = column.constant.constant();
+  if (!width || !exists || !step || !tap || !start || column.coefficients.size() != 2) return std::nullopt;
+  const int64_t reach =
+      *tap * (stage.reduce_axes[static_cast<size_t>(form.column_taps[0])].extent.value() - 1);
+  strips.first = *start + std::min<int64_t>(0, reach);
+  strips.length = *step * (*width - 1) + std::abs(reach) + 1;
+  strips.begin = std::clamp<int64_t>(-strips.first, 0, strips.length);
+  strips.end = std::clamp<int64_t>(*exists - strips.first, strips.begin, strips.length);
+  if (body.args[0] == ir::none) return strips;
+  for (const ExprId id : ir::reachable(program, {body.args[0]})) {
+    const ScalarOp op = expr_of(program, id).op;
+    if (op == ScalarOp::logical_or || op == ScalarOp::logical_not) return std::nullopt;
+    if (op < ScalarOp::less || op > ScalarOp::greater_equal) continue;
+    const std::set<int> used = axes_of(program, id);
+    const bool of_column = used.count(form.column) != 0 || used.count(column_tap) != 0;
+    if (of_column && (used.count(form.row) != 0 || used.count(row_tap) != 0)) return std::nullopt;
+    (of_column ? strips.column_guards : strips.row_guards).push_back(id);
+  }
+  return strips;
 }
 
 std::optional<Interior> interior_of(const Program& program, const WindowsForm& form, int axis) {

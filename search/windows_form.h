@@ -42,4 +42,16 @@ struct Interior {
 };
 std::optional<Interior> interior_of(const ir::Program& program, const WindowsForm& form, int axis);
 
+/// How the taps across rows and those along the column can be reduced one after the other, by way of strips:
+/// rows of what the first reduction gives, for every column that the second one reads.
+struct Strips {
+  ir::TensorId operand = ir::none;
+  int64_t first = 0, length = 1;          ///< columns of the operand that windows touch, those outside too
+  int64_t begin = 0, end = 0;             ///< of them, counted from `first`: those that exist
+  std::vector<ir::ExprId> row_guards;     ///< comparisons that leave rows of the operand out
+  std::vector<ir::ExprId> column_guards;  ///< and columns
+};
+/// Nothing where the taps are no product of a row's and a column's, or where columns have no literal bounds.
+std::optional<Strips> strips_of(const ir::Program& program, const WindowsForm& form);
+
 }  // namespace axrun::search

@@ -37,6 +37,29 @@ std::vector<Tiles> tiles_of(const Dim& extent, int64_t size, const std::optional
   return tiles;
 }
 
+/// Fewer steps, but what has been reduced once is written and read again.
+bool is_worth_two_passes(const WindowShape& shape, const Strips& strips) {
+  constexpr double written_and_read = 3;
+  constexpr int64_t longest = 1024;
+  const auto columns = static_cast<double>(shape.columns), length = static_cast<double>(strips.length);
+  const double two = length * (static_cast<double>(shape.row_taps) + written_and_read) +
+                     columns * static_cast<double>(shape.column_taps);
+  return strips.length <= longest && two < columns * static_cast<double>(shape.taps);
+}
+
+/// As many chains as keep the units busy; the second pass reads nothing twice.
+WindowTile tile_of_strips(const WindowShape& shape, const jit::Target& target) {
+  constexpr int64_t most_rows = 8, most_vectors = 2;
+  const int64_t lanes = target.lanes(4);
+  WindowTile tile;
+  tile.rows = std::min(shape.rows, most_rows);
+  tile.columns = lanes * std::min(most_vectors, (shape.columns + lanes - 1) / lanes);
+  const auto vectors = static_cast<double>((shape.columns + lanes - 1) / lanes);
+  tile.cycles = static_cast<double>(shape.rows) * vectors *
+                static_cast<double>(shape.row_taps * shape.step + shape.column_taps);
+  return tile;
+}
+
 }  // namespace
 
 WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
@@ -74,11 +97,17 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
     plan.unrolled[static_cast<size_t>(*number)] = true;
   }
   plan.tile = window_tile(shape, context.target);
+  plan.strips = strips_of(context.program, form);
+  if (plan.strips && !is_worth_two_passes(shape, *plan.strips)) plan.strips.reset();
+  if (plan.strips) plan.tile = tile_of_strips(shape, context.target);
 
   const auto tiles = [&](int axis, int64_t size) -> std::vector<Tiles> {
     if (axis == ir::none) return {{0, 1, 1, false, false}};
-    return tiles_of(stage.axes[static_cast<size_t>(axis)].extent, size,
-                    interior_of(context.program, form, axis));
+    const Dim& extent = stage.axes[static_cast<size_t>(axis)].extent;
+    // Strips have columns for every tap.
+    const bool whole = plan.strips && axis == form.column;
+    return tiles_of(extent, size,
+                    whole ? Interior{0, extent.value()} : interior_of(context.program, form, axis));
   };
   plan.row_tiles = tiles(form.row, plan.tile.rows);
   plan.column_tiles = tiles(form.column, plan.tile.columns);

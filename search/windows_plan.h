@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "search/piece.h"
@@ -21,6 +22,8 @@ struct Tiles {
 /// Every decision about windows; the writer only reads it.
 struct WindowsPlan {
   WindowTile tile;
+  /// The taps across rows are reduced first, into strips in the cache, then those along the column.
+  std::optional<Strips> strips;
   std::vector<Tiles> row_tiles, column_tiles;
   /// Which taps are written out; the others are loops. Per reduce axis.
   std::vector<bool> unrolled;

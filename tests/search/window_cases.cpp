@@ -134,6 +134,9 @@ std::vector<Case> window_cases() {
   add({"LargestOfWindows", largest, false, {3}, {11, 19}, {3, 3}, {2, 2}, {}, {1, 1}, {0, 0}});
   add({"LargestOfManyTaps", largest, false, {3}, {6, 6}, {13, 13}, {}, {}, {6, 6}, {6, 6}});
   add({"LargestOfWindowsSideBySide", largest, false, {4}, {8, 20}, {2, 2}, {2, 2}});
+  add({"LargestInTwoPasses", largest, false, {3}, {13, 22}, {5, 5}, {1, 1}, {}, {2, 2}, {2, 2}});
+  add({"SumsInTwoPasses", sum, false, {2}, {20, 75}, {6, 5}, {2, 2}, {1, 2}, {3, 4}, {2, 3}, Epilogue::clip});
+  add({"SumsInTwoPassesWithoutPads", sum, false, {2}, {9, 37}, {5, 4}});
   add({"LeastOfWindows", least, false, {2}, {5, 18}, {2, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::clip});
   add({"MeanOfWindows", sum, false, {2}, {10, 19}, {3, 3}, {2, 1}, {}, {1, 1}, {1, 1}, Epilogue::mean});
   const ir::loop::Size n{"n", 1, 4096, 1}, h{"h", 2, 4096, 1}, w{"w", 2, 4096, 1};
@@ -162,6 +165,8 @@ std::vector<Case> window_cases() {
        {1, 1},
        {1, 1}},
       {h, w}, {{{"h", 2}, {"w", 3}}, {{"h", 11}, {"w", 40}}});
+  add({"LargestInTwoPassesOfAnyHeight", largest, false, {2}, {sym("h"), 24}, {7, 7}, {}, {}, {3, 3}, {3, 3}},
+      {h}, {{{"h", 2}}, {{"h", 19}}});
   add({"WindowsOfAnyHeight", sum, true, {3}, {sym("h"), 24}, {5, 5}, {}, {}, {2, 2}, {2, 2}}, {h},
       {{{"h", 2}}, {{"h", 13}}});
   return cases;

@@ -70,6 +70,135 @@ TEST_P(EveryWindow, IsComputedAsTheExpressionSays) {
 INSTANTIATE_TEST_SUITE_P(Windows, EveryWindow, testing::ValuesIn(window_cases()),
                          [](const auto& info) { return info.param.name; });
 
+/// One with weights and one without in full, as a reader would write them.
+TEST(Windows, AreWrittenInTiles) {
+  Windows windows;
+  windows.channels = {4};
+  windows.input = {3, 20};
+  windows.kernel = {3, 3};
+  windows.pads = windows.pads_end = {1, 1};
+  const search::Lowered lowered = search::lower(program_of(windows), {}, {false, true}, avx512_like());
+  EXPECT_EQ(ir::loop::print(*lowered.program), R"(loops windows() {
+  input x: f32[4, 3, 20]
+  input w: f32[4, 3, 3]
+  output reduced: f32[4, 3, 20]
+  for o0 < 4 {
+    allocate taps_reduced: f32[3, 3] in registers
+    unrolled k0 < 3 {
+      unrolled k1 < 3 {
+        taps_reduced[k0, k1] = w[o0, k0, k1]
+      }
+    }
+    allocate tile_reduced: f32[3, 32] in registers
+    unrolled i1 < 3 {
+      vector j1 < 20 {
+        tile_reduced[i1, j1] = 0:f32
+      }
+    }
+    unrolled k1 < 3 {
+      unrolled i1 < 3 {
+        unrolled k0 < 3 {
+          vector j1 < 20 {
+            tile_reduced[i1, j1] += mul(guarded(x[o0, i1 + k0 - 1, j1 + k1 - 1], logical_and(logical_and(logical_and(greater_equal(index(i1 + k0 - 1), 0:i64), less(index(i1 + k0 - 1), 3:i64)), greater_equal(index(j1 + k1 - 1), 0:i64)), less(index(j1 + k1 - 1), 20:i64)), 0:f32), taps_reduced[k0, k1]) computes reduced(o0, i1, j1, k0, k1) inverse(x0, x4, x1, x3, x2)
+          }
+        }
+      }
+    }
+    unrolled i1 < 3 {
+      vector j1 < 20 {
+        reduced[o0, i1, j1] = tile_reduced[i1, j1]
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(Windows, ManyTapsAreReducedInTwoPasses) {
+  Windows windows;
+  windows.monoid = ir::Monoid::Kind::max;
+  windows.weights = false;
+  windows.channels = {4};
+  windows.input = {6, 6};
+  windows.kernel = {5, 5};
+  windows.pads = windows.pads_end = {2, 2};
+  const search::Lowered lowered = search::lower(program_of(windows), {}, {}, avx512_like());
+  EXPECT_EQ(ir::loop::print(*lowered.program), R"(loops windows() {
+  input x: f32[4, 6, 6]
+  output reduced: f32[4, 6, 6]
+  for o0 < 4 {
+    allocate strips_reduced: f32[6, 10] in cache
+    unrolled i1 < 6 {
+      vector z < 2 {
+        strips_reduced[i1, z] = -inf:f32
+      }
+    }
+    unrolled i1 < 6 {
+      vector z < 2 {
+        strips_reduced[i1, z + 8] = -inf:f32
+      }
+    }
+    for ct < 0 {
+      allocate part_reduced: f32[6, 16] in registers
+      unrolled i1 < 6 {
+        vector c1 < 16 {
+          part_reduced[i1, c1] = -inf:f32
+        }
+      }
+      unrolled i1 < 6 {
+        unrolled k0 < 5 {
+          vector c1 < 16 {
+            part_reduced[i1, c1] max= guarded(x[o0, i1 + k0 - 2, c1 + 16*ct], logical_and(greater_equal(index(i1 + k0 - 2), 0:i64), less(index(i1 + k0 - 2), 6:i64)), -inf:f32)
+          }
+        }
+      }
+      unrolled i1 < 6 {
+        vector c1 < 16 {
+          strips_reduced[i1, c1 + 16*ct + 2] = part_reduced[i1, c1]
+        }
+      }
+    }
+    allocate part_reduced_2: f32[6, 16] in registers
+    unrolled i1 < 6 {
+      vector c1 < 6 {
+        part_reduced_2[i1, c1] = -inf:f32
+      }
+    }
+    unrolled i1 < 6 {
+      unrolled k0 < 5 {
+        vector c1 < 6 {
+          part_reduced_2[i1, c1] max= guarded(x[o0, i1 + k0 - 2, c1], logical_and(greater_equal(index(i1 + k0 - 2), 0:i64), less(index(i1 + k0 - 2), 6:i64)), -inf:f32)
+        }
+      }
+    }
+    unrolled i1 < 6 {
+      vector c1 < 6 {
+        strips_reduced[i1, c1 + 2] = part_reduced_2[i1, c1]
+      }
+    }
+    allocate tile_reduced: f32[6, 16] in registers
+    unrolled i1 < 6 {
+      vector j1 < 6 {
+        tile_reduced[i1, j1] = -inf:f32
+      }
+    }
+    unrolled i1 < 6 {
+      unrolled k1 < 5 {
+        vector j1 < 6 {
+          tile_reduced[i1, j1] max= strips_reduced[i1, j1 + k1]
+        }
+      }
+    }
+    unrolled i1 < 6 {
+      vector j1 < 6 {
+        reduced[o0, i1, j1] = tile_reduced[i1, j1]
+      }
+    }
+  }
+}
+)");
+}
+
 /// Shapes drawn at random: strides, dilations and pads of all kinds, few and many columns.
 TEST(Windows, OfRandomShapes) {
   std::mt19937 random(7);
