@@ -144,7 +144,8 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
       return found;
     }
     entry = form->entry;
-    if (!entry) return found;
+    // Also code that was accepted before, and then differed from the present kernel.
+    if (!entry || entry->record.state == OptimizedKernel::State::refused) return found;
     if (!entry->generated) {
       found.open = entry->record.state == OptimizedKernel::State::waiting;
       return found;
