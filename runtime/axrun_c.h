@@ -144,7 +144,8 @@ typedef struct axrun_optimizer_info {
 AXRUN_API axrun_status axrun_optimizer_status(const axrun_session* session, axrun_optimizer_info* info);
 /* From now on no kernel is swapped: what is in force stays. */
 AXRUN_API axrun_status axrun_optimizer_freeze(axrun_session* session);
-/* Waits until it has nothing left to do, or has stopped; *done is 0 when the seconds were over before. */
+/* Waits until it has nothing left to do, or has stopped; *done is 0 when the seconds were over before. Its work begins
+   with the second run. */
 AXRUN_API axrun_status axrun_optimizer_wait(axrun_session* session, double seconds, int* done);
 
 /* A request holds what one thread needs for runs: bound inputs, bound or allocated outputs. */

@@ -108,7 +108,7 @@ class AXRUN_API Session {
   /// From now on no plan is swapped: what is in force stays.
   void freeze();
   /// Waits until the optimiser has nothing left to do, or has stopped; false when the seconds are over
-  /// before. Its work begins with the first run.
+  /// before. Its work begins with the second run.
   bool wait_for_optimizer(double seconds);
 
   /// Per-step times since the last reset; empty unless options.profile.

@@ -428,7 +428,8 @@ Evidence test_numerically(const ir::Program& expression, const GateCandidate& ca
     evidence.text = fmt::format(
         "seed {}; {} calls at {}; {}; {}; inputs {:016x}; {}", options.seed, done.calls, sizes, share,
         options.exact ? std::string("bit-equal to the twin")
-                      : fmt::format("worst error {:.3f} of its bound", done.worst_ratio),
+                      : fmt::format("worst error {:.3f} of its bound{}", done.worst_ratio,
+                                    options.exact_pair ? ", bit-equal with stand-ins" : ""),
         done.inputs_hash, processor());
   } catch (const Refusal& refusal) {
     evidence.verdict = Verdict::refuted;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "ir/error.h"
 #include "ir/loop/loop_program.h"
@@ -14,6 +15,7 @@
 #include "verify/loop_proof.h"
 #include "verify/numeric_gate.h"
 #include "verify/rewrite_proof.h"
+#include "verify/stand_ins.h"
 
 namespace axrun::runtime {
 namespace {
@@ -128,6 +130,26 @@ double time_of(const Candidate& candidate, const ir::loop::LoopProgram& program,
   return candidate.seconds_per_call(sizes, operands, results);
 }
 
+/// The kernel with stand-ins for what rounds, to be tested to the bit; nothing where nothing rounds (the
+/// ordinary probes are exact then) or where there is no machine code for the stand-ins.
+std::optional<verify::GateOptions::Pair> exact_pair(const ir::Program& lowered,
+                                                    const ir::loop::LoopProgram& program,
+                                                    const jit::Target& target,
+                                                    const std::vector<bool>& constant) {
+  const ir::loop::LoopProgram substituted = verify::with_stand_ins(program);
+  if (ir::loop::print(substituted) == ir::loop::print(program)) return std::nullopt;
+  try {
+    std::vector<size_t> places(constant.size());
+    std::iota(places.begin(), places.end(), size_t{0});
+    const std::shared_ptr<const jit::KernelCode> code = jit::KernelCode::compile(substituted, target);
+    return verify::GateOptions::Pair{verify::with_stand_ins(lowered),
+                                     Candidate(code, std::move(places), constant)};
+  } catch (const Error& error) {
+    if (error.fault() != Fault::unsupported) throw;
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
@@ -180,8 +202,9 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   reply.code_hash = hash_of_code(code->code(), code->code_bytes());
 
   entering(WorkerStage::testing);
-  const Candidate candidate(code, std::move(inputs), std::move(constant));
   verify::GateOptions gate;
+  gate.exact_pair = exact_pair(lowered, program, request.target, constant);
+  const Candidate candidate(code, std::move(inputs), std::move(constant));
   gate.seed = request.seed;
   gate.sizes = request.sizes;
   reply.gate = verify::test_numerically(expression, candidate, gate);

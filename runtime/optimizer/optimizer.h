@@ -31,9 +31,10 @@ class Optimizer {
 
   /// After each run, by whatever thread; the plan must still be pinned. Nearly always an atomic increment:
   /// the first run of a plan that may get better, and every one that is a power of two, leaves its inputs.
+  /// The first run of all leaves nothing: its answer does not wait for a copy and a new thread.
   void ran(const Plan& plan, const std::vector<RuntimeValue>& inputs, double microseconds) {
     const uint64_t runs = plan.times().add(static_cast<float>(microseconds));
-    if ((runs & (runs - 1)) == 0 && plan.open_steps() > 0) offer(inputs);
+    if ((runs & (runs - 1)) == 0 && plan.open_steps() > 0 && answered_.exchange(true)) offer(inputs);
     if (background_.lost()) restart();
   }
 
@@ -55,11 +56,12 @@ class Optimizer {
   StatusBoard board_;
   mutable std::mutex mutex_;
   std::deque<OptimizerJob> jobs_;
-  bool busy_ = false;                ///< a job has been taken and is not done
-  std::vector<ir::Shape> at_work_;   ///< its shapes
-  std::atomic<bool> closed_{false};  ///< its thread has ended by itself
-  Bell bell_;                        ///< rung for new jobs
-  Background background_;            ///< last: its thread uses all of the above
+  bool busy_ = false;                  ///< a job has been taken and is not done
+  std::vector<ir::Shape> at_work_;     ///< its shapes
+  std::atomic<bool> closed_{false};    ///< its thread has ended by itself
+  std::atomic<bool> answered_{false};  ///< there has been a run
+  Bell bell_;                          ///< rung for new jobs
+  Background background_;              ///< last: its thread uses all of the above
 };
 
 }  // namespace axrun::runtime

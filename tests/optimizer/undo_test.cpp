@@ -132,7 +132,7 @@ TEST(Undo, WhatIsSlowerInTheModelIsNotPutInForce) {
   Bench bench;
   bench.hindered = true;
   const auto before = bench.plan();
-  bench.run();
+  for (int k = 0; k < 2; ++k) bench.run();
   ASSERT_TRUE(bench.optimizer().wait(patience));
   EXPECT_TRUE(bench.says("not swapped"));
   EXPECT_EQ(generated_steps(*bench.plan()), 0);
@@ -175,7 +175,7 @@ TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
     return lowered;
   };
   Bench bench(one_by_one);
-  bench.run();
+  for (int k = 0; k < 2; ++k) bench.run();
   ASSERT_TRUE(bench.optimizer().wait(patience));
   const OptimizerStatus status = bench.optimizer().status();
   ASSERT_EQ(status.kernels.size(), 1u);
