@@ -26,7 +26,8 @@ class Chooser {
     WindowTile tile;
     tile.factors_in_registers = factors_in_registers;
     tile.rows_outside = shape_.step > 1 && (shape_.factors == 0 || factors_in_registers);
-    constexpr int64_t most_vectors = 4, most_rows = 8;
+    constexpr int64_t most_rows = 8;
+    const int64_t most_vectors = shape_.rows == 1 ? 8 : 4;
     for (int64_t vectors = 1; vectors <= most_vectors; ++vectors) {
       if (vectors > 1 && (vectors - 1) * lanes_ >= shape_.columns) break;
       for (tile.rows = 1; tile.rows <= std::min(shape_.rows, most_rows); ++tile.rows) {
@@ -65,7 +66,9 @@ class Chooser {
 
   /// Cycles for so much of a tile, by what limits it. Vectors that are read cross cache lines.
   double one_tile(const WindowTile& tile, int64_t rows, int64_t vectors) const {
-    constexpr double start = 12, vector_start = 1.5, latency = 4, overlap = 2, permutation = 0.5;
+    constexpr double start = 12, vector_start = 1.5, latency = 4, permutation = 0.5;
+    // Instructions that processors look ahead: the chains of the next tile begin meanwhile.
+    constexpr double window = 400;
     const int64_t lines = std::min(rows * shape_.row_taps, shape_.row_step * (rows - 1) + shape_.row_taps);
     const int64_t columns_read = shape_.taps / shape_.row_taps;
     auto read = static_cast<double>(columns_read);
@@ -80,6 +83,7 @@ class Chooser {
     const double arithmetic = accumulated * taps / std::max(1, target_.fma_ports);
     const double factors = tile.factors_in_registers ? 0 : 0.5 * taps * static_cast<double>(shape_.factors);
     const double reading = static_cast<double>(lines * vectors) * read + factors;
+    const double overlap = std::clamp(window / (2 * accumulated * taps), 1.0, 2.0);
     return std::max({arithmetic, reading, taps * latency / overlap}) + start + vector_start * accumulated;
   }
 

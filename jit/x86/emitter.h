@@ -121,6 +121,9 @@ class PhaseEmitter {
     std::vector<int> open;
   };
   Guard known_guard(int id) const;
+  void narrow(Selection& lanes, const LaneValue& mask, const std::string& name);
+  std::optional<LaneValue> interval_mask(int id, std::string& name);
+  LaneValue named_mask(const std::string& name, const std::function<LaneValue()>& make);
   LaneValue literal_mask(uint32_t bits);
   LaneValue load(const ir::loop::Value& value);
   LaneValue load_memory(const ir::loop::Access& access, const Selection& lanes,
@@ -129,7 +132,7 @@ class PhaseEmitter {
   std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);
   std::optional<LaneValue> find_load(const std::string& key);
   void keep_load(const std::string& key, const LaneValue& value);
-  LaneValue load_steps(const asmjit::x86::Mem& first, int64_t step, uint32_t bits);
+  LaneValue load_steps(const asmjit::x86::Mem& first, int64_t step, const Selection& lanes);
 
   // Addresses
   ir::Dim at(const ir::Dim& dim) const;

@@ -85,35 +85,63 @@ LaneValue PhaseEmitter::load(const Value& v) {
   if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
   if ((guard.lanes & lanes.bits.value_or(all_lanes())) == 0) return value(v.args[1]);
   lanes.guarded = true;
-  const auto narrow = [&](const LaneValue& mask) {
-    lanes.mask = lanes.mask.defined() ? lanes_.apply(Opcode::mask_and, {lanes.mask, mask, {}}) : mask;
-  };
-  if (guard.open.empty()) {
+  if (guard.open.empty() && lanes.bits) {
     // Of literal masks one is enough.
-    if (lanes.bits) {
-      *lanes.bits &= guard.lanes;
-      lanes.mask = literal_mask(*lanes.bits);
-      lanes.name = "lanes " + std::to_string(*lanes.bits);
-    } else {
-      narrow(literal_mask(guard.lanes));
-      lanes.name += " lanes " + std::to_string(guard.lanes);
-    }
-  } else {
-    if (guard.lanes != all_lanes()) narrow(literal_mask(guard.lanes));
-    for (const int open : guard.open) narrow(value(open));
-    lanes.bits.reset();
-    lanes.shared = false;
+    *lanes.bits &= guard.lanes;
+    lanes.mask = literal_mask(*lanes.bits);
+    lanes.name = "lanes " + std::to_string(*lanes.bits);
+    return load_memory(v.access, lanes, value(v.args[1]));
+  }
+  lanes.bits.reset();
+  if (guard.lanes != all_lanes())
+    narrow(lanes, literal_mask(guard.lanes), "lanes " + std::to_string(guard.lanes));
+  for (const int open : guard.open) {
+    std::string name;
+    const auto mask = interval_mask(open, name);
+    narrow(lanes, mask ? *mask : value(open), name);
   }
   return load_memory(v.access, lanes, value(v.args[1]));
 }
 
-LaneValue PhaseEmitter::literal_mask(uint32_t bits) {
-  const std::string name = "lanes " + std::to_string(bits);
+/// Fewer lanes: those of the mask as well. An empty name: the mask is unlike any other.
+void PhaseEmitter::narrow(Selection& lanes, const LaneValue& mask, const std::string& name) {
+  lanes.shared = lanes.shared && !name.empty();
+  if (!lanes.mask.defined()) {
+    lanes.mask = mask;
+    lanes.name = name;
+    return;
+  }
+  const auto both = [&] { return lanes_.apply(Opcode::mask_and, {lanes.mask, mask, {}}); };
+  lanes.name += " and " + name;
+  lanes.mask = lanes.shared ? named_mask(lanes.name, both) : both();
+}
+
+/// Where a comparison of indices holds that is linear in the lanes: from some lane on, or up to some lane.
+std::optional<LaneValue> PhaseEmitter::interval_mask(int id, std::string& name) {
+  const auto found = margin_of(program_, program_.values[static_cast<size_t>(id)]);
+  if (!found || !lane_) return std::nullopt;
+  const Dim margin = at(*found);
+  if (!mentions(margin, lane_->variable)) return mask_of(Dim(lanes_.count()) * (margin + Dim(1)), name);
+  const Linear linear = linear_in(margin, lane_->variable);
+  if (!linear.exists || !linear.coefficient.is_constant()) return std::nullopt;
+  const int64_t step = linear.coefficient.value();
+  const Dim rest = linear.rest + linear.coefficient * Dim(int64_t{lane_->chunk} * lanes_.count());
+  if (step < 0) return mask_of(floor_div(rest, Dim(-step)) + Dim(1), name);
+  const LaneValue before = mask_of(Dim(0) - floor_div(rest, Dim(step)), name);
+  name = "all but " + name;
+  return named_mask(name, [&] { return lanes_.apply(Opcode::mask_not, {before, {}, {}}); });
+}
+
+LaneValue PhaseEmitter::named_mask(const std::string& name, const std::function<LaneValue()>& make) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = scope->masks.find(name);
     if (found != scope->masks.end()) return found->second;
   }
-  return scopes_.back().masks[name] = lanes_.literal_mask(bits);
+  return scopes_.back().masks[name] = make();
+}
+
+LaneValue PhaseEmitter::literal_mask(uint32_t bits) {
+  return named_mask("lanes " + std::to_string(bits), [&] { return lanes_.literal_mask(bits); });
 }
 
 /// The lanes that are selected, and `otherwise` in the others (undefined: anything). What is left out by a
@@ -164,7 +192,7 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
     const int64_t step = address.lane_step.value();
     if (const auto found = load_from_shared(of, address, step)) return *found;
   }
-  if (close && lanes.bits) return load_steps(place, address.lane_step.value(), *lanes.bits);
+  if (close) return load_steps(place, address.lane_step.value(), lanes);
   const Gp base = integers_.value(Dim(0));
   cc_.lea(base, place);
   LaneValue offsets = LaneValue::of(lanes_.iota());
@@ -253,24 +281,35 @@ void PhaseEmitter::keep_load(const std::string& key, const LaneValue& value) {
 
 /// Lanes a few elements apart, out of vectors of what lies between the first and the last one: nothing beyond
 /// them is touched.
-LaneValue PhaseEmitter::load_steps(const Mem& first, int64_t step, uint32_t bits) {
+LaneValue PhaseEmitter::load_steps(const Mem& first, int64_t step, const Selection& lanes) {
   const int reach = lanes_.count() - 1;  // each vector begins with the last element of the one before
   std::vector<LaneValue> parts;
   for (int64_t part = 0; part < step; ++part) {
-    uint32_t elements = 0;
+    // The elements that are lanes, and the first of these lanes.
+    uint32_t pattern = 0, elements = 0;
+    int first_lane = -1;
     for (int lane = 0; lane <= reach; ++lane) {
       const int64_t place = lane * step - part * reach;
-      const bool here = place > 0 ? place <= reach : place == 0 && part == 0;
-      if (here && (bits >> lane & 1) != 0) elements |= uint32_t{1} << place;
+      if (place > 0 ? place > reach : place < 0 || part != 0) continue;
+      if (first_lane < 0) first_lane = lane;
+      pattern |= uint32_t{1} << place;
+      if ((lanes.bits.value_or(all_lanes()) >> lane & 1) != 0) elements |= uint32_t{1} << place;
     }
     if (elements == 0) {
       parts.emplace_back();
       continue;
     }
-    const bool whole = bits == all_lanes();
+    LaneValue mask;
+    if (lanes.bits && *lanes.bits != all_lanes()) mask = literal_mask(elements);
+    if (!lanes.bits) {
+      const auto spread = [&] { return lanes_.spread(lanes.mask, first_lane, pattern); };
+      const std::string name =
+          lanes.name + " from " + std::to_string(first_lane) + " at " + std::to_string(pattern);
+      mask = lanes.shared ? named_mask(name, spread) : spread();
+    }
     Mem place = first;
     place.addOffset(part * reach * 4);
-    parts.push_back(lanes_.load(place, whole ? LaneValue{} : literal_mask(elements)));
+    parts.push_back(lanes_.load(place, mask));
   }
   return lanes_.every(step, parts);
 }

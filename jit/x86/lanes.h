@@ -68,6 +68,8 @@ class Lanes {
   /// 0.
   LaneValue every(int64_t step, const std::vector<LaneValue>& vectors);
   static constexpr int64_t longest_step = 4;
+  /// Lane `first` of the mask at the lowest bit of the pattern, the next one at the next bit, and so on.
+  LaneValue spread(const LaneValue& mask, int first, uint32_t pattern);
   /// Lane k is element places[k] of the two vectors after each other; `order` holds the places.
   LaneValue pick(const LaneValue& first, const LaneValue& second, const LaneValue& order,
                  const std::vector<uint32_t>& places);

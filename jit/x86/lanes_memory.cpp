@@ -90,6 +90,25 @@ LaneValue Lanes::every(int64_t step, const std::vector<LaneValue>& vectors) {
   return LaneValue::of(result);
 }
 
+LaneValue Lanes::spread(const LaneValue& mask, int first, uint32_t pattern) {
+  const LaneValue result = new_mask();
+  if (wide_) {
+    const Gp bits = cc_.newGpd(), places = cc_.newGpd();
+    cc_.kmovw(bits, mask.mask);
+    if (first != 0) cc_.shr(bits, first);
+    cc_.mov(places, pattern);
+    cc_.pdep(bits, bits, places);
+    cc_.kmovw(result.mask, bits);
+    return result;
+  }
+  std::vector<uint32_t> order;
+  for (int element = 0, lane = first; element < count(); ++element)
+    order.push_back(static_cast<uint32_t>((pattern >> element & 1) != 0 ? lane++ : 0));
+  const LaneValue places = literals(order), wanted = literal_mask(pattern);
+  cc_.emit(Inst::kIdVpermps, result.vector, places.vector, mask.vector);
+  return apply(ir::lane::Opcode::mask_and, {result, wanted, {}});
+}
+
 LaneValue Lanes::pick(const LaneValue& first, const LaneValue& second, const LaneValue& order,
                       const std::vector<uint32_t>& places) {
   if (wide_) {
