@@ -162,18 +162,22 @@ std::shared_ptr<const KernelCode> KernelCode::compile(const LoopProgram& program
 
 struct BoundKernel::State {
   std::shared_ptr<const EmittedCode> code;
-  std::vector<int64_t> arguments;    ///< sizes and offsets in the worker's memory
+  std::vector<int64_t> arguments;    ///< sizes, offsets in the worker's memory, addresses of what is prepared
   std::vector<int64_t> iterations;   ///< per phase
   std::vector<int> inputs, outputs;  ///< buffers
-  std::vector<size_t> offset;        ///< per buffer: in shared scratch memory
-  std::vector<bool> is_shared;       ///< per buffer: in shared scratch memory of each run
-  std::vector<bool> prepared;        ///< per buffer: in `memory`, computed once
+  /// Buffers in the shared scratch memory of each run.
+  struct Shared {
+    size_t argument, offset;
+  };
+  std::vector<Shared> shared;
+  std::vector<bool> prepared;  ///< per buffer: in `memory`, computed once
   size_t prepared_phases = 0;
   std::vector<bool> unread;  ///< per input: by phases that are not prepared
   size_t shared_bytes = 0, worker_bytes = 0, memory_bytes = 0;
   std::shared_ptr<char> memory;  ///< prepared buffers
   std::vector<size_t> place;     ///< per prepared buffer: in `memory`
 
+  void use(std::shared_ptr<char> prepared_memory);
   void call(size_t first, size_t last, const void* const* given, void* const* results, char* scratch,
             Workers& workers) const;
 };
@@ -252,8 +256,6 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
     }
   }
   // Places of scratch buffers.
-  s.offset.assign(buffers, 0);
-  s.is_shared.assign(buffers, false);
   s.place.assign(buffers, 0);
   for (size_t id = 0; id < buffers; ++id) {
     const ir::loop::Buffer& buffer = program.buffers[id];
@@ -268,8 +270,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       s.arguments[static_cast<size_t>(layout.argument[id])] = static_cast<int64_t>(s.worker_bytes);
       s.worker_bytes += bytes;
     } else {
-      s.is_shared[id] = true;
-      s.offset[id] = s.shared_bytes;
+      s.shared.push_back({static_cast<size_t>(layout.argument[id]), s.shared_bytes});
       s.shared_bytes += bytes;
     }
   }
@@ -286,6 +287,15 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
 BoundKernel::~BoundKernel() = default;
 BoundKernel::BoundKernel(BoundKernel&&) noexcept = default;
 
+void BoundKernel::State::use(std::shared_ptr<char> prepared_memory) {
+  memory = std::move(prepared_memory);
+  for (size_t id = 0; id < prepared.size(); ++id) {
+    if (!prepared[id]) continue;
+    arguments[static_cast<size_t>(code->layout().argument[id])] =
+        static_cast<int64_t>(reinterpret_cast<intptr_t>(memory.get() + place[id]));
+  }
+}
+
 void BoundKernel::State::call(size_t first, size_t last, const void* const* given, void* const* results,
                               char* scratch, Workers& workers) const {
   const Layout& layout = code->layout();
@@ -297,10 +307,8 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
   for (size_t k = 0; k < inputs.size(); ++k) set(static_cast<size_t>(inputs[k]), given[k]);
   for (size_t k = 0; results != nullptr && k < outputs.size(); ++k)
     set(static_cast<size_t>(outputs[k]), results[k]);
-  for (size_t id = 0; id < is_shared.size(); ++id) {
-    if (is_shared[id]) set(id, scratch + offset[id]);
-    if (prepared[id]) set(id, memory.get() + place[id]);
-  }
+  for (const Shared& one : shared)
+    filled[one.argument] = static_cast<int64_t>(reinterpret_cast<intptr_t>(scratch + one.offset));
   for (size_t phase = first; phase < last; ++phase) {
     if (layout.phases[phase].parallel == nullptr) {
       code->entry(phase)(filled, 0, 1, scratch + shared_bytes);
@@ -323,7 +331,7 @@ void BoundKernel::prepare(const void* const* inputs, Workers& workers) {
         static_cast<char*>(::operator new(std::max<size_t>(bytes, alignment), std::align_val_t(alignment))),
         [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); });
   };
-  s.memory = allocate(s.memory_bytes);
+  s.use(allocate(s.memory_bytes));
   const std::shared_ptr<char> scratch = allocate(scratch_bytes(workers.count()));
   s.call(0, s.prepared_phases, inputs, nullptr, scratch.get(), workers);
 }
@@ -340,7 +348,7 @@ bool BoundKernel::share_prepared(const BoundKernel& other) {
     }
   }
   if (s.memory_bytes != from.memory_bytes || s.place != from.place) return false;
-  s.memory = from.memory;
+  s.use(from.memory);
   return true;
 }
 
