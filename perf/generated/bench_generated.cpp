@@ -107,15 +107,16 @@ double measure(const Ready& ready) {
     ready.kernel->run(ready.inputs.data(), ready.outputs.data(), ready.scratch.data(), alone);
   };
   run();
-  int runs = 0;
+  int64_t runs = 0;
   const double start = processor_seconds();
   double elapsed = 0;
-  do {
-    run();
-    ++runs;
+  // The clock takes as long as a small kernel: it is read seldom.
+  for (int64_t batch = 1; elapsed < 0.02; batch += batch) {
+    for (int64_t k = 0; k < batch; ++k) run();
+    runs += batch;
     elapsed = processor_seconds() - start;
-  } while (elapsed < 0.02);
-  return elapsed / runs;
+  }
+  return elapsed / static_cast<double>(runs);
 }
 
 int run(int argc, char** argv) {
@@ -171,7 +172,7 @@ int run(int argc, char** argv) {
       for (size_t k = 0; k < one.seconds.size(); ++k) ratios.push_back(one.seconds[k] / base.seconds[k]);
       over = fmt::format("{:+.1f}%", (median(ratios) - 1) * 100);
     }
-    fmt::print("{:<34}{:>12.1f}{:>12.1f}{:>10.1f}{:>8.1f}%{:>10}{:>10.1f}{:>9.1f}\n", one.from.name,
+    fmt::print("{:<34}{:>12.2f}{:>12.2f}{:>10.1f}{:>8.1f}%{:>10}{:>10.1f}{:>9.1f}\n", one.from.name,
                seconds * 1e6, best * 1e6, one.from.flops / seconds * 1e-9, median(one.shares) * 100, over,
                one.lower_seconds * 1e3, one.compile_seconds * 1e3);
   }
