@@ -30,8 +30,25 @@ int contiguous_loads(const PieceContext& context, const RowsForm& form, bool alo
   return count;
 }
 
-/// At most so many: as long as what they read and write stays in the nearest cache, and there are enough
-/// rows.
+/// How often columns wait for the reduction of a whole row.
+int waits(const PieceContext& context, const RowsForm& form) {
+  int count = 0;
+  for (const RowsForm::Member& reduction : form.members) {
+    if (reduction.stage->kind != ir::StageKind::reduce) continue;
+    count += std::any_of(form.members.begin(), form.members.end(), [&](const RowsForm::Member& reader) {
+      if (reader.columns.empty()) return false;
+      const std::vector<ExprId> loads = loads_of(context.program, reader.stage->body[0]);
+      return std::any_of(loads.begin(), loads.end(), [&](ExprId load) {
+        return context.program.exprs[static_cast<size_t>(load)].integer == reduction.stage->results[0];
+      });
+    });
+  }
+  return count;
+}
+
+/// How many rows are computed side by side, at most `most`. A processor looks ahead only so far: to have
+/// something to do while the lanes of a row are folded, and what the columns wait for is worked out, a row
+/// must be long, or have company.
 int64_t rows_at_once(const PieceContext& context, const RowsForm& form, int64_t most) {
   if (form.rows.empty()) return 1;
   int64_t elements = 1;
@@ -45,11 +62,11 @@ int64_t rows_at_once(const PieceContext& context, const RowsForm& form, int64_t 
     }
     elements = std::max(elements, row);
   }
-  constexpr int64_t arrays = 3, element_bytes = 4;  // what is read, kept, written
-  const int64_t nearest = context.target.caches.empty() ? 32 << 10 : context.target.caches[0].bytes;
+  // Measured on softmax, normalisations and sums, in vectors.
+  const int64_t enough = int64_t{32} << std::min(waits(context, form), 2);
   const int64_t typical = context.facts.typical(form.rows.back());
   int64_t rows = most;
-  while (rows > 1 && (rows * elements * arrays * element_bytes > nearest || rows > typical)) rows /= 2;
+  while (rows > 1 && (rows * elements > enough * context.target.lanes(4) || rows > typical)) rows /= 2;
   return rows;
 }
 
@@ -77,7 +94,7 @@ RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
   // As many sums at once as their latency asks for, fewer when the axis is short.
   const int64_t sums = context.target.vector_registers / 4;
   if (!plan.lanes_along_rows) plan.rows_at_once = rows_at_once(context, form, sums / 2);
-  const int64_t chains = std::clamp<int64_t>(sums / plan.rows_at_once, 1, 4);
+  const int64_t chains = plan.lanes_along_rows ? sums / 2 : sums / plan.rows_at_once;
   plan.lanes = registers * std::clamp<int64_t>((longest + registers - 1) / registers, 1, chains);
 
   double work = 0;
