@@ -60,6 +60,8 @@ class EmittedCode : public KernelCode {
     holder.setErrorHandler(&errors);
     if (options.annotate) holder.setLogger(&logger);
     asmjit::x86::Compiler compiler(&holder);
+    // Places in loops are aligned: by instructions of many bytes that do nothing, not by many of one byte.
+    compiler.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);
     std::vector<asmjit::Label> entries;
     x86::PhaseEmitter emitter(compiler, program_, layout_, wide ? 64 : 32, second_cache_of(target),
                               options.annotate);
