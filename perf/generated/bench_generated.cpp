@@ -6,7 +6,7 @@
 // Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
 // run; a case's figures are medians over its rounds, the peak in the headline is the best one seen. `--dump
-// CASE` prints the case's loop program and assembly.
+// CASE` prints the case's loop program and assembly. AXRUN_ISA restricts the machine, as elsewhere.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -134,7 +134,8 @@ int run(int argc, char** argv) {
       wanted.push_back(word);
     }
   }
-  const jit::Target target = jit::detect_target();
+  jit::Target target = jit::detect_target();
+  if (const char* level = std::getenv("AXRUN_ISA")) target = jit::restricted(target, jit::level_named(level));
   std::vector<Ready> ready;
   if (wanted.empty()) wanted = generated_cases();
   for (const std::string& name : wanted) {

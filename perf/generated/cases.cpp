@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "ir/builder.h"
 
@@ -69,10 +70,20 @@ ir::Program layer_norm(int64_t m, int64_t n) {
   return b.finish();
 }
 
+ir::Program row_sums(int64_t m, int64_t n) {
+  Builder b("sums");
+  const auto x = b.operand(0, ElementType::f32, {m, n}, "x");
+  b.output(b.sum({m}, {n}, [&](const Indices& i, const Indices& r) { return x({i[0], r[0]}); }));
+  return b.finish();
+}
+
 std::optional<GeneratedCase> rows_case(const std::string& name) {
-  const bool normalises = name.rfind("layer_norm_", 0) == 0;
+  using Make = ir::Program (*)(int64_t m, int64_t n);
+  const std::map<std::string, Make> kinds = {
+      {"softmax", softmax}, {"layer_norm", layer_norm}, {"sums", row_sums}};
   const size_t sizes = name.find_last_of('_');
-  if (sizes == std::string::npos || (!normalises && name.substr(0, sizes) != "softmax")) return std::nullopt;
+  const auto kind = kinds.find(name.substr(0, sizes));
+  if (sizes == std::string::npos || kind == kinds.end()) return std::nullopt;
   long m = 0, n = 0;
   char rest = 0;
   if (std::sscanf(name.c_str() + sizes, "_%ldx%ld%c", &m, &n, &rest) != 2 || m < 1 || n < 1)
@@ -80,8 +91,8 @@ std::optional<GeneratedCase> rows_case(const std::string& name) {
   GeneratedCase one;
   one.name = name;
   one.flops = static_cast<double>(m) * static_cast<double>(n);
-  one.constant = normalises ? std::vector<bool>{false, true, true} : std::vector<bool>{false};
-  one.make = [=] { return normalises ? layer_norm(m, n) : softmax(m, n); };
+  one.constant = {false, true, true};
+  one.make = [=, make = kind->second] { return make(m, n); };
   return one;
 }
 

@@ -18,8 +18,9 @@ struct GeneratedCase {
   std::string base;            ///< the case without the epilogue
 };
 
-/// "product_MxKxN" or "product_MxKxN_bias_gelu": a[M, K] times constant b[K, N]. "softmax_MxN" or
-/// "layer_norm_MxN": of the rows of a matrix; an element counts as one operation. Empty for other names.
+/// "product_MxKxN" or "product_MxKxN_bias_gelu": a[M, K] times constant b[K, N]. "softmax_MxN",
+/// "layer_norm_MxN" or "sums_MxN": of the rows of a matrix; an element counts as one operation. Empty for
+/// other names.
 std::optional<GeneratedCase> generated_case(const std::string& name);
 /// The names that are measured where none are given.
 std::vector<std::string> generated_cases();
