@@ -12,6 +12,7 @@
 namespace axrun::jit::x86 {
 
 using ir::ScalarOp;
+using ir::lane::Opcode;
 using ir::loop::Access;
 using ir::loop::Block;
 using ir::loop::Compute;
@@ -158,7 +159,8 @@ class Planner {
       ++found[std::bit_cast<uint32_t>(static_cast<float>(v.real))];
     if (const ir::lane::Program* program = lane_program_of(v.op)) {
       for (const ir::lane::Instruction& instruction : program->instructions) {
-        if (instruction.opcode == ir::lane::Opcode::constant) ++found[instruction.literal];
+        if (instruction.opcode == Opcode::constant || instruction.opcode == Opcode::i32_constant)
+          ++found[instruction.literal];
       }
     }
     for (const int argument : v.args) {

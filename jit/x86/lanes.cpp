@@ -140,16 +140,14 @@ LaneValue Lanes::multiply_add(const std::array<LaneValue, 3>& arguments) {
 /// a * 2^b, in the domain of Opcode::scale.
 LaneValue Lanes::scale(const LaneValue& a, const LaneValue& b) {
   if (wide_) return emit(Inst::kIdVscalefps, Inst::kIdVscalefps, a, b);
-  // 2^b has too wide a range for one factor. The first product is exact, the second rounds once.
-  const auto power_of_two = [&](const LaneValue& n) {
-    const LaneValue exponent = apply(Opcode::i32_add, {n, constant(127), {}});
-    return apply(Opcode::i32_shift_left, {exponent, {}, {}}, 23);
-  };
+  // 2^b has too wide a range for one factor: half of it is added to the exponent's field, exactly, and the
+  // product with the rest rounds.
   const LaneValue n = apply(Opcode::to_i32_nearest, {b, {}, {}});
   const LaneValue half = apply(Opcode::i32_shift_right_arithmetic, {n, {}, {}}, 1);
   const LaneValue rest = apply(Opcode::i32_sub, {n, half, {}});
-  const LaneValue product = apply(Opcode::mul, {a, power_of_two(half), {}});
-  return apply(Opcode::mul, {product, power_of_two(rest), {}});
+  const LaneValue scaled = apply(Opcode::i32_add, {a, apply(Opcode::i32_shift_left, {half, {}, {}}, 23), {}});
+  const LaneValue exponent = apply(Opcode::i32_add, {rest, constant(127), {}});
+  return apply(Opcode::mul, {scaled, apply(Opcode::i32_shift_left, {exponent, {}, {}}, 23), {}});
 }
 
 /// The value where the mask is, else 0: where the instruction that made the value is the latest one, and

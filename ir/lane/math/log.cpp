@@ -34,8 +34,8 @@ Program log_program() {
   const F32 finite = fma(e, b.constant_bits(0x3f317200U), f + tail);  // 0.693145752
 
   // Infinity and NaN stay as they are; zeros give -infinity, negative numbers NaN.
-  const F32 upper = select(x < infinity, finite, x);
-  const F32 at_zero = select(x == zero, -infinity, upper);
+  const F32 upper = select(not_less(x, infinity), x, finite);
+  const F32 at_zero = select(x == zero, b.constant(-std::numeric_limits<float>::infinity()), upper);
   return b.finish(select(x < zero, b.constant_bits(0x7fc00000U), at_zero));
 }
 
