@@ -46,7 +46,7 @@ class Builder {
         continue;  // lives from the beginning
       }
       if (layout_.phases.empty() || layout_.phases.back().parallel != nullptr ||
-          (loop != nullptr && only_prepares(layout_.phases.back()))) {
+          only_prepares(layout_.phases.back())) {
         layout_.phases.push_back({});
       }
       layout_.phases.back().statements.push_back(&statement);

@@ -8,7 +8,7 @@
 namespace axrun::jit {
 
 /// A piece of a loop program that is one function: a parallel loop of the top level, or statements between
-/// two of them; loops that fill scratch memory only stand apart from what follows.
+/// two of them; what fills scratch memory only stands apart from what follows.
 struct Phase {
   const ir::loop::Loop* parallel = nullptr;            ///< or:
   std::vector<const ir::loop::Statement*> statements;  ///< in order

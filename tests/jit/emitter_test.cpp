@@ -119,6 +119,41 @@ TEST(Emitter, ConstantsArePreparedOnce) {
   }
 }
 
+TEST(Emitter, ConstantsArePreparedOnceWhereASingleTileFollows) {
+  const LoopProgram program = ir::loop::parse(R"(loops tile() {
+  input a: f32[8]
+  input b: f32[8, 16]
+  output c: f32[16]
+  allocate packed: f32[8, 16] in memory
+  for p < 8 {
+    vector j < 16 {
+      packed[p, j] = b[p, j]
+    }
+  }
+  allocate sums: f32[16] in registers
+  vector j < 16 {
+    sums[j] = 0:f32
+  }
+  for p < 8 {
+    vector j < 16 {
+      sums[j] += mul(a[p], packed[p, j])
+    }
+  }
+  vector j < 16 {
+    c[j] = sums[j]
+  }
+}
+)");
+  const std::vector<Tensor> inputs = inputs_of(program, {});
+  const ir::loop::Outcome want = interpret(program, {}, inputs);
+  for (const jit::Target& target : code_targets()) {
+    const auto code = KernelCode::compile(program, target, {});
+    EXPECT_TRUE(jit::BoundKernel(code, {}, {false, true}).is_prepared(1));
+    const std::vector<Tensor> got = run_code(code, {}, inputs, {false, true});
+    for (int64_t i = 0; i < got[0].size(); ++i) ASSERT_EQ(got[0].get_real(i), want.outputs[0].get_real(i));
+  }
+}
+
 TEST(Emitter, ElementwiseChainsWithFunctions) {
   const std::string text = R"(loops chain(n: 1..1000) {
   input x: f32[n]
