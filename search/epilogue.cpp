@@ -11,7 +11,9 @@ using ir::Dims;
 using ir::Expr;
 using ir::ExprId;
 
-MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& reduction, const ir::Stage& map) {
+MatchedEpilogue match_dimensions(const ir::Program& program, const ir::Stage& reduction,
+                                 const ir::Stage& map) {
+  const Dims& dims = program.tensors[static_cast<size_t>(reduction.results[0])].dims;
   MatchedEpilogue result;
   const auto no = [&](const std::string& reason) {
     result.reason = reason;
@@ -27,9 +29,7 @@ MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& redu
     std::vector<int> axes(map.axes.size(), -1);
     for (size_t d = 0; d < read.indices.size(); ++d) {
       if (reduction.groups[d].empty()) continue;
-      if (reduction.groups[d].size() != 1) return no("the sum's result is reshaped");
-      const int axis = reduction.groups[d][0];
-      const Dim& extent = reduction.axes[static_cast<size_t>(axis)].extent;
+      const Dim& extent = dims[d];
       const auto index = index_at(program, read.indices[d], point);
       if (index && *index == Dim(0) && extent == Dim(1)) continue;
       const auto own =
@@ -38,7 +38,7 @@ MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& redu
       const auto position = static_cast<size_t>(own - point.begin());
       if (axes[position] != -1) return no("the map reads a diagonal of the sum");
       if (map.axes[position].extent != extent) return no("the map reads a part of the sum");
-      axes[position] = axis;
+      axes[position] = static_cast<int>(d);
     }
     if (seen && axes != result.axes) return no("the map reads the sum in two ways");
     result.axes = axes;
@@ -49,6 +49,17 @@ MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& redu
     if (result.axes[k] == -1 && map.axes[k].extent != Dim(1)) return no("the map repeats the sum");
   }
   return result;
+}
+
+MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& reduction, const ir::Stage& map) {
+  for (const std::vector<int>& group : reduction.groups) {
+    if (group.size() > 1) return {{}, "the sum's result is reshaped"};
+  }
+  MatchedEpilogue matched = match_dimensions(program, reduction, map);
+  for (int& axis : matched.axes) {
+    if (axis != -1) axis = reduction.groups[static_cast<size_t>(axis)][0];
+  }
+  return matched;
 }
 
 std::vector<int> axes_in_memory_order(const ir::Stage& reduction, const ir::Stage* epilogue,

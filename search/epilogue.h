@@ -15,6 +15,10 @@ struct MatchedEpilogue {
 };
 MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& reduction, const ir::Stage& map);
 
+/// The same by dimensions of the reduction's result instead of its axes: several axes may be one dimension.
+MatchedEpilogue match_dimensions(const ir::Program& program, const ir::Stage& reduction,
+                                 const ir::Stage& map);
+
 /// The axes of a reduction longer than 1, in the order of the memory of what `epilogue` gives (null: of what
 /// the reduction gives). epilogue_axes: as matched.
 std::vector<int> axes_in_memory_order(const ir::Stage& reduction, const ir::Stage* epilogue,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/contraction.h"
+#include "search/gathered.h"
 #include "search/map.h"
 #include "search/pieces.h"
 #include "search/rows.h"
@@ -62,6 +63,8 @@ void write(PieceContext& context, const Piece& piece) {
   switch (piece.kind) {
     case Piece::Kind::windows:
       return write_windows(context, piece.windows, plan_windows(context, piece.windows));
+    case Piece::Kind::gathered:
+      return write_gathered(context, piece.gathered, plan_gathered(context, piece.gathered));
     case Piece::Kind::contraction:
       return write_contraction(context, piece.product, plan_contraction(context, piece.product));
     case Piece::Kind::rows:

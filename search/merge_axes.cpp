@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "search/axis_cuts.h"
+#include "search/gathered_form.h"
 #include "search/linear.h"
 #include "search/rebuild.h"
 
@@ -107,7 +108,14 @@ class Choice {
 
   void check_result(size_t s, const Stage& stage) {
     Pairs& dims = dims_[static_cast<size_t>(stage.results[0])];
+    const bool lines = gathered_form(program_, stage).has_value();
     for (size_t d = 0; d + 1 < stage.groups.size(); ++d) {
+      // Lines that are gathered are one dimension of the result, whether or not they are one axis.
+      if (lines && d + 2 == stage.groups.size() && stage.groups[d].size() == 1 &&
+          stage.groups[d + 1].size() == 1) {
+        if (!dims[d]) give_up(axes_[s], axes_[s].size() - stage.reduce_axes.size() - 1);
+        continue;
+      }
       if (stage.groups[d].empty() || stage.groups[d + 1].empty()) {
         give_up(dims, d);
         continue;

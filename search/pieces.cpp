@@ -7,7 +7,7 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows", "contraction", "rows", "map"};
+  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -22,7 +22,8 @@ class Cutter {
     Pieces result;
     for (size_t at = 0; at < program_.stages.size();) {
       Piece piece;
-      if (!windows(at, piece) && !contraction(at, piece) && !rows(at, piece) && !map(at, piece)) {
+      if (!windows(at, piece) && !gathered(at, piece) && !contraction(at, piece) && !rows(at, piece) &&
+          !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -50,6 +51,20 @@ class Cutter {
       found = find_windows(program_, program_.stages[at], nullptr);
     }
     piece.windows = std::move(found.form);
+    return found.found;
+  }
+
+  bool gathered(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::gathered;
+    piece.range = {at, 2};
+    FoundGathered found;
+    if (epilogue(at) != nullptr)
+      found = find_gathered(program_, program_.stages[at], epilogue(at), constant_);
+    if (!found.found) {
+      piece.range.count = 1;
+      found = find_gathered(program_, program_.stages[at], nullptr, constant_);
+    }
+    piece.gathered = std::move(found.form);
     return found.found;
   }
 
@@ -95,7 +110,7 @@ class Cutter {
 
   bool stands_alone(size_t at) const {
     Piece piece;
-    return windows(at, piece) || contraction(at, piece);
+    return windows(at, piece) || gathered(at, piece) || contraction(at, piece);
   }
 
   bool map(size_t at, Piece& piece) const {

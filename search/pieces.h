@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "search/gathered_form.h"
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
@@ -12,10 +13,11 @@ namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { windows, contraction, rows, map };
+  enum class Kind : uint8_t { windows, gathered, contraction, rows, map };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
+  GatheredForm gathered;
   ProductForm product;
   RowsForm rows;
 };

@@ -21,19 +21,21 @@ namespace {
 
 const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
 
-void factors_of(const Program& program, ExprId id, std::vector<ExprId>& factors) {
-  const Expr& expr = expr_of(program, id);
-  if (expr.op != ScalarOp::mul) return factors.push_back(id);
-  factors_of(program, expr.args[0], factors);
-  factors_of(program, expr.args[1], factors);
-}
-
 bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
 }
 
 }  // namespace
+
+std::vector<ExprId> factors_of(const Program& program, ExprId id) {
+  const Expr& expr = expr_of(program, id);
+  if (expr.op != ScalarOp::mul) return {id};
+  std::vector<ExprId> factors = factors_of(program, expr.args[0]);
+  const std::vector<ExprId> others = factors_of(program, expr.args[1]);
+  factors.insert(factors.end(), others.begin(), others.end());
+  return factors;
+}
 
 FoundProduct find_product(const Program& program, const Stage& sum, const Stage* epilogue,
                           const std::vector<bool>& constant) {
@@ -59,9 +61,7 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   form.column = order.back();
   order.pop_back();
 
-  std::vector<ExprId> factors;
-  factors_of(program, sum.body[0], factors);
-  for (const ExprId factor : factors) {
+  for (const ExprId factor : factors_of(program, sum.body[0])) {
     (axes_of(program, factor).count(form.column) != 0 ? form.right : form.left).push_back(factor);
   }
   if (form.left.empty() || form.right.empty()) return no("not a product of two sides");

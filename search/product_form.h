@@ -34,6 +34,9 @@ struct FoundProduct {
 FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
                           const std::vector<bool>& constant);
 
+/// What is multiplied, in order; one factor where nothing is.
+std::vector<ir::ExprId> factors_of(const ir::Program& program, ir::ExprId id);
+
 /// Whether the right side is a load whose last index is the column: a row of it is a vector load.
 bool columns_are_contiguous(const ir::Program& program, const ProductForm& form);
 

@@ -8,22 +8,24 @@ namespace {
 constexpr double latency = 4;  // cycles of a multiply-add
 constexpr double loads_per_cycle = 2;
 constexpr double second_cache_bytes = 24;  // per cycle: where panels of b come from
-// What is left of a load beside multiply-adds that hide it. Rows of a are read from as many places.
-constexpr double row_cycles = 0.3;
+// What is left of a load beside multiply-adds that hide it. Rows of a are read from as many places, or lie
+// side by side.
+constexpr double row_cycles = 0.3, packed_row_cycles = 0.05;
 constexpr double vector_cycles = 0.1;
 
 /// Cycles for one step along k of one tile.
-double cycles(int64_t rows, int64_t vectors, int64_t ports, int64_t vector_bytes) {
+double cycles(int64_t rows, int64_t vectors, int64_t ports, int64_t vector_bytes, bool packed) {
   const auto r = static_cast<double>(rows), v = static_cast<double>(vectors);
   const double multiply = r * v / static_cast<double>(ports);
   const double load = (r + v) / loads_per_cycle;
   const double stream = v * static_cast<double>(vector_bytes) / second_cache_bytes;
-  return std::max({multiply, load, stream, latency}) + row_cycles * r + vector_cycles * v;
+  return std::max({multiply, load, stream, latency}) + (packed ? packed_row_cycles : row_cycles) * r +
+         vector_cycles * v;
 }
 
 }  // namespace
 
-RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target) {
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed) {
   const int64_t lanes = target.lanes(4);
   const int64_t ports = std::max(1, target.fma_ports);
   const int64_t spare = target.vector_registers > 16 ? 3 : 1;
@@ -39,7 +41,8 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       const auto across = static_cast<double>((columns + width - 1) / width);
       // Every tile costs some cycles besides its steps along k, and the last one of a column more.
       constexpr double start = 0.1, ragged = 1.01;
-      const double cost = down * across * (cycles(height, vectors, ports, target.vector_bytes) + start) *
+      const double cost = down * across *
+                          (cycles(height, vectors, ports, target.vector_bytes, packed) + start) *
                           (rows % height == 0 ? 1 : ragged);
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {

@@ -14,7 +14,7 @@ struct RegisterTile {
 
 /// The tile for a product of about `rows` x `columns` (f32) that leaves the least work for the multiply-add
 /// units, work on padding included. Columns are whole vectors. Registers are left for one row of b, an
-/// element of a, and a few temporaries of the epilogue.
-RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target);
+/// element of a, and a few temporaries of the epilogue. packed: the rows of a tile of a lie side by side.
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed = false);
 
 }  // namespace axrun::search

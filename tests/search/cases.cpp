@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/compose.h"
 #include "ir/operator.h"
+#include "tests/search/convolution_cases.h"
 #include "tests/search/window_cases.h"
 
 namespace axrun::tests {
@@ -330,6 +331,7 @@ std::vector<Case> all_cases() {
   cases.push_back(
       {"RightSideReadWhereItLies", "contraction", [] { return product(5, 40, 6, true, false); }, {}, {}});
   for (Case& c : operator_cases()) cases.push_back(std::move(c));
+  for (Case& c : convolution_cases()) cases.push_back(std::move(c));
   for (Case& c : window_cases()) cases.push_back(std::move(c));
   return cases;
 }

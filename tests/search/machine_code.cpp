@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <random>
 
+#include "ir/evaluate.h"
+#include "ir/loop/loop_program.h"
 #include "jit/detect.h"
 
 namespace axrun::tests {
@@ -60,6 +65,55 @@ std::vector<Tensor> run_guarded(const std::shared_ptr<const jit::KernelCode>& co
   for (const verify::GuardedArray& array : memory) EXPECT_TRUE(array.surroundings_intact());
   for (size_t k = 0; k < outputs.size(); ++k) std::memcpy(outputs[k].data(), written[k], outputs[k].bytes());
   return outputs;
+}
+
+Tensor halves(const ir::Shape& shape, bool special, std::mt19937& random) {
+  Tensor tensor = Tensor::allocate(ir::ElementType::f32, shape);
+  std::uniform_int_distribution<int> number(-8, 8), kind(0, 39);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.as<float>()[i] = static_cast<float>(number(random)) / 2;
+    const int draw = special ? kind(random) : 3;
+    if (draw < 3) tensor.as<float>()[i] = draw == 0 ? std::nanf("") : draw == 1 ? infinity : -infinity;
+  }
+  return tensor;
+}
+
+void expect_computed(const Case& c) {
+  const ir::Program expression = c.make();
+  for (const jit::Target& target : targets_with_code()) {
+    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+    for (const SizeValues& sizes : c.values) {
+      for (const bool special : {false, true}) {
+        std::mt19937 random(special ? 2 : 1);
+        std::vector<Tensor> operands, inputs;
+        std::vector<bool> constant;
+        for (size_t k = 0; k < expression.operands.size(); ++k) {
+          operands.emplace_back();
+          if (expression.operands[k] == ir::none) continue;
+          const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(expression.operands[k])];
+          operands.back() = halves(shape_at(tensor.dims, sizes), special, random);
+          inputs.push_back(operands.back());
+          constant.push_back(c.constant[k]);
+        }
+        const Tensor want = ir::evaluate(expression, operands)[0];
+        for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
+          const Tensor got = run_guarded(code, sizes, inputs, constant, placement)[0];
+          ASSERT_EQ(got.size(), want.size());
+          for (int64_t i = 0; i < want.size(); ++i) {
+            const double a = got.get_real(i), b = want.get_real(i);
+            if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+            ASSERT_LE(std::abs(a - b), 2e-6 * std::max(1.0, std::abs(b)))
+                << target.vector_bytes << " bytes, element " << i << " is " << a << " instead of " << b
+                << '\n'
+                << ir::loop::print(*lowered.program);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace axrun::tests

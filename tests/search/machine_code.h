@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "ir/tensor.h"
@@ -19,5 +20,12 @@ ir::Shape shape_at(const ir::Dims& dims, const SizeValues& sizes);
 std::vector<ir::Tensor> run_guarded(const std::shared_ptr<const jit::KernelCode>& code,
                                     const SizeValues& sizes, const std::vector<ir::Tensor>& inputs,
                                     const std::vector<bool>& constant, verify::Placement placement);
+
+/// Exact in sums of products; now and then an infinity or NaN where wanted.
+ir::Tensor halves(const ir::Shape& shape, bool special, std::mt19937& random);
+
+/// Expects machine code of a case's program, for every target and size, to give what the reference
+/// interpreter gives of halves, and of halves with infinities and NaN among them.
+void expect_computed(const Case& c);
 
 }  // namespace axrun::tests

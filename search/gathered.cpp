@@ -1,0 +1,388 @@
+#include "search/gathered.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "search/decided_parts.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+using Spread = GatheredPlan::Spread;
+
+namespace {
+
+/// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
+constexpr int64_t most_taps = 8;
+
+class Writer {
+ public:
+  Writer(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
+      : program_(context.program),
+        form_(form),
+        sum_(*form.sum),
+        plan_(plan),
+        w_(context.writer),
+        values_(context.values),
+        lanes_(context.target.lanes(4)),
+        result_(context.buffers.at(form.last().results[0])),
+        width_(extent(form.place).value()),
+        row_count_(extent(form.row)),
+        row_tiles_(ceil_div(row_count_, Dim(plan.tile.rows))),
+        row_tail_(!context.facts.is_multiple(row_count_, plan.tile.rows)),
+        even_(context.facts.is_multiple(extent(form.line), plan.lines)),
+        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {
+    const int64_t columns = plan.lines * width_;
+    const int64_t computed =
+        even_ ? columns : (columns + plan.tile.columns - 1) / plan.tile.columns * plan.tile.columns;
+    columns_computed_ = (computed + lanes_ - 1) / lanes_ * lanes_;
+  }
+
+  void run() {
+    if (form_.left_constant) {
+      w_.at_beginning([&] { pack_left(); });
+    } else {
+      pack_left();
+    }
+    if (plan_.spread == Spread::groups) return groups(true, [&] { outer(0, false, [&] { group(); }); });
+    outer(0, plan_.spread == Spread::outer, [&] { groups(false, [&] { group(); }); });
+  }
+
+ private:
+  using Body = std::function<void()>;
+
+  const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
+  Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
+  Dim& reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
+
+  int product(const std::vector<ir::ExprId>& factors) {
+    int result = values_.value(factors[0], point_);
+    for (size_t k = 1; k < factors.size(); ++k) result = w_.mul(result, values_.value(factors[k], point_));
+    return result;
+  }
+
+  // --- the left side: [outer..., tiles of rows, k..., rows of a tile] ---
+
+  std::vector<int> outer_of_left() const {
+    std::vector<int> axes;
+    for (const int axis : form_.outer) {
+      const bool used = std::any_of(form_.left.begin(), form_.left.end(),
+                                    [&](ir::ExprId id) { return axes_of(program_, id).count(axis) != 0; });
+      if (used) axes.push_back(axis);
+    }
+    return axes;
+  }
+
+  /// Rows beyond the last one are 0.
+  void pack_left() {
+    left_outer_ = outer_of_left();
+    Dims dims;
+    for (const int axis : left_outer_) dims.push_back(extent(axis));
+    dims.push_back(row_tiles_);
+    for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+    dims.emplace_back(plan_.tile.rows);
+    left_ = w_.allocate("left_" + sum_.name, ElementType::f32, dims, Level::memory);
+    const auto tile = [&](const Dim& it) {
+      reduce_loops(0, sum_.reduce_axes.size(), [&] {
+        if (row_tail_) {
+          w_.loop(LoopKind::unrolled, "z1", Dim(plan_.tile.rows),
+                  [&](const Dim& i1) { w_.store(left(it, i1), Combine::assign, w_.real(0)); });
+        }
+        w_.loop(LoopKind::unrolled, "i1", rows_of(it), [&](const Dim& i1) {
+          coordinate(form_.row) = Dim(plan_.tile.rows) * it + i1;
+          w_.store(left(it, i1), Combine::assign, product(form_.left));
+        });
+      });
+    };
+    const std::function<void(size_t)> loop = [&](size_t k) {
+      if (k == left_outer_.size()) return w_.loop(LoopKind::sequential, "it", row_tiles_, tile);
+      w_.loop(LoopKind::sequential, "o" + std::to_string(k), extent(left_outer_[k]), [&](const Dim& o) {
+        coordinate(left_outer_[k]) = o;
+        loop(k + 1);
+      });
+    };
+    loop(0);
+  }
+
+  Access left(const Dim& it, const Dim& i1) {
+    Access access{left_, {}};
+    for (const int axis : left_outer_) access.indices.push_back(coordinate(axis));
+    access.indices.push_back(it);
+    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) access.indices.push_back(reduce_coordinate(k));
+    access.indices.push_back(i1);
+    return access;
+  }
+
+  Dim rows_of(const Dim& it) const {
+    const Dim height(plan_.tile.rows);
+    return row_tail_ ? min(height, row_count_ - height * it) : height;
+  }
+
+  /// Loops over reduce axes [k, end).
+  void reduce_loops(size_t k, size_t end, const Body& body) {
+    if (k == end) return body();
+    w_.loop(LoopKind::sequential, "k" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& here) {
+      reduce_coordinate(k) = here;
+      reduce_loops(k + 1, end, body);
+    });
+  }
+
+  // --- the loops over groups of lines ---
+
+  void outer(size_t k, bool spread, const Body& body) {
+    if (k == form_.outer.size()) return body();
+    w_.loop(spread ? LoopKind::parallel : LoopKind::sequential, "o" + std::to_string(k),
+            extent(form_.outer[k]), [&](const Dim& o) {
+              coordinate(form_.outer[k]) = o;
+              outer(k + 1, false, body);
+            });
+  }
+
+  void groups(bool spread, const Body& body) {
+    w_.loop(spread ? LoopKind::parallel : LoopKind::sequential, "jg",
+            ceil_div(extent(form_.line), Dim(plan_.lines)), [&](const Dim& jg) {
+              first_line_ = Dim(plan_.lines) * jg;
+              body();
+            });
+  }
+
+  /// Columns of the group that are computed and exist.
+  Dim columns() const {
+    const Dim lines = even_ ? Dim(plan_.lines) : min(Dim(plan_.lines), extent(form_.line) - first_line_);
+    return lines * Dim(width_);
+  }
+
+  void group() {
+    const Dim& all = sum_.reduce_axes[0].extent;
+    const int64_t block = plan_.depth_block;
+    Dims dims = {block == 0 ? all : Dim(block)};
+    for (size_t k = 1; k < sum_.reduce_axes.size(); ++k) dims.push_back(sum_.reduce_axes[k].extent);
+    dims.emplace_back(columns_computed_);
+    matrix_ = w_.allocate("gathered_" + sum_.name, ElementType::f32, dims, Level::cache);
+    if (block == 0) {
+      gather(all);
+      return tiles([&](int64_t vectors) {
+        accumulate(vectors, all);
+        if (columns_here_ == Dim(1)) return finish(as_elements(vectors), {});
+        finish(tile_, {});
+      });
+    }
+    const int waiting = w_.allocate("waiting_" + sum_.name, ElementType::f32,
+                                    {row_tiles_, Dim(plan_.tile.rows), Dim(columns_computed_)}, Level::cache);
+    const auto each = [&](int64_t vectors, const std::function<void(const Access&, const Access&)>& body) {
+      for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
+        body({waiting, {row_tile_, i1, first_column_ + j1}}, {tile_, {i1, j1}});
+      });
+    };
+    tiles([&](int64_t vectors) {
+      each(vectors, [&](const Access& sum, const Access&) { w_.store(sum, Combine::assign, w_.real(0)); });
+    });
+    w_.loop(LoopKind::sequential, "kb", ceil_div(all, Dim(block)), [&](const Dim& kb) {
+      first_ = Dim(block) * kb;
+      const Dim steps = all.value() % block == 0 ? Dim(block) : min(Dim(block), all - first_);
+      gather(steps);
+      tiles([&](int64_t vectors) {
+        accumulate(vectors, steps);
+        each(vectors,
+             [&](const Access& sum, const Access& part) { w_.store(sum, Combine::add, w_.load(part)); });
+      });
+    });
+    tiles([&](int64_t) { finish(waiting, {row_tile_}); });
+  }
+
+  // --- the right side, gathered: [k..., columns] ---
+
+  Access gathered(const Dim& column) {
+    Access access{matrix_, {reduce_coordinate(0) - first_}};
+    for (size_t k = 1; k < sum_.reduce_axes.size(); ++k) access.indices.push_back(reduce_coordinate(k));
+    access.indices.push_back(column);
+    return access;
+  }
+
+  /// `steps` of the first axis of the sum. Columns beyond those of the group are 0.
+  void gather(const Dim& steps) {
+    const size_t count = sum_.reduce_axes.size();
+    const int64_t taps = sum_.reduce_axes.back().extent.value();
+    const bool apart = count > 1 && taps <= most_taps;
+    w_.loop(LoopKind::sequential, "k0", steps, [&](const Dim& k0) {
+      reduce_coordinate(0) = first_ + k0;
+      reduce_loops(1, apart ? count - 1 : count, [&] {
+        if (!apart) return gather_term();
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          reduce_coordinate(count - 1) = Dim(tap);
+          gather_term();
+        }
+      });
+    });
+  }
+
+  void gather_term() {
+    const int64_t filled = plan_.lines * width_;
+    constexpr size_t most_parts = 3;
+    Dims place = point_;
+    for (size_t axis = 0; axis < place.size(); ++axis) {
+      if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
+    }
+    place[static_cast<size_t>(form_.line)] = Dim::symbol("line");
+    const auto parts = decided_parts(program_, form_.right, place, form_.place, width_, most_parts);
+    w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines), [&](const Dim& l1) {
+      const Dim line = first_line_ + l1;
+      coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) - 1);
+      for (const DecidedPart& part : parts) {
+        values_.assume(part.known);
+        w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
+          coordinate(form_.place) = Dim(part.first) + j1;
+          w_.store(gathered(Dim(width_) * l1 + coordinate(form_.place)), Combine::assign,
+                   product(form_.right));
+        });
+      }
+      values_.assume({});
+    });
+    if (filled == columns_computed_) return;
+    w_.loop(LoopKind::vector, "z1", Dim(columns_computed_ - filled),
+            [&](const Dim& j1) { w_.store(gathered(Dim(filled) + j1), Combine::assign, w_.real(0)); });
+  }
+
+  // --- tiles ---
+
+  /// body(vectors of the tile at hand) for all tiles of the group. The last one of a row is narrower where
+  /// its width is literal.
+  void tiles(const std::function<void(int64_t vectors)>& body) {
+    const int64_t wide = plan_.tile.columns;
+    w_.loop(LoopKind::sequential, "it", row_tiles_, [&](const Dim& it) {
+      row_tile_ = it;
+      const auto across = [&](const Dim& count) {
+        w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
+          first_column_ = Dim(wide) * jt;
+          columns_here_ = even_ ? Dim(wide) : min(Dim(wide), columns() - first_column_);
+          body(wide / lanes_);
+        });
+      };
+      if (!even_) return across(ceil_div(columns(), Dim(wide)));
+      const int64_t count = plan_.lines * width_ / wide, rest = plan_.lines * width_ % wide;
+      if (count != 0) across(Dim(count));
+      if (rest == 0) return;
+      first_column_ = Dim(wide * count);
+      columns_here_ = Dim(rest);
+      body((rest + lanes_ - 1) / lanes_);
+    });
+  }
+
+  void for_tile(int64_t vectors, const std::function<void(const Dim& i1, const Dim& j1)>& body) {
+    w_.loop(LoopKind::unrolled, "i1", Dim(plan_.tile.rows), [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) { body(i1, j1); });
+    });
+  }
+
+  void accumulate(int64_t vectors, const Dim& steps) {
+    tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(plan_.tile.rows), Dim(vectors * lanes_)},
+                        Level::registers);
+    for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
+      w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
+    });
+    terms(steps, 0, [&] {
+      for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
+        const int right = w_.load(gathered(first_column_ + j1));
+        w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left(row_tile_, i1)), right));
+      });
+    });
+  }
+
+  /// Loops over reduce axes [k, ...), over `steps` of the first one; the innermost ones are unrolled.
+  void terms(const Dim& steps, size_t k, const Body& body) {
+    if (k == sum_.reduce_axes.size()) return body();
+    const Dim extent = k == 0 ? steps : sum_.reduce_axes[k].extent;
+    const std::string name = "p" + std::to_string(k);
+    const auto next = [&](const Dim& p) {
+      reduce_coordinate(k) = k == 0 ? first_ + p : p;
+      terms(steps, k + 1, body);
+    };
+    if (k >= plan_.first_unrolled) return w_.loop(LoopKind::unrolled, name, extent, next);
+    if (k + 1 < plan_.first_unrolled || plan_.unroll == 1)
+      return w_.loop(LoopKind::sequential, name, extent, next);
+    const Dim by(plan_.unroll);
+    const bool whole = floor_mod(extent, by) == Dim(0);
+    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
+      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p),
+              [&](const Dim& u) { next(by * p + u); });
+    });
+  }
+
+  /// The tile in memory: a single column is no vector, and lanes in registers are not elements.
+  int as_elements(int64_t vectors) {
+    const int elements = w_.allocate("elements_" + sum_.name, ElementType::f32,
+                                     {Dim(plan_.tile.rows), Dim(vectors * lanes_)}, Level::cache);
+    for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
+      w_.store({elements, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+    });
+    return elements;
+  }
+
+  /// Stores the sums of a tile, which are in `buffer`: a tile's, or (where `before` says which rows) a
+  /// group's.
+  void finish(int buffer, const Dims& before) {
+    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+      w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
+        Access element{buffer, before};
+        element.indices.push_back(i1);
+        element.indices.push_back(before.empty() ? j1 : first_column_ + j1);
+        coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
+        store(element, Dim(width_) * first_line_ + first_column_ + j1);
+      });
+    });
+  }
+
+  /// The index of the sum's result along a dimension; the last one is all lines.
+  Dim index_of_result(size_t d, const Dim& column) {
+    if (d + 1 == sum_.groups.size()) return column;
+    Dim index;
+    for (const int axis : sum_.groups[d]) index = index * extent(axis) + coordinate(axis);
+    return index;
+  }
+
+  void store(const Access& element, const Dim& column) {
+    if (form_.epilogue == nullptr) {
+      Dims place;
+      for (size_t d = 0; d < sum_.groups.size(); ++d) place.push_back(index_of_result(d, column));
+      return w_.store({result_, place}, Combine::assign, w_.load(element));
+    }
+    const ir::Stage& map = *form_.epilogue;
+    Dims point;
+    for (const int d : form_.epilogue_dims)
+      point.push_back(d == -1 ? Dim(0) : index_of_result(static_cast<size_t>(d), column));
+    values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
+    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point));
+  }
+
+  const ir::Program& program_;
+  const GatheredForm& form_;
+  const ir::Stage& sum_;
+  const GatheredPlan& plan_;
+  LoopWriter& w_;
+  StageValues& values_;
+  const int64_t lanes_;
+  const int result_;
+  const int64_t width_;
+  const Dim row_count_, row_tiles_;
+  const bool row_tail_;
+  const bool even_;               ///< all groups have as many lines
+  Dims point_;                    ///< of the sum: axes, then reduce axes
+  int64_t columns_computed_ = 1;  ///< of a group, whole vectors
+  std::vector<int> left_outer_;
+  int left_ = ir::none, matrix_ = ir::none, tile_ = ir::none;
+  Dim first_line_, first_, row_tile_, first_column_, columns_here_;
+};
+
+}  // namespace
+
+void write_gathered(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan) {
+  Writer(context, form, plan).run();
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,89 @@
+#include "search/gathered_form.h"
+
+#include <algorithm>
+
+#include "search/epilogue.h"
+#include "search/product_form.h"
+#include "search/stage_values.h"
+#include "search/windows_form.h"
+
+namespace axrun::search {
+
+using ir::Expr;
+using ir::ExprId;
+using ir::Program;
+using ir::Stage;
+
+namespace {
+
+bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
+}
+
+}  // namespace
+
+std::optional<GatheredForm> gathered_form(const Program& program, const Stage& sum) {
+  if (sum.kind != ir::StageKind::reduce || sum.monoid.kind != ir::Monoid::Kind::sum) return std::nullopt;
+  if (program.exprs[static_cast<size_t>(sum.body[0])].type != ir::ElementType::f32) return std::nullopt;
+  if (sum.axes.size() < 3) return std::nullopt;
+  for (const ir::Axis& axis : sum.reduce_axes) {
+    if (!axis.extent.is_constant()) return std::nullopt;
+  }
+  GatheredForm form;
+  form.sum = &sum;
+  form.place = static_cast<int>(sum.axes.size()) - 1;
+  form.line = form.place - 1;
+  if (!sum.axes.back().extent.is_constant()) return std::nullopt;
+  for (const ExprId factor : factors_of(program, sum.body[0]))
+    (axes_of(program, factor).count(form.place) != 0 ? form.right : form.left).push_back(factor);
+  if (form.left.empty() || form.right.empty()) return std::nullopt;
+  if (depends(program, form.left, form.line) || !depends(program, form.right, form.line)) return std::nullopt;
+  for (size_t k = 0; k < sum.reduce_axes.size(); ++k) {
+    const int axis = static_cast<int>(sum.axes.size() + k);
+    if (!depends(program, form.left, axis) || !depends(program, form.right, axis)) return std::nullopt;
+  }
+  for (int axis = 0; axis < form.line; ++axis) {
+    if (depends(program, form.left, axis) && !depends(program, form.right, axis)) form.row = axis;
+  }
+  // What is gathered must be worth it: it is read once for every few rows.
+  constexpr int64_t few = 4;
+  if (form.row == ir::none) return std::nullopt;
+  const ir::Dim& rows = sum.axes[static_cast<size_t>(form.row)].extent;
+  if (!rows.is_constant() || rows.value() < few) return std::nullopt;
+  for (int axis = 0; axis < form.line; ++axis) {
+    if (axis != form.row) form.outer.push_back(axis);
+  }
+  if (find_windows(program, sum, nullptr).found) return std::nullopt;
+  return form;
+}
+
+FoundGathered find_gathered(const Program& program, const Stage& sum, const Stage* epilogue,
+                            const std::vector<bool>& constant) {
+  FoundGathered result;
+  const auto no = [&](const std::string& reason) {
+    result.reason = reason;
+    return result;
+  };
+  if (sum.groups.empty() || sum.groups.back().size() != 2) return no("columns are one axis");
+  const auto form = gathered_form(program, sum);
+  if (!form) return no("not a sum of products of a matrix and lines");
+  result.form = *form;
+  result.form.epilogue = epilogue;
+  if (epilogue != nullptr) {
+    MatchedEpilogue matched = match_dimensions(program, sum, *epilogue);
+    if (!matched.reason.empty()) return no(matched.reason);
+    result.form.epilogue_dims = std::move(matched.axes);
+  }
+  result.form.left_constant = true;
+  for (const ExprId factor : result.form.left) {
+    for (const ExprId load : loads_of(program, factor)) {
+      const auto tensor = static_cast<size_t>(program.exprs[static_cast<size_t>(load)].integer);
+      result.form.left_constant = result.form.left_constant && constant[tensor];
+    }
+  }
+  result.found = true;
+  return result;
+}
+
+}  // namespace axrun::search
