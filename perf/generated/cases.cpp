@@ -96,10 +96,47 @@ std::optional<GeneratedCase> rows_case(const std::string& name) {
   return one;
 }
 
+/// x[channels, size, size] under a window of `kernel`, with w[filters, channels, kernel, kernel] and a bias.
+ir::Program convolution(int64_t filters, int64_t channels, int64_t size, int64_t kernel, int64_t stride) {
+  Builder b("convolution");
+  const int64_t pad = (kernel - 1) / 2, out = (size + 2 * pad - kernel) / stride + 1;
+  const auto x = b.operand(0, ElementType::f32, {channels, size, size}, "x");
+  const auto w = b.operand(1, ElementType::f32, {filters, channels, kernel, kernel}, "w");
+  const auto bias = b.operand(2, ElementType::f32, {filters}, "bias");
+  const auto sum = b.reduce(
+      ir::Monoid::Kind::sum, {filters, out, out}, {channels, kernel, kernel},
+      [&](const Indices& i, const Indices& r) {
+        return x.padded({r[0], i[1] * stride + r[1] - pad, i[2] * stride + r[2] - pad}, 0.0) *
+               w({i[0], r[0], r[1], r[2]});
+      },
+      "sum");
+  b.output(b.map(
+      {filters, out, out}, [&](const Indices& i) { return max(sum(i) + bias({i[0]}), 0.0); }, "c"));
+  return b.finish();
+}
+
+/// convolution_FILTERSxCHANNELSxSIZEkKERNELsSTRIDE: a square plane, padded to keep its size at stride 1.
+std::optional<GeneratedCase> convolution_case(const std::string& name) {
+  long filters = 0, channels = 0, size = 0, kernel = 0, stride = 0;
+  char rest = 0;
+  const int found = std::sscanf(name.c_str(), "convolution_%ldx%ldx%ldk%lds%ld%c", &filters, &channels, &size,
+                                &kernel, &stride, &rest);
+  if (found != 5 || filters < 1 || channels < 1 || size < 1 || kernel < 1 || stride < 1) return std::nullopt;
+  const int64_t out = (size + (kernel - 1) / 2 * 2 - kernel) / stride + 1;
+  GeneratedCase one;
+  one.name = name;
+  one.flops =
+      2.0 * static_cast<double>(filters * channels) * static_cast<double>(out * out * kernel * kernel);
+  one.constant = {false, true, true};
+  one.make = [=] { return convolution(filters, channels, size, kernel, stride); };
+  return one;
+}
+
 }  // namespace
 
 std::optional<GeneratedCase> generated_case(const std::string& name) {
   if (auto rows = rows_case(name)) return rows;
+  if (auto convolution = convolution_case(name)) return convolution;
   long m = 0, k = 0, n = 0;
   char rest[32] = "";
   const int found = std::sscanf(name.c_str(), "product_%ldx%ldx%ld%31s", &m, &k, &n, rest);
@@ -127,6 +164,10 @@ std::vector<std::string> generated_cases() {
   }
   for (const char* rows : {"softmax_1536x128", "softmax_256x1024", "layer_norm_128x768"})
     names.emplace_back(rows);
+  // ResNet-50's.
+  for (const char* sizes :
+       {"64x64x56k3s1", "128x128x28k3s1", "256x256x14k3s1", "512x512x7k3s1", "64x3x224k7s2"})
+    names.push_back(std::string("convolution_") + sizes);
   return names;
 }
 
