@@ -207,43 +207,49 @@ class Writer {
 
   /// `steps` of the first axis of the sum. Columns beyond those of the group are 0.
   void gather(const Dim& steps) {
-    const size_t count = sum_.reduce_axes.size();
-    const int64_t taps = sum_.reduce_axes.back().extent.value();
-    const bool apart = count > 1 && taps <= most_taps;
     w_.loop(LoopKind::sequential, "k0", steps, [&](const Dim& k0) {
       reduce_coordinate(0) = first_ + k0;
+      const size_t count = sum_.reduce_axes.size();
+      const int64_t taps = sum_.reduce_axes.back().extent.value();
+      const bool apart = count > 1 && taps <= most_taps;
       reduce_loops(1, apart ? count - 1 : count, [&] {
-        if (!apart) return gather_term();
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          reduce_coordinate(count - 1) = Dim(tap);
-          gather_term();
-        }
+        const auto each_tap = [&](const Body& body) {
+          if (!apart) return body();
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            reduce_coordinate(count - 1) = Dim(tap);
+            body();
+          }
+        };
+        // Taps within lines: what pads decide about a line is the same for all of them.
+        w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines), [&](const Dim& l1) {
+          const Dim line = first_line_ + l1;
+          coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) - 1);
+          each_tap([&] { gather_line(l1); });
+        });
+        each_tap([&] { clear_rest(); });
       });
     });
   }
 
-  void gather_term() {
-    const int64_t filled = plan_.lines * width_;
+  void gather_line(const Dim& l1) {
     constexpr size_t most_parts = 3;
     Dims place = point_;
     for (size_t axis = 0; axis < place.size(); ++axis) {
       if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
     }
-    place[static_cast<size_t>(form_.line)] = Dim::symbol("line");
     const auto parts = decided_parts(program_, form_.right, place, form_.place, width_, most_parts);
-    w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines), [&](const Dim& l1) {
-      const Dim line = first_line_ + l1;
-      coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) - 1);
-      for (const DecidedPart& part : parts) {
-        values_.assume(part.known);
-        w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
-          coordinate(form_.place) = Dim(part.first) + j1;
-          w_.store(gathered(Dim(width_) * l1 + coordinate(form_.place)), Combine::assign,
-                   product(form_.right));
-        });
-      }
-      values_.assume({});
-    });
+    for (const DecidedPart& part : parts) {
+      values_.assume(part.known);
+      w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
+        coordinate(form_.place) = Dim(part.first) + j1;
+        w_.store(gathered(Dim(width_) * l1 + coordinate(form_.place)), Combine::assign, product(form_.right));
+      });
+    }
+    values_.assume({});
+  }
+
+  void clear_rest() {
+    const int64_t filled = plan_.lines * width_;
     if (filled == columns_computed_) return;
     w_.loop(LoopKind::vector, "z1", Dim(columns_computed_ - filled),
             [&](const Dim& j1) { w_.store(gathered(Dim(filled) + j1), Combine::assign, w_.real(0)); });
