@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "search/packed_rows.h"
+#include "search/prepared_parts.h"
 #include "search/transposition.h"
 
 namespace axrun::search {
@@ -27,12 +29,14 @@ namespace {
 class Writer {
  public:
   Writer(PieceContext& context, const ProductForm& form, const ContractionPlan& plan)
-      : program_(context.program),
+      : context_(context),
+        program_(context.program),
         form_(form),
         sum_(*form.sum),
         plan_(plan),
         w_(context.writer),
         values_(context.values),
+        left_(context, sum_, form.left, form.outer, form.row, plan.tile.rows),
         result_(context.buffers.at(form.last().results[0])),
         rows_(extent(form.row)),
         columns_(extent(form.column)),
@@ -43,8 +47,12 @@ class Writer {
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
 
   void run() {
+    if (form_.epilogue != nullptr)
+      prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
+    if (plan_.left_packed) w_.at_beginning([&] { left_.write(); });
     if (plan_.right == Right::packed_once) w_.at_beginning([&] { pack_everything(); });
     loops(steps(), 0);
+    values_.clear_values();
   }
 
  private:
@@ -359,7 +367,7 @@ class Writer {
     const Dim column = Dim(plan_.tile.columns) * column_tile_ + j1;
     if (form_.row != ir::none) coordinate(form_.row) = row_tail_ ? min(row, rows_ - 1) : row;
     coordinate(form_.column) = column;
-    const int left = product(form_.left);
+    const int left = plan_.left_packed ? w_.load(left_.at(point_, row_tile_, i1)) : product(form_.left);
     const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(packed(j1));
     if (form_.row != ir::none) coordinate(form_.row) = row;
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
@@ -373,23 +381,26 @@ class Writer {
       return w_.store({result_, element_at(sum_, point)}, Combine::assign, w_.load(element));
     }
     const ir::Stage& map = *form_.epilogue;
-    Dims point;
-    for (const int axis : form_.epilogue_axes) point.push_back(axis == -1 ? Dim(0) : coordinate(axis));
+    map_point_.clear();
+    for (const int axis : form_.epilogue_axes) map_point_.push_back(axis == -1 ? Dim(0) : coordinate(axis));
     values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point), map.name,
-             point);
+    w_.store({result_, element_at(map, map_point_)}, Combine::assign, values_.value(map.body[0], map_point_),
+             map.name, map_point_);
   }
 
+  PieceContext& context_;
   const Program& program_;
   const ProductForm& form_;
   const ir::Stage& sum_;
   const ContractionPlan& plan_;
   LoopWriter& w_;
   StageValues& values_;
+  PackedRows left_;
   const int result_;
   const Dim rows_, columns_, row_tiles_, column_tiles_;
   const bool row_tail_, column_tail_;
-  Dims point_;  ///< of the sum: axes, then reduce axes
+  Dims map_point_;  ///< of the epilogue, where it is computed
+  Dims point_;      ///< of the sum: axes, then reduce axes
   Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;
   Dim part_;  ///< of k
   int packed_ = ir::none;

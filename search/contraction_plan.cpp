@@ -42,7 +42,8 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   for (const int axis : form.outer) outer *= extent(axis);
 
   ContractionPlan plan;
-  plan.tile = register_tile(rows, columns, target);
+  plan.left_packed = form.left_constant && form.row != ir::none;
+  plan.tile = register_tile(rows, columns, target, plan.left_packed);
   // Prefetchers follow each load of the loop by its step: longer ones reach the next page too soon (a vector
   // times a matrix from the second cache took 1.4 times as long with steps of 2 KiB).
   constexpr int64_t longest_step_bytes = 1024, most_unrolled = 4;
@@ -51,10 +52,12 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   const int64_t column_tiles = (columns + plan.tile.columns - 1) / plan.tile.columns;
 
   using Right = ContractionPlan::Right;
-  constexpr int64_t worth_packing = 4;  // tiles of rows that read a panel
+  // Tiles of rows that read a panel, and steps along k that are too many for the nearest cache otherwise.
+  constexpr int64_t worth_packing = 4, many_steps = 128;
   if (form.right_constant) {
     plan.right = Right::packed_once;
-  } else if (row_tiles >= worth_packing || !columns_are_contiguous(program, form)) {
+  } else if ((row_tiles >= worth_packing && (!form.left_constant || depth >= many_steps)) ||
+             !columns_are_contiguous(program, form)) {
     plan.right = Right::packed_inside;
   }
 

@@ -11,6 +11,7 @@ namespace axrun::search {
 /// Every decision about a product; the writer only reads it.
 struct ContractionPlan {
   RegisterTile tile;
+  bool left_packed = false;  ///< at the beginning of the program, by tiles of rows
 
   /// How the right side is read in the innermost loop. Packed: as panels [tiles of columns, k, tile.columns].
   enum class Right : uint8_t {

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "search/decided_parts.h"
+#include "search/packed_rows.h"
+#include "search/prepared_parts.h"
 
 namespace axrun::search {
 
@@ -24,12 +26,14 @@ constexpr int64_t most_taps = 8;
 class Writer {
  public:
   Writer(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
-      : program_(context.program),
+      : context_(context),
+        program_(context.program),
         form_(form),
         sum_(*form.sum),
         plan_(plan),
         w_(context.writer),
         values_(context.values),
+        left_(context, sum_, form.left, form.outer, form.row, plan.tile.rows),
         lanes_(context.target.lanes(4)),
         result_(context.buffers.at(form.last().results[0])),
         width_(extent(form.place).value()),
@@ -45,17 +49,24 @@ class Writer {
   }
 
   void run() {
-    if (form_.left_constant) {
-      w_.at_beginning([&] { pack_left(); });
-    } else {
-      pack_left();
-    }
-    if (plan_.spread == Spread::groups) return groups(true, [&] { outer(0, false, [&] { group(); }); });
-    outer(0, plan_.spread == Spread::outer, [&] { groups(false, [&] { group(); }); });
+    if (form_.epilogue != nullptr)
+      prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
+    write();
+    values_.clear_values();
   }
 
  private:
   using Body = std::function<void()>;
+
+  void write() {
+    if (form_.left_constant) {
+      w_.at_beginning([&] { left_.write(); });
+    } else {
+      left_.write();
+    }
+    if (plan_.spread == Spread::groups) return groups(true, [&] { outer(0, false, [&] { group(); }); });
+    outer(0, plan_.spread == Spread::outer, [&] { groups(false, [&] { group(); }); });
+  }
 
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
@@ -65,58 +76,6 @@ class Writer {
     int result = values_.value(factors[0], point_);
     for (size_t k = 1; k < factors.size(); ++k) result = w_.mul(result, values_.value(factors[k], point_));
     return result;
-  }
-
-  // --- the left side: [outer..., tiles of rows, k..., rows of a tile] ---
-
-  std::vector<int> outer_of_left() const {
-    std::vector<int> axes;
-    for (const int axis : form_.outer) {
-      const bool used = std::any_of(form_.left.begin(), form_.left.end(),
-                                    [&](ir::ExprId id) { return axes_of(program_, id).count(axis) != 0; });
-      if (used) axes.push_back(axis);
-    }
-    return axes;
-  }
-
-  /// Rows beyond the last one are 0.
-  void pack_left() {
-    left_outer_ = outer_of_left();
-    Dims dims;
-    for (const int axis : left_outer_) dims.push_back(extent(axis));
-    dims.push_back(row_tiles_);
-    for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
-    dims.emplace_back(plan_.tile.rows);
-    left_ = w_.allocate("left_" + sum_.name, ElementType::f32, dims, Level::memory);
-    const auto tile = [&](const Dim& it) {
-      reduce_loops(0, sum_.reduce_axes.size(), [&] {
-        if (row_tail_) {
-          w_.loop(LoopKind::unrolled, "z1", Dim(plan_.tile.rows),
-                  [&](const Dim& i1) { w_.store(left(it, i1), Combine::assign, w_.real(0)); });
-        }
-        w_.loop(LoopKind::unrolled, "i1", rows_of(it), [&](const Dim& i1) {
-          coordinate(form_.row) = Dim(plan_.tile.rows) * it + i1;
-          w_.store(left(it, i1), Combine::assign, product(form_.left));
-        });
-      });
-    };
-    const std::function<void(size_t)> loop = [&](size_t k) {
-      if (k == left_outer_.size()) return w_.loop(LoopKind::sequential, "it", row_tiles_, tile);
-      w_.loop(LoopKind::sequential, "o" + std::to_string(k), extent(left_outer_[k]), [&](const Dim& o) {
-        coordinate(left_outer_[k]) = o;
-        loop(k + 1);
-      });
-    };
-    loop(0);
-  }
-
-  Access left(const Dim& it, const Dim& i1) {
-    Access access{left_, {}};
-    for (const int axis : left_outer_) access.indices.push_back(coordinate(axis));
-    access.indices.push_back(it);
-    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) access.indices.push_back(reduce_coordinate(k));
-    access.indices.push_back(i1);
-    return access;
   }
 
   Dim rows_of(const Dim& it) const {
@@ -295,7 +254,7 @@ class Writer {
     terms(steps, 0, [&] {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
         const int right = w_.load(gathered(first_column_ + j1));
-        w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left(row_tile_, i1)), right));
+        w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left_.at(point_, row_tile_, i1)), right));
       });
     });
   }
@@ -359,29 +318,31 @@ class Writer {
       return w_.store({result_, place}, Combine::assign, w_.load(element));
     }
     const ir::Stage& map = *form_.epilogue;
-    Dims point;
+    map_point_.clear();
     for (const int d : form_.epilogue_dims)
-      point.push_back(d == -1 ? Dim(0) : index_of_result(static_cast<size_t>(d), column));
+      map_point_.push_back(d == -1 ? Dim(0) : index_of_result(static_cast<size_t>(d), column));
     values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point));
+    w_.store({result_, element_at(map, map_point_)}, Combine::assign, values_.value(map.body[0], map_point_));
   }
 
+  PieceContext& context_;
   const ir::Program& program_;
   const GatheredForm& form_;
   const ir::Stage& sum_;
   const GatheredPlan& plan_;
   LoopWriter& w_;
   StageValues& values_;
+  PackedRows left_;
   const int64_t lanes_;
   const int result_;
   const int64_t width_;
   const Dim row_count_, row_tiles_;
   const bool row_tail_;
   const bool even_;               ///< all groups have as many lines
+  Dims map_point_;                ///< of the epilogue, where it is computed
   Dims point_;                    ///< of the sum: axes, then reduce axes
   int64_t columns_computed_ = 1;  ///< of a group, whole vectors
-  std::vector<int> left_outer_;
-  int left_ = ir::none, matrix_ = ir::none, tile_ = ir::none;
+  int matrix_ = ir::none, tile_ = ir::none;
   Dim first_line_, first_, row_tile_, first_column_, columns_here_;
 };
 

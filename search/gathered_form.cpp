@@ -75,13 +75,7 @@ FoundGathered find_gathered(const Program& program, const Stage& sum, const Stag
     if (!matched.reason.empty()) return no(matched.reason);
     result.form.epilogue_dims = std::move(matched.axes);
   }
-  result.form.left_constant = true;
-  for (const ExprId factor : result.form.left) {
-    for (const ExprId load : loads_of(program, factor)) {
-      const auto tensor = static_cast<size_t>(program.exprs[static_cast<size_t>(load)].integer);
-      result.form.left_constant = result.form.left_constant && constant[tensor];
-    }
-  }
+  result.form.left_constant = is_constant(program, result.form.left, constant);
   result.found = true;
   return result;
 }

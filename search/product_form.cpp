@@ -77,15 +77,19 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
     if (axis != form.row) form.outer.push_back(axis);
   }
 
-  form.right_constant = true;
-  for (const ExprId factor : form.right) {
-    for (const ExprId load : loads_of(program, factor)) {
-      const auto tensor = static_cast<size_t>(expr_of(program, load).integer);
-      form.right_constant = form.right_constant && constant[tensor];
-    }
-  }
+  form.left_constant = is_constant(program, form.left, constant);
+  form.right_constant = is_constant(program, form.right, constant);
   result.found = true;
   return result;
+}
+
+bool is_constant(const Program& program, const std::vector<ExprId>& ids, const std::vector<bool>& constant) {
+  for (const ExprId id : ids) {
+    for (const ExprId load : loads_of(program, id)) {
+      if (!constant[static_cast<size_t>(expr_of(program, load).integer)]) return false;
+    }
+  }
+  return true;
 }
 
 bool columns_are_contiguous(const Program& program, const ProductForm& form) {

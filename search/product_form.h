@@ -19,7 +19,7 @@ struct ProductForm {
   std::vector<int> outer;  ///< the other axes of the sum, in order of the result
   /// The axis of the sum that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_axes;
-  bool right_constant = false;
+  bool left_constant = false, right_constant = false;
 
   const ir::Stage& last() const { return epilogue != nullptr ? *epilogue : *sum; }
 };
@@ -36,6 +36,10 @@ FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, cons
 
 /// What is multiplied, in order; one factor where nothing is.
 std::vector<ir::ExprId> factors_of(const ir::Program& program, ir::ExprId id);
+
+/// Whether all that expressions read is the same in every run. constant: one flag per tensor.
+bool is_constant(const ir::Program& program, const std::vector<ir::ExprId>& ids,
+                 const std::vector<bool>& constant);
 
 /// Whether the right side is a load whose last index is the column: a row of it is a vector load.
 bool columns_are_contiguous(const ir::Program& program, const ProductForm& form);

@@ -47,7 +47,7 @@ Program program_of(const Convolved& c) {
   const TensorRef x = b.operand(0, ElementType::f32, x_dims, "x");
   const TensorRef w = b.operand(1, ElementType::f32, w_dims, "w");
   TensorRef bias, residual;
-  if (c.epilogue == Epilogue::bias_clip || c.epilogue == Epilogue::bias_residual)
+  if (c.epilogue != Epilogue::none && c.epilogue != Epilogue::gelu)
     bias = b.operand(2, ElementType::f32, {c.groups * c.filters}, "bias");
   if (c.epilogue == Epilogue::bias_residual) residual = b.operand(3, ElementType::f32, result, "z");
   const auto term = [&](const Indices& i, const Indices& r) {
@@ -72,6 +72,7 @@ Program program_of(const Convolved& c) {
         const Scalar value = sum(i);
         if (c.epilogue == Epilogue::bias_clip) return min(max(value + bias({i[leading]}), -4.0), 6.0);
         if (c.epilogue == Epilogue::bias_residual) return value + bias({i[leading]}) + residual(i);
+        if (c.epilogue == Epilogue::normalized) return (value - 1.0) / sqrt(abs(bias({i[leading]})) + 1.0);
         return value * 0.5 * (erf(value * 0.7071) + 1.0);
       },
       "y"));
@@ -120,6 +121,11 @@ std::vector<Case> convolution_cases() {
       {"ConvolvedOfAnyPlane", {}, 1, 3, 8, {sym("h"), sym("w")}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
       {h, w}, {{{"h", 3}, {"w", 4}}, {{"h", 9}, {"w", 37}}});
   add("contraction", {"ConvolvedPoints", {}, 1, 9, 13, {6, 11}, {1, 1}, {}, {}, {}, {}, clip});
+  constexpr auto normalized = Epilogue::normalized;
+  add("gathered", {"ConvolvedNormalized", {}, 1, 5, 11, {9, 12}, {3, 3}, {}, {}, {1, 1}, {1, 1}, normalized});
+  add("contraction",
+      {"ConvolvedPointsNormalized", {}, 1, 8, 20, {10, 10}, {1, 1}, {}, {}, {}, {}, normalized});
+  add("contraction+map", {"ConvolvedPointsInGroups", {}, 2, 12, 9, {6, 6}, {1, 1}, {}, {}, {}, {}, residual});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }

@@ -16,7 +16,7 @@ struct Convolved {
   ir::Dims input;
   std::vector<int64_t> kernel, strides = {}, dilations = {}, pads = {}, pads_end = {};
   /// What a map makes of each element.
-  enum class Epilogue { none, bias_clip, bias_residual, gelu } epilogue = Epilogue::none;
+  enum class Epilogue { none, bias_clip, bias_residual, normalized, gelu } epilogue = Epilogue::none;
   bool constant = true;  ///< the weights
 };
 
