@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/operation_count.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// Expressions at fixed shapes that one step may have beside the symbolic one.
 constexpr size_t most_fixed_forms = 4;
+/// Entries for single sizes that an entry for a range may have.
+constexpr size_t most_specialised = 4;
 
 /// Sizes within a factor of two of each other count as alike.
 bool alike(const SizeValues& a, const SizeValues& b) {
@@ -95,6 +98,9 @@ struct KernelLibrary::Entry {
   std::optional<GeneratedCode> generated;
   std::vector<KernelVerdict> verdicts;
   OptimizedKernel record;
+  std::vector<std::shared_ptr<Entry>> specialised;  ///< of an entry for a range
+  Entry* range = nullptr;                           ///< of a specialised entry: whose it is
+  uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
 };
 
 struct KernelLibrary::Form {
@@ -121,6 +127,61 @@ std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey
   return nullptr;
 }
 
+KernelLibrary::Choice KernelLibrary::choose(const Entry& entry, const SizeValues& sizes) const {
+  using State = OptimizedKernel::State;
+  // Also code that was accepted before, and then differed from the present kernel.
+  if (entry.record.state == State::refused) return {};
+  if (!entry.generated) return {false, entry.record.state == State::waiting};
+  if (options_.always) return {true, false};
+  const KernelVerdict* nearest = nullptr;
+  for (const KernelVerdict& verdict : entry.verdicts) {
+    if (options_.exact_sizes && verdict.sizes != sizes) continue;
+    if (nearest == nullptr || distance(sizes, verdict.sizes) < distance(sizes, nearest->sizes))
+      nearest = &verdict;
+  }
+  return {nearest != nullptr && nearest->use, nearest == nullptr || !alike(sizes, nearest->sizes)};
+}
+
+std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised_at(
+    const std::vector<std::shared_ptr<Entry>>& entries, const SizeValues& sizes) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const std::shared_ptr<Entry>& one) {
+    return covers(one->ranges, sizes);
+  });
+  return found == entries.end() ? nullptr : *found;
+}
+
+std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, const SizeValues& sizes) {
+  const std::lock_guard lock(mutex_);
+  const bool open = std::any_of(entry.ranges.begin(), entry.ranges.end(),
+                                [](const ir::loop::Size& range) { return range.low != range.high; });
+  // Without a kind there is no schedule, whatever the sizes are.
+  const bool tried = entry.record.state != OptimizedKernel::State::waiting && !entry.record.kind.empty();
+  if (!open || !tried || choose(entry, sizes).use) return nullptr;
+  if (auto known = specialised_at(entry.specialised, sizes)) return known;
+  if (entry.specialised.size() == most_specialised) {
+    const auto oldest = std::min_element(entry.specialised.begin(), entry.specialised.end(),
+                                         [](const auto& a, const auto& b) { return a->used < b->used; });
+    entry.record.steps += (*oldest)->record.steps;
+    entry.record.share += (*oldest)->record.share;
+    std::erase(order_, *oldest);
+    entry.specialised.erase(oldest);
+  }
+  auto made = std::make_shared<Entry>();
+  made->shared_expression = entry.shared_expression;
+  for (const ir::loop::Size& range : entry.ranges) {
+    const int64_t value = sizes.at(range.name);
+    made->ranges.push_back({range.name, value, value, 1});
+  }
+  made->key = entry.key + " " + text_of(made->ranges);
+  made->range = &entry;
+  made->used = ++uses_;
+  made->record.ops = entry.record.ops;
+  made->record.sizes = text_of(made->ranges);
+  entry.specialised.push_back(made);
+  order_.push_back(made);
+  return made;
+}
+
 KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vector<int>& nodes,
                                         const StepContext& context) {
   Found found;
@@ -144,24 +205,18 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
       return found;
     }
     entry = form->entry;
-    // Also code that was accepted before, and then differed from the present kernel.
-    if (!entry || entry->record.state == OptimizedKernel::State::refused) return found;
-    if (!entry->generated) {
-      found.open = entry->record.state == OptimizedKernel::State::waiting;
-      return found;
+    if (!entry) return found;
+    Choice choice = choose(*entry, sizes);
+    found.open = choice.open;
+    if (!choice.use) {
+      const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
+      if (!special) return found;
+      choice = choose(*special, sizes);
+      found.open = found.open || choice.open;
+      if (!choice.use) return found;
+      special->used = ++uses_;
+      entry = special;
     }
-    bool use = options_.always;
-    if (!use) {
-      const KernelVerdict* nearest = nullptr;
-      for (const KernelVerdict& verdict : entry->verdicts) {
-        if (options_.exact_sizes && verdict.sizes != sizes) continue;
-        if (nearest == nullptr || distance(sizes, verdict.sizes) < distance(sizes, nearest->sizes))
-          nearest = &verdict;
-      }
-      use = nearest != nullptr && nearest->use;
-      found.open = nearest == nullptr || !alike(sizes, nearest->sizes);
-    }
-    if (!use) return found;
   }
   Constants constants;
   for (const int input : entry->generated->inputs) {
@@ -380,6 +435,20 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
                                                    [](const KernelVerdict& one) { return one.use; });
   entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
+  if (used && entry.range != nullptr) {
+    // It serves the steps now.
+    entry.record.steps += std::exchange(entry.range->record.steps, 0);
+    entry.record.share += std::exchange(entry.range->record.share, 0);
+  }
+}
+
+void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {
+  std::shared_ptr<Entry> special;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
+  }
+  judge(special ? *special : entry, {sizes, false, 0});
 }
 
 void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {

@@ -33,6 +33,8 @@ struct KernelVerdict {
 
 /// The kernels of a session, by what they compute. Steps of equal expressions share one; an expression with
 /// open sizes serves every shape within its range, so that a new shape costs a look-up and no compilation.
+/// Where the kernel for a range is not the faster one at sizes that repeat, one for these very sizes is tried
+/// (specialised): few for each range, those used last.
 ///
 /// Plans ask it from any thread; only the optimiser's thread adds to it.
 class KernelLibrary final : public KernelSource {
@@ -72,9 +74,15 @@ class KernelLibrary final : public KernelSource {
   /// A verdict has been made at these sizes, or at ones like them.
   bool is_judged(const Entry& entry, const SizeValues& sizes) const;
 
+  /// The entry for these very sizes, made when it is new, where `entry` is for a range and does not serve
+  /// them; otherwise null.
+  std::shared_ptr<Entry> specialised(Entry& entry, const SizeValues& sizes);
+
   void refuse(Entry& entry, const std::string& reason);
   void accept(Entry& entry, GeneratedCode code);
   void judge(Entry& entry, KernelVerdict verdict);
+  /// At these sizes the kernel that serves them has turned out slower.
+  void blame(Entry& entry, const SizeValues& sizes);
   /// Changes the record that status() shows.
   void note(Entry& entry, const std::function<void(OptimizedKernel&)>& change);
 
@@ -93,6 +101,14 @@ class KernelLibrary final : public KernelSource {
                                      const std::vector<int>& output_positions, int threads);
   std::shared_ptr<const jit::BoundKernel> bind(const Entry& entry, const GeneratedCode& code,
                                                const SizeValues& sizes, const Constants& constants);
+  /// Whether a kernel serves these sizes, and whether that may still change. Under the lock.
+  struct Choice {
+    bool use = false;
+    bool open = false;
+  };
+  Choice choose(const Entry& entry, const SizeValues& sizes) const;
+  static std::shared_ptr<Entry> specialised_at(const std::vector<std::shared_ptr<Entry>>& entries,
+                                               const SizeValues& sizes);
   std::shared_ptr<Form> matching_form(const GroupKey& key, const std::vector<ir::Shape>& shapes,
                                       SizeValues& sizes) const;
 
@@ -101,6 +117,7 @@ class KernelLibrary final : public KernelSource {
   std::map<GroupKey, std::vector<std::shared_ptr<Form>>> forms_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
   std::vector<std::shared_ptr<Entry>> order_;  ///< as they were made
+  uint64_t uses_ = 0;                          ///< of specialised entries
   std::vector<OptimizedKernel> unexpressed_;   ///< steps without an expression
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
 };

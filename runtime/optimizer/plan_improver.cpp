@@ -25,6 +25,8 @@ constexpr auto trial_time = std::chrono::seconds(20);
 /// Runs that show where the time goes; one that takes longer is the only one.
 constexpr auto looking_time = std::chrono::milliseconds(5);
 constexpr int most_failed_starts = 3;
+/// A plan that has run so often is taken for one whose shapes come again.
+constexpr uint64_t runs_that_repeat = 8;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
@@ -203,6 +205,9 @@ void PlanImprover::try_task(const Task& task, const Plan& plan, const OptimizerJ
     const bool verified =
         state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower;
     if (verified && !library_->is_judged(*task.entry, task.sizes)) compare(task, plan, job);
+    if (place_.stop.requested() || plan.times().count() < runs_that_repeat) return;
+    if (const auto special = library_->specialised(*task.entry, task.sizes))
+      try_task({special, task.sizes, task.step, task.microseconds}, plan, job);
   } catch (const Error& error) {
     library_->refuse(*task.entry, error.what());
   }
@@ -301,7 +306,7 @@ void PlanImprover::blame(const Plan& plan, const Plan* innocent) {
                     [&](const Step& one) { return one.nodes == step.nodes && is_generated(one); });
     if (was_there) continue;
     const KernelLibrary::Place place = library_->place_for(*symbolic_, concrete, plan, step, 0);
-    if (place.entry) library_->judge(*place.entry, {place.sizes, false, 0});
+    if (place.entry) library_->blame(*place.entry, place.sizes);
   }
 }
 

@@ -54,11 +54,11 @@ class HinderedSource final : public KernelSource {
 };
 
 /// y = x * w + b over [128, 64], which the generated kernel computes faster than the precompiled one.
-ModelMaker broadcast_model() {
+ModelMaker broadcast_model(const ir::Dim& rows) {
   ModelMaker m;
-  const ir::ValueId x = m.input("x", ir::ElementType::f32, {128, 64});
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {rows, 64});
   ir::ValueId a = m.node("Mul", {x, m.weights({64}, 1)});
-  a = m.node("Add", {a, m.weights({128, 1}, 2)});
+  a = m.node("Add", {a, rows.is_constant() ? m.weights({128, 1}, 2) : m.weights({64}, 2)});
   m.output(a);
   return m;
 }
@@ -66,7 +66,8 @@ ModelMaker broadcast_model() {
 /// A session's parts, with a plan table of its own and an optimiser on it.
 class Bench {
  public:
-  explicit Bench(LowerFunction lower = search::lower) : session_(make_session()) {
+  explicit Bench(LowerFunction lower = search::lower, const ir::Dim& rows = 128)
+      : session_(make_session(rows)) {
     OptimizerHost host;
     host.graph = session_->model().graph;
     host.plans = &plans_;
@@ -108,11 +109,11 @@ class Bench {
   std::atomic<bool> hindered{false};
 
  private:
-  static std::unique_ptr<Session> make_session() {
+  static std::unique_ptr<Session> make_session(const ir::Dim& rows) {
     SessionOptions options;
     options.threads = 1;
     options.tier = Tier::fallback;
-    return broadcast_model().session(options);
+    return broadcast_model(rows).session(options);
   }
   std::unique_ptr<Session> session_;
   std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
@@ -156,24 +157,25 @@ TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
   EXPECT_EQ(generated_steps(*bench.plan()), 0);
 }
 
+/// A schedule for the same work, one element at a time, through a chain that the processor cannot shorten.
+search::Lowered one_by_one(const ir::Program& expression, const search::Sizes& sizes,
+                           const std::vector<bool>& constant, const jit::Target& target) {
+  search::Lowered lowered = search::lower(expression, sizes, constant, target);
+  if (!lowered.program) return lowered;
+  const auto unhurried = [](auto&& self, ir::loop::Block& block) -> void {
+    for (ir::loop::Statement& statement : block) {
+      if (auto* loop = std::get_if<ir::loop::Loop>(&statement)) {
+        if (loop->kind == ir::loop::LoopKind::vector) loop->kind = ir::loop::LoopKind::sequential;
+        self(self, loop->body);
+      }
+    }
+  };
+  unhurried(unhurried, lowered.program->body);
+  return lowered;
+}
+
 TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
   const Knobs knobs{};
-  // The same work, one element at a time, through a chain that the processor cannot shorten.
-  const LowerFunction one_by_one = [](const ir::Program& expression, const search::Sizes& sizes,
-                                      const std::vector<bool>& constant, const jit::Target& target) {
-    search::Lowered lowered = search::lower(expression, sizes, constant, target);
-    if (!lowered.program) return lowered;
-    const auto unhurried = [](auto&& self, ir::loop::Block& block) -> void {
-      for (ir::loop::Statement& statement : block) {
-        if (auto* loop = std::get_if<ir::loop::Loop>(&statement)) {
-          if (loop->kind == ir::loop::LoopKind::vector) loop->kind = ir::loop::LoopKind::sequential;
-          self(self, loop->body);
-        }
-      }
-    };
-    unhurried(unhurried, lowered.program->body);
-    return lowered;
-  };
   Bench bench(one_by_one);
   for (int k = 0; k < 2; ++k) bench.run();
   ASSERT_TRUE(bench.optimizer().wait(patience));
@@ -186,6 +188,28 @@ TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
   if (!faster) {
     EXPECT_EQ(status.kernels[0].state, OptimizedKernel::State::slower) << status.kernels[0].reason;
   }
+}
+
+TEST(Undo, WhereTheKernelForARangeIsSlowOneForTheVerySizesIsTried) {
+  const Knobs knobs{};
+  const LowerFunction slow_ranges = [](const ir::Program& expression, const search::Sizes& sizes,
+                                       const std::vector<bool>& constant, const jit::Target& target) {
+    const bool open = sizes[0].low != sizes[0].high;
+    return open ? one_by_one(expression, sizes, constant, target)
+                : search::lower(expression, sizes, constant, target);
+  };
+  Bench bench(slow_ranges, ir::Dim::symbol("rows"));
+  for (int k = 0; k < 40; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  const OptimizerStatus status = bench.optimizer().status();
+  ASSERT_EQ(status.kernels.size(), 2u);
+  const OptimizedKernel &range = status.kernels[0], &special = status.kernels[1];
+  ASSERT_EQ(range.state, OptimizedKernel::State::slower) << range.reason;
+  EXPECT_EQ(special.sizes, "n0: 128..128");
+  EXPECT_TRUE(special.proof.starts_with("proved")) << special.reason;
+  const bool faster = special.state == OptimizedKernel::State::accepted;
+  EXPECT_EQ(generated_steps(*bench.plan()) > 0, faster);
+  EXPECT_EQ(special.steps, faster ? 1 : 0);
 }
 
 }  // namespace
