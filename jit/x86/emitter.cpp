@@ -5,6 +5,7 @@
 
 #include "jit/x86/conditions.h"
 #include "jit/x86/held_constants.h"
+#include "jit/x86/interleave.h"
 #include "jit/x86/refuse.h"
 
 namespace axrun::jit::x86 {
@@ -335,12 +336,15 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       write_value(compute, lanes_.fold(compute.combine, parts));
       continue;
     }
+    std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
     for (const Lane& lane : all) {
       lane_ = lane;
       uses_.clear();
       write_value(compute, {});
+      boundaries.push_back(cc_.cursor());
     }
     lane_.reset();
+    interleave(cc_, boundaries, lanes_.registers() - lanes_.held() - registers_taken_);
   }
   facts_.forget_range(loop.variable);
 }

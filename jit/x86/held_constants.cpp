@@ -23,8 +23,33 @@ using ir::loop::Value;
 
 namespace {
 
-/// For the values of a few statements, and what the register allocator needs to move things about.
-constexpr int working_registers = 8;
+/// So many vectors take turns at vector math, as far as registers last (interleave.h).
+constexpr int64_t most_in_turn = 4;
+/// What statements without vector math need, and the register allocator to move things about.
+constexpr int64_t other_registers = 8;
+
+/// How many values of a program are alive at once, constants not counted.
+int64_t values_alive(const ir::lane::Program& program) {
+  const auto count = static_cast<int>(program.instructions.size());
+  std::vector<int> last(program.instructions.size(), 0);
+  for (int k = 0; k < count; ++k) {
+    for (const ir::lane::ValueId id : program.instructions[static_cast<size_t>(k)].arguments) {
+      if (id != ir::lane::no_value) last[static_cast<size_t>(id)] = k;
+    }
+  }
+  int64_t most = 0;
+  for (int place = 0; place < count; ++place) {
+    int64_t alive = 0;
+    for (int k = 0; k <= place; ++k) {
+      const ir::lane::Operation& operation =
+          *ir::lane::find_operation(program.instructions[static_cast<size_t>(k)].opcode);
+      const bool constant = operation.arity == 0 && operation.literal != ir::lane::Literal::none;
+      alive += !constant && operation.result != ir::lane::Type::mask && last[static_cast<size_t>(k)] > place;
+    }
+    most = std::max(most, alive);
+  }
+  return most;
+}
 
 bool counts_at_run_time(const Loop& loop) {
   return loop.kind != LoopKind::unrolled && loop.kind != LoopKind::vector;
@@ -133,7 +158,33 @@ class Planner {
       }
       most = std::max(most, taken);
     }
-    return std::max<int64_t>(vector_registers_ - working_registers - most, 0);
+    return std::max<int64_t>(vector_registers_ - most - working_registers(loop.body, 1), 0);
+  }
+
+  /// What vector loops of so many vectors need for what they work out.
+  int64_t working_registers(const Block& block, int64_t vectors) const {
+    int64_t most = other_registers;
+    for (const Statement& statement : block) {
+      if (const auto* loop = std::get_if<Loop>(&statement)) {
+        const int64_t lanes = Facts().range(loop->extent).high;
+        const bool vector = loop->kind == LoopKind::vector && lanes < vector_registers_ * lanes_;
+        most =
+            std::max(most, working_registers(loop->body, vector ? (lanes + lanes_ - 1) / lanes_ : vectors));
+      } else if (const auto* compute = std::get_if<Compute>(&statement)) {
+        most = std::max(most, std::min(vectors, most_in_turn) * values_alive_in(compute->value) + 2);
+      }
+    }
+    return most;
+  }
+
+  int64_t values_alive_in(int id) const {
+    const Value& v = program_.values[static_cast<size_t>(id)];
+    const ir::lane::Program* program = lane_program_of(v.op);
+    int64_t most = program == nullptr ? 0 : values_alive(*program);
+    for (const int argument : v.args) {
+      if (argument != ir::none) most = std::max(most, values_alive_in(argument));
+    }
+    return most;
   }
 
   // Constants

@@ -44,6 +44,7 @@ class Lanes {
   /// Constants that are in registers from here on, until they are released.
   void hold(const std::vector<uint32_t>& constants);
   void release(const std::vector<uint32_t>& constants);
+  int held() const { return static_cast<int>(held_.size()); }
 
   LaneValue constant(uint32_t bits) const { return LaneValue::of_constant(bits); }
   LaneValue apply(ir::lane::Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal = 0);

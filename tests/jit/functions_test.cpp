@@ -33,16 +33,21 @@ std::vector<uint32_t> inputs() {
   return bits;
 }
 
-void expect_as_evaluated(const std::string& function) {
+std::vector<uint32_t> evaluated(const std::string& function, const std::vector<uint32_t>& bits) {
+  std::vector<uint32_t> results(bits.size());
+  ir::lane::Evaluator(ir::lane::find_math_function(function)->make()).run(bits, results);
+  return results;
+}
+
+/// `expression` of x[64*t + v] gives `want` for inputs().
+void expect_to_give(const std::string& expression, const std::vector<uint32_t>& want) {
   const std::vector<uint32_t> bits = inputs();
   const auto n = static_cast<int64_t>(bits.size());
   const std::string text = "loops f(n: 1..1000000) {\n input x: f32[n]\n output y: f32[n]\n" +
                            std::string(" for t < (n + 63) / 64 {\n  vector v < min(64, n - 64*t) {\n") +
-                           "   y[64*t + v] = " + function + "(x[64*t + v])\n  }\n }\n}";
+                           "   y[64*t + v] = " + expression + "\n  }\n }\n}";
   Tensor x = Tensor::allocate(ir::ElementType::f32, {n});
   for (int64_t i = 0; i < n; ++i) x.as<float>()[i] = std::bit_cast<float>(bits[static_cast<size_t>(i)]);
-  std::vector<uint32_t> want(bits.size());
-  ir::lane::Evaluator(ir::lane::find_math_function(function)->make()).run(bits, want);
   for (const jit::Target& target : code_targets()) {
     const auto code = jit::KernelCode::compile(ir::loop::parse(text), target, {});
     const Tensor y = run_code(code, {{"n", n}}, {x})[0];
@@ -50,16 +55,39 @@ void expect_as_evaluated(const std::string& function) {
       const float got = y.as<float>()[i], wanted = std::bit_cast<float>(want[static_cast<size_t>(i)]);
       if (std::isnan(wanted) && std::isnan(got)) continue;
       ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(wanted))
-          << function << " at 0x" << std::hex << bits[static_cast<size_t>(i)] << ", " << std::dec
+          << expression << " at 0x" << std::hex << bits[static_cast<size_t>(i)] << ", " << std::dec
           << target.vector_bytes << " bytes";
     }
   }
+}
+
+void expect_as_evaluated(const std::string& function) {
+  expect_to_give(function + "(x[64*t + v])", evaluated(function, inputs()));
 }
 
 TEST(EmittedFunctions, Exp) { expect_as_evaluated("exp"); }
 TEST(EmittedFunctions, Log) { expect_as_evaluated("log"); }
 TEST(EmittedFunctions, Tanh) { expect_as_evaluated("tanh"); }
 TEST(EmittedFunctions, Erf) { expect_as_evaluated("erf"); }
+
+/// Several functions in a statement: the code of its vectors takes turns.
+TEST(EmittedFunctions, ChainsOfFunctions) {
+  const std::vector<uint32_t> x = inputs();
+  const auto map = [](const std::vector<uint32_t>& a, const std::vector<uint32_t>& b,
+                      float (*f)(float, float)) {
+    std::vector<uint32_t> results;
+    for (size_t k = 0; k < a.size(); ++k)
+      results.push_back(std::bit_cast<uint32_t>(f(std::bit_cast<float>(a[k]), std::bit_cast<float>(b[k]))));
+    return results;
+  };
+  const auto one_more = map(evaluated("exp", x), x, [](float a, float) { return a + 1.0F; });
+  expect_to_give("log(add(exp(x[64*t + v]), 1:f32))", evaluated("log", one_more));
+  const auto curve = evaluated("tanh", evaluated("exp", x));
+  expect_to_give("mul(x[64*t + v], tanh(exp(x[64*t + v])))",
+                 map(x, curve, [](float a, float b) { return a * b; }));
+  expect_to_give("sub(erf(x[64*t + v]), exp(x[64*t + v]))",
+                 map(evaluated("erf", x), evaluated("exp", x), [](float a, float b) { return a - b; }));
+}
 
 /// Constants stay in registers as far as sums leave room: all of them, some, none.
 TEST(EmittedFunctions, ConstantsBesideManySums) {
