@@ -20,6 +20,8 @@ using Spread = GatheredPlan::Spread;
 
 namespace {
 
+using ValuesAt = std::function<void(const Access& sum, const Access& part)>;
+
 /// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
 constexpr int64_t most_taps = 8;
 
@@ -42,10 +44,17 @@ class Writer {
         row_tail_(!context.facts.is_multiple(row_count_, plan.tile.rows)),
         even_(context.facts.is_multiple(extent(form.line), plan.lines)),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {
-    const int64_t columns = plan.lines * width_;
-    const int64_t computed =
-        even_ ? columns : (columns + plan.tile.columns - 1) / plan.tile.columns * plan.tile.columns;
-    columns_computed_ = (computed + lanes_ - 1) / lanes_ * lanes_;
+    for (size_t k = 0; plan.shared && k < form.shifts.size(); ++k) {
+      const int64_t steps = sum_.reduce_axes[k].extent.value() - 1;
+      reach_.lines += form.shifts[k].lines * steps;
+      reach_.places += form.shifts[k].places * steps;
+    }
+    pitch_ = width_ + reach_.places;
+    const int64_t columns = (plan.lines - 1) * pitch_ + width_;
+    const int64_t step = even_ ? lanes_ : plan.tile.columns;
+    columns_computed_ = (columns + step - 1) / step * step;
+    filled_ = (plan.lines + reach_.lines) * pitch_;
+    matrix_columns_ = std::max(filled_, columns_computed_ + reach_.lines * pitch_ + reach_.places);
   }
 
   void run() {
@@ -83,15 +92,6 @@ class Writer {
     return row_tail_ ? min(height, row_count_ - height * it) : height;
   }
 
-  /// Loops over reduce axes [k, end).
-  void reduce_loops(size_t k, size_t end, const Body& body) {
-    if (k == end) return body();
-    w_.loop(LoopKind::sequential, "k" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& here) {
-      reduce_coordinate(k) = here;
-      reduce_loops(k + 1, end, body);
-    });
-  }
-
   // --- the loops over groups of lines ---
 
   void outer(size_t k, bool spread, const Body& body) {
@@ -111,30 +111,50 @@ class Writer {
             });
   }
 
-  /// Columns of the group that are computed and exist.
-  Dim columns() const {
-    const Dim lines = even_ ? Dim(plan_.lines) : min(Dim(plan_.lines), extent(form_.line) - first_line_);
-    return lines * Dim(width_);
+  Dim lines_of_group() const {
+    return even_ ? Dim(plan_.lines) : min(Dim(plan_.lines), extent(form_.line) - first_line_);
   }
+  /// Columns of the group that exist, with what lies between lines.
+  Dim columns() const { return Dim(pitch_) * (lines_of_group() - 1) + Dim(width_); }
 
   void group() {
     const Dim& all = sum_.reduce_axes[0].extent;
     const int64_t block = plan_.depth_block;
-    Dims dims = {block == 0 ? all : Dim(block)};
-    for (size_t k = 1; k < sum_.reduce_axes.size(); ++k) dims.push_back(sum_.reduce_axes[k].extent);
-    dims.emplace_back(columns_computed_);
+    Dims dims;
+    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+      if (!is_shared(k)) dims.push_back(k == 0 && block != 0 ? Dim(block) : sum_.reduce_axes[k].extent);
+    }
+    dims.emplace_back(matrix_columns_);
     matrix_ = w_.allocate("gathered_" + sum_.name, ElementType::f32, dims, Level::cache);
-    if (block == 0) {
-      gather(all);
+    if (block != 0) return in_parts();
+    gather(all);
+    if (!plan_.shared) {
       return tiles([&](int64_t vectors) {
         accumulate(vectors, all);
         if (columns_here_ == Dim(1)) return finish(as_elements(vectors), {});
         finish(tile_, {});
       });
     }
+    for_row_tiles([&] {
+      const int sums = w_.allocate("sums_" + sum_.name, ElementType::f32,
+                                   {Dim(plan_.tile.rows), Dim(columns_computed_)}, Level::cache);
+      across([&](int64_t vectors) {
+        accumulate(vectors, all);
+        for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
+          w_.store({sums, {i1, first_column_ + j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+        });
+      });
+      finish_lines(sums, {});
+    });
+  }
+
+  /// Each part of k adds to the sums of a whole group, which wait in the cache.
+  void in_parts() {
+    const Dim& all = sum_.reduce_axes[0].extent;
+    const Dim block(plan_.depth_block);
     const int waiting = w_.allocate("waiting_" + sum_.name, ElementType::f32,
                                     {row_tiles_, Dim(plan_.tile.rows), Dim(columns_computed_)}, Level::cache);
-    const auto each = [&](int64_t vectors, const std::function<void(const Access&, const Access&)>& body) {
+    const auto each = [&](int64_t vectors, const ValuesAt& body) {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
         body({waiting, {row_tile_, i1, first_column_ + j1}}, {tile_, {i1, j1}});
       });
@@ -142,9 +162,9 @@ class Writer {
     tiles([&](int64_t vectors) {
       each(vectors, [&](const Access& sum, const Access&) { w_.store(sum, Combine::assign, w_.real(0)); });
     });
-    w_.loop(LoopKind::sequential, "kb", ceil_div(all, Dim(block)), [&](const Dim& kb) {
-      first_ = Dim(block) * kb;
-      const Dim steps = all.value() % block == 0 ? Dim(block) : min(Dim(block), all - first_);
+    w_.loop(LoopKind::sequential, "kb", ceil_div(all, block), [&](const Dim& kb) {
+      first_ = block * kb;
+      const Dim steps = floor_mod(all, block) == Dim(0) ? block : min(block, all - first_);
       gather(steps);
       tiles([&](int64_t vectors) {
         accumulate(vectors, steps);
@@ -152,42 +172,64 @@ class Writer {
              [&](const Access& sum, const Access& part) { w_.store(sum, Combine::add, w_.load(part)); });
       });
     });
+    if (plan_.shared) return for_row_tiles([&] { finish_lines(waiting, {row_tile_}); });
     tiles([&](int64_t) { finish(waiting, {row_tile_}); });
   }
 
-  // --- the right side, gathered: [k..., columns] ---
+  // --- the right side, gathered: [k..., columns], or [k without taps, columns of all taps] ---
+
+  bool is_shared(size_t k) const { return plan_.shared && form_.shifts[k].any(); }
 
   Access gathered(const Dim& column) {
-    Access access{matrix_, {reduce_coordinate(0) - first_}};
-    for (size_t k = 1; k < sum_.reduce_axes.size(); ++k) access.indices.push_back(reduce_coordinate(k));
-    access.indices.push_back(column);
+    Access access{matrix_, {}};
+    Dim place = column;
+    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+      if (is_shared(k)) {
+        place = place + Dim(form_.shifts[k].lines * pitch_ + form_.shifts[k].places) * reduce_coordinate(k);
+      } else {
+        access.indices.push_back(k == 0 ? reduce_coordinate(0) - first_ : reduce_coordinate(k));
+      }
+    }
+    access.indices.push_back(place);
     return access;
   }
 
   /// `steps` of the first axis of the sum. Columns beyond those of the group are 0.
   void gather(const Dim& steps) {
-    w_.loop(LoopKind::sequential, "k0", steps, [&](const Dim& k0) {
-      reduce_coordinate(0) = first_ + k0;
-      const size_t count = sum_.reduce_axes.size();
-      const int64_t taps = sum_.reduce_axes.back().extent.value();
-      const bool apart = count > 1 && taps <= most_taps;
-      reduce_loops(1, apart ? count - 1 : count, [&] {
-        const auto each_tap = [&](const Body& body) {
-          if (!apart) return body();
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            reduce_coordinate(count - 1) = Dim(tap);
-            body();
-          }
-        };
-        // Taps within lines: what pads decide about a line is the same for all of them.
-        w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines), [&](const Dim& l1) {
-          const Dim line = first_line_ + l1;
-          coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) - 1);
-          each_tap([&] { gather_line(l1); });
-        });
-        each_tap([&] { clear_rest(); });
+    const size_t count = sum_.reduce_axes.size();
+    const int64_t taps = sum_.reduce_axes.back().extent.value();
+    const bool apart = !plan_.shared && count > 1 && taps <= most_taps;
+    gather_loops(steps, 0, apart ? count - 1 : count, [&] {
+      const auto each_tap = [&](const Body& body) {
+        if (!apart) return body();
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          reduce_coordinate(count - 1) = Dim(tap);
+          body();
+        }
+      };
+      // Taps within lines: what pads decide about a line is the same for all of them.
+      w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines + reach_.lines), [&](const Dim& l1) {
+        const Dim line = first_line_ + l1;
+        coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) + Dim(reach_.lines - 1));
+        each_tap([&] { gather_line(l1); });
       });
+      each_tap([&] { clear_rest(); });
     });
+  }
+
+  /// Loops over reduce axes [k, end), over `steps` of the first one. What taps share is gathered at the first
+  /// tap, for lines and places that reach beyond the last ones.
+  void gather_loops(const Dim& steps, size_t k, size_t end, const Body& body) {
+    if (k == end) return body();
+    if (is_shared(k)) {
+      reduce_coordinate(k) = Dim(0);
+      return gather_loops(steps, k + 1, end, body);
+    }
+    w_.loop(LoopKind::sequential, "k" + std::to_string(k), k == 0 ? steps : sum_.reduce_axes[k].extent,
+            [&](const Dim& here) {
+              reduce_coordinate(k) = k == 0 ? first_ + here : here;
+              gather_loops(steps, k + 1, end, body);
+            });
   }
 
   void gather_line(const Dim& l1) {
@@ -196,47 +238,55 @@ class Writer {
     for (size_t axis = 0; axis < place.size(); ++axis) {
       if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
     }
-    const auto parts = decided_parts(program_, form_.right, place, form_.place, width_, most_parts);
+    const auto parts = decided_parts(program_, form_.right, place, form_.place, pitch_, most_parts);
     for (const DecidedPart& part : parts) {
       values_.assume(part.known);
       w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
         coordinate(form_.place) = Dim(part.first) + j1;
-        w_.store(gathered(Dim(width_) * l1 + coordinate(form_.place)), Combine::assign, product(form_.right));
+        w_.store(gathered(Dim(pitch_) * l1 + coordinate(form_.place)), Combine::assign, product(form_.right));
       });
     }
     values_.assume({});
   }
 
   void clear_rest() {
-    const int64_t filled = plan_.lines * width_;
-    if (filled == columns_computed_) return;
-    w_.loop(LoopKind::vector, "z1", Dim(columns_computed_ - filled),
-            [&](const Dim& j1) { w_.store(gathered(Dim(filled) + j1), Combine::assign, w_.real(0)); });
+    if (filled_ == matrix_columns_) return;
+    w_.loop(LoopKind::vector, "z1", Dim(matrix_columns_ - filled_),
+            [&](const Dim& j1) { w_.store(gathered(Dim(filled_) + j1), Combine::assign, w_.real(0)); });
   }
 
   // --- tiles ---
 
-  /// body(vectors of the tile at hand) for all tiles of the group. The last one of a row is narrower where
-  /// its width is literal.
-  void tiles(const std::function<void(int64_t vectors)>& body) {
-    const int64_t wide = plan_.tile.columns;
+  void for_row_tiles(const Body& body) {
     w_.loop(LoopKind::sequential, "it", row_tiles_, [&](const Dim& it) {
       row_tile_ = it;
-      const auto across = [&](const Dim& count) {
-        w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
-          first_column_ = Dim(wide) * jt;
-          columns_here_ = even_ ? Dim(wide) : min(Dim(wide), columns() - first_column_);
-          body(wide / lanes_);
-        });
-      };
-      if (!even_) return across(ceil_div(columns(), Dim(wide)));
-      const int64_t count = plan_.lines * width_ / wide, rest = plan_.lines * width_ % wide;
-      if (count != 0) across(Dim(count));
-      if (rest == 0) return;
-      first_column_ = Dim(wide * count);
-      columns_here_ = Dim(rest);
-      body((rest + lanes_ - 1) / lanes_);
+      body();
     });
+  }
+
+  /// body(vectors of the tile at hand) for all tiles of a row of them. The last one is narrower where its
+  /// width is literal.
+  void across(const std::function<void(int64_t vectors)>& body) {
+    const int64_t wide = plan_.tile.columns;
+    const auto loop = [&](const Dim& count) {
+      w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
+        first_column_ = Dim(wide) * jt;
+        columns_here_ = even_ ? Dim(wide) : min(Dim(wide), columns() - first_column_);
+        body(wide / lanes_);
+      });
+    };
+    // At least one: the emitter divides nothing that may be negative as far as it knows.
+    if (!even_) return loop(ceil_div(max(columns(), Dim(1)), Dim(wide)));
+    const int64_t all = columns().value(), count = all / wide, rest = all % wide;
+    if (count != 0) loop(Dim(count));
+    if (rest == 0) return;
+    first_column_ = Dim(wide * count);
+    columns_here_ = Dim(rest);
+    body((rest + lanes_ - 1) / lanes_);
+  }
+
+  void tiles(const std::function<void(int64_t vectors)>& body) {
+    for_row_tiles([&] { across(body); });
   }
 
   void for_tile(int64_t vectors, const std::function<void(const Dim& i1, const Dim& j1)>& body) {
@@ -303,6 +353,21 @@ class Writer {
     });
   }
 
+  /// The same for a row of tiles, line by line, where others lie between them.
+  void finish_lines(int buffer, const Dims& before) {
+    w_.loop(LoopKind::sequential, "l1", lines_of_group(), [&](const Dim& l1) {
+      w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+        w_.loop(LoopKind::vector, "j1", Dim(width_), [&](const Dim& j1) {
+          Access element{buffer, before};
+          element.indices.push_back(i1);
+          element.indices.push_back(Dim(pitch_) * l1 + j1);
+          coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
+          store(element, Dim(width_) * (first_line_ + l1) + j1);
+        });
+      });
+    });
+  }
+
   /// The index of the sum's result along a dimension; the last one is all lines.
   Dim index_of_result(size_t d, const Dim& column) {
     if (d + 1 == sum_.groups.size()) return column;
@@ -341,7 +406,10 @@ class Writer {
   const bool even_;               ///< all groups have as many lines
   Dims map_point_;                ///< of the epilogue, where it is computed
   Dims point_;                    ///< of the sum: axes, then reduce axes
+  GatheredForm::Shift reach_;     ///< from the first tap to the last
+  int64_t pitch_ = 1;             ///< columns from one line to the next
   int64_t columns_computed_ = 1;  ///< of a group, whole vectors
+  int64_t filled_ = 1, matrix_columns_ = 1;
   int matrix_ = ir::none, tile_ = ir::none;
   Dim first_line_, first_, row_tile_, first_column_, columns_here_;
 };

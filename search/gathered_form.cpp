@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/grammar.h"
 #include "search/epilogue.h"
+#include "search/linear.h"
 #include "search/product_form.h"
 #include "search/stage_values.h"
 #include "search/windows_form.h"
@@ -19,6 +21,49 @@ namespace {
 bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
+}
+
+/// The integers that decide what expressions read: indices, and both sides of comparisons.
+std::vector<ExprId> places_read(const Program& program, const std::vector<ExprId>& ids) {
+  std::vector<ExprId> found;
+  for (const ExprId id : ir::reachable(program, ids)) {
+    const Expr& expr = program.exprs[static_cast<size_t>(id)];
+    const bool compares = expr.op >= ir::ScalarOp::equal && expr.op <= ir::ScalarOp::greater_equal;
+    if (expr.op == ir::ScalarOp::load) found.insert(found.end(), expr.indices.begin(), expr.indices.end());
+    if (compares) found.insert(found.end(), {expr.args[0], expr.args[1]});
+    // Integers that are values are not looked into.
+    if (expr.op == ir::ScalarOp::cast) return {};
+  }
+  return found;
+}
+
+/// The shifts of a sum's right side, if there are any.
+std::vector<GatheredForm::Shift> shifts_of(const Program& program, const GatheredForm& form) {
+  const Stage& sum = *form.sum;
+  const std::vector<ExprId> read = places_read(program, form.right);
+  std::vector<GatheredForm::Shift> shifts(sum.reduce_axes.size());
+  bool any = false;
+  for (const ExprId id : read) {
+    const auto linear = linear_form(program, id);
+    if (!linear) return {};
+    for (size_t k = 0; k < shifts.size(); ++k) {
+      const ir::Dim step = linear->coefficient(static_cast<int>(sum.axes.size() + k));
+      if (!step.is_constant() || step.value() < 0) continue;
+      if (linear->coefficient(form.line) == ir::Dim(1)) shifts[k].lines = step.value();
+      if (linear->coefficient(form.place) == ir::Dim(1)) shifts[k].places = step.value();
+      any = any || shifts[k].any();
+    }
+  }
+  for (const ExprId id : read) {
+    const auto linear = linear_form(program, id);
+    for (size_t k = 0; k < shifts.size(); ++k) {
+      if (!shifts[k].any()) continue;
+      const ir::Dim moved = linear->coefficient(form.line) * ir::Dim(shifts[k].lines) +
+                            linear->coefficient(form.place) * ir::Dim(shifts[k].places);
+      if (linear->coefficient(static_cast<int>(sum.axes.size() + k)) != moved) return {};
+    }
+  }
+  return any ? shifts : std::vector<GatheredForm::Shift>{};
 }
 
 }  // namespace
@@ -76,6 +121,7 @@ FoundGathered find_gathered(const Program& program, const Stage& sum, const Stag
     result.form.epilogue_dims = std::move(matched.axes);
   }
   result.form.left_constant = is_constant(program, result.form.left, constant);
+  result.form.shifts = shifts_of(program, result.form);
   result.found = true;
   return result;
 }

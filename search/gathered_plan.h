@@ -11,6 +11,8 @@ namespace axrun::search {
 /// Every decision about a gathered product; the writer only reads it.
 struct GatheredPlan {
   RegisterTile tile;
+  /// Lines are gathered once for all terms that read them, shifted. Some columns lie between lines then.
+  bool shared = false;
   int64_t lines = 1;  ///< of a group, which is gathered at a time
   /// Steps along the first axis of the sum at a time: a group's part of the matrix stays in the cache. Sums
   /// wait in the cache then. 0: all.
