@@ -198,7 +198,7 @@ class Writer {
   void gather(const Dim& steps) {
     const size_t count = sum_.reduce_axes.size();
     const int64_t taps = sum_.reduce_axes.back().extent.value();
-    const bool apart = !plan_.shared && count > 1 && taps <= most_taps;
+    const bool apart = !is_shared(count - 1) && count > 1 && taps <= most_taps;
     gather_loops(steps, 0, apart ? count - 1 : count, [&] {
       const auto each_tap = [&](const Body& body) {
         if (!apart) return body();

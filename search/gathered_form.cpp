@@ -58,6 +58,8 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
     const auto linear = linear_form(program, id);
     for (size_t k = 0; k < shifts.size(); ++k) {
       if (!shifts[k].any()) continue;
+      // Not every line goes with every place then.
+      if (shifts[k].lines != 0 && shifts[k].places != 0) return {};
       const ir::Dim moved = linear->coefficient(form.line) * ir::Dim(shifts[k].lines) +
                             linear->coefficient(form.place) * ir::Dim(shifts[k].places);
       if (linear->coefficient(static_cast<int>(sum.axes.size() + k)) != moved) return {};

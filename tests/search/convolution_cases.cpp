@@ -121,6 +121,8 @@ std::vector<Case> convolution_cases() {
       {"ConvolvedOfAnyPlane", {}, 1, 3, 8, {sym("h"), sym("w")}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
       {h, w}, {{{"h", 3}, {"w", 4}}, {{"h", 9}, {"w", 37}}});
   add("contraction", {"ConvolvedPoints", {}, 1, 9, 13, {6, 11}, {1, 1}, {}, {}, {}, {}, clip});
+  add("gathered",
+      {"ConvolvedWithAStrideAcross", {}, 1, 3, 5, {14, 18}, {3, 3}, {2, 1}, {}, {1, 1}, {1, 1}, clip});
   constexpr auto normalized = Epilogue::normalized;
   add("gathered", {"ConvolvedNormalized", {}, 1, 5, 11, {9, 12}, {3, 3}, {}, {}, {1, 1}, {1, 1}, normalized});
   add("contraction",

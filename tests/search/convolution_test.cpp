@@ -1,6 +1,7 @@
 // Sums over channels and windows as machine code, against the reference interpreter.
 #include <gtest/gtest.h>
 
+#include "ir/evaluate.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/machine_code.h"
 
@@ -13,6 +14,57 @@ TEST_P(EveryConvolution, IsComputedAsTheExpressionSays) { expect_computed(GetPar
 
 INSTANTIATE_TEST_SUITE_P(Convolutions, EveryConvolution, testing::ValuesIn(convolution_cases()),
                          [](const auto& info) { return info.param.name; });
+
+/// Shapes drawn at random: gathered for each term, and shared by terms.
+TEST(Convolutions, OfRandomShapes) {
+  std::mt19937 random(11);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int gathered = 0;
+  for (int trial = 0; trial < 120; ++trial) {
+    Convolved c;
+    if (draw(0, 3) == 0) c.batch = {ir::Dim(2)};
+    c.groups = draw(0, 2) == 0 ? 2 : 1;
+    c.channels = draw(1, 6);
+    c.filters = draw(4, 40);
+    c.epilogue = draw(0, 1) == 0 ? Convolved::Epilogue::none : Convolved::Epilogue::bias_residual;
+    for (int64_t d = draw(2, 3); d > 0; --d) {
+      const bool last = d <= 2;
+      c.kernel.push_back(draw(1, 5));
+      c.strides.push_back(draw(0, 1) == 0 ? 1 : draw(1, 3));
+      c.dilations.push_back(draw(1, 3));
+      c.pads.push_back(draw(0, 3));
+      c.pads_end.push_back(draw(0, 3));
+      const int64_t reach = (c.kernel.back() - 1) * c.dilations.back() + 1;
+      c.input.emplace_back(reach + draw(0, last ? 24 : 3));
+    }
+    const ir::Program expression = program_of(c);
+    const std::vector<bool> constant = {false, true, true, false};
+    for (const jit::Target& target : targets_with_code()) {
+      const search::Lowered lowered = search::lower(expression, {}, constant, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      if (lowered.kind == "gathered") ++gathered;
+      std::vector<ir::Tensor> operands, inputs;
+      std::vector<bool> constant_inputs;
+      for (size_t k = 0; k < expression.operands.size(); ++k) {
+        const auto id = static_cast<size_t>(expression.operands[k]);
+        operands.push_back(halves(shape_at(expression.tensors[id].dims, {}), false, random));
+        constant_inputs.push_back(constant[k]);
+      }
+      const ir::Tensor want = ir::evaluate(expression, operands)[0];
+      const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+      for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
+        const ir::Tensor got = run_guarded(code, {}, operands, constant_inputs, placement)[0];
+        for (int64_t i = 0; i < want.size(); ++i) {
+          ASSERT_EQ(got.get_real(i), want.get_real(i)) << "trial " << trial << " element " << i << '\n'
+                                                       << ir::loop::print(*lowered.program);
+        }
+      }
+    }
+  }
+  EXPECT_GT(gathered, 100);
+}
 
 }  // namespace
 }  // namespace axrun::tests
