@@ -64,6 +64,28 @@ bool mentions(const Dim& dim, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+Dim with_joined_digits(const Dim& dim) {
+  const std::vector<Monomial> terms = monomials(dim);
+  for (const Monomial& low : terms) {
+    for (size_t k = 0; k < low.factors.size(); ++k) {
+      const Atom digit = atom_of(low.factors[k]);
+      if (digit.kind != Atom::Kind::floor_mod) continue;
+      const auto replaced = [&](const Dim& factor, const Dim& coefficient) {
+        Dim product = coefficient;
+        for (size_t other = 0; other < low.factors.size(); ++other)
+          product = product * (other == k ? factor : low.factors[other]);
+        return product;
+      };
+      const Dim &whole = digit.arguments[0], &base = digit.arguments[1];
+      const Dim high = replaced(floor_div(whole, base), Dim(low.coefficient) * base);
+      const bool found = std::any_of(terms.begin(), terms.end(),
+                                     [&](const Monomial& term) { return to_dim(term) == high; });
+      if (found) return with_joined_digits(dim - high - to_dim(low) + replaced(whole, low.coefficient));
+    }
+  }
+  return dim;
+}
+
 Linear linear_in(const Dim& dim, const std::string& name) {
   Linear linear;
   for (const Monomial& monomial : monomials(dim)) {

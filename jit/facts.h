@@ -56,6 +56,9 @@ Atom atom_of(const ir::Dim& dim);
 
 bool mentions(const ir::Dim& dim, const std::string& name);
 
+/// The same value, with digits put together: c * (x / c) + x mod c is x.
+ir::Dim with_joined_digits(const ir::Dim& dim);
+
 /// dim = coefficient * name + rest, where neither mentions the name.
 struct Linear {
   bool exists = false;  ///< false: the name stands inside a quotient, a minimum, or a square

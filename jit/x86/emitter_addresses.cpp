@@ -62,7 +62,7 @@ PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) const {
   const ir::loop::Buffer& of = buffer(access.buffer);
   Dim place;
   for (size_t d = 0; d < access.indices.size(); ++d) place = place * at(of.dims[d]) + at(access.indices[d]);
-  place = at(place);
+  place = with_joined_digits(at(place));
   Address address;
   address.buffer = access.buffer;
   if (lane_) {

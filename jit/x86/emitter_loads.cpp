@@ -174,7 +174,10 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
   const Mem place = memory(address, element);
   const bool boolean = of.type == ElementType::boolean;
   if (!lane_ || address.lane_step == Dim(0)) {
-    if (!boolean) return lanes.guarded ? lanes_.broadcast_where(place, lanes.mask) : lanes_.broadcast(place);
+    if (!boolean) {
+      return lanes.guarded ? lanes_.broadcast_where(place, lanes.mask, lanes.bits.value_or(0) != 0)
+                           : lanes_.broadcast(place);
+    }
     if (lanes.guarded) refuse("a guarded load of a single boolean");
     const Gp byte = cc_.newGpd();
     cc_.movzx(byte, place.cloneResized(1));

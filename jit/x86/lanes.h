@@ -80,8 +80,9 @@ class Lanes {
   LaneValue load_i64_as_f32(const asmjit::x86::Mem& from, const LaneValue& mask);
   LaneValue broadcast_i64_as_f32(const asmjit::x86::Mem& from);
   LaneValue broadcast(const asmjit::x86::Mem& from);
-  /// Memory is not touched where no lane of the mask is set; lanes that it leaves out are 0.
-  LaneValue broadcast_where(const asmjit::x86::Mem& from, const LaneValue& mask);
+  /// Memory is not touched where no lane of the mask is set; lanes that it leaves out are 0. some: it is known
+  /// that one is set.
+  LaneValue broadcast_where(const asmjit::x86::Mem& from, const LaneValue& mask, bool some);
   LaneValue broadcast(const asmjit::x86::Gp& general);  ///< the low 32 bits
   /// Lane k is at base + offsets[k] bytes.
   LaneValue gather(const asmjit::x86::Gp& base, const asmjit::x86::Vec& offsets, const LaneValue& mask);

@@ -62,7 +62,7 @@ LaneValue Lanes::every(int64_t step, const std::vector<LaneValue>& vectors) {
   };
   // The first vector is put in order together with the second one.
   const bool two_at_once = complete && wide_;
-  Vec result = two_at_once ? vectors[0].vector : in_register(constant(0));
+  Vec result = two_at_once ? vectors[0].vector : fresh(constant(0));
   for (size_t part = two_at_once ? 1 : 0; part < vectors.size(); ++part) {
     if (!vectors[part].defined()) continue;
     std::array<uint32_t, 16> places = {};
@@ -94,7 +94,11 @@ LaneValue Lanes::spread(const LaneValue& mask, int first, uint32_t pattern) {
   const LaneValue result = new_mask();
   if (wide_) {
     const Gp bits = cc_.newGpd(), places = cc_.newGpd();
-    cc_.kmovw(bits, mask.mask);
+    // Out of a copy: asmjit reads a mask that has been spilled from memory, with an instruction that then
+    // writes a mask register.
+    const LaneValue copy = new_mask();
+    cc_.kmovw(copy.mask, mask.mask);
+    cc_.kmovw(bits, copy.mask);
     if (first != 0) cc_.shr(bits, first);
     cc_.mov(places, pattern);
     cc_.pdep(bits, bits, places);
@@ -178,21 +182,26 @@ LaneValue Lanes::broadcast(const Mem& from) {
   return LaneValue::of(result);
 }
 
-LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask) {
+LaneValue Lanes::broadcast_where(const Mem& from, const LaneValue& mask, bool some) {
   if (wide_) {
     const Vec result = new_vector();
     cc_.k(mask.mask).z();
     cc_.emit(Inst::kIdVbroadcastss, result, from);
     return LaneValue::of(result);
   }
-  // One element only may be touched.
-  const std::array<uint32_t, 8> first = {0xffffffffU};
-  const Vec lane = new_vector();
-  cc_.emit(Inst::kIdVandps, lane, mask.vector,
-           cc_.newConst(ConstPoolScope::kLocal, first.data(), sizeof(first)));
   const Vec loaded = new_vector();
-  cc_.emit(Inst::kIdVmaskmovps, loaded, lane, from);
-  cc_.emit(Inst::kIdVbroadcastss, loaded, loaded.xmm());
+  if (some) {
+    cc_.emit(Inst::kIdVbroadcastss, loaded, from);
+  } else {
+    // One element only may be touched, by a lane that stands for any other.
+    const Gp wanted = cc_.newGpd();
+    cc_.vmovmskps(wanted, mask.vector);
+    const Vec lane = new_vector();
+    cc_.vmovd(lane.xmm(), wanted);
+    cc_.vpcmpgtd(lane.xmm(), lane.xmm(), fresh(constant(0)).xmm());
+    cc_.emit(Inst::kIdVmaskmovps, loaded.xmm(), lane.xmm(), from);
+    cc_.emit(Inst::kIdVbroadcastss, loaded, loaded.xmm());
+  }
   return emit(Inst::kIdVandps, Inst::kIdVandps, LaneValue::of(loaded), LaneValue::of(mask.vector));
 }
 

@@ -110,6 +110,41 @@ TEST(Loads, MoreThanRegistersHold) {
                         {{}});
 }
 
+/// Many masks that are made when code runs: they are spilled, also between two uses that each take their bits
+/// apart.
+TEST(Loads, SpilledMasksOfLanesThatLieApart) {
+  const auto tile = [](int rows, int first) {
+    const std::string text = R"(
+    allocate tileFIRST: f32[ROWS, 16] in registers
+    unrolled i < ROWS {
+      vector j < 6 { tileFIRST[i, j] = -inf:f32 }
+    }
+    unrolled d < 5 {
+      unrolled i < ROWS {
+        unrolled h < 2 {
+          unrolled w < 5 {
+            vector j < 6 { tileFIRST[i, j] max= guarded(x[d + 2*o - 2, i + 2*h + FIRST - 4, 2*j + 2*w], logical_and(logical_and(logical_and(logical_and(greater_equal(index(d + 2*o - 2), 0:i64), less(index(d + 2*o - 2), 10:i64)), greater_equal(index(i + 2*h + FIRST - 4), 0:i64)), less(index(i + 2*h + FIRST - 4), 12:i64)), less(index(2*j + 2*w), 15:i64)), -inf:f32) }
+          }
+        }
+      }
+    }
+    unrolled i < ROWS {
+      vector j < 6 { y[o, i + FIRST, j] = tileFIRST[i, j] }
+    })";
+    return replaced(replaced(text, "ROWS", std::to_string(rows)), "FIRST", std::to_string(first));
+  };
+  expect_as_interpreted(R"(loops f() {
+  input x: f32[10, 12, 15]
+  output y: f32[5, 15, 6]
+  for o < 5 {)" + tile(8, 0) +
+                            tile(7, 8) +
+                            R"(
+  }
+}
+)",
+                        {{}});
+}
+
 /// The same place is read under guards of different taps: each has zeros of its own, and one without a guard
 /// none.
 TEST(Loads, WhatAGuardLeavesOutIsNotShared) {
@@ -130,15 +165,22 @@ TEST(Loads, WhatAGuardLeavesOutIsNotShared) {
 
 /// One element for all lanes, where only some may read it.
 TEST(Loads, OneElementUnderAGuardOfLanes) {
-  expect_as_interpreted(R"(loops f() {
+  for (const std::string guard :
+       {"less(index(v + r), 5:i64)", "greater(index(v + r), 4:i64)", "less(index(v + r), index(n))",
+        "greater(index(2*v + r), index(n))", "greater_equal(index(v), index(n - r))"}) {
+    for (const std::string kind : {"unrolled", "for"}) {
+      std::string text = R"(loops f(n: 1..20) {
   input x: f32[3]
   output y: f32[21]
-  unrolled r < 3 {
-    vector v < 7 { y[7*r + v] = guarded(x[r], less(index(v + r), 5:i64), 9:f32) }
+  KIND r < 3 {
+    vector v < 7 { y[7*r + v] = guarded(x[r], GUARD, 9:f32) }
   }
 }
-)",
-                        {{}});
+)";
+      text = replaced(replaced(text, "GUARD", guard), "KIND", kind);
+      expect_as_interpreted(text, {{{"n", 1}}, {{"n", 4}}, {{"n", 6}}, {{"n", 20}}});
+    }
+  }
 }
 
 /// A guard that does not hold for an unrolled row: nothing is read, and what stands for it is used.
@@ -193,6 +235,19 @@ TEST(Loads, LanesBeyondTheLastOneInRegisters) {
 }
 )",
                         {{{"n", 1}}});
+}
+
+/// Lanes that go on in the next row, where rows lie one after the other.
+TEST(Loads, DigitsOfAnIndexAreJoined) {
+  expect_as_interpreted(R"(loops f(n: 1..9) {
+  input x: f32[n, 5, 4]
+  output y: f32[n, 20]
+  for i < n {
+    vector v < 20 { y[i, v] = add(x[i, v / 4, v mod 4], x[n - 1 - i, v / 4, v mod 4]) }
+  }
+}
+)",
+                        {{{"n", 1}}, {{"n", 3}}});
 }
 
 /// One operand at two places, one of which moves with the loop and one does not.
