@@ -78,23 +78,25 @@ void LoopWriter::at_beginning(const std::function<void()>& body) {
 }
 
 /// A variable with coefficient c, in a coordinate where the next larger coefficient is d, is x mod d / c: the
-/// smaller terms add up to less than c, and it and the smaller ones to less than d.
+/// smaller terms add up to less than c, and it and the smaller ones to less than d. Variables that earlier
+/// coordinates tell are what these say.
 Dims LoopWriter::inverse_of(const Dims& point) const {
-  std::map<std::string, Dim> nowhere;
-  for (const Around& loop : around_) nowhere[loop.variable] = Dim(0);
+  std::map<std::string, Dim> known;
+  for (const Around& loop : around_) known[loop.variable] = Dim(0);
   struct Term {
     size_t loop;
     int64_t coefficient;
   };
   std::vector<std::optional<Dim>> inverse(around_.size());
   for (size_t c = 0; c < point.size(); ++c) {
-    const Dim base = point[c].substitute(nowhere);
+    const Dim base = point[c].substitute(known);
     std::vector<Term> terms;
     for (size_t k = 0; k < around_.size(); ++k) {
-      std::map<std::string, Dim> there = nowhere;
+      if (inverse[k]) continue;
+      std::map<std::string, Dim> there = known;
       there[around_[k].variable] = Dim(1);
       const Dim coefficient = point[c].substitute(there) - base;
-      if (coefficient == Dim(0) || inverse[k]) continue;
+      if (coefficient == Dim(0)) continue;
       AXRUN_ASSERT(coefficient.is_constant());
       terms.push_back({k, coefficient.value()});
     }
@@ -105,6 +107,7 @@ Dims LoopWriter::inverse_of(const Dims& point) const {
       const Dim rest = t == 0 ? coordinate : floor_mod(coordinate, Dim(terms[t - 1].coefficient));
       inverse[terms[t].loop] = floor_div(rest, Dim(terms[t].coefficient));
     }
+    for (const Term& term : terms) known[around_[term.loop].variable] = *inverse[term.loop];
   }
   Dims result;
   for (const auto& variable : inverse) result.push_back(variable.value_or(Dim(0)));

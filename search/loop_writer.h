@@ -11,8 +11,8 @@
 namespace axrun::search {
 
 /// Writes a loop program from the outside in. Inverse maps are worked out from the loops around a statement:
-/// points must be affine in the loop variables, each coordinate a mixed-radix number of the loops it is tiled
-/// by (position = 96*block + 12*tile + row with row < 12, tile < 8).
+/// each coordinate of a point must be a mixed-radix number of the loops it is tiled by (position = 96*block +
+/// 12*tile + row with row < 12, tile < 8), plus anything that earlier coordinates tell.
 class LoopWriter {
  public:
   LoopWriter(std::string name, std::vector<ir::loop::Size> sizes);

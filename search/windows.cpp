@@ -336,6 +336,7 @@ class Writer {
 }  // namespace
 
 void write_windows(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan) {
+  if (plan.planes) return write_planes(context, form, *plan.planes);
   Writer(context, form, plan).run();
 }
 

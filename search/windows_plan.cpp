@@ -112,27 +112,34 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   plan.row_tiles = tiles(form.row, plan.tile.rows);
   plan.column_tiles = tiles(form.column, plan.tile.columns);
 
+  // Where planes are small.
+  constexpr double worth = 0.7;
+  plan.planes = plan_planes(context, form);
+  if (plan.planes && plan.planes->cycles > worth * plan.tile.cycles) plan.planes.reset();
+
   // Cycles as the operations for which they would be enough.
-  const auto lanes = static_cast<double>(context.target.lanes(4));
-  double planes = 1, cycles = plan.tile.cycles;
+  const int64_t lanes = context.target.lanes(4);
+  double planes = 1, cycles = plan.planes ? plan.planes->cycles : plan.tile.cycles;
   for (const int axis : form.outer) planes *= static_cast<double>(typical(axis));
   if (form.epilogue != nullptr) {
-    const auto points = static_cast<double>(shape.rows * shape.columns);
-    cycles += points / lanes * scalar_cost(context.program, form.epilogue->body[0]);
+    cycles += static_cast<double>(shape.rows * shape.columns) / static_cast<double>(lanes) *
+              scalar_cost(context.program, form.epilogue->body[0]);
   }
-  const double operations = 2 * lanes * std::max(1, context.target.fma_ports);
+  const double operations = 2 * static_cast<double>(lanes) * std::max(1, context.target.fma_ports);
   std::vector<const ir::Stage*> stages = {&stage};
   if (form.epilogue != nullptr) stages.push_back(form.epilogue);
   const double bytes = bytes_moved(context, stages);
   if (!is_worth_spreading(planes * cycles * operations, context.target, bytes)) return plan;
   double best = 0;
   for (const int axis : form.outer) {
-    const int64_t count = typical(axis);
+    int64_t count = typical(axis);
+    if (plan.planes && axis == plan.planes->form.plane) count = (count + lanes - 1) / lanes;
     if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
     best = balance(count, context.target.cores);
     plan.spread = WindowsPlan::Spread::outer;
     plan.spread_axis = axis;
   }
+  if (plan.planes && plan.spread == WindowsPlan::Spread::outer) plan.planes->spread_axis = plan.spread_axis;
   const int64_t down = (shape.rows + plan.tile.rows - 1) / plan.tile.rows;
   if (form.outer.empty() && down > 1) plan.spread = WindowsPlan::Spread::rows;
   return plan;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/piece.h"
+#include "search/planes.h"
 #include "search/window_tile.h"
 #include "search/windows_form.h"
 
@@ -27,6 +28,9 @@ struct WindowsPlan {
   std::vector<Tiles> row_tiles, column_tiles;
   /// Which taps are written out; the others are loops. Per reduce axis.
   std::vector<bool> unrolled;
+  /// Lanes run across planes instead; nothing of the above counts then.
+  std::optional<PlanesPlan> planes;
+
   enum class Spread : uint8_t { none, outer, rows };
   Spread spread = Spread::none;
   int spread_axis = ir::none;  ///< of the reduction, for Spread::outer

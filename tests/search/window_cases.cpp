@@ -139,6 +139,34 @@ std::vector<Case> window_cases() {
   add({"SumsInTwoPassesWithoutPads", sum, false, {2}, {9, 37}, {5, 4}});
   add({"LeastOfWindows", least, false, {2}, {5, 18}, {2, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::clip});
   add({"MeanOfWindows", sum, false, {2}, {10, 19}, {3, 3}, {2, 1}, {}, {1, 1}, {1, 1}, Epilogue::mean});
+  // Planes so small that lanes run across them.
+  add({"PlanesOfThree", sum, true, {20}, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::clip});
+  add({"PlanesUnderLargeWindows",
+       sum,
+       true,
+       {33},
+       {4, 6},
+       {7, 5},
+       {},
+       {},
+       {3, 2},
+       {3, 2},
+       Epilogue::normalized});
+  add({"PlanesWithAStride",
+       sum,
+       true,
+       {2, 17},
+       {7, 7},
+       {5, 5},
+       {2, 2},
+       {},
+       {2, 2},
+       {2, 2},
+       Epilogue::bias_residual});
+  add({"PlanesThatAreDilated", sum, true, {16}, {5, 6}, {3, 3}, {}, {2, 2}, {2, 2}, {2, 2}, Epilogue::gelu});
+  add({"PlanesWithoutPads", sum, true, {24}, {6, 6}, {4, 3}});
+  add({"PlanesOfPools", largest, false, {40}, {6, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}});
+  add({"PlanesOfMeans", sum, false, {20}, {5, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::mean});
   const ir::loop::Size n{"n", 1, 4096, 1}, h{"h", 2, 4096, 1}, w{"w", 2, 4096, 1};
   add({"WindowsOfAnyBatch", sum, true, {sym("n"), 3}, {6, 20}, {3, 3}, {}, {}, {1, 1}, {1, 1}}, {n},
       {{{"n", 1}}, {{"n", 4}}});
@@ -169,6 +197,18 @@ std::vector<Case> window_cases() {
       {h}, {{{"h", 2}}, {{"h", 19}}});
   add({"WindowsOfAnyHeight", sum, true, {3}, {sym("h"), 24}, {5, 5}, {}, {}, {2, 2}, {2, 2}}, {h},
       {{{"h", 2}}, {{"h", 13}}});
+  add({"PlanesOfAnyNumber",
+       sum,
+       true,
+       {sym("n"), sym("c")},
+       {3, 4},
+       {3, 3},
+       {},
+       {},
+       {1, 1},
+       {1, 1},
+       Epilogue::clip},
+      {n, {"c", 1, 4096, 1}}, {{{"n", 1}, {"c", 1}}, {{"n", 2}, {"c", 16}}, {{"n", 3}, {"c", 21}}});
   return cases;
 }
 

@@ -199,46 +199,75 @@ TEST(Windows, ManyTapsAreReducedInTwoPasses) {
 )");
 }
 
-/// Shapes drawn at random: strides, dilations and pads of all kinds, few and many columns.
-TEST(Windows, OfRandomShapes) {
-  std::mt19937 random(7);
-  const auto draw = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
+class RandomWindows : public testing::Test {
+ protected:
+  int64_t draw(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+
+  struct Limits {
+    int64_t least_taps = 1;
+    int64_t stride = 4, dilation = 3, pad = 4;  ///< the largest ones
+    int64_t longer = 60;  ///< places of the last dimension that are no part of the first window
   };
-  for (int trial = 0; trial < 150; ++trial) {
-    Windows windows;
-    windows.weights = draw(0, 2) > 0;
-    windows.monoid = windows.weights || draw(0, 1) == 0 ? ir::Monoid::Kind::sum : ir::Monoid::Kind::max;
-    windows.channels = {ir::Dim(draw(1, 3))};
-    windows.epilogue = draw(0, 1) == 0 ? Windows::Epilogue::none : Windows::Epilogue::clip;
-    for (int64_t d = draw(1, 3); d > 0; --d) {
-      windows.kernel.push_back(draw(1, 5));
-      windows.strides.push_back(draw(1, 4));
-      windows.dilations.push_back(draw(1, 3));
-      windows.pads.push_back(draw(0, 4));
-      windows.pads_end.push_back(draw(0, 4));
-      const int64_t reach = (windows.kernel.back() - 1) * windows.dilations.back() + 1;
-      windows.input.emplace_back(reach + draw(0, d == 1 ? 60 : 12));
+
+  Windows windows(int64_t rank, int64_t channels, const Limits& limits) {
+    Windows drawn;
+    drawn.weights = draw(0, 2) > 0;
+    drawn.monoid = drawn.weights || draw(0, 1) == 0 ? ir::Monoid::Kind::sum : ir::Monoid::Kind::max;
+    drawn.channels = {ir::Dim(channels)};
+    drawn.epilogue = draw(0, 1) == 0 ? Windows::Epilogue::none : Windows::Epilogue::clip;
+    for (int64_t d = rank; d > 0; --d) {
+      drawn.kernel.push_back(draw(limits.least_taps, 5));
+      drawn.strides.push_back(draw(1, limits.stride));
+      drawn.dilations.push_back(draw(1, limits.dilation));
+      drawn.pads.push_back(draw(0, limits.pad));
+      drawn.pads_end.push_back(draw(0, limits.pad));
+      const int64_t reach = (drawn.kernel.back() - 1) * drawn.dilations.back() + 1;
+      const int64_t least = std::max<int64_t>(1, reach - drawn.pads.back() - drawn.pads_end.back());
+      drawn.input.emplace_back(least +
+                               draw(0, d == 1 ? limits.longer : std::min<int64_t>(limits.longer, 12)));
     }
+    return drawn;
+  }
+
+  /// How often the lowered program mentions `word`.
+  void expect_right(const Windows& windows, const std::string& word, int& mentioned) {
     const ir::Program expression = program_of(windows);
     for (const jit::Target& target : targets_with_code()) {
       const search::Lowered lowered = search::lower(expression, {}, {false, true}, target);
       ASSERT_TRUE(lowered.program) << lowered.reason;
-      if (lowered.kind != "windows") continue;  // a single tap
+      const std::string text = ir::loop::print(*lowered.program);
+      if (text.find(word) != std::string::npos) ++mentioned;
       std::vector<Tensor> operands;
       for (const ir::TensorId id : expression.operands)
         operands.push_back(
-            data(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+            data(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random_));
       const Tensor want = ir::evaluate(expression, operands)[0];
       const auto code = jit::KernelCode::compile(*lowered.program, target, {});
       const Tensor got =
           run_guarded(code, {}, operands, {false, windows.weights}, verify::Placement::ends_at_guard)[0];
-      for (int64_t i = 0; i < want.size(); ++i) {
-        ASSERT_EQ(got.get_real(i), want.get_real(i)) << "trial " << trial << " element " << i << '\n'
-                                                     << ir::loop::print(*lowered.program);
-      }
+      for (int64_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(got.get_real(i), want.get_real(i)) << "element " << i << '\n' << text;
     }
   }
+
+  std::mt19937 random_{7};
+};
+
+/// Strides, dilations and pads of all kinds, few and many columns.
+TEST_F(RandomWindows, OfAllShapes) {
+  int tiles = 0;
+  for (int trial = 0; trial < 150; ++trial)
+    expect_right(windows(draw(1, 3), draw(1, 3), {}), "tile_reduced", tiles);
+  EXPECT_GT(tiles, 100);
+}
+
+TEST_F(RandomWindows, OverSmallPlanes) {
+  int planes = 0;
+  for (int trial = 0; trial < 300; ++trial)
+    expect_right(windows(2, draw(9, 40), {2, 2, 2, 1, 4}), "planes_reduced", planes);
+  EXPECT_GT(planes, 100);
 }
 
 }  // namespace
