@@ -203,6 +203,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   std::vector<Moving> moving;
   if (innermost) {
     moving = hoist_pointers(body, loop, begin == nullptr);
+    plan_tiles_ahead(body);
     hoist_masks(body, loop.variable);
   }
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
@@ -228,6 +229,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
     cc_.cmp(variable, bound);
   cc_.jl(top);
   cc_.bind(done);
+  if (innermost) tiles_ahead_.clear();
   scopes_.pop_back();
   integers_.remove_variable(loop.variable);
   loops_.pop_back();

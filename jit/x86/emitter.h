@@ -148,8 +148,6 @@ class PhaseEmitter {
   const Pointer* find_pointer(const std::string& key) const;
   std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form, const std::string& variable);
   std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
-  void collect_forms(const Block& body, std::vector<std::pair<int, ir::Dim>>& found,
-                     std::set<std::string>& seen);
   void collect_value(int id, const std::function<void(const ir::loop::Access&)>& see) const;
   struct Moving {
     asmjit::x86::Gp pointer;
@@ -164,6 +162,9 @@ class PhaseEmitter {
     int64_t most;  ///< iterations; INT64_MAX: not known
   };
   std::optional<Moving> fetch_ahead(const ir::Dim& form, const Moving& read);
+  void plan_tiles_ahead(const Block& body);
+  void for_accesses(const Block& body,
+                    const std::function<void(const ir::loop::Access& access, bool read)>& see);
   /// Pointers to everything in the body, as they are at the loop's first iteration, which may be any one.
   std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop, bool from_zero);
 
@@ -204,6 +205,7 @@ class PhaseEmitter {
   std::map<std::string, ir::Dim> literals_;  ///< sizes of one value, unrolled variables
   std::vector<Scope> scopes_;
   std::vector<OpenLoop> loops_;
+  std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
   struct Columns {

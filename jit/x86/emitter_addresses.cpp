@@ -147,18 +147,12 @@ void PhaseEmitter::collect_value(int id, const std::function<void(const Access&)
   }
 }
 
-void PhaseEmitter::collect_forms(const Block& body, std::vector<std::pair<int, Dim>>& found,
-                                 std::set<std::string>& seen) {
-  const auto see = [&](const Access& access) {
-    if (in_registers(access.buffer)) return;
-    const Address address = address_of(access);
-    if (seen.insert(key_of(address.buffer, address.form)).second)
-      found.emplace_back(address.buffer, address.form);
-  };
+/// Every access of a body that is written out, for each iteration and vector.
+void PhaseEmitter::for_accesses(const Block& body, const std::function<void(const Access&, bool read)>& see) {
   for (const Statement* statement : body) {
     if (const auto* compute = std::get_if<Compute>(statement)) {
-      see(compute->target);
-      collect_value(compute->value, see);
+      see(compute->target, false);
+      collect_value(compute->value, [&](const Access& access) { see(access, true); });
       continue;
     }
     const auto* loop = std::get_if<Loop>(statement);
@@ -170,14 +164,14 @@ void PhaseEmitter::collect_forms(const Block& body, std::vector<std::pair<int, D
       const int64_t vectors = extent.high == INT64_MAX ? 1 : (extent.high - 1) / lanes_.count() + 1;
       for (int64_t chunk = 0; chunk < vectors; ++chunk) {
         lane_->chunk = static_cast<int>(chunk);
-        collect_forms(pointers_to(loop->body), found, seen);
+        for_accesses(pointers_to(loop->body), see);
       }
       lane_.reset();
       facts_.forget_range(loop->variable);
     } else if (loop->kind == LoopKind::unrolled) {
       for (int64_t v = 0; v < extent.high; v += loop->step) {
         literals_[loop->variable] = v;
-        collect_forms(pointers_to(loop->body), found, seen);
+        for_accesses(pointers_to(loop->body), see);
       }
       literals_.erase(loop->variable);
     }
@@ -187,7 +181,12 @@ void PhaseEmitter::collect_forms(const Block& body, std::vector<std::pair<int, D
 std::vector<std::pair<int, Dim>> PhaseEmitter::forms_in(const Block& body) {
   std::vector<std::pair<int, Dim>> found;
   std::set<std::string> seen;
-  collect_forms(body, found, seen);
+  for_accesses(body, [&](const Access& access, bool) {
+    if (in_registers(access.buffer)) return;
+    const Address& address = address_of(access);
+    if (seen.insert(key_of(address.buffer, address.form)).second)
+      found.emplace_back(address.buffer, address.form);
+  });
   return found;
 }
 

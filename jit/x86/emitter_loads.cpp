@@ -185,6 +185,9 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
     return lanes_.apply(Opcode::mask_not,
                         {lanes_.apply(Opcode::i32_equal, {all, lanes_.constant(0), {}}), {}, {}});
   }
+  const auto ahead = tiles_ahead_.find(address.buffer);
+  if (ahead != tiles_ahead_.end() && address.lane_step == Dim(1))
+    cc_.prefetcht0(place.cloneAdjusted(ahead->second));
   if (address.lane_step == Dim(1))
     return boolean ? lanes_.load_booleans(place, lanes.mask)
                    : lanes_.load(place, lanes.mask, lanes.bits.value_or(0));

@@ -237,6 +237,29 @@ TEST(Emitter, RowsOfSoftmax) {
   expect_as_interpreted(text, sizes, 3e-6);
 }
 
+/// Sums of rows, several side by side: the next rows are fetched while these are read.
+TEST(Emitter, NextTilesOfRowsAreFetched) {
+  for (const int rows : {1, 2, 4}) {
+    const std::string r = std::to_string(rows);
+    const std::string text = "loops sums() {\n  input x: f32[16, 200]\n  output y: f32[16]\n" +
+                             ("  for i < " + std::to_string(16 / rows)) + " {\n    allocate p: f32[" + r +
+                             ", 16] in registers\n    allocate s: f32[" + r +
+                             "] in registers\n    unrolled a < " + r + " {\n      s[a] = 0:f32\n" +
+                             "      vector z < 16 {\n        p[a, z] = 0:f32\n      }\n    }\n" +
+                             "    for c < 13 {\n      unrolled b < " + r +
+                             " {\n        vector v < min(16, 200 - 16*c) {\n          p[b, v] += x[" + r +
+                             "*i + b, 16*c + v]\n        }\n      }\n    }\n    unrolled d < " + r +
+                             " {\n      vector w < 16 {\n        s[d] += p[d, w]\n      }\n      y[" + r +
+                             "*i + d] = s[d]\n    }\n  }\n}\n";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const bool fetches = code->assembly().find("prefetcht0") != std::string::npos;
+      EXPECT_EQ(fetches, rows > 1) << code->assembly();
+    }
+  }
+}
+
 TEST(Emitter, StridesMasksAndScalars) {
   // A transposition by strided loads, and one by strided stores.
   const std::string transposed = R"(loops transpose(m: 1..40, n: 1..40) {
