@@ -268,7 +268,8 @@ std::optional<LaneValue> PhaseEmitter::find_load(const std::string& key) {
 /// has not been used for longest is read again. (Much of it is not wanted again and takes none: a row of a
 /// product's panel must not make way for it.)
 void PhaseEmitter::keep_load(const std::string& key, const LaneValue& value) {
-  constexpr int working_registers = 2, fewest = 10;
+  constexpr int working_registers = 2;
+  const int fewest = lanes_.registers() / 3;
   const int most = std::max(fewest, lanes_.registers() - registers_taken_ - working_registers);
   scopes_.back().loads[key] = {without_death(value), ++loads_used_};
   int kept = 0;
