@@ -78,8 +78,8 @@ Dim with_joined_digits(const Dim& dim) {
       };
       const Dim &whole = digit.arguments[0], &base = digit.arguments[1];
       const Dim high = replaced(floor_div(whole, base), Dim(low.coefficient) * base);
-      const bool found = std::any_of(terms.begin(), terms.end(),
-                                     [&](const Monomial& term) { return to_dim(term) == high; });
+      const bool found =
+          std::any_of(terms.begin(), terms.end(), [&](const Monomial& term) { return to_dim(term) == high; });
       if (found) return with_joined_digits(dim - high - to_dim(low) + replaced(whole, low.coefficient));
     }
   }

@@ -94,11 +94,10 @@ LaneValue Lanes::spread(const LaneValue& mask, int first, uint32_t pattern) {
   const LaneValue result = new_mask();
   if (wide_) {
     const Gp bits = cc_.newGpd(), places = cc_.newGpd();
-    // Out of a copy: asmjit reads a mask that has been spilled from memory, with an instruction that then
-    // writes a mask register.
-    const LaneValue copy = new_mask();
-    cc_.kmovw(copy.mask, mask.mask);
-    cc_.kmovw(bits, copy.mask);
+    // Not with kmovw: of a mask that asmjit has spilled it makes a load that writes a mask register.
+    const Vec bytes = new_vector();
+    cc_.vpmovm2b(bytes.xmm(), mask.mask);
+    cc_.vpmovmskb(bits, bytes.xmm());
     if (first != 0) cc_.shr(bits, first);
     cc_.mov(places, pattern);
     cc_.pdep(bits, bits, places);
