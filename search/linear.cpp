@@ -77,6 +77,18 @@ std::optional<Linear> linear_form(const ir::Program& program, ir::ExprId id) {
   return result;
 }
 
+std::optional<Linear> margin_of(const ir::Program& program, const Expr& comparison) {
+  const bool rising = comparison.op == ScalarOp::less || comparison.op == ScalarOp::less_equal;
+  const bool strict = comparison.op == ScalarOp::less || comparison.op == ScalarOp::greater;
+  const auto left = linear_form(program, comparison.args[0]);
+  const auto right = linear_form(program, comparison.args[1]);
+  if (!left || !right) return std::nullopt;
+  Linear margin = rising ? *right : *left;
+  margin += (rising ? *left : *right) * Dim(-1);
+  if (strict) margin.constant = margin.constant - 1;
+  return margin;
+}
+
 ir::Scalar to_scalar(ir::Builder& builder, const Linear& linear, const ir::Indices& axes) {
   ir::Scalar sum = builder.integer(0);
   for (const auto& [axis, value] : linear.coefficients) {

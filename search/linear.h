@@ -25,6 +25,9 @@ struct Linear {
 /// Nothing where the expression is not linear, or depends on data.
 std::optional<Linear> linear_form(const ir::Program& program, ir::ExprId id);
 
+/// What is not negative exactly where a comparison of such expressions holds.
+std::optional<Linear> margin_of(const ir::Program& program, const ir::Expr& comparison);
+
 /// The expression again, over new axes.
 ir::Scalar to_scalar(ir::Builder& builder, const Linear& linear, const ir::Indices& axes);
 

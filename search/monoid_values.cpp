@@ -22,19 +22,40 @@ Combine combine_of(Monoid::Kind kind) {
   }
 }
 
-int identity_value(LoopWriter& writer, Monoid::Kind kind, ir::ElementType type) {
+namespace {
+
+double real_identity(Monoid::Kind kind) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool real = is_float(type);
   switch (kind) {
     case Monoid::Kind::sum:
-      return real ? writer.real(0, type) : writer.integer(0, type);
+      return 0;
     case Monoid::Kind::product:
-      return real ? writer.real(1, type) : writer.integer(1, type);
+      return 1;
     case Monoid::Kind::min:
-      return real ? writer.real(infinity, type) : writer.integer(ir::integer_max(type), type);
+      return infinity;
     default:
-      return real ? writer.real(-infinity, type) : writer.integer(ir::integer_min(type), type);
+      return -infinity;
   }
+}
+
+}  // namespace
+
+int identity_value(LoopWriter& writer, Monoid::Kind kind, ir::ElementType type) {
+  if (is_float(type)) return writer.real(real_identity(kind), type);
+  switch (kind) {
+    case Monoid::Kind::sum:
+    case Monoid::Kind::product:
+      return writer.integer(kind == Monoid::Kind::sum ? 0 : 1, type);
+    case Monoid::Kind::min:
+      return writer.integer(ir::integer_max(type), type);
+    default:
+      return writer.integer(ir::integer_min(type), type);
+  }
+}
+
+bool is_identity(const ir::Program& program, ir::ExprId id, Monoid::Kind kind) {
+  const ir::Expr& expr = program.exprs[static_cast<size_t>(id)];
+  return expr.op == ir::ScalarOp::real && expr.real == real_identity(kind);
 }
 
 }  // namespace axrun::search

@@ -4,6 +4,7 @@
 
 #include "ir/dim_polynomial.h"
 #include "ir/grammar.h"
+#include "search/monoid_values.h"
 #include "search/stage_values.h"
 #include "search/uniform_parts.h"
 
@@ -14,28 +15,6 @@ using ir::Expr;
 using ir::ExprId;
 using ir::Program;
 using ir::ScalarOp;
-
-Dim WindowMove::first(const Dim& o) const {
-  const Dim before = Dim(0) - (Dim(stride) * o + Dim(start));
-  const Dim past = Dim(0) - before - Dim(extent - 1);
-  return max(tap > 0 ? ceil_div(before, Dim(tap)) : ceil_div(past, Dim(-tap)), Dim(0));
-}
-
-Dim WindowMove::count(const Dim& o) const {
-  const Dim place = Dim(stride) * o + Dim(start);
-  const Dim last = tap > 0 ? floor_div(Dim(extent - 1) - place, Dim(tap)) : floor_div(place, Dim(-tap));
-  return min(last + 1, Dim(taps)) - first(o);
-}
-
-int64_t WindowMove::total() const {
-  int64_t sum = 0;
-  for (int64_t o = 0; o < length; ++o) {
-    const int64_t here = count(o).value();
-    if (here <= 0) return 0;
-    sum += here;
-  }
-  return sum;
-}
 
 namespace {
 
@@ -51,28 +30,6 @@ const Expr* load_of_planes(const Program& program, const WindowsForm& form) {
     found = &expr_of(program, load);
   }
   return found;
-}
-
-std::optional<WindowMove> move_along(const Program& program, const ir::Stage& stage, int axis, int tap_number,
-                                     ExprId index, const Dim& extent) {
-  WindowMove move;
-  move.axis = axis;
-  move.tap_axis = static_cast<int>(stage.axes.size()) + tap_number;
-  const auto linear = linear_form(program, index);
-  const auto length = stage.axes[static_cast<size_t>(axis)].extent.constant();
-  const auto stride = linear->coefficient(axis).constant(),
-             tap = linear->coefficient(move.tap_axis).constant();
-  const auto start = linear->constant.constant(), exists = extent.constant();
-  if (!length || !stride || !tap || !start || !exists || linear->coefficients.size() != 2)
-    return std::nullopt;
-  move.length = *length;
-  move.taps = stage.reduce_axes[static_cast<size_t>(tap_number)].extent.value();
-  move.stride = *stride;
-  move.tap = *tap;
-  move.start = *start;
-  move.extent = *exists;
-  if (move.stride < 1 || move.tap == 0 || move.total() == 0) return std::nullopt;
-  return move;
 }
 
 /// The product of a load and factors, in any order; nothing for other expressions.
@@ -110,10 +67,10 @@ std::optional<PlanesForm> planes_of(const Program& program, const WindowsForm& f
   }
   if (of_plane != 1) return std::nullopt;
   const auto row =
-      move_along(program, stage, form.row, form.row_taps[0], load->indices[rank - 2], dims[rank - 2]);
+      window_move(program, stage, form.row, form.row_taps[0], load->indices[rank - 2], dims[rank - 2]);
   const auto column =
-      move_along(program, stage, form.column, form.column_taps[0], load->indices[rank - 1], dims[rank - 1]);
-  if (!row || !column) return std::nullopt;
+      window_move(program, stage, form.column, form.column_taps[0], load->indices[rank - 1], dims[rank - 1]);
+  if (!row || !column || row->total() == 0 || column->total() == 0) return std::nullopt;
   planes.row = *row;
   planes.column = *column;
 
@@ -129,11 +86,15 @@ std::optional<PlanesForm> planes_of(const Program& program, const WindowsForm& f
     }
   }
   if (load->args[0] == ir::none) return planes;
-  for (const ExprId id : ir::reachable(program, {load->args[0]})) {
-    const ScalarOp op = expr_of(program, id).op;
-    if (op == ScalarOp::logical_or || op == ScalarOp::logical_not) return std::nullopt;
-    if (op >= ScalarOp::less && op <= ScalarOp::greater_equal) planes.guards.push_back(id);
+  // Without factors nothing else stands for what is outside.
+  if (planes.factors.empty() && !is_identity(program, load->args[1], stage.monoid.kind)) return std::nullopt;
+  const auto guards = comparisons_of(program, load->args[0]);
+  if (!guards) return std::nullopt;
+  for (const ExprId guard : *guards) {
+    if (!holds_inside(program, guard, planes.row) && !holds_inside(program, guard, planes.column))
+      return std::nullopt;
   }
+  planes.guards = *guards;
   return planes;
 }
 

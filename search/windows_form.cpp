@@ -7,7 +7,9 @@
 #include "ir/dim_polynomial.h"
 #include "ir/grammar.h"
 #include "search/epilogue.h"
+#include "search/monoid_values.h"
 #include "search/stage_values.h"
+#include "search/window_move.h"
 
 namespace axrun::search {
 
@@ -151,19 +153,6 @@ class Finder {
   std::vector<Read> reads_;
 };
 
-/// What is not negative exactly where a comparison of indices holds.
-std::optional<Linear> margin_of(const Program& program, const Expr& comparison) {
-  const bool rising = comparison.op == ScalarOp::less || comparison.op == ScalarOp::less_equal;
-  const bool strict = comparison.op == ScalarOp::less || comparison.op == ScalarOp::greater;
-  const auto left = linear_form(program, comparison.args[0]);
-  const auto right = linear_form(program, comparison.args[1]);
-  if (!left || !right) return std::nullopt;
-  Linear margin = rising ? *right : *left;
-  margin += (rising ? *left : *right) * Dim(-1);
-  if (strict) margin.constant = margin.constant - 1;
-  return margin;
-}
-
 }  // namespace
 
 FoundWindows find_windows(const Program& program, const Stage& reduction, const Stage* epilogue) {
@@ -186,28 +175,23 @@ std::optional<Strips> strips_of(const Program& program, const WindowsForm& form)
     if (used.count(last ? row_tap : column_tap) != 0 || (last && used.count(form.row) != 0))
       return std::nullopt;
   }
-  const Linear column = *linear_form(program, body.indices.back());
-  const auto width = stage.axes[static_cast<size_t>(form.column)].extent.constant();
-  const auto exists = program.tensors[static_cast<size_t>(strips.operand)].dims.back().constant();
-  const auto step = column.coefficient(form.column).constant(),
-             tap = column.coefficient(column_tap).constant();
-  const auto start = column.constant.constant();
-  if (!width || !exists || !step || !tap || !start || column.coefficients.size() != 2) return std::nullopt;
-  const int64_t reach =
-      *tap * (stage.reduce_axes[static_cast<size_t>(form.column_taps[0])].extent.value() - 1);
-  strips.first = *start + std::min<int64_t>(0, reach);
-  strips.length = *step * (*width - 1) + std::abs(reach) + 1;
+  const Dim& exists = program.tensors[static_cast<size_t>(strips.operand)].dims.back();
+  const auto move =
+      window_move(program, stage, form.column, form.column_taps[0], body.indices.back(), exists);
+  if (!move) return std::nullopt;
+  const int64_t reach = move->tap * (move->taps - 1);
+  strips.first = move->start + std::min<int64_t>(0, reach);
+  strips.length = move->stride * (move->length - 1) + std::abs(reach) + 1;
   strips.begin = std::clamp<int64_t>(-strips.first, 0, strips.length);
-  strips.end = std::clamp<int64_t>(*exists - strips.first, strips.begin, strips.length);
+  strips.end = std::clamp<int64_t>(move->extent - strips.first, strips.begin, strips.length);
   if (body.args[0] == ir::none) return strips;
-  for (const ExprId id : ir::reachable(program, {body.args[0]})) {
-    const ScalarOp op = expr_of(program, id).op;
-    if (op == ScalarOp::logical_or || op == ScalarOp::logical_not) return std::nullopt;
-    if (op < ScalarOp::less || op > ScalarOp::greater_equal) continue;
-    const std::set<int> used = axes_of(program, id);
+  const auto guards = comparisons_of(program, body.args[0]);
+  if (!guards || !is_identity(program, body.args[1], stage.monoid.kind)) return std::nullopt;
+  for (const ExprId guard : *guards) {
+    const std::set<int> used = axes_of(program, guard);
     const bool of_column = used.count(form.column) != 0 || used.count(column_tap) != 0;
-    if (of_column && (used.count(form.row) != 0 || used.count(row_tap) != 0)) return std::nullopt;
-    (of_column ? strips.column_guards : strips.row_guards).push_back(id);
+    if (of_column && !holds_inside(program, guard, *move)) return std::nullopt;
+    (of_column ? strips.column_guards : strips.row_guards).push_back(guard);
   }
   return strips;
 }

@@ -49,7 +49,7 @@ struct Strips {
   int64_t first = 0, length = 1;          ///< columns of the operand that windows touch, those outside too
   int64_t begin = 0, end = 0;             ///< of them, counted from `first`: those that exist
   std::vector<ir::ExprId> row_guards;     ///< comparisons that leave rows of the operand out
-  std::vector<ir::ExprId> column_guards;  ///< and columns
+  std::vector<ir::ExprId> column_guards;  ///< and columns: what is outside only
 };
 /// Nothing where the taps are no product of a row's and a column's, or where columns have no literal bounds.
 std::optional<Strips> strips_of(const ir::Program& program, const WindowsForm& form);

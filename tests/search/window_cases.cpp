@@ -23,9 +23,10 @@ int64_t entry(const std::vector<int64_t>& list, size_t d, int64_t otherwise) {
   return d < list.size() ? list[d] : otherwise;
 }
 
-double outside(Monoid::Kind monoid) {
+double outside(const Windows& windows) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return monoid == Monoid::Kind::sum ? 0 : monoid == Monoid::Kind::min ? infinity : -infinity;
+  if (windows.outside) return *windows.outside;
+  return windows.monoid == Monoid::Kind::sum ? 0 : windows.monoid == Monoid::Kind::min ? infinity : -infinity;
 }
 
 /// How many taps of a window lie inside, as averages count.
@@ -66,7 +67,7 @@ Program program_of(const Windows& windows) {
       place.push_back(i[leading + d] * entry(windows.strides, d, 1) + k[d] * entry(windows.dilations, d, 1) -
                       entry(windows.pads, d, 0));
     }
-    const Scalar read = x.padded(place, outside(windows.monoid));
+    const Scalar read = x.padded(place, outside(windows));
     if (!windows.weights) return read;
     Indices tap = {i[leading - 1]};
     tap.insert(tap.end(), k.begin(), k.end());
@@ -167,6 +168,33 @@ std::vector<Case> window_cases() {
   add({"PlanesWithoutPads", sum, true, {24}, {6, 6}, {4, 3}});
   add({"PlanesOfPools", largest, false, {40}, {6, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}});
   add({"PlanesOfMeans", sum, false, {20}, {5, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::mean});
+  // Pads that are not what changes nothing.
+  add({"PlanesOfPoolsAmongZeros",
+       largest,
+       false,
+       {40},
+       {6, 5},
+       {3, 3},
+       {},
+       {},
+       {1, 1},
+       {1, 1},
+       Epilogue::none,
+       0});
+  add({"PoolsOfManyTapsAmongZeros",
+       largest,
+       false,
+       {2},
+       {13, 21},
+       {5, 5},
+       {},
+       {},
+       {2, 2},
+       {2, 2},
+       Epilogue::none,
+       0});
+  add({"PlanesAmongOnes", sum, true, {20}, {4, 4}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::clip, 1});
+  add({"MorePlanesThanThereAre", largest, false, {2}, {5, 7, 5}, {1, 4, 5}, {}, {}, {2, 1, 1}, {2, 1, 1}});
   const ir::loop::Size n{"n", 1, 4096, 1}, h{"h", 2, 4096, 1}, w{"w", 2, 4096, 1};
   add({"WindowsOfAnyBatch", sum, true, {sym("n"), 3}, {6, 20}, {3, 3}, {}, {}, {1, 1}, {1, 1}}, {n},
       {{{"n", 1}}, {{"n", 4}}});

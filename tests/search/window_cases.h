@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Windows {
   std::vector<int64_t> kernel, strides = {}, dilations = {}, pads = {}, pads_end = {};
   /// What a map makes of each element.
   enum class Epilogue { none, clip, bias_residual, normalized, gelu, mean } epilogue = Epilogue::none;
+  std::optional<double> outside = {};  ///< what pads hold; by default what changes nothing
 };
 inline void PrintTo(const Windows& windows, std::ostream* out) { *out << windows.name; }
 

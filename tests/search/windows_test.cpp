@@ -239,14 +239,18 @@ class RandomWindows : public testing::Test {
       ASSERT_TRUE(lowered.program) << lowered.reason;
       const std::string text = ir::loop::print(*lowered.program);
       if (text.find(word) != std::string::npos) ++mentioned;
-      std::vector<Tensor> operands;
-      for (const ir::TensorId id : expression.operands)
-        operands.push_back(
-            data(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random_));
+      std::vector<Tensor> operands, inputs;
+      std::vector<bool> constant;
+      for (size_t k = 0; k < expression.operands.size(); ++k) {
+        const auto id = static_cast<size_t>(expression.operands[k]);
+        operands.push_back(data(shape_at(expression.tensors[id].dims, {}), false, random_));
+        if (lowered.expression.operands[k] == ir::none) continue;  // no tap is inside
+        inputs.push_back(operands.back());
+        constant.push_back(k == 1);
+      }
       const Tensor want = ir::evaluate(expression, operands)[0];
       const auto code = jit::KernelCode::compile(*lowered.program, target, {});
-      const Tensor got =
-          run_guarded(code, {}, operands, {false, windows.weights}, verify::Placement::ends_at_guard)[0];
+      const Tensor got = run_guarded(code, {}, inputs, constant, verify::Placement::ends_at_guard)[0];
       for (int64_t i = 0; i < want.size(); ++i)
         ASSERT_EQ(got.get_real(i), want.get_real(i)) << "element " << i << '\n' << text;
     }
