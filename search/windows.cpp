@@ -218,8 +218,10 @@ class Writer {
     identities(strips.end, strips.length);
     const int64_t width = plan_.tile.columns, existing = strips.end - strips.begin;
     const int64_t whole = existing / width;
-    w_.loop(LoopKind::sequential, "ct", Dim(whole),
-            [&](const Dim& ct) { part_of_strips(Dim(strips.begin) + Dim(width) * ct, width); });
+    if (whole > 0) {
+      w_.loop(LoopKind::sequential, "ct", Dim(whole),
+              [&](const Dim& ct) { part_of_strips(Dim(strips.begin) + Dim(width) * ct, width); });
+    }
     if (existing % width != 0) part_of_strips(strips.begin + whole * width, existing % width);
   }
 

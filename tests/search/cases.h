@@ -14,6 +14,11 @@ namespace axrun::tests {
 
 using SizeValues = std::map<std::string, int64_t>;
 
+/// What a list says of dimension d; lists may be shorter than there are dimensions.
+inline int64_t entry(const std::vector<int64_t>& list, size_t d, int64_t otherwise) {
+  return d < list.size() ? list[d] : otherwise;
+}
+
 /// An expression to lower and the sizes at which the result is tried.
 struct Case {
   std::string name;

@@ -15,14 +15,6 @@ using ir::Scalar;
 using ir::TensorRef;
 using Epilogue = Convolved::Epilogue;
 
-namespace {
-
-int64_t entry(const std::vector<int64_t>& list, size_t d, int64_t otherwise) {
-  return d < list.size() ? list[d] : otherwise;
-}
-
-}  // namespace
-
 Program program_of(const Convolved& c) {
   Builder b("convolution");
   const size_t leading = c.batch.size(), rank = c.input.size();

@@ -19,10 +19,6 @@ using Epilogue = Windows::Epilogue;
 
 namespace {
 
-int64_t entry(const std::vector<int64_t>& list, size_t d, int64_t otherwise) {
-  return d < list.size() ? list[d] : otherwise;
-}
-
 double outside(const Windows& windows) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (windows.outside) return *windows.outside;
