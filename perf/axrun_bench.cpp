@@ -71,7 +71,7 @@ class AxrunEngine final : public Engine {
       run();
       return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     };
-    std::string line = cli::optimiser_line(cli::optimise(*session_, budget_, timed_ms, silent));
+    std::string line = cli::optimiser_line(cli::optimise(*session_, values_, budget_, timed_ms, silent));
     line.pop_back();
     return line;
   }

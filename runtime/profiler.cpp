@@ -33,26 +33,41 @@ StepProfile describe_step(const Plan& plan, const Step& step) {
   return profile;
 }
 
-void Profiler::add(const Key& key, double start_us, double elapsed_us,
+void Profiler::add(const Key& key, double start_us, double elapsed_us, double nested_us,
                    const std::function<StepProfile()>& describe) {
-  const std::lock_guard lock(mutex_);
   const auto [found, fresh] = index_.emplace(key, steps_.size());
   if (fresh) steps_.push_back(describe());
   StepProfile& profile = steps_[found->second];
   ++profile.runs;
   profile.total_us += elapsed_us;
+  profile.nested_us += nested_us;
   profile.start_us = start_us;
   profile.last_us = elapsed_us;
 }
 
+void Profiler::bodies_begin() {
+  const std::lock_guard lock(mutex_);
+  nested_us_[std::this_thread::get_id()].push_back(0);
+}
+
 void Profiler::step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) {
-  add({plan.id(), index}, start_us, elapsed_us, [&] { return describe_step(plan, plan.steps()[index]); });
+  const Step& step = plan.steps()[index];
+  const std::lock_guard lock(mutex_);
+  std::vector<double>& around = nested_us_[std::this_thread::get_id()];
+  double nested_us = 0;
+  if (step.bodies && !around.empty()) {
+    nested_us = around.back();
+    around.pop_back();
+  }
+  if (!around.empty()) around.back() += elapsed_us;
+  add({plan.id(), index}, start_us, elapsed_us, nested_us, [&] { return describe_step(plan, step); });
 }
 
 NodeObserver Profiler::node_observer() {
   return [this, clock = 0.0](const ir::Graph&, const ir::Node& node, const std::vector<RuntimeValue>& outputs,
                              double elapsed_us) mutable {
-    add({reinterpret_cast<uintptr_t>(&node), 0}, clock, elapsed_us, [&] {
+    const std::lock_guard lock(mutex_);
+    add({reinterpret_cast<uintptr_t>(&node), 0}, clock, elapsed_us, 0, [&] {
       StepProfile profile;
       profile.name = node.name;
       profile.op = node.op;
@@ -74,6 +89,7 @@ void Profiler::reset() {
   const std::lock_guard lock(mutex_);
   steps_.clear();
   index_.clear();
+  nested_us_.clear();
 }
 
 }  // namespace axrun::runtime

@@ -410,6 +410,18 @@ bool Session::wait_for_optimizer(double seconds) {
 std::vector<StepProfile> Session::profile() const { return state_->profiler.steps(); }
 void Session::reset_profile() { state_->profiler.reset(); }
 
+std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& inputs, int runs) {
+  if (state_->options.tier == Tier::reference) return {};
+  state_->check(inputs);
+  Profiler profiler;
+  const PlanTable::Pinned pinned = state_->plan_for(inputs);
+  for (int k = 0; k < runs; ++k) {
+    std::vector<RuntimeValue> outputs(state_->outputs.size());
+    pinned.plan->run(inputs, outputs, {*state_->pool, &profiler});
+  }
+  return profiler.steps();
+}
+
 std::shared_ptr<const Plan> Session::current_plan(const std::vector<ir::Shape>& shapes) {
   return state_->plans.current(shapes);
 }

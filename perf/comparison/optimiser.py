@@ -8,14 +8,14 @@ import os
 import re
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from comparison import machine, model_file, outputs
 from comparison.estimate import geometric_mean, percentile
 from comparison.host_process import HostFailure, HostProcess
 from comparison.measure import Plan, measure
-from comparison.programs import Host
+from comparison.programs import Host, optimising
 
 SCHEMA = 1
 WITH, WITHOUT = "with", "without"
@@ -52,9 +52,8 @@ class Effort:
 
 def hosts(program, budget):
     """{WITH: Host, WITHOUT: Host} of a host program that takes --budget."""
-    command = [os.path.abspath(program), "--budget", "%g" % budget]
-    return {WITH: Host(command, {**os.environ, "AXRUN_OPTIMIZE": "1"}, settles=True),
-            WITHOUT: Host(command, {**os.environ, "AXRUN_OPTIMIZE": "0"})}
+    host = lambda switch: optimising(Host([os.path.abspath(program)], {**os.environ, "AXRUN_OPTIMIZE": switch}), budget)
+    return {WITH: host("1"), WITHOUT: replace(host("0"), settles=False)}
 
 
 def measure_model(model, threads, both, effort):

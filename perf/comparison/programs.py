@@ -26,6 +26,11 @@ class Host:
     settles: bool = False  # it works in the background after its start; rounds wait for the end of that
 
 
+def optimising(host, seconds):
+    """axrun's host, its optimiser at work for so long in every launch before runs are timed."""
+    return Host(host.command + ["--budget", "%g" % seconds], host.environment, settles=True)
+
+
 def is_program(path):
     """Whether the file is there and may be executed."""
     return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -7,6 +7,9 @@ from comparison.programs import SUBJECT
 _FORMAT = "%-36s %2s %-12s %11s %11s  %-25s %-6s %9s %6s %9s %6s %7s %5s %6s %6s %6s  %s"
 HEADER = _FORMAT % ("model", "th", "program", "median us", "p99 us", "axrun/peer [95% interval]", "axrun", "answer ms",
                     "ratio", "session", "ratio", "peak MB", "ratio", "limit", "steal%", "other%", "remark")
+# Of models whose run takes longer on the fallback, this share of the time is to be spent in generated kernels.
+COUNTED_US = 200.0
+GENERATED_LIMIT = 0.9
 SHORT_VERDICT = {"faster": "faster", "slower": "slower", "not distinguishable": "same?"}
 
 
@@ -19,7 +22,10 @@ def lines(row):
         if "error" in program:
             texts.append("%-36s %2s %-12s can't run it: %s" % (*head, program["error"][:110]))
             continue
-        remark = outputs.remark(program["outputs"]) if "outputs" in program else ""
+        told = [outputs.remark(program["outputs"])] if "outputs" in program else []
+        evidence = evidence_of(program)
+        told += [evidence_text(evidence)] if evidence else []
+        remark = "; ".join(filter(None, told))
         if first and gate.over_limit(row):
             remark = "OVER LIMIT " + remark
         ratio = row["ratios"].get(name)
@@ -38,6 +44,22 @@ def lines(row):
     return "\n".join(text.rstrip() for text in texts)
 
 
+def evidence_of(program):
+    """{kind of evidence: share of a run's time} of the launch in the middle; None where nothing was optimised."""
+    said = [report["evidence"] for report in program.get("settled", []) if report.get("evidence")]
+    return sorted(said, key=fallback_share)[len(said) // 2] if said else None
+
+
+def fallback_share(evidence):
+    """The part of the time that is spent in kernels that were not generated."""
+    return evidence.get("fallback", 0.0)
+
+
+def evidence_text(evidence):
+    """93% loops proved, code tested; 7% fallback"""
+    return "; ".join("%.0f%% %s" % (100 * share, kind) for kind, share in evidence.items())
+
+
 def summarise(rows):
     """Geometric means by thread count and peer, over the models that both run; what failed, is wrong or too slow."""
     summary = {"by_threads": {}, "over_limit": [], "cannot_run": _refusals(rows), "wrong": _wrong(rows)}
@@ -46,10 +68,27 @@ def summarise(rows):
         peers = {name: None for row in chosen for name in row["ratios"]}
         summary["by_threads"][str(threads)] = {
             name: _means([row["ratios"][name] for row in chosen if name in row["ratios"]]) for name in peers}
+        generated = _generated(chosen)
+        if generated:
+            summary.setdefault("generated", {})[str(threads)] = generated
     for row in rows:
         if gate.over_limit(row):
             summary["over_limit"].append({"model": row["model"], "threads": row["threads"]})
     return summary
+
+
+def _generated(rows):
+    """How much of the time of runs that take long enough is spent in generated kernels, and where it is little."""
+    found = []
+    for row in rows:
+        subject = row["programs"][SUBJECT]
+        evidence = evidence_of(subject)
+        if evidence and max(report["start_ms"] for report in subject["settled"]) * 1e3 > COUNTED_US:
+            found.append((row["model"], subject["p50_us"], 1 - fallback_share(evidence)))
+    time = sum(us for _, us, _ in found)
+    return found and {"models": len(found), "share": sum(us * share for _, us, share in found) / time,
+                      "below": [{"model": model, "share": share} for model, _, share in sorted(found, key=lambda one: one[2])
+                                if share < GENERATED_LIMIT]}
 
 
 def _means(ratios):
@@ -98,6 +137,12 @@ def text(summary, programs, left_out):
                           means["start_ratio"], means["session_ratio"], means["peak_rss_ratio"],
                           means["peak_rss_ratio_max"], means["faster"], means["slower"],
                           means["not distinguishable"]))
+    for threads, said in summary.get("generated", {}).items():
+        below = ", ".join("%(model)s %(share).0f%%" % {**one, "share": 100 * one["share"]} for one in said["below"])
+        texts.append("%s thread%s, %d models whose run takes over %g ms at the start: %.1f%% of their time in generated "
+                     "kernels; under %.0f%%: %s" % (threads, "" if threads == "1" else "s", said["models"],
+                                                    COUNTED_US / 1e3, 100 * said["share"], 100 * GENERATED_LIMIT,
+                                                    below or "none"))
     for item in summary["over_limit"]:
         texts.append("slower than x%g of ONNX Runtime and than %g us: %s, %d threads" %
                      (gate.MODEL_RATIO_LIMIT, gate.MODEL_FLOOR_US, item["model"], item["threads"]))

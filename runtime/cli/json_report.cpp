@@ -32,7 +32,7 @@ Json output_json(const OutputRecord& output) {
 
 Json steps_json(const std::vector<StepProfile>& steps, size_t runs) {
   double total = 0;
-  for (const StepProfile& step : steps) total += step.total_us;
+  for (const StepProfile& step : steps) total += step.own_us();
   Json list = Json::array();
   for (const StepProfile& step : steps) {
     Json json;
@@ -42,11 +42,11 @@ Json steps_json(const std::vector<StepProfile>& steps, size_t runs) {
     json["shape"] = step.shape;
     json["proof"] = step.proof.empty() ? Json(nullptr) : Json(step.proof);
     if (step.runs > 0 && runs > 0) {
-      const double us = step.total_us / static_cast<double>(runs);
+      const double us = step.own_us() / static_cast<double>(runs);
       json["calls"] = step.runs;
       json["us_per_run"] = us;
-      json["share"] = total > 0 ? step.total_us / total : 0;
-      const double seconds = step.total_us * 1e-6 / static_cast<double>(step.runs);
+      json["share"] = total > 0 ? step.own_us() / total : 0;
+      const double seconds = step.own_us() * 1e-6 / static_cast<double>(step.runs);
       json["flops"] = step.flops;
       json["bytes"] = step.bytes;
       json["flops_per_s"] = seconds > 0 ? number(step.flops / seconds) : Json(nullptr);

@@ -96,7 +96,7 @@ Measurement measure(Session& session, const std::vector<RuntimeValue>& inputs, c
   }
   if (options.budget.value_or(0) > 0) {
     result.optimisation = optimise(
-        session, *options.budget, [&] { return runner.timed_ms(); }, progress);
+        session, inputs, *options.budget, [&] { return runner.timed_ms(); }, progress);
     result.times_ms.clear();  // the first run, where it counted, was on other kernels
   }
   if (result.warmup_runs > 0 || result.optimisation.asked) session.reset_profile();

@@ -27,6 +27,8 @@ Json optimiser_json(const Optimisation& optimisation) {
                        {"speedup", number(kernel.speedup)},
                        {"code_bytes", kernel.code_bytes}});
   }
+  Json evidence = Json::object();
+  for (const EvidenceShare& one : optimisation.evidence) evidence[one.evidence] = one.share;
   Json swaps = Json::array();
   for (const runtime::PlanSwap& swap : status.swaps) {
     swaps.push_back({{"s", swap.seconds},
@@ -46,6 +48,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"steps", status.steps},
           {"swapped", status.swapped},
           {"speedup_in_model", number(status.speedup)},
+          {"evidence", std::move(evidence)},
           {"threads", status.threads},
           {"priority", status.priority},
           {"worker_starts", status.worker_starts},

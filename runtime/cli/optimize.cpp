@@ -44,8 +44,8 @@ std::string line_of(const Optimisation& so_far) {
 
 }  // namespace
 
-Optimisation optimise(runtime::Session& session, double seconds, const std::function<double()>& timed_ms,
-                      Progress& progress) {
+Optimisation optimise(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
+                      double seconds, const std::function<double()>& timed_ms, Progress& progress) {
   Optimisation result;
   result.asked = true;
   const Clock::time_point begin = Clock::now();
@@ -76,6 +76,7 @@ Optimisation optimise(runtime::Session& session, double seconds, const std::func
   const Clock::time_point end = Clock::now();
   for (int k = 0; k < last_runs && (k == 0 || seconds_since(end) < last_runs_s); ++k) run();
   result.status = session.optimizer_status();
+  result.evidence = present_evidence(session, inputs);
   return result;
 }
 

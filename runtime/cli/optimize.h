@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "runtime/cli/evidence.h"
 #include "runtime/cli/progress.h"
 #include "runtime/session.h"
 
@@ -15,12 +16,13 @@ struct Optimisation {
   double start_ms = 0;  ///< median of the first runs
   double end_ms = 0;    ///< median of the last runs
   runtime::OptimizerStatus status;
+  std::vector<EvidenceShare> evidence;  ///< of the time of a run, afterwards
 };
 
 /// Lets the session's optimiser work for up to so many seconds, and freezes what it has come to. Meanwhile
-/// the model runs now and then: `timed_ms` runs it once. In between the processor is the optimiser's, whose
+/// the model runs on these inputs now and then: `timed_ms` runs it once. In between the processor is the optimiser's, whose
 /// threads get no time while others want it.
-Optimisation optimise(runtime::Session& session, double seconds, const std::function<double()>& timed_ms,
-                      Progress& progress);
+Optimisation optimise(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
+                      double seconds, const std::function<double()>& timed_ms, Progress& progress);
 
 }  // namespace axrun::cli

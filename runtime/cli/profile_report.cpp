@@ -38,14 +38,14 @@ std::string profile_text(const std::vector<StepProfile>& steps, size_t runs) {
   for (const StepProfile& step : steps) {
     if (step.runs == 0) continue;
     order.push_back(&step);
-    total += step.total_us;
-    by_operator[step.op].us += step.total_us;
+    total += step.own_us();
+    by_operator[step.op].us += step.own_us();
     by_operator[step.op].steps += 1;
   }
   if (order.empty()) return "profile: no step was executed\n";
   const auto share = [&](double us) { return total > 0 ? us / total * 100 : 0; };
   std::stable_sort(order.begin(), order.end(),
-                   [](const StepProfile* a, const StepProfile* b) { return a->total_us > b->total_us; });
+                   [](const StepProfile* a, const StepProfile* b) { return a->own_us() > b->own_us(); });
 
   size_t operators_width = 9;
   size_t kernel_width = 6;
@@ -59,9 +59,9 @@ std::string profile_text(const std::vector<StepProfile>& steps, size_t runs) {
                                  "share", "GFLOP/s", "GB/s", "operators", operators_width, "kernel",
                                  kernel_width, "result", result_width, "node");
   for (const StepProfile* step : order) {
-    const double us_per_call = step->total_us / static_cast<double>(step->runs);
+    const double us_per_call = step->own_us() / static_cast<double>(step->runs);
     text += fmt::format("{:>10.2f} {:>5.1f}% {:>9} {:>8}  {:<{}}  {:<{}}  {:<{}}  {}\n",
-                        step->total_us / count, share(step->total_us), rate(step->flops, us_per_call),
+                        step->own_us() / count, share(step->own_us()), rate(step->flops, us_per_call),
                         rate(step->bytes, us_per_call), shortened(step->op, widest_column), operators_width,
                         shortened(step->kernel, widest_column), kernel_width,
                         shortened(step->shape, widest_column), result_width, step->name);
@@ -77,7 +77,7 @@ std::string profile_text(const std::vector<StepProfile>& steps, size_t runs) {
   int64_t generated = 0;
   for (const StepProfile* step : order) {
     if (step->proof.empty()) continue;
-    generated_us += step->total_us;
+    generated_us += step->own_us();
     ++generated;
   }
   if (generated > 0) {

@@ -113,6 +113,8 @@ std::string text_report(const Record& record, const Options& options) {
               status.swapped, status.steps, status.tried, optimisation.seconds, status.left);
     page.line("", "{} at the start, {} now", milliseconds(optimisation.start_ms),
               milliseconds(optimisation.end_ms));
+    if (!optimisation.evidence.empty())
+      page.line("evidence", "{}; by a run's time", evidence_text(optimisation.evidence));
   }
   const Latency& latency = record.latency;
   const size_t runs = record.measurement.times_ms.size();

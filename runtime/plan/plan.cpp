@@ -105,6 +105,7 @@ void Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     const Clock::time_point start = context.observer != nullptr ? Clock::now() : Clock::time_point();
+    if (context.observer != nullptr && step.bodies) context.observer->bodies_begin();
     run_step(frame, step, context);
     if (context.observer != nullptr) {
       context.observer->step_done(*this, s, microseconds(start - begin), microseconds(Clock::now() - start));

@@ -197,6 +197,10 @@ class CommandTest(unittest.TestCase):
         for kernel in accepted:
             self.assertTrue(kernel["proof"].startswith("proved: ") and kernel["gate"].startswith("tested: "), kernel)
         self.assertIn("in generated kernels", run.err)
+        evidence = optimiser["evidence"]
+        self.assertEqual(list(evidence), ["loops proved, code tested", "fallback"])
+        self.assertAlmostEqual(sum(evidence.values()), 1, delta=1e-6)
+        self.assertGreater(evidence["loops proved, code tested"], 0)
         self.assertNotIn("vs start", run.err, "the live line is for terminals")
 
     def test_what_keeps_the_optimiser_from_working_is_said(self):

@@ -38,6 +38,9 @@ for line in sys.stdin:
         break
     if FAILURE == "die":
         sys.exit("fake: died in a run")
+    if line == "settle\\n":
+        print(json.dumps(dict(start_ms=0.5, evidence={"loops proved, code tested": 0.75, "fallback": 0.25})), flush=True)
+        continue
     count = int(line.split()[1])
     times = [RUN_US * generator.uniform(0.99, 1.01) for _ in range(count - (FAILURE == "short"))]
     print(json.dumps(dict(times_us=times)), flush=True)
@@ -133,6 +136,15 @@ class Measurements(FakeHosts):
     def test_in_a_whole_run_the_subject_is_its_own_peer_too(self):
         _, result, _ = self.against_ort(self.host("a", 300.0), self.host("b", 900.0))
         self.assertEqual(list(result["rows"][0]["ratios"]), ["axrun again", "onnxruntime"])
+
+    def test_shares_of_evidence_are_told_where_axrun_optimises(self):
+        _, result, out = self.compare(self.host("a", 300.0), {"onnxruntime": self.host("b", 300.0)}, "--optimise", "1")
+        self.assertEqual(result["summary"]["generated"]["1"],
+                         {"models": 1, "share": 0.75, "below": [{"model": "tiny", "share": 0.75}]})
+        self.assertIn("75% loops proved, code tested; 25% fallback", out)
+        self.assertIn("75.0% of their time in generated kernels; under 90%: tiny 75%", out)
+        _, result, _ = self.compare(self.host("a", 300.0), {"onnxruntime": self.host("b", 300.0)})
+        self.assertNotIn("generated", result["summary"])
 
     def test_peers_that_are_not_built_are_said(self):
         _, result, out = self.against_ort(self.host("a", 300.0), self.host("b", 300.0))

@@ -186,8 +186,8 @@ TEST(Session, OutputsMayBeInputsAndConstants) {
   expect_close(got[4].tensor, got[3].tensor.reshaped({3, 2}), 0);
 }
 
-TEST(Session, LoopWithCapturesAndScanOutputs) {
-  // s_0 = 0; s_{i+1} = s_i + x; the scan output collects s_i * w.
+/// x [4], trips: s_0 = 0; s_{i+1} = s_i + x; relu of the last s, and s_i * w of every trip.
+ModelMaker accumulating_loop() {
   auto body = std::make_shared<ir::Graph>();
   body->name = "body";
   const auto add = [&](const std::string& name, ElementType type) {
@@ -234,20 +234,48 @@ TEST(Session, LoopWithCapturesAndScanOutputs) {
   m.graph().nodes.back().outputs.push_back(stack);
   m.output(m.node("Relu", {final_sum}));
   m.output(stack);
+  return m;
+}
+
+std::vector<RuntimeValue> trips(int64_t count) {
+  return {RuntimeValue(ModelMaker::random({4}, 2)),
+          RuntimeValue(Tensor::scalar(ElementType::i64, static_cast<double>(count)))};
+}
+
+TEST(Session, LoopWithCapturesAndScanOutputs) {
+  const ModelMaker m = accumulating_loop();
   const auto fallback = m.session(with_tier(runtime::Tier::fallback));
   const auto reference = m.session(with_tier(runtime::Tier::reference));
   for (int64_t count : {3, 1, 0, 5}) {
-    const std::vector<RuntimeValue> inputs = {
-        RuntimeValue(ModelMaker::random({4}, 2)),
-        RuntimeValue(Tensor::scalar(ElementType::i64, static_cast<double>(count)))};
-    const auto got = fallback->run(inputs);
-    const auto want = reference->run(inputs);
+    const auto got = fallback->run(trips(count));
+    const auto want = reference->run(trips(count));
     expect_close(got[0].tensor, want[0].tensor);
     if (count > 0) {
       expect_close(got[1].tensor, want[1].tensor);
       EXPECT_EQ(got[1].tensor.shape(), ir::Shape({count, 4}));
     }
   }
+}
+
+TEST(Session, TimesOfBodiesAreNotCountedTwice) {
+  const auto session = accumulating_loop().session();
+  constexpr int runs = 2, count = 7;
+  const auto steps = session->profile_runs(trips(count), runs);
+  double all = 0, outer = 0, inner = 0, nested = 0;
+  int inner_steps = 0;
+  for (const runtime::StepProfile& step : steps) {
+    all += step.own_us();
+    nested += step.nested_us;
+    EXPECT_GE(step.own_us(), 0) << step.op;
+    if (step.nested_us > 0) EXPECT_EQ(step.op, "Loop");
+    EXPECT_TRUE(step.runs == runs || step.runs == runs * count) << step.op << ": " << step.runs;
+    inner_steps += step.runs == runs * count ? 1 : 0;
+    (step.runs == runs ? outer : inner) += step.total_us;
+  }
+  EXPECT_GE(inner_steps, 2);
+  EXPECT_NEAR(nested, inner, 1e-6 * inner);
+  EXPECT_NEAR(all, outer, 1e-6 * outer);
+  EXPECT_TRUE(session->profile().empty());
 }
 
 TEST(Session, ConflictingShapesAreRefusedAtLoad) {
