@@ -27,6 +27,11 @@ I32 Builder::integer(int32_t value) {
   return {this, emit(Opcode::i32_constant, no_value, no_value, no_value, static_cast<uint32_t>(value))};
 }
 
+F32 Builder::lookup(I32 index, const std::array<float, 16>& table) {
+  const uint32_t number = table_number(program_, std::bit_cast<Table>(table));
+  return {this, emit(Opcode::lookup, index.id, no_value, no_value, number)};
+}
+
 ValueId Builder::emit(Opcode opcode, ValueId a, ValueId b, ValueId c, uint32_t literal) {
   const auto [place, fresh] = made_.try_emplace({opcode, a, b, c, literal}, no_value);
   if (fresh) place->second = append({opcode, {a, b, c}, literal});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,6 +34,7 @@ class Builder {
   F32 constant(float value);
   F32 constant_bits(uint32_t bits);
   I32 integer(int32_t value);
+  F32 lookup(I32 index, const std::array<float, 16>& table);
 
   /// The number of an instruction with these arguments.
   ValueId emit(Opcode opcode, ValueId a, ValueId b = no_value, ValueId c = no_value, uint32_t literal = 0);

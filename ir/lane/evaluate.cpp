@@ -121,7 +121,9 @@ Evaluator::Evaluator(const Program& program) {
                           instruction.literal,
                           result,
                           {place(instruction.arguments[0]), place(instruction.arguments[1]),
-                           place(instruction.arguments[2])}});
+                           place(instruction.arguments[2])},
+                          {}});
+        if (instruction.opcode == Opcode::lookup) steps_.back().table = program.tables[instruction.literal];
     }
   }
   for (const ValueId result : program.results) results_.push_back(place(result));
@@ -228,6 +230,9 @@ void Evaluator::execute(const Step& step) {
     case Opcode::bits:
     case Opcode::from_bits:
       return lanes(result, [=](size_t k) { return a[k]; });
+
+    case Opcode::lookup:
+      return lanes(result, [=, &table = step.table](size_t k) { return table[a[k] % table.size()]; });
 
     case Opcode::i32_add:
       return lanes(result, [=](size_t k) { return a[k] + b[k]; });

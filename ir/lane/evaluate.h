@@ -31,6 +31,7 @@ class Evaluator {
     uint32_t literal;
     uint32_t* result;
     const uint32_t* arguments[3];
+    Table table;  ///< of a look-up
   };
   static void execute(const Step& step);
 

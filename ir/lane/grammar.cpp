@@ -1,5 +1,6 @@
 #include "ir/lane/grammar.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "ir/error.h"
@@ -84,6 +85,7 @@ Answer literal_is_in_range(const Program& program, ValueId id) {
   const Literal kind = operation(program, id).literal;
   if (kind == Literal::none && literal != 0) return "a literal stands where none belongs";
   if (kind == Literal::shift && literal > 31) return "the shift is not in 0..31";
+  if (kind == Literal::table && literal >= program.tables.size()) return "there is no such table";
   return {};
 }
 
@@ -108,7 +110,8 @@ const std::vector<GrammarRule>& grammar() {
       {"arguments-earlier", "as many arguments as the operation takes, each an earlier value",
        arguments_are_earlier},
       {"argument-types", "arguments have the types that the operation takes", argument_types_match},
-      {"literal", "literals stand only where they belong; shifts are 0..31", literal_is_in_range},
+      {"literal", "literals stand only where they belong; shifts are 0..31; tables exist",
+       literal_is_in_range},
       {"results", "at least one result, each a value", nullptr, results_are_values},
   };
   return rules;
@@ -140,6 +143,13 @@ void require_valid(const Program& program) {
     throw Error(Fault::internal,
                 "'" + program.name + "' is not a valid lane program: " + to_string(found[0]));
   }
+}
+
+uint32_t table_number(Program& program, const Table& table) {
+  const auto found = std::find(program.tables.begin(), program.tables.end(), table);
+  const auto number = static_cast<uint32_t>(found - program.tables.begin());
+  if (found == program.tables.end()) program.tables.push_back(table);
+  return number;
 }
 
 size_t input_count(const Program& program) {

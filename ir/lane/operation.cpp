@@ -22,6 +22,7 @@ std::vector<Operation> table() {
   using enum Opcode;
   const auto none = Literal::none;
   const auto shift = Literal::shift;
+  const auto of_table = Literal::table;
   return {
       {input, "input", f32, 0, {}, none, "the next argument of the program"},
       {constant, "constant", f32, 0, {}, Literal::f32, "the float with these bits"},
@@ -65,6 +66,7 @@ std::vector<Operation> table() {
       {i32_less, "i32_less", mask, 2, {i32, i32}, none, "a < b, signed"},
       {i32_to_f32, "i32_to_f32", f32, 1, {i32}, none, "nearest float, ties to even"},
       {from_bits, "from_bits", f32, 1, {i32}, none, "the same bits as a float"},
+      {lookup, "lookup", f32, 1, {i32}, of_table, "entry a modulo 16 of a table; moves bits"},
       {mask_and, "mask_and", mask, 2, {mask, mask}, none, "a and b"},
       {mask_or, "mask_or", mask, 2, {mask, mask}, none, "a or b"},
       {mask_xor, "mask_xor", mask, 2, {mask, mask}, none, "either, not both"},

@@ -65,6 +65,7 @@ enum class Opcode : uint8_t {
   i32_less,
   i32_to_f32,
   from_bits,
+  lookup,
   mask_and,
   mask_or,
   mask_xor,
@@ -77,6 +78,7 @@ enum class Literal : uint8_t {
   f32,    ///< the bits of a float
   i32,    ///< the bits of an integer
   shift,  ///< a number of bits, 0..31, the same for all lanes
+  table,  ///< the number of one of the program's tables
 };
 
 /// A row of the table of operations.

@@ -11,7 +11,7 @@
 namespace axrun::ir::lane {
 namespace {
 
-std::string print(const Instruction& instruction) {
+std::string print(const Program& program, const Instruction& instruction) {
   const Operation& operation = *find_operation(instruction.opcode);
   std::string line(operation.name);
   for (int k = 0; k < operation.arity; ++k) {
@@ -30,6 +30,14 @@ std::string print(const Instruction& instruction) {
     case Literal::shift:
       line += fmt::format(", {}", instruction.literal);
       break;
+    case Literal::table: {
+      const char* before = ", [";
+      for (const uint32_t bits : program.tables[instruction.literal]) {
+        line += fmt::format("{}0x{:08x}", before, bits);
+        before = ", ";
+      }
+      line += "]";
+    }
   }
   return line;
 }
@@ -41,12 +49,23 @@ ValueId parse_value(text::Scanner& scanner) {
   return static_cast<ValueId>(number);
 }
 
-uint32_t parse_literal(text::Scanner& scanner, Literal kind) {
-  if (kind == Literal::f32) {
-    scanner.expect("0x");
-    const uint64_t bits = scanner.hexadecimal();
-    if (bits > UINT32_MAX) scanner.fail("a float has 32 bits");
-    return static_cast<uint32_t>(bits);
+uint32_t parse_bits(text::Scanner& scanner) {
+  scanner.expect("0x");
+  const uint64_t bits = scanner.hexadecimal();
+  if (bits > UINT32_MAX) scanner.fail("a float has 32 bits");
+  return static_cast<uint32_t>(bits);
+}
+
+uint32_t parse_literal(text::Scanner& scanner, Literal kind, Program& program) {
+  if (kind == Literal::f32) return parse_bits(scanner);
+  if (kind == Literal::table) {
+    Table table = {};
+    for (size_t k = 0; k < table.size(); ++k) {
+      scanner.expect(k == 0 ? "[" : ",");
+      table[k] = parse_bits(scanner);
+    }
+    scanner.expect("]");
+    return table_number(program, table);
   }
   const bool negative = kind == Literal::i32 && scanner.accept("-");
   const uint64_t magnitude = scanner.natural();
@@ -56,7 +75,7 @@ uint32_t parse_literal(text::Scanner& scanner, Literal kind) {
   return negative ? 0 - bits : bits;
 }
 
-Instruction parse_instruction(text::Scanner& scanner) {
+Instruction parse_instruction(text::Scanner& scanner, Program& program) {
   const size_t start = scanner.position();
   const std::string name = scanner.name().text;
   const Operation* operation = find_operation(name);
@@ -69,7 +88,7 @@ Instruction parse_instruction(text::Scanner& scanner) {
   }
   if (operation->literal != Literal::none) {
     if (operation->arity > 0) scanner.expect(",");
-    instruction.literal = parse_literal(scanner, operation->literal);
+    instruction.literal = parse_literal(scanner, operation->literal, program);
   }
   return instruction;
 }
@@ -79,7 +98,7 @@ Instruction parse_instruction(text::Scanner& scanner) {
 std::string print(const Program& program) {
   std::string text = "lane " + program.name + " {\n";
   for (size_t k = 0; k < program.instructions.size(); ++k) {
-    text += fmt::format("  %{} = {}\n", k, print(program.instructions[k]));
+    text += fmt::format("  %{} = {}\n", k, print(program, program.instructions[k]));
   }
   text += "  return";
   for (size_t k = 0; k < program.results.size(); ++k) {
@@ -100,7 +119,7 @@ Program parse(std::string_view text) {
       scanner.fail_at(start, fmt::format("%{} comes next", program.instructions.size()));
     }
     scanner.expect("=");
-    program.instructions.push_back(parse_instruction(scanner));
+    program.instructions.push_back(parse_instruction(scanner, program));
   }
   do {
     program.results.push_back(parse_value(scanner));

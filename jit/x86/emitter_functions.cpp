@@ -35,6 +35,7 @@ LaneValue PhaseEmitter::function(const ir::lane::Program& program, const LaneVal
   }
   std::vector<LaneValue> made(program.instructions.size());
   std::vector<bool> own(program.instructions.size(), false);
+  std::map<ir::lane::ValueId, LaneValue> halves;  // of tables, by index
   for (size_t k = 0; k < program.instructions.size(); ++k) {
     const ir::lane::Instruction& instruction = program.instructions[k];
     if (instruction.opcode == Opcode::input) {
@@ -52,7 +53,13 @@ LaneValue PhaseEmitter::function(const ir::lane::Program& program, const LaneVal
       for (const ir::lane::ValueId other : instruction.arguments) times += other == id;
       arguments[a].dies = own[place] && last_use[place] == static_cast<int>(k) && times == 1;
     }
-    made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
+    if (instruction.opcode == Opcode::lookup) {
+      const auto [half, first] = halves.try_emplace(instruction.arguments[0]);
+      if (first) half->second = lanes_.upper_half(arguments[0]);
+      made[k] = lanes_.lookup(arguments[0], half->second, program.tables[instruction.literal]);
+    } else {
+      made[k] = lanes_.apply(instruction.opcode, arguments, instruction.literal);
+    }
     own[k] = made[k].kind == LaneValue::Kind::vector;
     for (size_t a = 0; a < 3; ++a) {
       const bool passed_on = arguments[a].kind == LaneValue::Kind::vector &&

@@ -323,11 +323,32 @@ LaneValue Lanes::apply(Opcode opcode, const std::array<LaneValue, 3>& arguments,
         cc_.emit(Inst::kIdVxorps, result.vector, a.vector, last_operand(constant(0xffffffffU)));
       return result;
     }
+    case Opcode::lookup:  // lookup()
     case Opcode::input:
     case Opcode::i32_input:
       break;
   }
   AXRUN_ASSERT(false);
+}
+
+LaneValue Lanes::upper_half(const LaneValue& index) {
+  if (wide_) return {};
+  return apply(Opcode::i32_shift_left, {index, {}, {}}, 28);
+}
+
+LaneValue Lanes::lookup(const LaneValue& index, const LaneValue& upper_half, const ir::lane::Table& table) {
+  const Vec place = in_register(index);
+  const auto entries = [&](size_t first) {
+    const auto bytes = static_cast<size_t>(count()) * sizeof(uint32_t);
+    const Vec result = new_vector();
+    cc_.emit(Inst::kIdVpermps, result, place, cc_.newConst(ConstPoolScope::kLocal, &table[first], bytes));
+    return result;
+  };
+  const Vec lower = entries(0);
+  if (wide_) return LaneValue::of(lower);
+  const Vec upper = entries(8);
+  cc_.emit(Inst::kIdVblendvps, lower, lower, upper, upper_half.vector);
+  return LaneValue::of(lower);
 }
 
 LaneValue Lanes::all_or_nothing(bool all) {

@@ -48,6 +48,10 @@ class Lanes {
 
   LaneValue constant(uint32_t bits) const { return LaneValue::of_constant(bits); }
   LaneValue apply(ir::lane::Opcode opcode, const std::array<LaneValue, 3>& arguments, uint32_t literal = 0);
+  /// Entry `index` modulo 16 of a table; upper_half: of the same index.
+  LaneValue lookup(const LaneValue& index, const LaneValue& upper_half, const ir::lane::Table& table);
+  /// What chooses between the halves of a table that takes two vectors; undefined where it takes one.
+  LaneValue upper_half(const LaneValue& index);
   /// Rounds as `vroundps` does: 0 to nearest even, 1 down, 2 up, 3 towards zero.
   LaneValue round(const LaneValue& a, int how);
   /// A copy in a register that may be overwritten.

@@ -161,7 +161,7 @@ TEST(Emitter, ElementwiseChainsWithFunctions) {
   output y: f32[n]
   parallel t < (n + 63) / 64 {
     vector v < min(64, n - 64*t) {
-      y[64*t + v] = mul(mul(mul(x[64*t + v], 0.5:f32), add(1:f32, erf(mul(x[64*t + v], 0.70710678:f32)))), scale[])
+      y[64*t + v] = mul(mul(mul(x[64*t + v], 0.5:f32), add(2:f32, erf(mul(x[64*t + v], 0.70710678:f32)))), scale[])
     }
   }
 }

@@ -193,6 +193,17 @@ TEST(LaneEvaluate, MovesOfBits) {
   Single("from_bits").check([](uint32_t a, uint32_t, uint32_t) { return a; }, true);
 }
 
+TEST(LaneEvaluate, TablesAreReadModuloTheirSize) {
+  Program program = parse("lane f { %0 = i32_input %1 = from_bits %0 return %1 }");
+  const Table table = {10, 11, 0x7f800001U, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 0xffffffffU};
+  program.instructions[1] = {Opcode::lookup, {0, no_value, no_value}, table_number(program, table)};
+  EXPECT_EQ(table_number(program, table), 0U);
+  const std::vector<uint32_t>& indices = patterns();
+  std::vector<uint32_t> results(indices.size());
+  Evaluator(program).run(indices, results);
+  for (size_t k = 0; k < indices.size(); ++k) EXPECT_EQ(results[k], table[indices[k] & 15]);
+}
+
 TEST(LaneEvaluate, Comparisons) {
   auto of = [](bool (*f)(float, float)) {
     return [f](uint32_t a, uint32_t b, uint32_t) { return f(as_float(a), as_float(b)) ? ~0U : 0U; };

@@ -36,6 +36,7 @@ Program with_every_operation() {
     if (operation.literal == Literal::f32) instruction.literal = 0x80000001U;
     if (operation.literal == Literal::i32) instruction.literal = 0x80000000U;
     if (operation.literal == Literal::shift) instruction.literal = 31;
+    if (operation.literal == Literal::table) instruction.literal = table_number(program, {1, 0xffffffffU});
     program.instructions.push_back(instruction);
     program.results.push_back(static_cast<ValueId>(program.instructions.size() - 1));
   }
@@ -92,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"lane f { %0 = i32_constant -2147483649 return %0 }", "does not fit"},
                     Refused{"lane f { %0 = constant 0x100000000 return %0 }", "32 bits"},
                     Refused{"lane f { %0 = constant 1.0 return %0 }", "'0x' is expected"},
+                    Refused{"lane f { %0 = i32_input %1 = lookup %0, [0x0] return %1 }", "',' is expected"},
+                    Refused{"lane f { %0 = i32_input %1 = lookup %0, 0 return %1 }", "'[' is expected"},
                     Refused{"lane f { %0 = input return %99999999999 }", "too large"}));
 
 TEST(LaneGrammar, RefusesWhatNoTextCanSay) {
@@ -106,6 +109,11 @@ TEST(LaneGrammar, RefusesWhatNoTextCanSay) {
   EXPECT_EQ(first_rule([](Program& p) { p.instructions[1].arguments[1] = 0; }), "arguments-earlier");
   EXPECT_EQ(first_rule([](Program& p) { p.instructions[1].arguments[0] = no_value; }), "arguments-earlier");
   EXPECT_EQ(first_rule([](Program& p) { p.instructions[1].literal = 1; }), "literal");
+  EXPECT_EQ(first_rule([](Program& p) {
+              p.instructions = {{Opcode::i32_input, {no_value, no_value, no_value}, 0},
+                                {Opcode::lookup, {0, no_value, no_value}, 0}};
+            }),
+            "literal");
   EXPECT_EQ(first_rule([](Program& p) { p.results.clear(); }), "results");
   EXPECT_EQ(first_rule([](Program& p) { p.results[0] = no_value; }), "results");
   EXPECT_EQ(first_rule([](Program& p) { p.instructions.resize(most_instructions + 1); }), "size");

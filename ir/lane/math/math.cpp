@@ -10,8 +10,8 @@ const std::vector<MathFunction>& math_functions() {
       {"log", "natural logarithm; NaN below zero, -infinity at both zeros", 1, log_program},
       {"tanh", "hyperbolic tangent", 1.5, tanh_program},
       {"sigmoid", "1 / (1 + e^-x)", 2, sigmoid_program},
-      {"erf", "error function", 4.25, erf_program},
-      {"gelu", "x/2 * (1 + erf(x / sqrt(2))) as written: NaN at -infinity; cancels below zero", 4,
+      {"erf", "error function", 2.5, erf_program},
+      {"gelu", "x/2 * (1 + erf(x / sqrt(2))) as written: NaN at -infinity; cancels below zero", 2,
        gelu_program},
       {"rsqrt", "1 / sqrt(x); NaN below zero, an infinity of the same sign at zeros", 1.5, rsqrt_program},
   };
