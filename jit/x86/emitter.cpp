@@ -31,6 +31,7 @@ PhaseEmitter::PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::Loop
       program_(program),
       layout_(layout),
       lanes_(compiler, vector_bytes),
+      typed_(compiler, lanes_),
       integers_(compiler, facts_),
       second_cache_(second_cache_bytes),
       annotate_(annotate) {
@@ -325,12 +326,12 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       std::vector<LaneValue> parts;
       if (compute.combine == ir::loop::Combine::assign)
         refuse("a vector loop assigns one element of " + buffer(compute.target.buffer).name + " many times");
-      constexpr uint32_t identities[] = {0, 0x80000000U, 0x3f800000U, 0x7f800000U, 0xff800000U};
-      const LaneValue identity = lanes_.constant(identities[static_cast<size_t>(compute.combine)]);
+      const ir::ElementType type = buffer(compute.target.buffer).type;
+      const LaneValue identity = typed_.identity(compute.combine, type);
       for (const Lane& lane : all) {
         lane_ = lane;
         LaneValue part = value(compute.value);
-        if (lane.mask.defined()) part = lanes_.apply(ir::lane::Opcode::select, {lane.mask, part, identity});
+        if (lane.mask.defined()) part = typed_.select(type, lane.mask, part, identity);
         parts.push_back(part);
       }
       lane_.reset();

@@ -14,6 +14,7 @@
 #include "jit/layout.h"
 #include "jit/x86/integers.h"
 #include "jit/x86/lanes.h"
+#include "jit/x86/typed_lanes.h"
 
 namespace axrun::jit::x86 {
 
@@ -97,6 +98,7 @@ class PhaseEmitter {
   void write_value(const ir::loop::Compute& compute, LaneValue given);
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
+  LaneValue float_operation(const ir::loop::Value& value);
   LaneValue function(const ir::lane::Program& program, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
   std::optional<ir::Dim> as_dim(int id) const;
@@ -129,6 +131,7 @@ class PhaseEmitter {
   LaneValue load_memory(const ir::loop::Access& access, const Selection& lanes,
                         const LaneValue& otherwise = {});
   LaneValue load_selected(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  LaneValue load_typed(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
   std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);
   std::optional<LaneValue> find_load(const std::string& key);
   void keep_load(const std::string& key, const LaneValue& value);
@@ -143,6 +146,7 @@ class PhaseEmitter {
   asmjit::x86::Mem memory(const Address& address, int element_bytes);
   std::string load_key(const Address& address, const std::string& mask_name) const;
   void store_strided(const Address& address, const LaneValue& value);
+  void store_steps(const asmjit::x86::Mem& first, int64_t step, const LaneValue& value);
   Pointer pointer(int buffer, const ir::Dim& form);
   Pointer make_pointer(int buffer, const ir::Dim& form);
   const Pointer* find_pointer(const std::string& key) const;
@@ -172,6 +176,11 @@ class PhaseEmitter {
   std::string slot_key(const ir::loop::Access& access) const;
   void forget_addresses();
   asmjit::x86::Vec slot(const ir::loop::Access& access);
+  asmjit::x86::Vec upper_slot(const ir::loop::Access& access);
+  LaneValue read_slot(const ir::loop::Access& access);
+  void write_slot(const ir::loop::Access& access, ir::loop::Combine how, const LaneValue& value,
+                  const LaneValue& mask);
+  LaneValue folded(ir::loop::Combine how, ir::ElementType type, const std::vector<LaneValue>& parts);
   void check_register_buffers();
   bool uses_whole_vectors(const ir::loop::Block& block, int buffer) const;
   int registers_of(int buffer) const;
@@ -199,6 +208,7 @@ class PhaseEmitter {
   const ir::loop::LoopProgram& program_;
   const Layout& layout_;
   Lanes lanes_;
+  TypedLanes typed_;
   Facts facts_;
   Integers integers_;
   asmjit::x86::Gp worker_scratch_;

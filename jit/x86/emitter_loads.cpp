@@ -76,13 +76,12 @@ PhaseEmitter::Guard PhaseEmitter::known_guard(int id) const {
 LaneValue PhaseEmitter::load(const Value& v) {
   if (in_registers(v.access.buffer)) {
     if (v.args[0] != ir::none) refuse("a guarded load from registers");
-    return LaneValue::of(slot(v.access));
+    return read_slot(v.access);
   }
   Selection lanes = present_lanes();
   if (v.args[0] == ir::none) return load_memory(v.access, lanes);
   const Guard guard = known_guard(v.args[0]);
   if (guard.lanes == all_lanes() && guard.open.empty()) return load_memory(v.access, lanes);
-  if (v.type == ElementType::boolean) refuse("a guarded load of booleans");
   if ((guard.lanes & lanes.bits.value_or(all_lanes())) == 0) return value(v.args[1]);
   lanes.guarded = true;
   if (guard.open.empty() && lanes.bits) {
@@ -149,8 +148,6 @@ LaneValue PhaseEmitter::literal_mask(uint32_t bits) {
 LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes,
                                     const LaneValue& otherwise) {
   const ir::loop::Buffer& of = buffer(access.buffer);
-  if (of.type != ElementType::f32 && of.type != ElementType::boolean && of.type != ElementType::i32)
-    refuse("elements of " + of.name + " are read, of type " + std::string(name_of(of.type)));
   const Address address = address_of(access);
   const bool zeros =
       !otherwise.defined() || (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0);
@@ -162,7 +159,7 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
     if (const auto found = find_load(key)) return *found;
   }
   LaneValue loaded = load_selected(of, address, lanes);
-  if (!zeros) loaded = lanes_.apply(Opcode::select, {lanes.mask, loaded, otherwise});
+  if (!zeros) loaded = typed_.select(of.type, lanes.mask, loaded, otherwise);
   if (shared) keep_load(key, loaded);
   return loaded;
 }
@@ -171,27 +168,17 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
 LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address& address,
                                       const Selection& lanes) {
   const auto element = static_cast<int>(size_of(of.type));
+  if (element != 4) return load_typed(of, address, lanes);
+  form_of(of.type);
   const Mem place = memory(address, element);
-  const bool boolean = of.type == ElementType::boolean;
   if (!lane_ || address.lane_step == Dim(0)) {
-    if (!boolean) {
-      return lanes.guarded ? lanes_.broadcast_where(place, lanes.mask, lanes.bits.value_or(0) != 0)
-                           : lanes_.broadcast(place);
-    }
-    if (lanes.guarded) refuse("a guarded load of a single boolean");
-    const Gp byte = cc_.newGpd();
-    cc_.movzx(byte, place.cloneResized(1));
-    const LaneValue all = lanes_.broadcast(byte);
-    return lanes_.apply(Opcode::mask_not,
-                        {lanes_.apply(Opcode::i32_equal, {all, lanes_.constant(0), {}}), {}, {}});
+    return lanes.guarded ? lanes_.broadcast_where(place, lanes.mask, lanes.bits.value_or(0) != 0)
+                         : lanes_.broadcast(place);
   }
   const auto ahead = tiles_ahead_.find(address.buffer);
   if (ahead != tiles_ahead_.end() && address.lane_step == Dim(1))
     cc_.prefetcht0(place.cloneAdjusted(ahead->second));
-  if (address.lane_step == Dim(1))
-    return boolean ? lanes_.load_booleans(place, lanes.mask)
-                   : lanes_.load(place, lanes.mask, lanes.bits.value_or(0));
-  if (boolean) refuse("booleans of " + of.name + " are read with a stride");
+  if (address.lane_step == Dim(1)) return lanes_.load(place, lanes.mask, lanes.bits.value_or(0));
   const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
                      address.lane_step.value() <= Lanes::longest_step;
   if (close && !lanes.guarded) {

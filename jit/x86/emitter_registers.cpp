@@ -51,14 +51,14 @@ void PhaseEmitter::check_register_buffers() {
       };
   visit(program_.body, "");
   for (size_t id = 0; id < program_.buffers.size(); ++id) {
-    if (in_registers(static_cast<int>(id)) && program_.buffers[id].type != ElementType::f32)
-      refuse(program_.buffers[id].name + " in registers is not f32");
+    if (in_registers(static_cast<int>(id))) form_of(program_.buffers[id].type);
   }
 }
 
 /// The vectors that a buffer in registers takes, where lanes run along its last dimension.
 int PhaseEmitter::registers_of(int id) const {
-  int64_t count = 1;
+  const bool two = form_of(buffer(id).type) == Form::i64 || form_of(buffer(id).type) == Form::f64;
+  int64_t count = two ? 2 : 1;
   const ir::Dims& dims = buffer(id).dims;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t size = facts_.range(dims[d]).high;

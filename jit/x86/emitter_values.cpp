@@ -25,7 +25,12 @@ using ir::loop::Value;
 
 namespace {
 
-bool is_i32_like(ElementType type) { return type == ElementType::i64 || type == ElementType::i32; }
+Gp part_of(const Gp& whole, int bytes) {
+  if (bytes == 8) return whole;
+  if (bytes == 4) return whole.r32();
+  if (bytes == 2) return whole.r16();
+  return whole.r8();
+}
 
 }  // namespace
 
@@ -81,6 +86,8 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
       return;
     }
     const LaneValue result = given.defined() ? given : value(compute.value);
+    if (buffer(target.buffer).type != ElementType::f32)
+      return write_slot(target, compute.combine, result, mask);
     if (compute.combine == Combine::assign) {
       lanes_.keep_where(into, result, mask);
     } else {
@@ -89,26 +96,21 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
     return;
   }
   const ir::loop::Buffer& of = buffer(target.buffer);
+  form_of(of.type);
   LaneValue result = given.defined() ? given : value(compute.value);
-  if (of.type != ElementType::f32 && of.type != ElementType::boolean)
-    refuse("elements of " + of.name + " are written, of type " + std::string(name_of(of.type)));
   const Address address = address_of(target);  // a copy: what follows may work out others
   if (compute.combine != Combine::assign) {
     const LaneValue old = load_memory(target, present_lanes());
-    result = lanes_.combine(compute.combine, old, result);
+    result = of.type == ElementType::f32 ? lanes_.combine(compute.combine, old, result)
+                                         : typed_.combine(compute.combine, of.type, old, result);
   }
   const auto element = static_cast<int>(size_of(of.type));
   if (!lane_ || address.lane_step == Dim(0)) {
     if (lane_) refuse("lanes write the same element of " + of.name);
-    if (of.type != ElementType::f32) refuse("single booleans are written to " + of.name);
-    lanes_.store_first(memory(address, element), result);
+    typed_.store_first(of.type, memory(address, element), result);
   } else if (address.lane_step == Dim(1)) {
-    if (of.type == ElementType::boolean)
-      lanes_.store_bytes(memory(address, element), result, mask);
-    else
-      lanes_.store(memory(address, element), result, mask, present_lanes().bits.value_or(0));
+    typed_.store(of.type, memory(address, element), result, mask, present_lanes().bits.value_or(0));
   } else {
-    if (of.type != ElementType::f32) refuse("booleans are written with a stride to " + of.name);
     store_strided(address, result);
   }
   drop_loads(address);
@@ -126,29 +128,38 @@ std::string PhaseEmitter::load_key(const Address& address, const std::string& ma
          (uniform ? "u" : "l" + address.lane_step.to_string() + "," + mask_name);
 }
 
-/// Lane by lane, through the stack.
+/// Lane by lane, through the stack, where lanes are not close.
 void PhaseEmitter::store_strided(const Address& address, const LaneValue& value) {
   const int lanes = lanes_.count();
-  const Mem stack = cc_.newStack(static_cast<uint32_t>(lanes * 4), 64);
-  lanes_.store(stack, value, {});
+  const ElementType type = buffer(address.buffer).type;
+  const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
+                     address.lane_step.value() <= Lanes::longest_step;
+  if (close && type == ElementType::f32) return store_steps(memory(address, 4), address.lane_step.value(), value);
+  const auto bytes = static_cast<int>(size_of(type));
+  const Mem stack = cc_.newStack(static_cast<uint32_t>(lanes * bytes), 64);
+  typed_.store(type, stack, value, {}, 0);
   const Gp place = integers_.value(Dim(0));
-  cc_.lea(place, memory(address, 4));
-  const Gp step = integers_.value(address.lane_step * Dim(4));
+  cc_.lea(place, memory(address, bytes));
+  const Gp step = integers_.value(address.lane_step * Dim(bytes));
   const asmjit::Label done = cc_.newLabel();
   Gp rest;
   if (lane_->mask.defined()) {
     rest = integers_.value(lane_->rest);
   }
-  const Gp element = cc_.newGpd();
+  const Gp whole = cc_.newGpq();
+  const Gp element = part_of(whole, bytes);
   for (int lane = 0; lane < lanes; ++lane) {
     if (rest.isValid()) {
       cc_.cmp(rest, lane);
       cc_.jle(done);
     }
-    Mem from = stack.cloneAdjusted(lane * 4);
-    from.setSize(4);
-    cc_.mov(element, from);
-    cc_.mov(asmjit::x86::dword_ptr(place), element);
+    Mem from = stack.cloneAdjusted(lane * bytes);
+    from.setSize(static_cast<uint32_t>(bytes));
+    if (bytes < 4)
+      cc_.movzx(whole.r32(), from);
+    else
+      cc_.mov(element, from);
+    cc_.mov(asmjit::x86::ptr(place, 0, static_cast<uint32_t>(bytes)), element);
     cc_.add(place, step);
   }
   cc_.bind(done);
@@ -192,7 +203,12 @@ LaneValue PhaseEmitter::value(int id) {
   if (made != values_.end()) return made->second;
   const Value& v = program_.values[static_cast<size_t>(id)];
   LaneValue result = v.op == ScalarOp::load ? load(v) : operation(v);
-  const bool own = v.op != ScalarOp::load && result.kind == LaneValue::Kind::vector;
+  bool own = v.op != ScalarOp::load && result.kind == LaneValue::Kind::vector;
+  if (own && (v.op == ScalarOp::cast || v.op == ScalarOp::cast_saturate || v.op == ScalarOp::abs)) {
+    // It may have changed nothing: then the register is somebody else's.
+    const auto given = values_.find({v.args[0], depends_on_lanes(v.args[0]) ? lane_->chunk : -1});
+    own = given == values_.end() || !(given->second.vector == result.vector);
+  }
   result.dies = own && uses_[id] == 1 && (by_lane || !lane_);
   values_[key] = without_death(result);
   return result;
@@ -248,7 +264,7 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
   return lanes_.apply(Opcode::i32_add, {lanes, base, {}});
 }
 
-LaneValue PhaseEmitter::operation(const Value& v) {
+LaneValue PhaseEmitter::float_operation(const Value& v) {
   const auto argument = [&](int k) { return value(v.args[static_cast<size_t>(k)]); };
   const auto type_of = [&](int k) {
     return program_.values[static_cast<size_t>(v.args[static_cast<size_t>(k)])].type;
@@ -258,66 +274,20 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     return lanes_.apply(opcode, {a, ir::argument_count(v.op) > 1 ? argument(1) : LaneValue{}, {}});
   };
   const auto need_f32 = [&](int k) {
-    if (type_of(k) != ElementType::f32)
+    if (form_of(type_of(k)) != Form::f32)
       refuse(std::string(ir::name_of(v.op)) + " of " + std::string(name_of(type_of(k))));
   };
-  switch (v.op) {
-    case ScalarOp::real:
-      if (v.type != ElementType::f32) refuse("a constant of type " + std::string(name_of(v.type)));
-      return lanes_.constant(std::bit_cast<uint32_t>(static_cast<float>(v.real)));
-    case ScalarOp::integer:
-      if (v.type == ElementType::boolean) return lanes_.all_or_nothing(v.integer != 0);
-      if (!is_i32_like(v.type) || v.integer != static_cast<int32_t>(v.integer))
-        refuse("a constant of type " + std::string(name_of(v.type)));
-      return lanes_.constant(static_cast<uint32_t>(v.integer));
-    case ScalarOp::extent:
-      return index_value(v.index);
-    case ScalarOp::select: {
-      const LaneValue condition = argument(0), yes = argument(1), no = argument(2);
-      if (v.type == ElementType::boolean) {
-        const LaneValue chosen = lanes_.apply(Opcode::mask_and, {condition, yes, {}});
-        const LaneValue inverse = lanes_.apply(Opcode::mask_not, {condition, {}, {}});
-        return lanes_.apply(Opcode::mask_or, {chosen, lanes_.apply(Opcode::mask_and, {inverse, no, {}}), {}});
-      }
-      return lanes_.apply(Opcode::select, {condition, yes, no});
-    }
-    case ScalarOp::cast:
-    case ScalarOp::cast_saturate: {
-      const ElementType from = type_of(0);
-      const Value& whole = program_.values[static_cast<size_t>(v.args[0])];
-      if (from == ElementType::i64 && v.type == ElementType::f32 && whole.op == ScalarOp::load &&
-          whole.args[0] == ir::none && !in_registers(whole.access.buffer)) {
-        const Address address = address_of(whole.access);
-        const Mem place = memory(address, 8);
-        if (!lane_ || address.lane_step == Dim(0)) return lanes_.broadcast_i64_as_f32(place);
-        if (address.lane_step != Dim(1)) refuse("64-bit integers are read with a stride");
-        return lanes_.load_i64_as_f32(place, lane_->mask);
-      }
-      if (from == v.type || (is_i32_like(from) && v.type == ElementType::i64)) return argument(0);
-      if (from == ElementType::boolean && v.type == ElementType::f32)
-        return lanes_.apply(Opcode::select, {argument(0), lanes_.constant(0x3f800000U), lanes_.constant(0)});
-      if (is_i32_like(from) && v.type == ElementType::f32)
-        return lanes_.apply(Opcode::i32_to_f32, {argument(0), {}, {}});
-      refuse("a cast from " + std::string(name_of(from)) + " to " + std::string(name_of(v.type)));
-    }
-    default:
-      break;
-  }
-  const bool integers = is_i32_like(type_of(0));
   const bool booleans = type_of(0) == ElementType::boolean;
-  if (!integers && !booleans) need_f32(0);
   switch (v.op) {
     case ScalarOp::add:
+      need_f32(0);
+      return lane_op(Opcode::add);
     case ScalarOp::sub:
+      need_f32(0);
+      return lane_op(Opcode::sub);
     case ScalarOp::mul:
-      if (type_of(0) == ElementType::i64) {
-        const auto dim = as_dim(static_cast<int>(&v - program_.values.data()));
-        if (!dim) refuse("arithmetic of i64");
-        return index_value(*dim);
-      }
-      if (v.op == ScalarOp::add) return lane_op(integers ? Opcode::i32_add : Opcode::add);
-      if (v.op == ScalarOp::sub) return lane_op(integers ? Opcode::i32_sub : Opcode::sub);
-      return lane_op(integers ? Opcode::i32_mul : Opcode::mul);
+      need_f32(0);
+      return lane_op(Opcode::mul);
     case ScalarOp::div: {
       need_f32(0);
       const LaneValue a = argument(0), b = argument(1);
@@ -379,21 +349,19 @@ LaneValue PhaseEmitter::operation(const Value& v) {
       return lane_op(Opcode::mask_not);
     case ScalarOp::equal:
     case ScalarOp::not_equal: {
-      if (booleans) refuse("a comparison of booleans");
-      const LaneValue same = lane_op(integers ? Opcode::i32_equal : Opcode::equal);
-      return v.op == ScalarOp::equal ? same : lanes_.apply(Opcode::mask_not, {same, {}, {}});
+      const bool inverted = (v.op == ScalarOp::not_equal) != booleans;
+      const LaneValue same = lane_op(booleans ? Opcode::mask_xor : Opcode::equal);
+      return inverted ? lanes_.apply(Opcode::mask_not, {same, {}, {}}) : same;
     }
     case ScalarOp::less:
     case ScalarOp::greater:
     case ScalarOp::less_equal:
     case ScalarOp::greater_equal: {
-      if (booleans) refuse("a comparison of booleans");
+      need_f32(0);
       LaneValue a = argument(0), b = argument(1);
       if (v.op == ScalarOp::greater || v.op == ScalarOp::greater_equal) std::swap(a, b);
       const bool strict = v.op == ScalarOp::less || v.op == ScalarOp::greater;
-      if (!integers) return lanes_.apply(strict ? Opcode::less : Opcode::less_equal, {a, b, {}});
-      if (strict) return lanes_.apply(Opcode::i32_less, {a, b, {}});
-      return lanes_.apply(Opcode::mask_not, {lanes_.apply(Opcode::i32_less, {b, a, {}}), {}, {}});
+      return lanes_.apply(strict ? Opcode::less : Opcode::less_equal, {a, b, {}});
     }
     default:
       if (const ir::lane::Program* program = lane_program_of(v.op)) {

@@ -16,12 +16,13 @@ namespace axrun::jit::x86 {
 
 /// One value in every lane of a vector, while code is being made.
 struct LaneValue {
-  enum class Kind : uint8_t { none, vector, mask, constant };
+  enum class Kind : uint8_t { none, vector, mask, constant, pair };
   Kind kind = Kind::none;
   asmjit::x86::Vec vector;  ///< kind vector; for mask where masks are vectors
   asmjit::x86::KReg mask;   ///< kind mask where there are mask registers
   uint32_t bits = 0;        ///< kind constant: in every lane, in no register yet
   bool dies = false;        ///< nothing reads the register after the operation that gets it
+  asmjit::x86::Vec upper{};  ///< kind pair, elements of 64 bits: the upper half of the lanes; `vector` the lower
 
   bool defined() const { return kind != Kind::none; }
 
@@ -29,6 +30,9 @@ struct LaneValue {
   static LaneValue of_mask(const asmjit::x86::Vec& vector) { return {Kind::mask, vector, {}}; }
   static LaneValue of_mask(const asmjit::x86::KReg& mask) { return {Kind::mask, {}, mask}; }
   static LaneValue of_constant(uint32_t bits) { return {Kind::constant, {}, {}, bits}; }
+  static LaneValue of_pair(const asmjit::x86::Vec& lower, const asmjit::x86::Vec& upper) {
+    return {Kind::pair, lower, {}, 0, false, upper};
+  }
 };
 
 /// Makes instructions for ir/lane operations, loads and stores, for one width of vector: 512 bits with mask
@@ -58,6 +62,9 @@ class Lanes {
   asmjit::x86::Vec fresh(const LaneValue& a);
   asmjit::x86::Vec in_register(const LaneValue& a);
   asmjit::x86::Vec new_vector();
+  /// A mask in a register of its own, of the kind that this width of vector has.
+  LaneValue new_mask();
+  const asmjit::Operand_& register_of(const LaneValue& mask) const;
 
   /// Lanes 0..rest-1, for any rest (negative: none).
   LaneValue first_lanes(const asmjit::x86::Gp& rest);
@@ -80,9 +87,6 @@ class Lanes {
                  const std::vector<uint32_t>& places);
   /// Bytes that are not 0, as a mask. A mask needs mask registers.
   LaneValue load_booleans(const asmjit::x86::Mem& from, const LaneValue& mask);
-  /// 64-bit integers as the nearest floats. Needs 512 bits.
-  LaneValue load_i64_as_f32(const asmjit::x86::Mem& from, const LaneValue& mask);
-  LaneValue broadcast_i64_as_f32(const asmjit::x86::Mem& from);
   LaneValue broadcast(const asmjit::x86::Mem& from);
   /// Memory is not touched where no lane of the mask is set; lanes that it leaves out are 0. some: it is known
   /// that one is set.
@@ -111,19 +115,17 @@ class Lanes {
   /// NaN where either is, unlike the opcodes min and max.
   LaneValue minimum_or_maximum(bool maximum, const LaneValue& a, const LaneValue& b);
   LaneValue all_or_nothing(bool all);  ///< as a mask
+  /// Lanes `distance` further, a power of two, within the halves that lanes of that distance make.
+  LaneValue shuffle(const asmjit::x86::Vec& a, int distance);
 
  private:
   asmjit::Operand_ last_operand(const LaneValue& a);
-  /// A mask in a register of its own, of the kind that this width of vector has.
-  LaneValue new_mask();
-  const asmjit::Operand_& register_of(const LaneValue& mask) const;
   LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
   LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
   LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);
   void put_nans(const asmjit::x86::Vec& into, const LaneValue& from, const LaneValue& mask);
   LaneValue scale(const LaneValue& a, const LaneValue& b);
   LaneValue or_zero(const LaneValue& mask, const LaneValue& value);
-  LaneValue shuffle(const asmjit::x86::Vec& a, int distance);
 
   asmjit::x86::Compiler& cc_;
   bool wide_;

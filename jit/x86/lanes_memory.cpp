@@ -144,37 +144,6 @@ LaneValue Lanes::load_booleans(const Mem& from, const LaneValue& mask) {
   return result;
 }
 
-LaneValue Lanes::load_i64_as_f32(const Mem& from, const LaneValue& mask) {
-  if (!wide_) refuse("64-bit integers without 512-bit vectors");
-  // Eight at a time; the upper half of the mask is that of the second eight.
-  const Vec result = new_vector(), upper = new_vector();
-  Mem second = from;
-  second.addOffset(64);
-  if (mask.defined()) {
-    const asmjit::x86::KReg rest = cc_.newKw();
-    cc_.emit(Inst::kIdKshiftrw, rest, mask.mask, imm(8));
-    cc_.k(mask.mask).z();
-    cc_.emit(Inst::kIdVcvtqq2ps, result.ymm(), from.cloneResized(64));
-    cc_.k(rest).z();
-    cc_.emit(Inst::kIdVcvtqq2ps, upper.ymm(), second.cloneResized(64));
-  } else {
-    cc_.emit(Inst::kIdVcvtqq2ps, result.ymm(), from.cloneResized(64));
-    cc_.emit(Inst::kIdVcvtqq2ps, upper.ymm(), second.cloneResized(64));
-  }
-  const Vec both = new_vector();
-  cc_.emit(Inst::kIdVinsertf32x8, both, result, upper.ymm(), imm(1));
-  return LaneValue::of(both);
-}
-
-LaneValue Lanes::broadcast_i64_as_f32(const Mem& from) {
-  if (!wide_) refuse("64-bit integers without 512-bit vectors");
-  const Vec integers = new_vector(), floats = new_vector(), result = new_vector();
-  cc_.emit(Inst::kIdVpbroadcastq, integers, from.cloneResized(8));
-  cc_.emit(Inst::kIdVcvtqq2ps, floats.ymm(), integers);
-  cc_.emit(Inst::kIdVbroadcastss, result, floats.xmm());
-  return LaneValue::of(result);
-}
-
 LaneValue Lanes::broadcast(const Mem& from) {
   const Vec result = new_vector();
   cc_.emit(Inst::kIdVbroadcastss, result, from);
