@@ -3,6 +3,7 @@
 #include <asmjit/x86.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <new>
@@ -309,6 +310,9 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
   for (size_t k = 0; k < inputs.size(); ++k) set(static_cast<size_t>(inputs[k]), given[k]);
   for (size_t k = 0; results != nullptr && k < outputs.size(); ++k)
     set(static_cast<size_t>(outputs[k]), results[k]);
+  int32_t outside = 0;
+  if (layout.flag_argument != ir::none)
+    filled[layout.flag_argument] = static_cast<int64_t>(reinterpret_cast<intptr_t>(&outside));
   for (const Shared& one : shared)
     filled[one.argument] = static_cast<int64_t>(reinterpret_cast<intptr_t>(scratch + one.offset));
   for (size_t phase = first; phase < last; ++phase) {
@@ -323,6 +327,8 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
       workers.run(iterations[phase], run_range, &one);
     }
   }
+  if (std::atomic_ref(outside).load(std::memory_order_relaxed) != 0)
+    throw Error(Fault::user, code->program().name + ": an index is out of range");
 }
 
 void BoundKernel::prepare(const void* const* inputs, Workers& workers) {

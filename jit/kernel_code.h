@@ -72,7 +72,8 @@ class BoundKernel {
 
   /// Bytes of scratch memory that run needs, 64-byte aligned, for this many workers.
   size_t scratch_bytes(int workers) const;
-  /// Safe from many threads at once, each with its own scratch memory.
+  /// Safe from many threads at once, each with its own scratch memory. Throws Error(user) where an index that is
+  /// data is outside of its dimension; the outputs hold anything then.
   void run(const void* const* inputs, void* const* outputs, void* scratch, Workers& workers) const;
 
  private:

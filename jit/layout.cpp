@@ -115,6 +115,10 @@ class Builder {
     const ir::loop::Value& value = program_.values[static_cast<size_t>(id)];
     if (value.op == ir::ScalarOp::load && at(value.access.buffer).level != Level::registers)
       add_once(layout_.phases.back().reads, value.access.buffer);
+    for (const ir::loop::Lookup& lookup : value.access.lookups) {
+      add_once(layout_.phases.back().reads, lookup.buffer);
+      if (layout_.flag_argument == ir::none) layout_.flag_argument = layout_.arguments++;
+    }
     for (const int argument : value.args) {
       if (argument != ir::none) reads(argument);
     }

@@ -17,12 +17,15 @@ struct Phase {
 
 /// How the functions of a program find its buffers: in an array of 64-bit arguments. First come the sizes, in
 /// the program's order, then for each buffer in memory its address, or its offset in the worker's own scratch
-/// memory, in bytes.
+/// memory, in bytes; then `flag_argument`, where there is one.
 struct Layout {
   std::vector<Phase> phases;
   std::vector<int> argument;     ///< per buffer: its place in the array; none for registers
   std::vector<bool> per_worker;  ///< per buffer: one for each worker, its argument is an offset
   int arguments = 0;
+  /// Where indices are data: the address of an int32 that becomes 1 when one of them is outside of its
+  /// dimension; what the functions have computed is of no meaning then. none elsewhere.
+  int flag_argument = ir::none;
 };
 
 /// The program must be well-formed and outlive the layout. Throws Error(unsupported) where parallel loops are

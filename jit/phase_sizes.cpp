@@ -23,6 +23,10 @@ class Names {
     if (access.buffer == ir::none) return;
     add(access.indices);
     add(program_.buffers[static_cast<size_t>(access.buffer)].dims);
+    for (const ir::loop::Lookup& lookup : access.lookups) {
+      add(lookup.indices);
+      add(program_.buffers[static_cast<size_t>(lookup.buffer)].dims);
+    }
   }
   void add_value(int id) {
     if (id == ir::none || !seen_.insert(id).second) return;

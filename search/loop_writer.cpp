@@ -130,7 +130,7 @@ int LoopWriter::intern(Value value) {
            other.integer == value.integer &&
            std::bit_cast<uint64_t>(other.real) == std::bit_cast<uint64_t>(value.real) &&
            other.index == value.index && other.access.buffer == value.access.buffer &&
-           other.access.indices == value.access.indices;
+           other.access.indices == value.access.indices && other.access.lookups == value.access.lookups;
   };
   const auto found = std::find_if(program_.values.begin(), program_.values.end(), same);
   if (found != program_.values.end()) return static_cast<int>(found - program_.values.begin());

@@ -1,11 +1,13 @@
 #include "search/stage_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "ir/arithmetic.h"
 #include "ir/error.h"
 #include "ir/grammar.h"
+#include "ir/index_from_end.h"
 
 namespace axrun::search {
 
@@ -61,6 +63,25 @@ std::optional<Dim> index_at(const Program& program, ExprId id, const Dims& point
   }
   if (!b->is_constant() || b->value() <= 0) return std::nullopt;
   return expr.op == ScalarOp::floor_div ? floor_div(*a, *b) : floor_mod(*a, *b);
+}
+
+std::optional<LookedUp> looked_up_at(const Program& program, const Expr& load, size_t dimension,
+                                     const Dims& point) {
+  const auto is_operand = [&](int64_t tensor) {
+    return std::find(program.operands.begin(), program.operands.end(), tensor) != program.operands.end();
+  };
+  const Dim& extent = program.tensors[static_cast<size_t>(load.integer)].dims[dimension];
+  const auto found = ir::index_from_end(program, load.indices[dimension], extent);
+  if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_operand(load.integer)) return std::nullopt;
+  const Expr& read = program.exprs[static_cast<size_t>(*found)];
+  if (!is_operand(read.integer)) return std::nullopt;
+  LookedUp result{static_cast<ir::TensorId>(read.integer), {}};
+  for (const ExprId index : read.indices) {
+    const auto dim = index_at(program, index, point);
+    if (!dim) return std::nullopt;
+    result.indices.push_back(*dim);
+  }
+  return result;
 }
 
 std::set<int> axes_of(const Program& program, ExprId id) {
@@ -129,12 +150,18 @@ int StageValues::load(const Expr& expr, const Dims& point) {
   const auto guard = expr.args[0] == ir::none ? std::optional(true) : truth(expr.args[0]);
   if (guard == false) return value(expr.args[1], point);
   Dims indices;
-  for (const ExprId index : expr.indices) {
-    const auto dim = index_at(program_, index, point);
-    AXRUN_ASSERT(dim);
-    indices.push_back(*dim);
+  std::vector<ir::loop::Lookup> lookups;
+  for (size_t d = 0; d < expr.indices.size(); ++d) {
+    const auto dim = index_at(program_, expr.indices[d], point);
+    indices.push_back(dim.value_or(Dim(0)));
+    if (dim) continue;
+    const auto found = looked_up_at(program_, expr, d, point);
+    AXRUN_ASSERT(found);
+    const Access from = access(found->tensor, found->indices);
+    lookups.push_back({static_cast<int>(d), from.buffer, from.indices});
   }
-  const Access from = access(static_cast<ir::TensorId>(expr.integer), indices);
+  Access from = access(static_cast<ir::TensorId>(expr.integer), indices);
+  from.lookups = std::move(lookups);
   if (guard == true) return writer_.load(from);
   return writer_.guarded(from, value(expr.args[0], point), value(expr.args[1], point));
 }

@@ -15,6 +15,15 @@ namespace axrun::search {
 /// depends on data or is not quasi-affine.
 std::optional<ir::Dim> index_at(const ir::Program& program, ir::ExprId id, const ir::Dims& point);
 
+/// An index that is data, at a point of its stage: an element of an operand that leads into a dimension of an
+/// operand. Nothing where it is read elsewhere, or is worked out from it in any other way.
+struct LookedUp {
+  ir::TensorId tensor = ir::none;
+  ir::Dims indices;
+};
+std::optional<LookedUp> looked_up_at(const ir::Program& program, const ir::Expr& load, size_t dimension,
+                                     const ir::Dims& point);
+
 /// The axes of the stage (numbered on through the reduce axes) on which an expression depends, through
 /// indices and guards too.
 std::set<int> axes_of(const ir::Program& program, ir::ExprId id);
@@ -44,7 +53,7 @@ class StageValues {
   void assume(std::map<ir::ExprId, bool> known) { known_ = std::move(known); }
 
   /// The value of an expression at a point of its stage. Every tensor that it reads must have its place, and
-  /// every index must be a Dim (index_at).
+  /// every index must be a Dim (index_at) or looked up, in buffers that are inputs.
   int value(ir::ExprId id, const ir::Dims& point);
 
  private:

@@ -94,8 +94,10 @@ std::string unindexable_because(const Program& program) {
   for (const Stage& stage : program.stages) {
     const ir::Dims point = symbolic_point(stage);
     for (const ir::ExprId load : loads_of(program, stage.body[0])) {
-      for (const ir::ExprId index : program.exprs[static_cast<size_t>(load)].indices) {
-        if (!index_at(program, index, point)) return "stage '" + stage.name + "': an index depends on data";
+      const Expr& read = program.exprs[static_cast<size_t>(load)];
+      for (size_t d = 0; d < read.indices.size(); ++d) {
+        if (!index_at(program, read.indices[d], point) && !looked_up_at(program, read, d, point))
+          return "stage '" + stage.name + "': an index depends on data";
       }
     }
   }

@@ -75,6 +75,22 @@ Tensor random_tensor(ir::ElementType type, const ir::Shape& shape, int kind, std
   return tensor;
 }
 
+/// Indices of the smallest dimension that they lead into, from either end.
+void lead_inside(const LoopProgram& program, int buffer, const std::map<std::string, Dim>& sizes,
+                 Tensor& indices) {
+  int64_t size = 0;
+  for (const ir::loop::Value& value : program.values) {
+    for (const ir::loop::Lookup& lookup : value.access.lookups) {
+      if (lookup.buffer != buffer) continue;
+      const ir::loop::Buffer& table = program.buffers[static_cast<size_t>(value.access.buffer)];
+      const int64_t here = table.dims[static_cast<size_t>(lookup.dimension)].substitute(sizes).value();
+      size = size == 0 ? here : std::min(size, here);
+    }
+  }
+  if (size <= 0) return;
+  for (int64_t i = 0; i < indices.size(); ++i) indices.set_int(i, indices.get_int(i) % size);
+}
+
 bool differ(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return false;
   return !(std::abs(a - b) <= 1e-3 * std::max({1.0, std::abs(a), std::abs(b)}));
@@ -124,6 +140,8 @@ std::optional<std::string> try_sizes(const LoopProgram& program, const ir::Progr
     ir::Shape shape;
     for (const Dim& dim : buffer.dims) shape.push_back(dim.substitute(known).value());
     inputs.push_back(random_tensor(buffer.type, shape, kind, random));
+    if (!ir::is_float(buffer.type))
+      lead_inside(program, static_cast<int>(&buffer - program.buffers.data()), known, inputs.back());
   }
   const ir::loop::Outcome outcome = ir::loop::interpret(program, sizes, inputs);
   if (outcome.mistake) return described(sizes) + outcome.text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/arithmetic.h"
+#include "ir/index_from_end.h"
 #include "verify/index_operation.h"
 #include "verify/unproved.h"
 
@@ -100,7 +101,11 @@ class ExpressionValues::Evaluated final : public Symbolic {
     if (e.op == ScalarOp::load) {
       TermList coordinates;
       for (const ir::ExprId index : e.indices) {
-        const auto coordinate = values_.index(index, at_);
+        auto coordinate = values_.index(index, at_);
+        if (!coordinate && e.args[0] == ir::none) {
+          const ir::Dims& dims = values_.expression_.tensors[static_cast<size_t>(e.integer)].dims;
+          coordinate = values_.lookup(index, dims[coordinates.size()], at_);
+        }
         if (!coordinate) throw Unproved{"an index of the expression depends on data"};
         coordinates.push_back(*coordinate);
       }
@@ -216,3 +221,24 @@ TermList ExpressionValues::axes_of(const Stage& stage, const TermList& coordinat
 }
 
 }  // namespace axrun::verify
+/// select(x < 0, x + extent, x) of an element x of an input: the index that counts from the end where it is
+/// negative. One into a dimension of one element is none: it would vanish where such dimensions are dropped, and
+/// what is wrong with it would go unnoticed.
+std::optional<Term> ExpressionValues::lookup(ir::ExprId id, const ir::Dim& extent, const Place& at) {
+  const auto found = ir::index_from_end(expression_, id, extent);
+  if (!found) return std::nullopt;
+  const Expr& load = expression_.exprs[static_cast<size_t>(*found)];
+  const int input = inputs_[static_cast<size_t>(load.integer)];
+  const Term size = term_of(terms_, extent, sizes_);
+  if (input == ir::none || size == terms_.integer(1)) return std::nullopt;
+  TermList element;
+  for (const ir::ExprId index : load.indices) {
+    const auto coordinate = this->index(index, at);
+    if (!coordinate) return std::nullopt;
+    element.push_back(*coordinate);
+  }
+  const auto merged = merged_.find(static_cast<ir::TensorId>(load.integer));
+  if (merged != merged_.end()) element = merged->second.merge(terms_, element);
+  return terms_.lookup(input, size, element);
+}
+

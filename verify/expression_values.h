@@ -42,6 +42,7 @@ class ExpressionValues {
   std::vector<int> inputs_;    ///< per tensor: number of the operand, or none
   std::vector<int> producer_;  ///< per tensor: its stage, or none
   std::deque<std::unique_ptr<Symbolic>> kept_;
+  std::optional<Term> lookup(ir::ExprId id, const ir::Dim& extent, const Place& at);
   std::map<std::tuple<ir::ExprId, int, TermList>, Symbolic*> values_;
   std::map<std::pair<ir::TensorId, TermList>, Symbolic*> elements_;
 };

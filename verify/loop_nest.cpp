@@ -60,7 +60,14 @@ Names LoopNest::names(const Instance& at) const {
 }
 
 TermList LoopNest::indices(const ir::loop::Access& access, const Instance& at) const {
-  return terms_of(terms_, access.indices, names(at));
+  const Names known = names(at);
+  TermList indices = terms_of(terms_, access.indices, known);
+  for (const ir::loop::Lookup& lookup : access.lookups) {
+    const auto dimension = static_cast<size_t>(lookup.dimension);
+    const Term extent = term_of(terms_, buffer(access.buffer).dims[dimension], sizes_);
+    indices[dimension] = terms_.lookup(lookup.buffer, extent, terms_of(terms_, lookup.indices, known));
+  }
+  return indices;
 }
 
 TermList LoopNest::extents(int id, const std::vector<const Loop*>& loops, const TermList& values) const {

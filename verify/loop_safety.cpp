@@ -1,5 +1,7 @@
 #include "verify/loop_safety.h"
 
+#include <algorithm>
+
 #include "verify/accesses.h"
 #include "verify/last_writes.h"
 #include "verify/loop_values.h"
@@ -40,6 +42,38 @@ int prove_extents(const LoopNest& nest, Solver& solver) {
   return proved;
 }
 
+namespace {
+
+Term all_inside(Terms& terms, const TermList& indices, const TermList& extents) {
+  TermList inside;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    inside.push_back(terms.at_least(indices[d], terms.integer(0)));
+    inside.push_back(terms.less(indices[d], extents[d]));
+  }
+  return terms.all(inside);
+}
+
+/// An index may be looked up before the loops are entered that it does not depend on.
+void prove_lookup(const LoopNest& nest, Solver& solver, const ir::loop::Lookup& lookup, const Instance& at) {
+  std::vector<std::string> names;
+  for (const ir::Dim& index : lookup.indices) index.collect_symbols(names);
+  std::vector<const Loop*> loops = nest.leaf(at.leaf).loops;
+  const auto named = [&](const Loop* loop) {
+    return std::find(names.begin(), names.end(), loop->variable) != names.end();
+  };
+  while (!loops.empty() && !named(loops.back())) loops.pop_back();
+  const TermList values(at.values.begin(), at.values.begin() + static_cast<std::ptrdiff_t>(loops.size()));
+  const TermList indices = terms_of(nest.terms(), lookup.indices, nest.names(loops, values));
+  const TermList extents = nest.extents(lookup.buffer, loops, values);
+  if (!solver.implied(with(nest.size_facts(), nest.domain(loops, values, 0)),
+                      all_inside(nest.terms(), indices, extents))) {
+    throw Unproved{"an index of " + nest.buffer(lookup.buffer).name + ", looked up by " +
+                   nest.describe(at.leaf) + ", may be out of bounds"};
+  }
+}
+
+}  // namespace
+
 int prove_bounds(const LoopNest& nest, Solver& solver) {
   Terms& terms = nest.terms();
   int proved = 0;
@@ -47,14 +81,16 @@ int prove_bounds(const LoopNest& nest, Solver& solver) {
     const Instance at = nest.any_instance(static_cast<int>(leaf));
     const TermList facts = with(nest.size_facts(), nest.domain(at));
     for (const Touch& touch : touches(nest, at)) {
-      const TermList extents = nest.extents(touch.access->buffer, nest.leaf(at.leaf).loops, at.values);
-      const TermList indices = nest.indices(*touch.access, at);
-      TermList inside;
-      for (size_t d = 0; d < indices.size(); ++d) {
-        inside.push_back(terms.at_least(indices[d], terms.integer(0)));
-        inside.push_back(terms.less(indices[d], extents[d]));
+      TermList extents = nest.extents(touch.access->buffer, nest.leaf(at.leaf).loops, at.values);
+      TermList indices = nest.indices(*touch.access, at);
+      // What is looked up is inside, or the program has ended.
+      const std::vector<ir::loop::Lookup>& lookups = touch.access->lookups;
+      for (auto lookup = lookups.rbegin(); lookup != lookups.rend(); ++lookup) {
+        prove_lookup(nest, solver, *lookup, at);
+        extents.erase(extents.begin() + lookup->dimension);
+        indices.erase(indices.begin() + lookup->dimension);
       }
-      if (!solver.implied(with(facts, touch.guards), terms.all(inside))) {
+      if (!solver.implied(with(facts, touch.guards), all_inside(terms, indices, extents))) {
         throw Unproved{"an index of " + nest.buffer(touch.access->buffer).name + " in " +
                        nest.describe(at.leaf) + " may be out of bounds"};
       }

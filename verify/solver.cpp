@@ -81,6 +81,15 @@ class Solver::Z3 {
         return product(argument(0), argument(1));
       case Kind::choose:
         return z3::ite(argument(0), argument(1), argument(2));
+      case Kind::lookup: {
+        z3::sort_vector sorts(context_);
+        z3::expr_vector arguments(context_);
+        for (size_t k = 0; k < n.arguments.size(); ++k) {
+          sorts.push_back(integers_);
+          arguments.push_back(argument(k));
+        }
+        return context_.function(("lookup " + n.name).c_str(), sorts, integers_)(arguments);
+      }
       case Kind::truth:
         return context_.bool_val(n.linear.constant != 0);
       case Kind::non_negative:

@@ -150,6 +150,15 @@ Term Terms::choose(Term condition, Term a, Term b) {
   return atom(Kind::choose, {condition, a, b}, std::max(magnitude(a), magnitude(b)));
 }
 
+Term Terms::lookup(int input, Term extent, const TermList& element) {
+  Node node;
+  node.kind = Kind::lookup;
+  node.name = std::to_string(input);
+  node.arguments = {extent};
+  node.arguments.insert(node.arguments.end(), element.begin(), element.end());
+  return intern(std::move(node), magnitude(extent));
+}
+
 Term Terms::truth(bool value) {
   Node node;
   node.kind = Kind::truth;
@@ -250,6 +259,8 @@ Term Terms::substitute(Term term, const std::map<Term, Term>& values) {
       return multiply(a[0], a[1]);
     case Kind::choose:
       return choose(a[0], a[1], a[2]);
+    case Kind::lookup:
+      return lookup(std::stoi(n.name), a[0], TermList(a.begin() + 1, a.end()));
     case Kind::non_negative:
       return at_least(a[0], integer(0));
     case Kind::zero:
@@ -290,7 +301,7 @@ std::string Terms::text(Term term) const {
     return out;
   }
   constexpr const char* names[] = {"",       "", "div", "mod", "min", "max", "product",
-                                   "choose", "", ">=0", "==0", "not", "all", "any"};
+                                   "choose", "lookup", "", ">=0", "==0", "not", "all", "any"};
   std::string out = std::string(names[static_cast<size_t>(n.kind)]) + "(";
   for (size_t k = 0; k < n.arguments.size(); ++k) out += (k == 0 ? "" : ", ") + text(n.arguments[k]);
   return out + ")";

@@ -10,7 +10,7 @@
 namespace axrun::verify {
 
 /// Integers and truth values of a proof, without a solver: sums with literal coefficients over atoms, an atom
-/// being a variable, a quotient, a remainder, an extremum, a choice or a product. Equal terms have one number
+/// being a variable, a quotient, a remainder, an extremum, a choice, a product or an index that is data. Equal terms have one number
 /// (sums are merged and sorted), so most equalities need no solver.
 ///
 /// Integers are unbounded. So that this agrees with 64-bit arithmetic every variable states a bound of its
@@ -39,6 +39,7 @@ class Terms {
     maximum,       //
     product,       //
     choose,        // arguments: condition, integer, integer
+    lookup,        // of input `name`; arguments: extent, and the element's coordinates
     truth,         // linear.constant is 0 or 1
     non_negative,  // argument 0 >= 0
     zero,          // argument 0 == 0
@@ -68,6 +69,9 @@ class Terms {
   Term minimum(Term a, Term b);
   Term maximum(Term a, Term b);
   Term choose(Term condition, Term a, Term b);
+  /// The index, inside of a dimension of this extent, that an element of an input stands for: that of integers
+  /// which nothing else is known about. Where the data lead outside, no value matters.
+  Term lookup(int input, Term extent, const TermList& element);
 
   Term truth(bool value);
   Term at_least(Term a, Term b);

@@ -149,6 +149,21 @@ class Checker {
             " is not allocated here");
     }
     for (const Dim& index : access.indices) symbols(index, where);
+    int next = 0;
+    for (const Lookup& lookup : access.lookups) {
+      if (!is_buffer(lookup.buffer)) return wrong(where + ": an index is looked up in no buffer");
+      const Buffer& from = program_.buffers[static_cast<size_t>(lookup.buffer)];
+      const bool leads = lookup.dimension >= next &&
+                         static_cast<size_t>(lookup.dimension) < access.indices.size() &&
+                         access.indices[static_cast<size_t>(lookup.dimension)] == Dim(0);
+      if (!leads) wrong(where + ": the dimensions whose indices are looked up are not in order, or have others");
+      next = lookup.dimension + 1;
+      if (from.role != Role::input || (from.type != ElementType::i32 && from.type != ElementType::i64))
+        wrong(where + ": " + from.name + " is no input of i32 or i64, to look indices up");
+      if (from.dims.size() != lookup.indices.size())
+        wrong(where + ": " + from.name + " has " + std::to_string(from.dims.size()) + " dimensions");
+      for (const Dim& index : lookup.indices) symbols(index, where);
+    }
   }
 
   void block(const Block& body, int depth) {
@@ -204,6 +219,7 @@ class Checker {
     if (!access_fits(compute.target, where)) return;
     const Buffer& buffer = program_.buffers[static_cast<size_t>(compute.target.buffer)];
     access(compute.target, "statement on " + buffer.name);
+    if (!compute.target.lookups.empty()) wrong("statement on " + buffer.name + ": its place is looked up");
     if (buffer.role == Role::input) wrong("statement on " + buffer.name + ": inputs are not written");
     if (compute.value < 0 || static_cast<size_t>(compute.value) >= program_.values.size()) {
       return wrong("statement on " + buffer.name + ": there is no such value");
@@ -219,7 +235,12 @@ class Checker {
 
   void reads(int id, const std::string& where) {
     const Value& v = program_.values[static_cast<size_t>(id)];
-    if (v.op == ScalarOp::load) access(v.access, where);
+    if (v.op == ScalarOp::load) {
+      access(v.access, where);
+      const bool plain = v.args[0] == none && program_.buffers[static_cast<size_t>(v.access.buffer)].role == Role::input;
+      if (!v.access.lookups.empty() && !plain)
+        wrong(where + ": indices are looked up for what is no input, or under a guard");
+    }
     if (v.op == ScalarOp::extent) symbols(v.index, where);
     for (const int argument : v.args) {
       if (argument != none) reads(argument, where);

@@ -130,15 +130,29 @@ class Interpreter {
     return text;
   }
 
+  /// The index that a lookup gives in a dimension of this size.
+  int64_t look_up(const Lookup& lookup, int64_t size) {
+    const Tensor& from = storage_[static_cast<size_t>(lookup.buffer)].tensor;
+    const int64_t index = from.get_int(position(lookup.buffer, lookup.indices, {}));
+    const int64_t inside = index < 0 ? index + size : index;
+    if (inside < 0 || inside >= size)
+      throw Error(Fault::user, here(buffer(lookup.buffer).name + ": index " + std::to_string(index) +
+                                    " is out of range"));
+    return inside;
+  }
+
   /// Row-major position of an element.
-  int64_t position(const Access& access) {
-    const Storage& storage = storage_[static_cast<size_t>(access.buffer)];
+  int64_t position(const Access& access) { return position(access.buffer, access.indices, access.lookups); }
+  int64_t position(int id, const Dims& indices, const std::vector<Lookup>& lookups) {
+    const Storage& storage = storage_[static_cast<size_t>(id)];
     int64_t position = 0;
-    for (size_t d = 0; d < access.indices.size(); ++d) {
-      const int64_t index = evaluate(access.indices[d]);
+    auto lookup = lookups.begin();
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const bool looks_up = lookup != lookups.end() && static_cast<size_t>(lookup->dimension) == d;
+      const int64_t index = looks_up ? look_up(*lookup++, storage.tensor.shape()[d]) : evaluate(indices[d]);
       if (index < 0 || index >= storage.tensor.shape()[d]) {
         throw Stop{Mistake::out_of_bounds,
-                   here(buffer(access.buffer).name + ": index " + std::to_string(index) + " of dimension " +
+                   here(buffer(id).name + ": index " + std::to_string(index) + " of dimension " +
                         std::to_string(d))};
       }
       position += index * storage.strides[d];

@@ -38,10 +38,22 @@ struct Buffer {
   Level level = Level::memory;  ///< inputs and outputs are in memory
 };
 
+/// An index that is data: element `indices` of `buffer`, an input of i32 or i64. Negative ones count from the
+/// end of the dimension that they lead into. One that is not inside then ends the program: what has been
+/// written so far is of no meaning.
+struct Lookup {
+  int dimension = 0;  ///< of the access
+  int buffer = none;
+  Dims indices;
+  bool operator==(const Lookup&) const = default;
+};
+
 /// An element of a buffer.
 struct Access {
   int buffer = none;
   Dims indices;
+  /// Of loads of inputs without a guard: dimensions whose index is looked up, in order; there `indices` has 0.
+  std::vector<Lookup> lookups = {};
 };
 
 /// A scalar computation. Arguments have lower numbers. Every operation rounds to its type: unlike in tensor

@@ -6,6 +6,7 @@
 //   allocate   "allocate" declaration "in" level
 //   loop       kind variable ["step" natural] "<" dim "{" block "}"
 //   compute    access combine value ["computes" stage "(" dims ")" "inverse" "(" dims ")"]
+//   access     buffer "[" (dim | "lookup(" buffer "[" dims "]" ")"), ... "]"
 //   value      number ":" type | "index(" dim ")" | access | "guarded(" access, value, value ")"
 //              | operation [":" type] "(" value, ... ")"
 #include <charconv>
@@ -165,7 +166,21 @@ class Parser {
     const auto found = buffers_.find(name);
     if (found == buffers_.end()) s_.fail_at(at, "there is no buffer '" + name + "'");
     s_.expect("[");
-    return {found->second, dims("]")};
+    Access access{found->second, {}};
+    while (!s_.accept("]")) {
+      if (!access.indices.empty()) s_.expect(",");
+      if (s_.accept_word("lookup")) {
+        s_.expect("(");
+        Access from = this->access();
+        if (!from.lookups.empty()) s_.fail_at(at, "what is looked up is not looked up itself");
+        s_.expect(")");
+        access.lookups.push_back({static_cast<int>(access.indices.size()), from.buffer, std::move(from.indices)});
+        access.indices.emplace_back(0);
+      } else {
+        access.indices.push_back(s_.dim(",]"));
+      }
+    }
+    return access;
   }
 
   int add(Value value) {

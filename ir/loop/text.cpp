@@ -76,7 +76,18 @@ class Printer {
   }
 
   std::string access(const Access& access) {
-    return buffer(access.buffer).name + joined(access.indices, "[", "]");
+    std::string out = buffer(access.buffer).name + "[";
+    auto lookup = access.lookups.begin();
+    for (size_t d = 0; d < access.indices.size(); ++d) {
+      if (d != 0) out += ", ";
+      if (lookup != access.lookups.end() && static_cast<size_t>(lookup->dimension) == d) {
+        out += "lookup(" + buffer(lookup->buffer).name + joined(lookup->indices, "[", "]") + ")";
+        ++lookup;
+      } else {
+        out += access.indices[d].to_string();
+      }
+    }
+    return out + "]";
   }
 
   std::string value(int id) {

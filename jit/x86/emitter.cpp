@@ -67,6 +67,7 @@ asmjit::Label PhaseEmitter::emit(const Phase& phase) {
     emit_versions(phase.statements, "", [&] { emit_block(phase.statements); });
   }
   cc_.ret();
+  emit_outside(arguments);
   cc_.endFunc();
   return function->label();
 }
@@ -339,6 +340,8 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       write_value(compute, lanes_.fold(compute.combine, parts));
       continue;
     }
+    lane_ = all.front();
+    bind_lookups(compute);
     std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
     for (const Lane& lane : all) {
       lane_ = lane;

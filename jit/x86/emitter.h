@@ -68,6 +68,7 @@ class PhaseEmitter {
     std::map<std::string, Load> loads;       ///< by buffer ":" address
     std::map<std::string, LaneValue> masks;  ///< by number of lanes
     std::map<std::string, asmjit::x86::Gp> strides;
+    std::map<std::string, asmjit::x86::Gp> lookups;  ///< by the symbol that addresses mention
   };
   /// The vector of a vector loop that is being made.
   struct Lane {
@@ -141,7 +142,7 @@ class PhaseEmitter {
   ir::Dim at(const ir::Dim& dim) const;
   /// Works addresses out once for equal values of the unrolled variables that they mention.
   const Address& address_of(const ir::loop::Access& access);
-  Address work_out(const ir::loop::Access& access) const;
+  Address work_out(const ir::loop::Access& access);
   std::string place_key(const ir::loop::Access& access);
   asmjit::x86::Mem memory(const Address& address, int element_bytes);
   std::string load_key(const Address& address, const std::string& mask_name) const;
@@ -171,6 +172,21 @@ class PhaseEmitter {
                     const std::function<void(const ir::loop::Access& access, bool read)>& see);
   /// Pointers to everything in the body, as they are at the loop's first iteration, which may be any one.
   std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop, bool from_zero);
+
+  // Indices that are data
+  struct LookedUp {
+    Address from;
+    ir::Dim extent;                  ///< of the dimension that the index leads into
+    std::vector<std::string> names;  ///< that its place mentions
+  };
+  ir::Dim looked_up(const ir::loop::Lookup& lookup, const ir::Dim& extent);
+  const LookedUp& lookup_of(const std::string& name) const;
+  static bool looks_up(const ir::Dim& form);
+  bool looks_up_outside(const ir::Dim& form, const std::string& loop_variable) const;
+  void bind_lookups(const ir::Dim& form);
+  void bind_lookups(const ir::loop::Compute& compute);
+  asmjit::x86::Gp read_lookup(const LookedUp& lookup);
+  void emit_outside(const asmjit::x86::Gp& arguments);
 
   // Registers
   std::string slot_key(const ir::loop::Access& access) const;
@@ -216,6 +232,9 @@ class PhaseEmitter {
   std::vector<Scope> scopes_;
   std::vector<OpenLoop> loops_;
   std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
+  std::vector<LookedUp> lookups_;  ///< the symbol of number k is "@k"
+  std::map<std::string, size_t> lookup_numbers_;
+  asmjit::Label outside_;  ///< where the function goes with an index outside of its dimension
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
   struct Columns {

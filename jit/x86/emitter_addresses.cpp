@@ -37,6 +37,9 @@ std::string PhaseEmitter::place_key(const Access& access) {
   const auto [found, fresh] = names_.try_emplace(&access);
   if (fresh) {
     for (const Dim& index : access.indices) index.collect_symbols(found->second);
+    for (const ir::loop::Lookup& lookup : access.lookups) {
+      for (const Dim& index : lookup.indices) index.collect_symbols(found->second);
+    }
   }
   std::string key = std::to_string(reinterpret_cast<uintptr_t>(&access));
   for (const std::string& name : found->second) {
@@ -58,10 +61,15 @@ const PhaseEmitter::Address& PhaseEmitter::address_of(const Access& access) {
   return found->second;
 }
 
-PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) const {
+PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) {
   const ir::loop::Buffer& of = buffer(access.buffer);
   Dim place;
-  for (size_t d = 0; d < access.indices.size(); ++d) place = place * at(of.dims[d]) + at(access.indices[d]);
+  auto lookup = access.lookups.begin();
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    const Dim extent = at(of.dims[d]);
+    const bool is_data = lookup != access.lookups.end() && static_cast<size_t>(lookup->dimension) == d;
+    place = place * extent + (is_data ? looked_up(*lookup++, extent) : at(access.indices[d]));
+  }
   place = with_joined_digits(at(place));
   Address address;
   address.buffer = access.buffer;
@@ -91,6 +99,7 @@ PhaseEmitter::Pointer PhaseEmitter::make_pointer(int id, const Dim& form) {
   const auto place = static_cast<size_t>(id);
   made.base = integers_.argument(layout_.argument[place]);
   if (layout_.per_worker[place]) cc_.add(made.base, worker_scratch_);
+  bind_lookups(form);
   integers_.add(made.base, form * Dim(static_cast<int64_t>(size_of(buffer(id).type))));
   return made;
 }
@@ -105,7 +114,7 @@ std::optional<PhaseEmitter::Pointer> PhaseEmitter::from_neighbour(int id, const 
     if (candidate.buffer != id || candidate.index.isValid()) continue;
     const std::vector<Monomial> difference = monomials(form - candidate.form);
     if (difference.size() != 1 || difference[0].factors.empty()) continue;
-    if (mentions(to_dim(difference[0]), variable)) continue;
+    if (mentions(to_dim(difference[0]), variable) || looks_up(to_dim(difference[0]))) continue;
     const int64_t times = difference[0].coefficient;
     if (times != 1 && times != 2 && times != 4 && times != 8) continue;
     const Dim stride = to_dim({element, difference[0].factors});
@@ -196,7 +205,7 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
   std::map<std::string, Gp> step_registers;
   for (const auto& [id, form] : forms_in(body)) {
     const Linear linear = linear_in(form, loop.variable);
-    if (!linear.exists) continue;  // worked out in each iteration
+    if (!linear.exists || !looks_up_outside(form, loop.variable)) continue;  // worked out in each iteration
     const std::string key = key_of(id, form);
     if (const auto neighbour = from_neighbour(id, form, loop.variable)) {
       scopes_.back().pointers[key] = *neighbour;
@@ -228,7 +237,7 @@ std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_ahead(const Dim& form, c
   constexpr int64_t line = 64, least_bytes = 16 << 10, most_lines = 4;
   if (loops_.size() < 3 || read.step_register.isValid() || read.step.value() < line) return std::nullopt;
   const OpenLoop &here = loops_.back(), &again = loops_[loops_.size() - 2], &next = loops_[loops_.size() - 3];
-  if (here.most == INT64_MAX || mentions(form, again.loop->variable)) return std::nullopt;
+  if (here.most == INT64_MAX || mentions(form, again.loop->variable) || looks_up(form)) return std::nullopt;
   const Linear linear = linear_in(form, next.loop->variable);
   if (!linear.exists || !linear.coefficient.is_constant() || linear.coefficient.value() <= 0)
     return std::nullopt;

@@ -182,6 +182,9 @@ bool PhaseEmitter::depends_on_lanes(int id) {
   if (v.op == ScalarOp::extent) depends = mentions(v.index, lane_->variable);
   if (v.op == ScalarOp::load) {
     for (const Dim& index : v.access.indices) depends = depends || mentions(index, lane_->variable);
+    for (const ir::loop::Lookup& lookup : v.access.lookups) {
+      for (const Dim& index : lookup.indices) depends = depends || mentions(index, lane_->variable);
+    }
   }
   for (const int argument : v.args) depends = depends || (argument != ir::none && depends_on_lanes(argument));
   lane_dependent_[{id, lane_->variable}] = depends;

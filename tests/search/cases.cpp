@@ -6,6 +6,7 @@
 #include "ir/compose.h"
 #include "ir/operator.h"
 #include "tests/search/convolution_cases.h"
+#include "tests/search/gather_cases.h"
 #include "tests/search/window_cases.h"
 
 namespace axrun::tests {
@@ -337,3 +338,4 @@ std::vector<Case> all_cases() {
 }
 
 }  // namespace axrun::tests
+  for (Case& c : gather_cases()) cases.push_back(std::move(c));

@@ -4,6 +4,7 @@
 #include "ir/evaluate.h"
 #include "ir/loop/interpreter.h"
 #include "tests/search/cases.h"
+#include "verify/gate_inputs.h"
 
 namespace axrun::tests {
 
@@ -22,10 +23,12 @@ ir::Shape shape_at(const ir::Dims& dims, const SizeValues& sizes) {
 
 /// Small integers, so that sums and products are exact; halves too, so that integers are not taken for
 /// granted.
-Tensor data(ir::ElementType type, const ir::Shape& shape, std::mt19937& random) {
+/// Indices lead inside of a dimension of `limit` elements (0: no index), from either end.
+Tensor data(ir::ElementType type, const ir::Shape& shape, int64_t limit, std::mt19937& random) {
   Tensor tensor = Tensor::allocate(type, shape);
-  std::uniform_int_distribution<int> number(type == ir::ElementType::boolean ? 0 : -6,
-                                            type == ir::ElementType::boolean ? 1 : 6);
+  const int least = limit == 0 ? -6 : static_cast<int>(-limit), most = limit == 0 ? 6 : static_cast<int>(limit - 1);
+  std::uniform_int_distribution<int> number(type == ir::ElementType::boolean ? 0 : least,
+                                            type == ir::ElementType::boolean ? 1 : most);
   for (int64_t k = 0; k < tensor.size(); ++k) {
     if (is_float(type)) {
       tensor.set_real(k, number(random) / 2.0);
@@ -72,12 +75,14 @@ std::string difference(const ir::Program& expression, const search::Lowered& low
                        unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Tensor> operands, simplified, inputs;
+  const auto plans = verify::plan_operands(expression, sizes);
+  size_t present = 0;
   for (size_t k = 0; k < expression.operands.size(); ++k) {
     operands.emplace_back();
     simplified.emplace_back();
     if (expression.operands[k] == ir::none) continue;
     const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(expression.operands[k])];
-    operands.back() = data(tensor.type, shape_at(tensor.dims, sizes), random);
+    operands.back() = data(tensor.type, shape_at(tensor.dims, sizes), plans[present++].limit, random);
     const ir::TensorId id = lowered.expression.operands[k];
     if (id == ir::none) continue;
     const ir::Shape shape = shape_at(lowered.expression.tensors[static_cast<size_t>(id)].dims, sizes);

@@ -10,6 +10,7 @@
 #include "ir/evaluate.h"
 #include "ir/loop/loop_program.h"
 #include "jit/detect.h"
+#include "verify/gate_inputs.h"
 
 namespace axrun::tests {
 
@@ -79,6 +80,13 @@ Tensor halves(const ir::Shape& shape, bool special, std::mt19937& random) {
   return tensor;
 }
 
+Tensor indices(ir::ElementType type, const ir::Shape& shape, int64_t limit, std::mt19937& random) {
+  Tensor tensor = Tensor::allocate(type, shape);
+  std::uniform_int_distribution<int64_t> number(-limit, limit - 1);
+  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_int(i, number(random));
+  return tensor;
+}
+
 void expect_computed(const Case& c) {
   const ir::Program expression = c.make();
   for (const jit::Target& target : targets_with_code()) {
@@ -90,11 +98,14 @@ void expect_computed(const Case& c) {
         std::mt19937 random(special ? 2 : 1);
         std::vector<Tensor> operands, inputs;
         std::vector<bool> constant;
+        const auto plans = verify::plan_operands(expression, sizes);
         for (size_t k = 0; k < expression.operands.size(); ++k) {
           operands.emplace_back();
           if (expression.operands[k] == ir::none) continue;
           const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(expression.operands[k])];
-          operands.back() = halves(shape_at(tensor.dims, sizes), special, random);
+          const ir::Shape shape = shape_at(tensor.dims, sizes);
+          operands.back() = is_float(tensor.type) ? halves(shape, special, random)
+                                                  : indices(tensor.type, shape, plans[inputs.size()].limit, random);
           inputs.push_back(operands.back());
           constant.push_back(c.constant[k]);
         }

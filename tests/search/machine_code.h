@@ -24,6 +24,9 @@ std::vector<ir::Tensor> run_guarded(const std::shared_ptr<const jit::KernelCode>
 /// Exact in sums of products; now and then an infinity or NaN where wanted.
 ir::Tensor halves(const ir::Shape& shape, bool special, std::mt19937& random);
 
+/// Where they lead inside of a dimension of `limit` elements, from either end, for an operand of integers.
+ir::Tensor indices(ir::ElementType type, const ir::Shape& shape, int64_t limit, std::mt19937& random);
+
 /// Expects machine code of a case's program, for every target and size, to give what the reference
 /// interpreter gives of halves, and of halves with infinities and NaN among them.
 void expect_computed(const Case& c);
