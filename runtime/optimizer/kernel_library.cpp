@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <cstring>
 #include <utility>
 
 #include "ir/error.h"
@@ -90,6 +90,28 @@ double flops_at(const StepExpression& expression, const SizeValues& sizes) {
 
 }  // namespace
 
+namespace {
+
+bool same_content(const ir::Tensor& a, const ir::Tensor& b) {
+  if (a.type() != b.type() || a.shape() != b.shape()) return false;
+  return a.data() == b.data() || a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+/// Values that the nodes of a step read and that are constant in this plan, not in the graph: shapes of this
+/// plan, or small values that a continuation was made for.
+std::vector<std::pair<ir::ValueId, ir::Tensor>> contents_of(const Plan& plan, const Step& step) {
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
+  for (const int n : step.nodes) {
+    for (const ir::ValueId id : plan.graph().nodes[static_cast<size_t>(n)].inputs) {
+      if (id == ir::absent || plan.graph().value(id).constant.defined()) continue;
+      if (plan.fact(id).constant.defined()) contents.emplace_back(id, plan.fact(id).constant);
+    }
+  }
+  return contents;
+}
+
+}  // namespace
+
 struct KernelLibrary::Entry {
   std::string key;
   std::shared_ptr<const StepExpression>
@@ -107,14 +129,22 @@ struct KernelLibrary::Form {
   StepExpression expression;
   std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
   std::vector<ir::Shape> shapes;  ///< then
+  /// What it takes for granted that is constant in some plans of the graph only.
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
 };
 
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
                                                                   const std::vector<ir::Shape>& shapes,
+                                                                  const ConstantOf& constant,
                                                                   SizeValues& sizes) const {
   const auto forms = forms_.find(key);
   if (forms == forms_.end()) return nullptr;
   for (const std::shared_ptr<Form>& form : forms->second) {
+    const bool granted = std::all_of(form->contents.begin(), form->contents.end(), [&](const auto& content) {
+      const ir::Tensor* found = constant(content.first);
+      return found != nullptr && same_content(*found, content.second);
+    });
+    if (!granted) continue;
     if (!form->entry) {
       if (form->shapes == shapes) return form;
       continue;
@@ -198,7 +228,12 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
   {
     const std::lock_guard lock(mutex_);
     const GroupKey key(&graph, nodes);
-    const std::shared_ptr<Form> form = matching_form(key, shapes, sizes);
+    const auto constant = [&](ir::ValueId id) -> const ir::Tensor* {
+      const auto at = std::find(context.input_ids.begin(), context.input_ids.end(), id);
+      if (at == context.input_ids.end()) return nullptr;
+      return context.inputs[static_cast<size_t>(at - context.input_ids.begin())].constant;
+    };
+    const std::shared_ptr<Form> form = matching_form(key, shapes, constant, sizes);
     if (!form) {
       const auto forms = forms_.find(key);
       found.open = forms == forms_.end() || forms->second.size() < most_fixed_forms;
@@ -295,7 +330,7 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
   return made;
 }
 
-KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete,
+KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, const ir::Inference& concrete,
                                               const Plan& plan, const Step& step, double share) {
   std::vector<ir::Shape> shapes(step.inputs.size());
   for (size_t k = 0; k < shapes.size(); ++k) {
@@ -305,7 +340,11 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
   const GroupKey key(&plan.graph(), step.nodes);
   {
     const std::lock_guard lock(mutex_);
-    if (const auto form = matching_form(key, shapes, place.sizes)) {
+    const auto constant = [&](ir::ValueId id) {
+      const ir::Tensor& known = plan.fact(id).constant;
+      return known.defined() ? &known : nullptr;
+    };
+    if (const auto form = matching_form(key, shapes, constant, place.sizes)) {
       place.entry = form->entry;
       return place;
     }
@@ -316,7 +355,7 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
     }
   }
   // The symbolic expression must be one of this very step: sizes that suit its inputs, and its outputs.
-  std::optional<StepExpression> expression = express(symbolic.inference(), step, place.reason);
+  std::optional<StepExpression> expression = express(symbolic, step, place.reason);
   std::optional<SizeValues> sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
   if (sizes) {
     std::vector<ir::Shape> wanted;
@@ -325,30 +364,24 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
     }
     if (output_shapes(*expression, *sizes) != wanted) sizes.reset();
   }
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
   if (!sizes) {
+    contents = contents_of(plan, step);
     expression = express(concrete, step, place.reason);
     sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
   }
   if (!sizes) {
     auto closed = std::make_shared<Form>();
     closed->shapes = std::move(shapes);
+    closed->contents = std::move(contents);
     const std::lock_guard lock(mutex_);
     forms_[key].push_back(std::move(closed));
-    auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
-      return one.ops == step.ops && one.reason == place.reason;
-    });
-    if (record == unexpressed_.end()) {
-      record = unexpressed_.emplace(record);
-      record->ops = step.ops;
-      record->state = OptimizedKernel::State::refused;
-      record->reason = place.reason;
-    }
-    ++record->steps;
-    record->share += share;
+    note_unexpressed(step.ops, place.reason, 1, share);
     return place;
   }
   auto form = std::make_shared<Form>();
   form->expression = std::move(*expression);
+  form->contents = std::move(contents);
   place.sizes = *sizes;
   const search::Sizes ranges = ranges_around(form->expression, *sizes);
   std::string entry_key = form->expression.text;
@@ -372,6 +405,28 @@ KernelLibrary::Place KernelLibrary::place_for(const SymbolicFacts& symbolic, con
   place.entry = entry;
   forms_[key].push_back(std::move(form));
   return place;
+}
+
+void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& reason, int steps,
+                                     double share) {
+  auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
+    return one.ops == ops && one.reason == reason;
+  });
+  if (record == unexpressed_.end()) {
+    record = unexpressed_.emplace(record);
+    record->ops = ops;
+    record->state = OptimizedKernel::State::refused;
+    record->reason = reason;
+  }
+  record->steps += steps;
+  record->share += share;
+}
+
+void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std::string& reason,
+                                        double share) {
+  const Step& one = plan.steps()[step];
+  const std::lock_guard lock(mutex_);
+  if (without_kernel_.emplace(&plan.graph(), one.node).second) note_unexpressed(one.ops, reason, 0, share);
 }
 
 std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, const SizeValues& sizes,

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,8 +63,10 @@ class KernelLibrary final : public KernelSource {
     SizeValues sizes;
     std::string reason;
   };
-  Place place_for(const SymbolicFacts& symbolic, const ir::Inference& concrete, const Plan& plan,
+  Place place_for(const ir::Inference& symbolic, const ir::Inference& concrete, const Plan& plan,
                   const Step& step, double share);
+  /// Records a step that has no kernel, and why, where it is new.
+  void note_without_kernel(const Plan& plan, size_t step, const std::string& reason, double share);
 
   /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say.
   std::shared_ptr<const Kernel> kernel_for(const Entry& entry, const SizeValues& sizes, const Plan& plan,
@@ -109,8 +113,10 @@ class KernelLibrary final : public KernelSource {
   Choice choose(const Entry& entry, const SizeValues& sizes) const;
   static std::shared_ptr<Entry> specialised_at(const std::vector<std::shared_ptr<Entry>>& entries,
                                                const SizeValues& sizes);
+  using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
   std::shared_ptr<Form> matching_form(const GroupKey& key, const std::vector<ir::Shape>& shapes,
-                                      SizeValues& sizes) const;
+                                      const ConstantOf& constant, SizeValues& sizes) const;
+  void note_unexpressed(const std::string& ops, const std::string& reason, int steps, double share);
 
   Options options_;
   mutable std::mutex mutex_;
@@ -119,6 +125,7 @@ class KernelLibrary final : public KernelSource {
   std::vector<std::shared_ptr<Entry>> order_;  ///< as they were made
   uint64_t uses_ = 0;                          ///< of specialised entries
   std::vector<OptimizedKernel> unexpressed_;   ///< steps without an expression
+  std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
 };
 

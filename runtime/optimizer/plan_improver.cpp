@@ -30,45 +30,6 @@ constexpr uint64_t runs_that_repeat = 8;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
-/// Thrown out of a run of the model when a stop is requested.
-struct RunStopped {};
-
-class Observer final : public StepObserver {
- public:
-  Observer(const StopSignal& stop, const Plan& plan)
-      : stop_(stop), plan_(plan), times_(plan.steps().size(), 0) {}
-  void step_done(const Plan& plan, size_t index, double, double elapsed_us) override {
-    if (stop_.requested()) throw RunStopped();
-    if (&plan == &plan_) times_[index] = elapsed_us;
-  }
-  const std::vector<double>& times() const { return times_; }
-
- private:
-  const StopSignal& stop_;
-  const Plan& plan_;
-  std::vector<double> times_;
-};
-
-bool is_generated(const Step& step) { return dynamic_cast<const JitKernel*>(step.kernel.get()) != nullptr; }
-
-/// Frames that measuring added hold an arena each.
-class FramesKept {
- public:
-  FramesKept(const Plan& plan, Background& background)
-      : plan_(plan), background_(background), count_(plan.frames()) {}
-  ~FramesKept() {
-    const Background::Piece piece(background_);
-    plan_.keep_frames(count_);
-  }
-  FramesKept(const FramesKept&) = delete;
-  FramesKept& operator=(const FramesKept&) = delete;
-
- private:
-  const Plan& plan_;
-  Background& background_;
-  size_t count_;
-};
-
 std::string text_of(const std::vector<ir::Shape>& shapes) {
   std::string text;
   for (const ir::Shape& shape : shapes) text += (text.empty() ? "" : " ") + ir::to_string(shape);
@@ -84,15 +45,6 @@ void require_machine_code(const jit::Target& target) {
 }
 
 }  // namespace
-
-int generated_steps(const Plan& plan) {
-  return static_cast<int>(std::count_if(plan.steps().begin(), plan.steps().end(), is_generated));
-}
-
-int kernel_steps(const Plan& plan) {
-  return static_cast<int>(std::count_if(plan.steps().begin(), plan.steps().end(),
-                                        [](const Step& step) { return step.kernel != nullptr; }));
-}
 
 PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& settings,
                            std::shared_ptr<KernelLibrary> library, StatusBoard& board,
@@ -119,46 +71,66 @@ void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& 
   plan.run(job.inputs, outputs, {place_.pool, &observer});
 }
 
-std::vector<double> PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
+TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
-  std::vector<double> least;
-  do {
-    Observer observer(place_.stop, plan);
-    run(plan, job, observer);
-    const std::vector<double>& times = observer.times();
-    if (least.empty()) least = times;
-    for (size_t s = 0; s < times.size(); ++s) least[s] = std::min(least[s], times[s]);
-  } while (Clock::now() - start < looking_time);
+  TreeTimes least(place_.stop);
+  run(plan, job, least);
+  while (Clock::now() - start < looking_time) {
+    TreeTimes times(place_.stop);
+    run(plan, job, times);
+    least.keep_least(times);
+  }
   return least;
 }
 
 std::vector<PlanImprover::Task> PlanImprover::find_tasks(const Plan& plan, const OptimizerJob& job) {
-  const std::vector<double> times = step_times(plan, job);
-  const double total = std::accumulate(times.begin(), times.end(), 1e-9);
+  const TreeTimes times = step_times(plan, job);
+  double total = 1e-9;
+  for (const TreeTimes::Times& one : times.plans()) {
+    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
+  }
   const Background::Piece piece(place_.background);
   if (!symbolic_) symbolic_.emplace(host_.graph);
-  const ir::Inference concrete = facts_of(plan);
   std::vector<Task> tasks;
-  for (size_t s = 0; s < plan.steps().size() && !place_.stop.requested(); ++s) {
-    const Step& step = plan.steps()[s];
-    if (!step.kernel || step.nodes.empty()) continue;
-    const KernelLibrary::Place found =
-        library_->place_for(*symbolic_, concrete, plan, step, times[s] / total);
-    if (!found.entry) continue;
-    const auto known = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) {
-      return task.entry == found.entry && task.sizes == found.sizes;
-    });
-    if (known == tasks.end()) {
-      tasks.push_back({found.entry, found.sizes, s, times[s]});
-      continue;
+  for (const auto& [own, microseconds] : times.plans()) {
+    const ir::Inference concrete = facts_of(*own);
+    for (size_t s = 0; s < own->steps().size() && !place_.stop.requested(); ++s) {
+      const Step& step = own->steps()[s];
+      const double share_of_time = microseconds[s] / total;
+      if (!step.kernel || step.nodes.empty()) {
+        library_->note_without_kernel(
+            *own, s, step.bodies ? "it runs its bodies" : "its results have no fixed shapes", share_of_time);
+        continue;
+      }
+      const KernelLibrary::Place found =
+          library_->place_for(symbolic_->inference(own->graph()), concrete, *own, step, share_of_time);
+      if (!found.entry) continue;
+      const auto known = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) {
+        return task.entry == found.entry && task.sizes == found.sizes;
+      });
+      if (known == tasks.end()) {
+        tasks.push_back({found.entry, found.sizes, own, s, microseconds[s], microseconds[s]});
+        continue;
+      }
+      known->microseconds += microseconds[s];
+      if (microseconds[s] <= known->step_microseconds) continue;
+      known->plan = own;
+      known->step = s;
+      known->step_microseconds = microseconds[s];
     }
-    if (times[s] > times[known->step]) known->step = s;
-    known->microseconds += times[s];
   }
   std::stable_sort(tasks.begin(), tasks.end(),
                    [](const Task& a, const Task& b) { return a.microseconds > b.microseconds; });
   return tasks;
+}
+
+void PlanImprover::count_swapped(const Plan& plan) {
+  const StepCount count = count_steps(plan);
+  board_.update([&](OptimizerStatus& status) {
+    status.steps = count.kernels;
+    status.swapped = count.generated;
+  });
 }
 
 void PlanImprover::count_left(const std::vector<Task>& tasks, size_t done) {
@@ -172,18 +144,18 @@ void PlanImprover::count_left(const std::vector<Task>& tasks, size_t done) {
 void PlanImprover::improve(const OptimizerJob& job) try {
   const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
-  fallback_ = generated_steps(*plan) == 0 ? plan : nullptr;
-  board_.update([&](OptimizerStatus& status) {
-    status.steps = kernel_steps(*plan);
-    status.swapped = generated_steps(*plan);
-  });
+  fallbacks_.clear();
   const std::vector<Task> tasks = find_tasks(*plan, job);
+  {
+    const Background::Piece piece(place_.background);
+    count_swapped(*plan);
+  }
   Clock::time_point next_swap = Clock::now() + between_swaps;
   for (size_t k = 0; k < tasks.size(); ++k) {
     count_left(tasks, k);
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return;
-    try_task(tasks[k], *plan, job);
+    try_task(tasks[k], plan->times().count() >= runs_that_repeat);
     watch();
     if (Clock::now() > next_swap) {
       const Clock::time_point start = Clock::now();
@@ -194,20 +166,23 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
-  fallback_ = nullptr;
+  fallbacks_.clear();
 } catch (const RunStopped&) {
 }
 
-void PlanImprover::try_task(const Task& task, const Plan& plan, const OptimizerJob& job) {
+void PlanImprover::try_task(const Task& task, bool repeats) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);
     const OptimizedKernel::State state = library_->state(*task.entry);
     const bool verified =
         state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower;
-    if (verified && !library_->is_judged(*task.entry, task.sizes)) compare(task, plan, job);
-    if (place_.stop.requested() || plan.times().count() < runs_that_repeat) return;
-    if (const auto special = library_->specialised(*task.entry, task.sizes))
-      try_task({special, task.sizes, task.step, task.microseconds}, plan, job);
+    if (verified && !library_->is_judged(*task.entry, task.sizes)) compare(task);
+    if (place_.stop.requested() || !repeats) return;
+    if (const auto special = library_->specialised(*task.entry, task.sizes)) {
+      Task specialised = task;
+      specialised.entry = special;
+      try_task(specialised, repeats);
+    }
   } catch (const Error& error) {
     library_->refuse(*task.entry, error.what());
   }
@@ -250,15 +225,22 @@ void PlanImprover::attempt(const Task& task) {
   }
 }
 
-void PlanImprover::compare(const Task& task, const Plan& plan, const OptimizerJob& job) {
+const Plan& PlanImprover::fallback_of(const std::shared_ptr<const Plan>& plan) {
+  std::shared_ptr<const Plan>& fallback = fallbacks_[plan];
+  if (!fallback) fallback = rebuilt(*plan, nullptr);
+  return *fallback;
+}
+
+void PlanImprover::compare(const Task& task) {
   auto piece = std::make_unique<const Background::Piece>(place_.background);
+  const Plan& plan = *task.plan;
   const Step* step = &plan.steps()[task.step];
   std::shared_ptr<const Kernel> present = step->kernel;
   if (is_generated(*step)) {
-    if (!fallback_) fallback_ = host_.build(job.inputs, nullptr);
-    const auto same = std::find_if(fallback_->steps().begin(), fallback_->steps().end(),
+    const Plan& fallback = fallback_of(task.plan);
+    const auto same = std::find_if(fallback.steps().begin(), fallback.steps().end(),
                                    [&](const Step& one) { return one.nodes == step->nodes; });
-    if (same == fallback_->steps().end()) return;
+    if (same == fallback.steps().end()) return;
     present = same->kernel;
   }
   const std::shared_ptr<const Kernel> candidate =
@@ -286,46 +268,40 @@ void PlanImprover::compare(const Task& task, const Plan& plan, const OptimizerJo
 
 Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job) {
   const FramesKept frames_before(before, place_.background), frames_after(after, place_.background);
-  Observer observer_before(place_.stop, before), observer_after(place_.stop, after);
   RoundOptions options;
   options.fewest = 3;
   options.most = 14;
   options.share = share;
   options.most_seconds = 0.3;  // no more than the fewest where a run takes long
-  return paired_rounds([&] { run(before, job, observer_before); }, [&] { run(after, job, observer_after); },
-                       place_.stop, options);
+  const auto run_once = [&](const Plan& plan) {
+    TreeTimes observer(place_.stop);
+    run(plan, job, observer);
+  };
+  return paired_rounds([&] { run_once(before); }, [&] { run_once(after); }, place_.stop, options);
 }
 
 void PlanImprover::blame(const Plan& plan, const Plan* innocent) {
-  const ir::Inference concrete = facts_of(plan);
-  for (const Step& step : plan.steps()) {
-    if (!is_generated(step)) continue;
-    const bool was_there =
-        innocent != nullptr &&
-        std::any_of(innocent->steps().begin(), innocent->steps().end(),
-                    [&](const Step& one) { return one.nodes == step.nodes && is_generated(one); });
-    if (was_there) continue;
-    const KernelLibrary::Place place = library_->place_for(*symbolic_, concrete, plan, step, 0);
+  for_new_kernels(plan, innocent, [&](const Plan& own, const Step& step) {
+    const KernelLibrary::Place place =
+        library_->place_for(symbolic_->inference(own.graph()), facts_of(own), own, step, 0);
     if (place.entry) library_->blame(*place.entry, place.sizes);
-  }
+  });
 }
 
 void PlanImprover::swap(const OptimizerJob& job) {
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
   if (!now || place_.stop.requested()) return;
   std::shared_ptr<const Plan> better;
+  bool equal = false;
   {
     const Background::Piece piece(place_.background);
     better = host_.build(job.inputs, library_);
+    better->prepare_nested(*now);
+    equal = same_kernels(*now, *better);
+    // The same kernels: a new plan is of use only where it knows of more that is settled, which spares
+    // offers.
+    if (equal && better->open_steps() >= now->open_steps()) return;
   }
-  const auto differs = [](const Step& a, const Step& b) {
-    return a.nodes != b.nodes || is_generated(a) != is_generated(b);
-  };
-  const bool equal = now->steps().size() == better->steps().size() &&
-                     std::equal(now->steps().begin(), now->steps().end(), better->steps().begin(),
-                                [&](const Step& a, const Step& b) { return !differs(a, b); });
-  // The same kernels: a new plan is of use only where it knows of more that is settled, which spares offers.
-  if (equal && better->open_steps() >= now->open_steps()) return;
   const Ratio ratio = equal || settings_.always ? Ratio() : compare_plans(*now, *better, job);
   if (place_.stop.requested()) return;
   const Background::Piece piece(place_.background);
@@ -351,8 +327,8 @@ void PlanImprover::swap(const OptimizerJob& job) {
   swap.what = "swap";
   swap.generated = generated_steps(*better);
   board_.add_swap(std::move(swap));
+  count_swapped(*better);
   board_.update([&](OptimizerStatus& status) {
-    status.swapped = generated_steps(*better);
     if (ratio.second_is_faster(0)) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
   });
   if (!settings_.always) {
@@ -388,7 +364,7 @@ void PlanImprover::watch() {
         swap.shapes = text_of(trial.job.shapes);
         swap.generated = generated_steps(*trial.before);
         board_.add_swap(std::move(swap));
-        board_.update([&](OptimizerStatus& status) { status.swapped = generated_steps(*trial.before); });
+        count_swapped(*trial.before);
       }
     }
     trials_.erase(trials_.begin() + static_cast<std::ptrdiff_t>(k));

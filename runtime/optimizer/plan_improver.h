@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/paired_rounds.h"
+#include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
 #include "runtime/plan_table.h"
@@ -66,12 +68,14 @@ class PlanImprover {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Steps of a plan that share an entry of the library.
+  /// Steps of a plan, or of plans nested in it, that share an entry of the library.
   struct Task {
     std::shared_ptr<KernelLibrary::Entry> entry;
     SizeValues sizes;
-    size_t step = 0;  ///< the heaviest of them
-    double microseconds = 0;
+    std::shared_ptr<const Plan> plan;  ///< the heaviest of them: whose it is,
+    size_t step = 0;                   ///< its number,
+    double step_microseconds = 0;      ///< and its time
+    double microseconds = 0;           ///< of all
   };
   struct Trial {
     OptimizerJob job;
@@ -81,11 +85,13 @@ class PlanImprover {
   };
 
   std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
-  /// Microseconds of every step: the least of a few runs, as the thread is interrupted now and then.
-  std::vector<double> step_times(const Plan& plan, const OptimizerJob& job);
-  void try_task(const Task& task, const Plan& plan, const OptimizerJob& job);
+  /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
+  TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
+  void try_task(const Task& task, bool repeats);
   void attempt(const Task& task);
-  void compare(const Task& task, const Plan& plan, const OptimizerJob& job);
+  void compare(const Task& task);
+  /// The plan with the factories' kernels, what is nested in it left out.
+  const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
   void swap(const OptimizerJob& job);
   Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job);
@@ -93,6 +99,8 @@ class PlanImprover {
   /// From now on these kernels count as slower at these shapes.
   void blame(const Plan& plan, const Plan* innocent);
   void count_left(const std::vector<Task>& tasks, size_t done);
+  /// Says how many steps of the plan run generated kernels.
+  void count_swapped(const Plan& plan);
 
   const OptimizerHost& host_;
   const OptimizerSettings& settings_;
@@ -104,12 +112,9 @@ class PlanImprover {
   Throttling throttling_;
   std::chrono::seconds rest_{5};
   std::optional<SymbolicFacts> symbolic_;
-  std::shared_ptr<const Plan> fallback_;  ///< of the job at hand, made when first needed
+  /// Of the plans of the job at hand, made when first needed.
+  std::map<std::shared_ptr<const Plan>, std::shared_ptr<const Plan>> fallbacks_;
   std::vector<Trial> trials_;
 };
-
-/// Steps of a plan that run generated kernels.
-int generated_steps(const Plan& plan);
-int kernel_steps(const Plan& plan);
 
 }  // namespace axrun::runtime

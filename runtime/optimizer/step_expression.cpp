@@ -25,6 +25,10 @@ void for_dims(Program& program, Change change) {
     for (ir::Axis& axis : stage.axes) axis.extent = change(axis.extent);
     for (ir::Axis& axis : stage.reduce_axes) axis.extent = change(axis.extent);
     stage.length = change(stage.length);
+    if (!stage.step) continue;
+    Program step = *stage.step;
+    for_dims(step, change);
+    stage.step = std::make_shared<const Program>(std::move(step));
   }
 }
 
@@ -166,11 +170,6 @@ bool find_linear_dims(StepExpression& expression) {
   return linear;
 }
 
-bool has_steps(const Program& program) {
-  return std::any_of(program.stages.begin(), program.stages.end(),
-                     [](const ir::Stage& stage) { return stage.step != nullptr; });
-}
-
 std::string word_for(const std::string& ops) {
   std::string word = ops;
   std::replace_if(
@@ -180,12 +179,25 @@ std::string word_for(const std::string& ops) {
 
 }  // namespace
 
-SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph)
-    : graph_(std::move(graph)), inference_(*graph_, {}) {
-  for (const ir::Node& node : graph_->nodes) {
+SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph) : graph_(std::move(graph)) {
+  walk(*graph_, nullptr);
+}
+
+void SymbolicFacts::walk(const ir::Graph& graph, const ir::Inference* enclosing) {
+  const auto [place, fresh] = known_.try_emplace(&graph, graph, ir::Inference::Options());
+  if (!fresh) return;
+  ir::Inference& inference = place->second;
+  for (const auto& [outer, inner] : graph.captures) {
+    if (enclosing != nullptr && enclosing->fact(outer).dims) inference.fact(inner) = enclosing->fact(outer);
+  }
+  for (const ir::Node& node : graph.nodes) {
+    for (const auto& [name, attribute] : node.attributes) {
+      if (attribute.graph) walk(*attribute.graph, &inference);
+      for (const auto& body : attribute.graphs) walk(*body, &inference);
+    }
     if (ir::is_graph_operator(node.domain, node.op)) continue;
     try {
-      if (const auto program = inference_.define(node)) inference_.conclude(node, *program);
+      if (const auto program = inference.define(node)) inference.conclude(node, *program);
     } catch (const Error&) {
       // Its results stay unknown, and with them what follows.
     }
@@ -233,10 +245,6 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
       known.push_back(constant ? &facts.fact(id).constant : nullptr);
     }
     expression.program = ir::with_known_scalars(expression.program, known);
-    if (has_steps(expression.program)) {
-      reason = "it is a recurrence";
-      return std::nullopt;
-    }
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const bool read = expression.program.operands[k] != ir::none;
       expression.constant.push_back(read && facts.is_constant(step.inputs[k]));

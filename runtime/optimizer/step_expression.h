@@ -33,17 +33,21 @@ struct StepExpression {
   std::vector<LinearDims> operand_dims, output_dims;
 };
 
-/// What is known of a model's values with its sizes left open: its inputs have the dims that the model
-/// declares.
+/// What is known of a model's values with its sizes left open: its inputs, and those of bodies, have the dims
+/// that the model declares.
 class SymbolicFacts {
  public:
-  /// Walks the graph; nodes that cannot be defined leave their results unknown.
+  /// Walks the graph and the bodies in it; nodes that cannot be defined leave their results unknown.
   explicit SymbolicFacts(std::shared_ptr<const ir::Graph> graph);
-  const ir::Inference& inference() const { return inference_; }
+  const ir::Inference& inference() const { return inference(*graph_); }
+  /// Of the model's graph or any body in it.
+  const ir::Inference& inference(const ir::Graph& graph) const { return known_.at(&graph); }
 
  private:
+  void walk(const ir::Graph& graph, const ir::Inference* enclosing);
+
   std::shared_ptr<const ir::Graph> graph_;
-  ir::Inference inference_;
+  std::map<const ir::Graph*, ir::Inference> known_;
 };
 
 /// The expression of a step under these facts; empty, with the reason in words, where some node of it has

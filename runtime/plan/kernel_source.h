@@ -18,6 +18,9 @@ class KernelSource {
   /// For the nodes (by position) that the step is made of. Quick: one look-up; nothing is compiled or
   /// measured.
   virtual Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) = 0;
+  /// Sets of nodes (by position, in order) that had better be one step where `find` has a kernel for them.
+  /// Each is made of groups that fusion forms, or of such groups and earlier sets.
+  virtual std::vector<std::vector<int>> joined_groups(const ir::Graph&) { return {}; }
 };
 
 }  // namespace axrun::runtime

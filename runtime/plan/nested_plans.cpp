@@ -20,6 +20,22 @@ ValueFact fact_of(const RuntimeValue& value) {
   return fact;
 }
 
+namespace {
+
+/// Makes what is known elsewhere, the plan used last made last.
+template <typename Build>
+void prepare_like(PlanCache& plans, const std::vector<PlanCache::Known>& known, Build build) {
+  for (auto one = known.rbegin(); one != known.rend(); ++one) {
+    try {
+      plans.get(one->key, [&] { return build(*one->plan); })->prepare_nested(*one->plan);
+    } catch (const Error&) {
+      // A run that needs it will say why it cannot be built.
+    }
+  }
+}
+
+}  // namespace
+
 // Bodies
 // ----------------------------------------------------------------------------------------------------------
 
@@ -65,16 +81,38 @@ std::vector<RuntimeValue> BodyPlans::run_body(Body& body, const std::vector<Runt
   for (const RuntimeValue& value : live_in) append_signature(key, value);
   const auto plan = body.plans->get(key, [&] {
     std::vector<ValueFact> facts;
-    for (size_t k = 0; k < live_in.size(); ++k) {
-      const size_t capture = k - std::min(k, inputs.size());
-      const bool constant = k >= inputs.size() && body.captured_constants[capture].constant.defined();
-      facts.push_back(constant ? body.captured_constants[capture] : fact_of(live_in[k]));
-    }
-    return build_plan(body.graph, body.live_in, facts, options_);
+    for (const RuntimeValue& value : live_in) facts.push_back(fact_of(value));
+    return build(body, std::move(facts));
   });
   std::vector<RuntimeValue> outputs(body.graph->outputs.size());
   plan->run(live_in, outputs, context);
   return outputs;
+}
+
+std::shared_ptr<const Plan> BodyPlans::build(const Body& body, std::vector<ValueFact> facts) const {
+  const size_t inputs = body.graph->inputs.size();
+  for (size_t k = 0; k < body.captured_constants.size(); ++k) {
+    if (body.captured_constants[k].constant.defined()) facts[inputs + k] = body.captured_constants[k];
+  }
+  return build_plan(body.graph, body.live_in, facts, options_);
+}
+
+void BodyPlans::list(std::vector<NestedPlan>& plans) const {
+  for (size_t b = 0; b < bodies_.size(); ++b) {
+    for (PlanCache::Known& known : bodies_[b].plans->known()) {
+      plans.push_back({&node_, b, std::move(known.key), std::move(known.plan)});
+    }
+  }
+}
+
+void BodyPlans::prepare(const BodyPlans& like) const {
+  for (size_t b = 0; b < bodies_.size(); ++b) {
+    prepare_like(*bodies_[b].plans, like.bodies_[b].plans->known(), [&](const Plan& plan) {
+      std::vector<ValueFact> facts;
+      for (const ValueId id : bodies_[b].live_in) facts.push_back(plan.fact(id));
+      return build(bodies_[b], std::move(facts));
+    });
+  }
 }
 
 // Continuations
@@ -109,21 +147,42 @@ void Continuation::run(const Plan& plan, const Frame& frame, std::vector<Runtime
     if (with_content[k]) append_content(key, live_in[k].tensor);
   }
   const auto next = plans_.get(key, [&] {
-    std::vector<ValueFact> facts(plan.graph().values.size());
-    for (size_t id = 0; id < facts.size(); ++id) {
-      // Constants stay known; everything else the continuation uses is live-in.
-      const ValueFact& fact = plan.fact(static_cast<ValueId>(id));
-      if (fact.constant.defined()) facts[id] = fact;
-    }
+    std::vector<ValueFact> facts;
     for (size_t k = 0; k < live_in.size(); ++k) {
-      ValueFact& fact = facts[static_cast<size_t>(live_in_[k])];
-      fact = fact_of(live_in[k]);
-      if (with_content[k]) fact.constant = live_in[k].tensor.clone();
+      facts.push_back(fact_of(live_in[k]));
+      if (with_content[k]) facts.back().constant = live_in[k].tensor.clone();
     }
-    return PlanBuilder(plan.shared_graph(), nodes_, live_in_, std::move(facts), outputs_, true, options_)
-        .build();
+    return build(plan, facts);
   });
   next->run(live_in, outputs, context);
+}
+
+std::shared_ptr<const Plan> Continuation::build(const Plan& plan,
+                                                const std::vector<ValueFact>& live_in) const {
+  std::vector<ValueFact> facts(plan.graph().values.size());
+  for (size_t id = 0; id < facts.size(); ++id) {
+    // Constants stay known; everything else the continuation uses is live-in.
+    const ValueFact& fact = plan.fact(static_cast<ValueId>(id));
+    if (fact.constant.defined()) facts[id] = fact;
+  }
+  for (size_t k = 0; k < live_in.size(); ++k) facts[static_cast<size_t>(live_in_[k])] = live_in[k];
+  return PlanBuilder(plan.shared_graph(), nodes_, live_in_, std::move(facts), outputs_, true, options_)
+      .build();
+}
+
+void Continuation::list(std::vector<NestedPlan>& plans) const {
+  for (PlanCache::Known& known : plans_.known()) {
+    plans.push_back({nullptr, 0, std::move(known.key), std::move(known.plan)});
+  }
+}
+
+void Continuation::prepare(const Plan& plan, const Continuation& like) {
+  if (live_in_ != like.live_in_) return;
+  prepare_like(plans_, like.plans_.known(), [&](const Plan& known) {
+    std::vector<ValueFact> facts;
+    for (const ValueId id : live_in_) facts.push_back(known.fact(id));
+    return build(plan, facts);
+  });
 }
 
 }  // namespace axrun::runtime

@@ -20,6 +20,11 @@ class BodyPlans {
                                 const std::function<RuntimeValue(ir::ValueId)>& lookup,
                                 const RunContext& context);
 
+  /// Appends the plans made so far.
+  void list(std::vector<NestedPlan>& plans) const;
+  /// Makes the plans that `like` has, of the same node in a plan for the same shapes.
+  void prepare(const BodyPlans& like) const;
+
  private:
   struct Body {
     std::shared_ptr<const ir::Graph> graph;
@@ -30,6 +35,9 @@ class BodyPlans {
   std::vector<RuntimeValue> run_body(Body& body, const std::vector<RuntimeValue>& inputs,
                                      const std::function<RuntimeValue(ir::ValueId)>& lookup,
                                      const RunContext& context);
+  /// Facts of the live-ins of a body whose captured values are constant where the enclosing graph's are.
+  std::shared_ptr<const Plan> build(const Body& body, std::vector<ir::ValueFact> facts) const;
+
   const ir::Node& node_;
   PlanOptions options_;
   std::vector<Body> bodies_;
@@ -47,7 +55,15 @@ class Continuation {
            const RunContext& context);
   const std::vector<ir::ValueId>& live_in() const { return live_in_; }
 
+  /// Appends the plans made so far.
+  void list(std::vector<NestedPlan>& plans) const;
+  /// Makes the plans that `like` has, the continuation of a plan like `plan`.
+  void prepare(const Plan& plan, const Continuation& like);
+
  private:
+  /// live_in: their facts, constant where the content matters.
+  std::shared_ptr<const Plan> build(const Plan& plan, const std::vector<ir::ValueFact>& live_in) const;
+
   std::vector<int> nodes_;
   std::vector<ir::ValueId> live_in_;
   std::vector<bool> needs_content_;  ///< per live-in

@@ -1,5 +1,6 @@
 #include "runtime/plan/plan.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -67,6 +68,32 @@ std::unique_ptr<Frame> Plan::take_frame() const {
 void Plan::give_back(std::unique_ptr<Frame> frame) const {
   const std::lock_guard lock(frames_mutex_);
   frames_.push_back(std::move(frame));
+}
+
+std::vector<NestedPlan> Plan::nested() const {
+  std::vector<NestedPlan> found;
+  for (const Step& step : steps_) {
+    if (step.bodies) step.bodies->list(found);
+  }
+  if (continuation_) continuation_->list(found);
+  return found;
+}
+
+void Plan::prepare_nested(const Plan& like) const {
+  for (const Step& step : steps_) {
+    if (!step.bodies) continue;
+    const auto same = std::find_if(like.steps_.begin(), like.steps_.end(), [&](const Step& other) {
+      return other.bodies && other.node == step.node;
+    });
+    if (same != like.steps_.end()) step.bodies->prepare(*same->bodies);
+  }
+  if (continuation_ && like.continuation_) continuation_->prepare(*this, *like.continuation_);
+}
+
+int Plan::open_steps() const {
+  int open = open_steps_;
+  for (const NestedPlan& nested : this->nested()) open += nested.plan->open_steps();
+  return open;
 }
 
 size_t Plan::frames() const {

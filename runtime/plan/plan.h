@@ -19,6 +19,10 @@ class BodyPlans;
 class Continuation;
 class Frame;
 class KernelSource;
+class PlanBuilder;
+struct NestedPlan;
+struct PlanOptions;
+struct PlanRecipe;
 
 /// Where a value lives while a plan runs.
 struct ValuePlace {
@@ -75,7 +79,7 @@ struct RunContext {
 ///
 /// What depends on shapes that only the run can tell is left to a continuation: a further plan for the
 /// remaining nodes, built when those shapes are first met and kept for the next time.
-class Plan {
+class Plan : public std::enable_shared_from_this<Plan> {
  public:
   ~Plan();
 
@@ -97,8 +101,15 @@ class Plan {
   const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   bool complete() const { return continuation_ == nullptr; }
 
-  /// Steps for which the kernel source may yet find something better.
-  int open_steps() const { return open_steps_; }
+  /// The plans made so far of bodies and of what follows, those of one place used last first; not the ones
+  /// inside of these.
+  std::vector<NestedPlan> nested() const;
+  /// Makes the nested plans that `like` has, a plan of the same graph for the same shapes, all the way down:
+  /// no run has to build them. What cannot be built is left to the run that needs it.
+  void prepare_nested(const Plan& like) const;
+
+  /// Steps for which the kernel source may yet find something better, nested plans' included.
+  int open_steps() const;
   RunTimes& times() const { return times_; }
   /// Different for every plan of the process: a plan may get the address of one that is gone.
   uint64_t id() const { return id_; }
@@ -108,6 +119,7 @@ class Plan {
 
  private:
   friend class PlanBuilder;
+  friend PlanBuilder builder_like(const Plan& plan, const PlanOptions* options);
   friend class Frame;
   friend class Continuation;
   Plan();
@@ -129,11 +141,24 @@ class Plan {
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step
   std::unique_ptr<Continuation> continuation_;
   int open_steps_ = 0;
+  std::shared_ptr<const PlanRecipe> recipe_;
   uint64_t id_;
 
   mutable RunTimes times_;
   mutable std::mutex frames_mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;
+};
+
+/// A plan that a plan needed while it ran, and the place where it hangs.
+struct NestedPlan {
+  const ir::Node* node = nullptr;  ///< whose body it is for; null: the plan's own continuation
+  size_t body = 0;                 ///< which one of the node's
+  std::string key;                 ///< what it was made for
+  std::shared_ptr<const Plan> plan;
+
+  bool same_place(const NestedPlan& other) const {
+    return node == other.node && body == other.body && key == other.key;
+  }
 };
 
 struct PlanOptions {
@@ -152,5 +177,9 @@ std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
                                        const std::vector<ir::ValueId>& live_in,
                                        const std::vector<ir::ValueFact>& live_in_facts,
                                        const PlanOptions& options);
+
+/// The same plan with kernels from another source (null: the factories' only). What is nested in it is not
+/// made.
+std::shared_ptr<const Plan> rebuilt(const Plan& plan, std::shared_ptr<KernelSource> kernels);
 
 }  // namespace axrun::runtime

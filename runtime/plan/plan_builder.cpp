@@ -56,6 +56,7 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   const char* knob = knob_value(KnobName::validate);
   const bool validating = knob != nullptr && std::string_view(knob) == "on";
   plan_ = std::shared_ptr<Plan>(new Plan);
+  plan_->recipe_ = std::make_shared<PlanRecipe>(PlanRecipe{nodes_, outputs_, is_continuation_, options_});
   for (const Stage& stage : stages) {
     (this->*stage.run)();
     if (validating) validate(stage);
@@ -207,6 +208,8 @@ void PlanBuilder::form_groups() {
   std::vector<ValueFact> facts(graph_->values.size());
   for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
   groups_ = fuse({*graph_, scheduled_, programs_, facts, uses_});
+  if (!options_.kernels) return;
+  for (const std::vector<int>& nodes : options_.kernels->joined_groups(*graph_)) join_groups(nodes);
 }
 
 ValueId PlanBuilder::root(ValueId id) {
@@ -236,52 +239,80 @@ bool PlanBuilder::make_view(int n) {
 void PlanBuilder::make_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
-  for (const Group& group : groups_) {
-    const int first = group.nodes.front();
-    const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
-    if (group.nodes.size() > 1 && make_group_step(group)) continue;
-    if (group.nodes.size() > 1) {  // no kernel takes the whole group: one by one
-      for (int n : group.nodes) {
-        if (!make_view(n)) AXRUN_ASSERT(make_group_step({{n}}));
-      }
-      continue;
+  for (const Group& group : groups_) make_steps_of(group);
+}
+
+void PlanBuilder::make_steps_of(const Group& group) {
+  const int first = group.nodes.front();
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
+  if (group.nodes.size() > 1 && make_group_step(group)) return;
+  if (!group.parts.empty()) {
+    for (const Group& part : group.parts) make_steps_of(part);
+    return;
+  }
+  if (group.nodes.size() > 1) {  // no kernel takes the whole group: one by one
+    for (int n : group.nodes) {
+      if (!make_view(n)) AXRUN_ASSERT(make_group_step({{n}}));
     }
-    if (make_view(first)) continue;
-    const bool in_slots =
-        !programs_[static_cast<size_t>(first)] ||
-        std::any_of(node.outputs.begin(), node.outputs.end(),
-                    [&](ValueId id) { return id != ir::absent && slot_[static_cast<size_t>(id)]; }) ||
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-          return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
-        });
-    if (!in_slots) {
-      make_group_step(group);
-      continue;
+    return;
+  }
+  if (make_view(first)) return;
+  const bool in_slots =
+      !programs_[static_cast<size_t>(first)] ||
+      std::any_of(node.outputs.begin(), node.outputs.end(),
+                  [&](ValueId id) { return id != ir::absent && slot_[static_cast<size_t>(id)]; }) ||
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+        return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
+      });
+  if (!in_slots) {
+    make_group_step(group);
+    return;
+  }
+  Step step;
+  step.node = &node;
+  step.ops = node.op;
+  step.inputs = node.inputs;
+  step.outputs = node.outputs;
+  if (programs_[static_cast<size_t>(first)]) {
+    step.program = std::make_shared<const ir::Program>(*programs_[static_cast<size_t>(first)]);
+    for (ValueId id : node.outputs) {
+      if (id != ir::absent) slot_[static_cast<size_t>(id)] = true;
     }
-    Step step;
-    step.node = &node;
-    step.ops = node.op;
-    step.inputs = node.inputs;
-    step.outputs = node.outputs;
-    if (programs_[static_cast<size_t>(first)]) {
-      step.program = std::make_shared<const ir::Program>(*programs_[static_cast<size_t>(first)]);
-      for (ValueId id : node.outputs) {
-        if (id != ir::absent) slot_[static_cast<size_t>(id)] = true;
-      }
-    } else {
-      std::vector<ValueFact> facts(graph_->values.size());
-      for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
-      step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
+  } else {
+    std::vector<ValueFact> facts(graph_->values.size());
+    for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
+    step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
+  }
+  plan_->steps_.push_back(std::move(step));
+}
+
+void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>& inputs,
+                             std::vector<ValueId>& outputs) const {
+  const auto has = [](const std::vector<ValueId>& list, ValueId id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  std::vector<ValueId> inside;
+  for (const int n : nodes) {
+    const ir::Node& member = graph_->nodes[static_cast<size_t>(n)];
+    for (const ValueId id : member.inputs) {
+      const bool first_node = n == nodes.front();
+      if (first_node || (id != ir::absent && !has(inside, id) && !has(inputs, id))) inputs.push_back(id);
     }
-    plan_->steps_.push_back(std::move(step));
+    inside.insert(inside.end(), member.outputs.begin(), member.outputs.end());
+  }
+  const ir::Node& last = graph_->nodes[static_cast<size_t>(nodes.back())];
+  for (const ValueId id : last.outputs) {
+    const bool unread = id == ir::absent || uses_[static_cast<size_t>(id)] == 0;
+    outputs.push_back(unread && id != last.outputs[0] ? ir::absent : id);
+  }
+  for (const ValueId id : inside) {
+    if (id != ir::absent && !has(last.outputs, id) && read_outside(id, nodes)) outputs.push_back(id);
   }
 }
 
 bool PlanBuilder::make_group_step(const Group& group) {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(group.nodes.front())];
-  const ir::Node& last = graph_->nodes[static_cast<size_t>(group.nodes.back())];
   StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs};
-  std::vector<ValueId> inside;
   const auto port_of = [&](ValueId id) {
     StepPort port;
     if (id == ir::absent) return port;
@@ -299,30 +330,17 @@ bool PlanBuilder::make_group_step(const Group& group) {
     context.group.push_back(&member);
     context.programs.push_back(&*programs_[static_cast<size_t>(n)]);
     step.ops += (step.ops.empty() ? "" : "+") + member.op;
-    for (ValueId id : member.inputs) {
-      const bool first_node = n == group.nodes.front();
-      if (!first_node &&
-          (id == ir::absent || std::find(inside.begin(), inside.end(), id) != inside.end() ||
-           std::find(context.input_ids.begin(), context.input_ids.end(), id) != context.input_ids.end())) {
-        continue;
-      }
-      context.input_ids.push_back(id);
-      context.inputs.push_back(port_of(id));
-    }
-    inside.insert(inside.end(), member.outputs.begin(), member.outputs.end());
   }
-  context.output_ids = last.outputs;
-  for (ValueId id : last.outputs) {
-    const bool unread = id == ir::absent || uses_[static_cast<size_t>(id)] == 0;
-    context.outputs.push_back(port_of(unread && id != last.outputs[0] ? ir::absent : id));
-    if (unread && id != last.outputs[0]) context.output_ids[context.outputs.size() - 1] = ir::absent;
-  }
+  find_ports(group.nodes, context.input_ids, context.output_ids);
+  for (const ValueId id : context.input_ids) context.inputs.push_back(port_of(id));
+  for (const ValueId id : context.output_ids) context.outputs.push_back(port_of(id));
   if (options_.kernels) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
     step.kernel = std::move(found.kernel);
-    if (found.open) ++plan_->open_steps_;
+    // What may yet be found for joined groups shows in their parts.
+    if (found.open && group.parts.empty()) ++plan_->open_steps_;
   }
-  if (step.kernel == nullptr) step.kernel = make_kernel(context);
+  if (step.kernel == nullptr && group.parts.empty()) step.kernel = make_kernel(context);
   if (step.kernel == nullptr) return false;
   step.nodes = group.nodes;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
@@ -463,6 +481,30 @@ void PlanBuilder::attach_continuation() {
   }
   plan_->continuation_ =
       std::make_unique<Continuation>(deferred_, tail_live_in_, values_needed_, outputs, options_);
+}
+
+PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
+  const PlanRecipe& recipe = *plan.recipe_;
+  std::vector<ValueFact> facts = plan.facts_;
+  // What nodes of the plan compute is found anew.
+  for (const int n : recipe.nodes) {
+    for (const ValueId id : plan.graph_->nodes[static_cast<size_t>(n)].outputs) {
+      if (id != ir::absent) facts[static_cast<size_t>(id)] = ValueFact();
+    }
+  }
+  return {plan.graph_,
+          recipe.nodes,
+          plan.live_in_,
+          std::move(facts),
+          recipe.outputs,
+          recipe.is_continuation,
+          options != nullptr ? *options : recipe.options};
+}
+
+std::shared_ptr<const Plan> rebuilt(const Plan& plan, std::shared_ptr<KernelSource> kernels) {
+  PlanOptions options = builder_like(plan).options();
+  options.kernels = std::move(kernels);
+  return builder_like(plan, &options).build();
 }
 
 std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,

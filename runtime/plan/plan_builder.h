@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "runtime/plan/joints.h"
 #include "runtime/plan/plan.h"
 
 namespace axrun::runtime {
@@ -12,6 +13,8 @@ namespace axrun::runtime {
 /// A set of nodes that one kernel will execute, in graph order; the kernel runs where the last one stands.
 struct Group {
   std::vector<int> nodes;
+  /// The groups that it was joined from, in order: they stand in for it where no kernel takes the whole.
+  std::vector<Group> parts = {};
 };
 
 /// What fusion looks at: nodes that will be executed, with their programs, and the facts of every value.
@@ -27,6 +30,14 @@ struct FusionInput {
 /// node.
 std::vector<Group> fuse(const FusionInput& input);
 
+/// What a plan was made of, beside its graph and facts.
+struct PlanRecipe {
+  std::vector<int> nodes;
+  std::vector<bool> outputs;
+  bool is_continuation;
+  PlanOptions options;
+};
+
 /// Builds a plan for some nodes of a graph; build() is a pipeline of named stages.
 class PlanBuilder {
  public:
@@ -36,6 +47,9 @@ class PlanBuilder {
               std::vector<ir::ValueId> live_in, std::vector<ir::ValueFact> facts, std::vector<bool> outputs,
               bool is_continuation, const PlanOptions& options);
   std::shared_ptr<const Plan> build();
+  /// See joints_of (runtime/plan/joints.h); instead of build().
+  std::vector<Joint> joints(const Plan& plan);
+  const PlanOptions& options() const { return options_; }
 
  private:
   /// Each stage reads what those before it left in the members below.
@@ -55,7 +69,18 @@ class PlanBuilder {
   void validate(const Stage& stage) const;
   bool known(ir::ValueId id) const;
   void defer(int node);
+  void make_steps_of(const Group& group);
   bool make_group_step(const Group& group);
+  /// What a step of these nodes reads, the first node's inputs by position and then the others' in order of
+  /// first use, and what it gives: the last node's outputs, absent where nobody reads them, and then all that
+  /// is read outside.
+  void find_ports(const std::vector<int>& nodes, std::vector<ir::ValueId>& inputs,
+                  std::vector<ir::ValueId>& outputs) const;
+  bool read_outside(ir::ValueId id, const std::vector<int>& nodes) const;
+  void find_consumers();
+  /// One step may stand for these nodes, where the last of them stands.
+  bool joinable(const std::vector<int>& nodes) const;
+  void join_groups(const std::vector<int>& nodes);
   bool make_view(int node);
   std::vector<ir::ValueId> reads_of_node(int node) const;
   ir::ValueId root(ir::ValueId id);
@@ -79,10 +104,14 @@ class PlanBuilder {
   std::vector<bool> slot_;     ///< values that live in slots
   std::vector<ir::ValueId> tail_live_in_;
   std::vector<int> uses_;
+  std::vector<std::vector<int>> consumers_;  ///< per value: the nodes that read it; made when first needed
   std::vector<Group> groups_;
   std::vector<ir::ValueId> alias_;  ///< union-find parents
   std::shared_ptr<Plan> plan_;
   size_t scratch_bytes_ = 0;
 };
+
+/// A builder for the same plan once more, with other options where they are given.
+PlanBuilder builder_like(const Plan& plan, const PlanOptions* options = nullptr);
 
 }  // namespace axrun::runtime

@@ -51,6 +51,18 @@ std::shared_ptr<const Plan> PlanCache::get(const std::string& key,
   return plan;
 }
 
+std::vector<PlanCache::Known> PlanCache::known() const {
+  std::vector<Entry> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    entries = entries_;
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used > b.used; });
+  std::vector<Known> known;
+  for (Entry& entry : entries) known.push_back({std::move(entry.key), std::move(entry.plan)});
+  return known;
+}
+
 size_t PlanCache::size() const {
   const std::lock_guard lock(mutex_);
   return entries_.size();

@@ -27,6 +27,12 @@ class PlanCache {
   std::shared_ptr<const Plan> get(const std::string& key,
                                   const std::function<std::shared_ptr<const Plan>()>& build);
   size_t size() const;
+  struct Known {
+    std::string key;
+    std::shared_ptr<const Plan> plan;
+  };
+  /// The plans kept, the one used last first.
+  std::vector<Known> known() const;
 
  private:
   struct Entry {

@@ -1,0 +1,121 @@
+#include "runtime/optimizer/plan_tree.h"
+
+#include <algorithm>
+
+#include "runtime/optimizer/jit_kernel.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// The plans that hang at one place each, the one used last of those that hang at the same.
+std::vector<NestedPlan> latest_nested(const Plan& plan) {
+  std::vector<NestedPlan> latest;
+  for (NestedPlan& one : plan.nested()) {
+    const bool other = latest.empty() || latest.back().node != one.node || latest.back().body != one.body;
+    if (other) latest.push_back(std::move(one));
+  }
+  return latest;
+}
+
+const NestedPlan* find_place(const std::vector<NestedPlan>& plans, const NestedPlan& place) {
+  const auto found =
+      std::find_if(plans.begin(), plans.end(), [&](const NestedPlan& one) { return one.same_place(place); });
+  return found == plans.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<double>& TreeTimes::times_of(const Plan& plan) {
+  const auto [found, fresh] = index_.emplace(&plan, plans_.size());
+  if (fresh) plans_.push_back({plan.shared_from_this(), std::vector<double>(plan.steps().size(), 0)});
+  return plans_[found->second].microseconds;
+}
+
+void TreeTimes::step_done(const Plan& plan, size_t index, double, double elapsed_us) {
+  if (stop_.requested()) throw RunStopped();
+  const Clock::time_point begin = Clock::now() - std::chrono::duration_cast<Clock::duration>(
+                                                     std::chrono::duration<double, std::micro>(elapsed_us));
+  double inside = 0;
+  while (plan.steps()[index].bodies && !done_.empty() && done_.back().first >= begin) {
+    inside += done_.back().second;
+    done_.pop_back();
+  }
+  times_of(plan)[index] += std::max(0.0, elapsed_us - inside);
+  done_.emplace_back(begin, elapsed_us);
+}
+
+void TreeTimes::keep_least(const TreeTimes& other) {
+  for (const Times& times : other.plans_) {
+    const bool known = index_.count(times.plan.get()) != 0;
+    std::vector<double>& own = times_of(*times.plan);
+    for (size_t s = 0; s < own.size(); ++s) {
+      own[s] = known ? std::min(own[s], times.microseconds[s]) : times.microseconds[s];
+    }
+  }
+}
+
+bool is_generated(const Step& step) { return dynamic_cast<const JitKernel*>(step.kernel.get()) != nullptr; }
+
+StepCount count_steps(const Plan& plan) {
+  StepCount count;
+  for (const Step& step : plan.steps()) {
+    count.kernels += step.kernel ? 1 : 0;
+    count.generated += is_generated(step) ? 1 : 0;
+  }
+  for (const NestedPlan& nested : latest_nested(plan)) {
+    const StepCount inside = count_steps(*nested.plan);
+    count.kernels += inside.kernels;
+    count.generated += inside.generated;
+  }
+  return count;
+}
+
+int generated_steps(const Plan& plan) { return count_steps(plan).generated; }
+int kernel_steps(const Plan& plan) { return count_steps(plan).kernels; }
+
+bool same_kernels(const Plan& a, const Plan& b) {
+  const auto same = [](const Step& x, const Step& y) {
+    return x.nodes == y.nodes && is_generated(x) == is_generated(y);
+  };
+  if (!std::equal(a.steps().begin(), a.steps().end(), b.steps().begin(), b.steps().end(), same)) return false;
+  const std::vector<NestedPlan> others = b.nested();
+  for (const NestedPlan& nested : a.nested()) {
+    const NestedPlan* other = find_place(others, nested);
+    if (other != nullptr && !same_kernels(*nested.plan, *other->plan)) return false;
+  }
+  return true;
+}
+
+void for_new_kernels(const Plan& now, const Plan* before,
+                     const std::function<void(const Plan& plan, const Step& step)>& call) {
+  for (const Step& step : now.steps()) {
+    if (!is_generated(step)) continue;
+    const bool was_there = before != nullptr &&
+                           std::any_of(before->steps().begin(), before->steps().end(), [&](const Step& one) {
+                             return one.nodes == step.nodes && is_generated(one);
+                           });
+    if (!was_there) call(now, step);
+  }
+  const std::vector<NestedPlan> others = before != nullptr ? before->nested() : std::vector<NestedPlan>();
+  for (const NestedPlan& nested : now.nested()) {
+    const NestedPlan* other = find_place(others, nested);
+    for_new_kernels(*nested.plan, other != nullptr ? other->plan.get() : nullptr, call);
+  }
+}
+
+FramesKept::FramesKept(const Plan& plan, Background& background) : background_(background) {
+  const Background::Piece piece(background_);
+  keep(plan);
+}
+
+void FramesKept::keep(const Plan& plan) {
+  counts_.emplace_back(plan.shared_from_this(), plan.frames());
+  for (const NestedPlan& nested : plan.nested()) keep(*nested.plan);
+}
+
+FramesKept::~FramesKept() {
+  const Background::Piece piece(background_);
+  for (const auto& [plan, count] : counts_) plan->keep_frames(count);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/optimizer/background.h"
+#include "runtime/optimizer/stop_signal.h"
+#include "runtime/plan/plan.h"
+
+// A plan with those nested in it: bodies of If, Loop and Scan, and continuations.
+
+namespace axrun::runtime {
+
+/// Thrown out of a run of the model when a stop is requested.
+struct RunStopped {};
+
+/// Times of the steps of one run of a plan and of all that it runs inside. Throws RunStopped out of the run.
+class TreeTimes final : public StepObserver {
+ public:
+  explicit TreeTimes(const StopSignal& stop) : stop_(stop) {}
+  void step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) override;
+
+  struct Times {
+    std::shared_ptr<const Plan> plan;
+    /// Per step, of all its runs together, without what is nested in it.
+    std::vector<double> microseconds;
+  };
+  /// In the order in which a step of each was done first.
+  const std::vector<Times>& plans() const { return plans_; }
+  /// Keeps the lesser times of this run and another one; plans of either.
+  void keep_least(const TreeTimes& other);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<double>& times_of(const Plan& plan);
+
+  const StopSignal& stop_;
+  std::vector<Times> plans_;
+  std::map<const Plan*, size_t> index_;
+  /// Steps done that no other one is known to enclose: when each began, and what it took.
+  std::vector<std::pair<Clock::time_point, double>> done_;
+};
+
+bool is_generated(const Step& step);
+
+/// Steps of a plan with a kernel, and those of them that run generated ones; of nested plans of one place the
+/// one used last counts.
+struct StepCount {
+  int kernels = 0;
+  int generated = 0;
+};
+StepCount count_steps(const Plan& plan);
+int generated_steps(const Plan& plan);
+int kernel_steps(const Plan& plan);
+
+/// Whether two plans of one graph for the same shapes have generated kernels at the same steps, as far as
+/// both have the same nested plans.
+bool same_kernels(const Plan& a, const Plan& b);
+
+/// Calls with every step of `now` that runs a generated kernel where `before` does not, and its plan.
+/// `before` may be null.
+void for_new_kernels(const Plan& now, const Plan* before,
+                     const std::function<void(const Plan& plan, const Step& step)>& call);
+
+/// Frames that measuring added hold an arena each: gives them back when it ends.
+class FramesKept {
+ public:
+  FramesKept(const Plan& plan, Background& background);
+  ~FramesKept();
+  FramesKept(const FramesKept&) = delete;
+  FramesKept& operator=(const FramesKept&) = delete;
+
+ private:
+  void keep(const Plan& plan);
+
+  Background& background_;
+  std::vector<std::pair<std::shared_ptr<const Plan>, size_t>> counts_;
+};
+
+}  // namespace axrun::runtime

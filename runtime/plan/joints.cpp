@@ -1,0 +1,130 @@
+#include "runtime/plan/joints.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/view.h"
+#include "runtime/plan/plan_builder.h"
+
+namespace axrun::runtime {
+
+using ir::ValueId;
+
+namespace {
+
+/// Programs of more nodes are not looked for.
+constexpr size_t most_nodes = 48;
+
+bool has(const std::vector<int>& nodes, int n) { return std::binary_search(nodes.begin(), nodes.end(), n); }
+
+}  // namespace
+
+bool PlanBuilder::read_outside(ValueId id, const std::vector<int>& nodes) const {
+  int64_t inside = 0;
+  for (const int n : nodes) {
+    const std::vector<ValueId> reads = reads_of_node(n);
+    inside += std::count(reads.begin(), reads.end(), id);
+  }
+  return uses_[static_cast<size_t>(id)] > inside;
+}
+
+void PlanBuilder::find_consumers() {
+  if (!consumers_.empty()) return;
+  consumers_.resize(graph_->values.size());
+  for (const int n : scheduled_) {
+    for (const ValueId id : reads_of_node(n)) consumers_[static_cast<size_t>(id)].push_back(n);
+  }
+}
+
+bool PlanBuilder::joinable(const std::vector<int>& nodes) const {
+  for (const int n : nodes) {
+    if (!programs_[static_cast<size_t>(n)]) return false;
+    for (const ValueId id : graph_->nodes[static_cast<size_t>(n)].outputs) {
+      if (id == ir::absent) continue;
+      for (const int reader : consumers_[static_cast<size_t>(id)]) {
+        if (reader < nodes.back() && !has(nodes, reader)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+void PlanBuilder::join_groups(const std::vector<int>& nodes) {
+  find_consumers();
+  Group joined{nodes};
+  size_t covered = 0;
+  const auto inside = [&](const Group& group) {
+    return std::includes(nodes.begin(), nodes.end(), group.nodes.begin(), group.nodes.end());
+  };
+  for (const Group& group : groups_) {
+    if (!inside(group)) continue;
+    covered += group.nodes.size();
+    joined.parts.push_back(group);
+  }
+  if (covered != nodes.size() || joined.parts.size() < 2 || !joinable(nodes)) return;
+  const auto last = std::find_if(groups_.begin(), groups_.end(),
+                                 [&](const Group& group) { return group.nodes.back() == nodes.back(); });
+  *last = std::move(joined);
+  std::erase_if(groups_, [&](const Group& group) { return group.nodes != nodes && inside(group); });
+}
+
+std::vector<Joint> PlanBuilder::joints(const Plan& plan) {
+  infer_nodes();
+  find_needed();
+  find_consumers();
+  std::map<ValueId, int> producer;
+  std::vector<int> owner(graph_->nodes.size(), -1);
+  for (const int n : scheduled_) {
+    for (const ValueId id : graph_->nodes[static_cast<size_t>(n)].outputs) producer.emplace(id, n);
+  }
+  const std::vector<Step>& steps = plan.steps();
+  for (size_t s = 0; s < steps.size(); ++s) {
+    for (const int n : steps[s].nodes) owner[static_cast<size_t>(n)] = static_cast<int>(s);
+  }
+  /// The step whose result is read as `id`; the views on the way are appended.
+  const auto source_of = [&](ValueId id, std::vector<int>& views) {
+    for (;;) {
+      const auto found = producer.find(id);
+      if (id == ir::absent || found == producer.end() || inference_->is_constant(id)) return -1;
+      const int n = found->second;
+      if (owner[static_cast<size_t>(n)] >= 0) return owner[static_cast<size_t>(n)];
+      const auto& program = programs_[static_cast<size_t>(n)];
+      const int operand = program ? ir::viewed_operand(*program) : -1;
+      if (operand < 0 || uses_[static_cast<size_t>(id)] != 1) return -1;
+      views.push_back(n);
+      id = graph_->nodes[static_cast<size_t>(n)].inputs[static_cast<size_t>(operand)];
+    }
+  };
+  std::vector<Joint> joints;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (!steps[s].kernel) continue;
+    std::map<int, std::vector<int>> sources;  // step number, views in between
+    for (const ValueId id : steps[s].inputs) {
+      std::vector<int> views;
+      const int source = source_of(id, views);
+      if (source < 0 || !steps[static_cast<size_t>(source)].kernel) continue;
+      std::vector<int>& all = sources[source];
+      all.insert(all.end(), views.begin(), views.end());
+    }
+    for (auto& [source, nodes] : sources) {
+      const Step& first = steps[static_cast<size_t>(source)];
+      nodes.insert(nodes.end(), first.nodes.begin(), first.nodes.end());
+      nodes.insert(nodes.end(), steps[s].nodes.begin(), steps[s].nodes.end());
+      std::sort(nodes.begin(), nodes.end());
+      if (nodes.size() > most_nodes || nodes.back() != steps[s].nodes.back() || !joinable(nodes)) continue;
+      Joint joint{static_cast<size_t>(source), s, {}};
+      joint.step.nodes = nodes;
+      joint.step.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
+      for (const int n : nodes) {
+        joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
+      }
+      find_ports(nodes, joint.step.inputs, joint.step.outputs);
+      joints.push_back(std::move(joint));
+    }
+  }
+  return joints;
+}
+
+std::vector<Joint> joints_of(const Plan& plan) { return builder_like(plan).joints(plan); }
+
+}  // namespace axrun::runtime

@@ -1,0 +1,288 @@
+// Steps of plans inside of plans: bodies of If, Loop and Scan, and what follows once a run knows shapes.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "runtime/optimizer/plan_tree.h"
+#include "runtime/session.h"
+#include "tests/optimizer/knobs.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using ir::ElementType;
+using ir::ValueId;
+using Values = std::vector<RuntimeValue>;
+using State = OptimizedKernel::State;
+
+constexpr double patience = 120;
+
+/// A body: its values are named apart from those of the model around it.
+ir::Attribute body_of(ModelMaker& maker, const std::string& prefix) {
+  auto graph = std::make_shared<ir::Graph>(maker.graph());
+  graph->name = prefix;
+  for (ir::Value& value : graph->values) value.name = prefix + value.name;
+  for (ir::Node& node : graph->nodes) node.name = prefix + node.name;
+  return ModelMaker::attribute(std::move(graph));
+}
+
+ValueId capture(ModelMaker& body, ValueId outer) {
+  ir::Value value;
+  value.name = "captured_" + std::to_string(outer);
+  const ValueId inner = body.graph().add_value(value);
+  body.graph().captures.emplace_back(outer, inner);
+  return inner;
+}
+
+/// Two steps, with the outer graph's x and weights of its own.
+ir::Attribute branch(ValueId x, uint64_t seed) {
+  ModelMaker body;
+  const ValueId product = body.node("MatMul", {capture(body, x), body.weights({24, 40}, seed)});
+  const ValueId sum = body.node("Add", {product, body.weights({40}, seed + 1)});
+  body.output(body.node("Softmax", {sum}, {{"axis", ModelMaker::attribute(int64_t{-1})}}));
+  return body_of(body, "branch" + std::to_string(seed) + "_");
+}
+
+/// choose: bool, x [rows, 24].
+ModelMaker choosing_model(const ir::Dim& rows) {
+  ModelMaker m;
+  const ValueId choose = m.input("choose", ElementType::boolean, {});
+  const ValueId x = m.input("x", ElementType::f32, {rows, 24});
+  m.output(m.node("If", {choose}, {{"then_branch", branch(x, 1)}, {"else_branch", branch(x, 5)}}));
+  return m;
+}
+
+Values choosing(bool first, int64_t rows, uint64_t seed = 9) {
+  ir::Tensor flag = ir::Tensor::allocate(ElementType::boolean, {});
+  flag.set_int(0, first ? 1 : 0);
+  return {RuntimeValue(flag), RuntimeValue(ModelMaker::random({rows, 24}, seed))};
+}
+
+/// x [8, 8] goes `trips` times through a product and a hyperbolic tangent; every result is stacked.
+ModelMaker looping_model() {
+  ModelMaker m;
+  const ValueId trips = m.input("trips", ElementType::i64, {});
+  const ValueId x = m.input("x", ElementType::f32, {8, 8});
+  ModelMaker body;
+  body.input("i", ElementType::i64, {});
+  const ValueId go_on = body.input("go_on", ElementType::boolean, {});
+  const ValueId state = body.input("state", ElementType::f32, {8, 8});
+  const ValueId next = body.node("Tanh", {body.node("MatMul", {state, body.weights({8, 8}, 3)})});
+  body.output(body.node("Identity", {go_on}), ElementType::boolean);
+  body.output(next);
+  body.output(body.node("Mul", {next, body.weights({8}, 4)}));
+  ir::Value stacked;
+  stacked.name = "stacked";
+  m.node("Loop", {trips, ir::absent, x}, {{"body", body_of(body, "loop_")}});
+  m.graph().nodes.back().outputs.push_back(m.graph().add_value(stacked));
+  m.output(m.graph().nodes.back().outputs[1]);
+  return m;
+}
+
+Values looping(int64_t trips, uint64_t seed = 9) {
+  return {RuntimeValue(ir::Tensor::scalar(ElementType::i64, static_cast<double>(trips))),
+          RuntimeValue(ModelMaker::random({8, 8}, seed))};
+}
+
+/// x [8, 16], of which the run says which four columns are taken: the same shapes, but not the same elements.
+ModelMaker slicing_model() {
+  ModelMaker m;
+  const ValueId x = m.input("x", ElementType::f32, {8, 16});
+  const ValueId start = m.input("start", ElementType::i64, {1});
+  const ValueId end = m.node("Add", {start, m.integers({4})});
+  const ValueId part = m.node("Slice", {x, start, end, m.integers({1})});
+  m.output(m.node("Tanh", {part}));
+  return m;
+}
+
+Values slicing(int64_t start) {
+  return {RuntimeValue(ModelMaker::random({8, 16}, 9)), RuntimeValue(ir::Tensor::from_i64({start}))};
+}
+
+std::string text_of(const OptimizerStatus& status) {
+  std::string text = std::string(name_of(status.state)) + " " + status.reason + "\n";
+  for (const OptimizedKernel& kernel : status.kernels) {
+    text += kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " + name_of(kernel.state) + " " +
+            std::to_string(kernel.share) + ": " + kernel.reason + "\n";
+  }
+  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
+  return text;
+}
+
+SessionOptions one_thread(Tier tier = Tier::automatic) {
+  SessionOptions options;
+  options.threads = 1;
+  options.tier = tier;
+  return options;
+}
+
+void expect_answer(Session& session, const ModelMaker& model, const Values& inputs,
+                   const std::string& where) {
+  const auto reference = model.session(one_thread(Tier::fallback));
+  const ir::Tensor want = reference->run(inputs)[0].tensor.clone();
+  const ir::Tensor got = session.run(inputs)[0].tensor;
+  ASSERT_EQ(got.shape(), want.shape()) << where;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(got.get_real(i), want.get_real(i), 1e-5) << where << " element " << i;
+  }
+}
+
+TEST(NestedPlans, BodiesRunGeneratedKernels) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = choosing_model(6);
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run(choosing(true, 6));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  EXPECT_EQ(status.steps, 2) << text_of(status);
+  EXPECT_EQ(status.swapped, 2) << text_of(status);
+  double shares = 0, bodies = 0;
+  for (const OptimizedKernel& kernel : status.kernels) {
+    shares += kernel.share;
+    if (kernel.ops == "If") {
+      EXPECT_EQ(kernel.state, State::refused);
+      continue;
+    }
+    EXPECT_EQ(kernel.state, State::accepted) << text_of(status);
+    bodies += kernel.share;
+  }
+  EXPECT_NEAR(shares, 1, 1e-6) << text_of(status);
+  EXPECT_GT(bodies, 0.2) << text_of(status);
+  expect_answer(*session, model, choosing(true, 6), "the branch looked at");
+  // The other branch has not run since: its steps wait for a run.
+  expect_answer(*session, model, choosing(false, 6), "the other branch");
+}
+
+/// Both branches have been met: a plan is put in force with both of them made.
+TEST(NestedPlans, NoRunHasToBuildWhatAPlanBeforeHad) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = choosing_model(6);
+  const auto session = model.session(one_thread());
+  session->run(choosing(false, 6));
+  session->run(choosing(true, 6));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const Values inputs = choosing(true, 6);
+  const auto plan = session->current_plan({{}, {6, 24}});
+  ASSERT_TRUE(plan);
+  const std::vector<NestedPlan> nested = plan->nested();
+  ASSERT_EQ(nested.size(), 2u);
+  for (const NestedPlan& one : nested) EXPECT_EQ(one.plan->steps().size(), 2u);
+  EXPECT_EQ(generated_steps(*plan), 2) << text_of(session->optimizer_status());
+  EXPECT_GT(plan->open_steps(), 0) << "of the branch that the optimiser has not seen";
+  // With the runs that follow, the other branch gets its turn.
+  for (int k = 0; k < 4; ++k) {
+    for (int run = 0; run < 64; ++run) session->run(choosing(k % 2 == 0, 6));
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+  }
+  EXPECT_EQ(generated_steps(*session->current_plan({{}, {6, 24}})), 4)
+      << text_of(session->optimizer_status());
+  expect_answer(*session, model, choosing(true, 6), "one branch");
+  expect_answer(*session, model, choosing(false, 6), "the other branch");
+}
+
+TEST(NestedPlans, ABodyThatRunsOftenCountsEveryTime) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = looping_model();
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run(looping(50));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  EXPECT_EQ(status.steps, 2) << "a product with what follows it, and a map";
+  EXPECT_EQ(status.swapped, 2) << text_of(status);
+  double shares = 0;
+  for (const OptimizedKernel& kernel : status.kernels) shares += kernel.share;
+  EXPECT_NEAR(shares, 1, 1e-6) << text_of(status);
+  for (const int64_t trips : {1, 3, 7}) {
+    expect_answer(*session, model, looping(trips), std::to_string(trips) + " trips");
+  }
+}
+
+TEST(NestedPlans, BodiesOfOpenSizesShareRangeKernels) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = choosing_model(ir::Dim::symbol("rows"));
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run(choosing(true, 5));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus before = session->optimizer_status();
+  EXPECT_EQ(before.swapped, 2) << text_of(before);
+  for (const int64_t rows : {2, 9, 33}) {
+    expect_answer(*session, model, choosing(true, rows), std::to_string(rows) + " rows");
+    EXPECT_EQ(generated_steps(*session->current_plan({{}, {rows, 24}})), 2) << rows;
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  EXPECT_EQ(session->optimizer_status().tried, before.tried);
+}
+
+/// What a run tells decides which elements are taken, not how many: no kernel may serve both.
+TEST(NestedPlans, ContinuationsAreKnownByWhatTheyWereMadeFor) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = slicing_model();
+  const auto session = model.session(one_thread());
+  for (int round = 0; round < 3; ++round) {
+    for (const int64_t start : {0, 3, 12}) {
+      for (int k = 0; k < 8; ++k) session->run(slicing(start));
+      ASSERT_TRUE(session->wait_for_optimizer(patience));
+      expect_answer(*session, model, slicing(start), "from column " + std::to_string(start));
+    }
+  }
+  const OptimizerStatus status = session->optimizer_status();
+  EXPECT_GT(status.swapped, 0) << text_of(status);
+  EXPECT_EQ(status.swapped, status.steps) << text_of(status);
+}
+
+TEST(NestedPlans, DeterministicBodiesKeepTheirBits) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  SessionOptions options = one_thread();
+  options.deterministic = true;
+  const auto session = looping_model().session(options);
+  const ir::Tensor first = session->run(looping(20))[0].tensor.clone();
+  session->run(looping(20));
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const ir::Tensor later = session->run(looping(20))[0].tensor;
+  EXPECT_EQ(std::memcmp(first.data(), later.data(), first.bytes()), 0);
+}
+
+TEST(NestedPlans, AFrozenSessionKeepsItsBodies) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const auto session = looping_model().session(one_thread());
+  session->freeze();
+  for (int k = 0; k < 8; ++k) session->run(looping(3));
+  EXPECT_EQ(generated_steps(*session->current_plan({{}, {8, 8}})), 0);
+}
+
+TEST(NestedPlans, BodiesAreSwappedUnderTraffic) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  const ModelMaker model = choosing_model(6);
+  const auto session = model.session(one_thread());
+  const Values inputs[] = {choosing(true, 6, 1), choosing(false, 6, 2)};
+  ir::Tensor want[2];
+  for (int k = 0; k < 2; ++k) want[k] = session->run(inputs[k])[0].tensor.clone();
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int run = t; !stop; ++run) {
+        const ir::Tensor got = session->run(inputs[run % 2])[0].tensor;
+        for (int64_t i = 0; i < got.size(); ++i) {
+          if (!(std::fabs(got.get_real(i) - want[run % 2].get_real(i)) <= 1e-5)) ++wrong;
+        }
+      }
+    });
+  }
+  const auto all_swapped = [&] { return generated_steps(*session->current_plan({{}, {6, 24}})) == 4; };
+  for (int k = 0; k < 6000 && !all_swapped(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(all_swapped()) << text_of(session->optimizer_status());
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace axrun::tests
