@@ -26,6 +26,45 @@ bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
 }
 
+/// So few elements are not worth a vector, or a tile's rows, where there is another axis for these.
+constexpr int64_t few = 4;
+
+bool is_short(const Stage& sum, int axis) {
+  const auto extent = sum.axes[static_cast<size_t>(axis)].extent.constant();
+  return extent && *extent <= few;
+}
+
+/// Whether the only factor is a load whose last index alone is the column, or differs from it by what does not
+/// depend on it.
+bool are_contiguous(const Program& program, const Stage& sum, const std::vector<ExprId>& factors, int column) {
+  if (factors.size() != 1) return false;
+  const Expr& expr = expr_of(program, factors[0]);
+  if (expr.op != ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;
+  const Dims point = symbolic_point(sum);
+  for (size_t d = 0; d + 1 < expr.indices.size(); ++d) {
+    if (axes_of(program, expr.indices[d]).count(column) != 0) return false;
+  }
+  const auto last = index_at(program, expr.indices.back(), point);
+  if (!last) return false;
+  std::map<std::string, Dim> first;
+  first["a" + std::to_string(column)] = Dim(0);
+  return *last - last->substitute(first) == point[static_cast<size_t>(column)];
+}
+
+/// Which of the axes, in order of the result's memory, is the column.
+int column_of(const Program& program, const Stage& sum, const std::vector<int>& order) {
+  const int last = order.back();
+  if (order.size() < 2 || !is_short(sum, last)) return last;
+  const int before = order[order.size() - 2];
+  if (is_short(sum, before)) return last;
+  std::vector<ExprId> right;
+  for (const ExprId factor : factors_of(program, sum.body[0])) {
+    if (axes_of(program, factor).count(before) != 0) right.push_back(factor);
+  }
+  const bool apart = depends(program, right, last) || !are_contiguous(program, sum, right, before);
+  return apart ? last : before;
+}
+
 }  // namespace
 
 std::vector<ExprId> factors_of(const Program& program, ExprId id) {
@@ -58,8 +97,8 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
 
   std::vector<int> order = axes_in_memory_order(sum, epilogue, form.epilogue_axes);
   if (order.empty()) return no("a single element");
-  form.column = order.back();
-  order.pop_back();
+  form.column = column_of(program, sum, order);
+  order.erase(std::find(order.begin(), order.end(), form.column));
 
   for (const ExprId factor : factors_of(program, sum.body[0])) {
     (axes_of(program, factor).count(form.column) != 0 ? form.right : form.left).push_back(factor);
@@ -71,7 +110,8 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   }
 
   for (const int axis : order) {
-    if (depends(program, form.left, axis) && !depends(program, form.right, axis)) form.row = axis;
+    if (!depends(program, form.left, axis) || depends(program, form.right, axis)) continue;
+    if (form.row == ir::none || !is_short(sum, axis) || is_short(sum, form.row)) form.row = axis;
   }
   for (const int axis : order) {
     if (axis != form.row) form.outer.push_back(axis);
@@ -93,19 +133,7 @@ bool is_constant(const Program& program, const std::vector<ExprId>& ids, const s
 }
 
 bool columns_are_contiguous(const Program& program, const ProductForm& form) {
-  if (form.right.size() != 1) return false;
-  const Expr& expr = program.exprs[static_cast<size_t>(form.right[0])];
-  if (expr.op != ir::ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;
-  const ir::Dims point = symbolic_point(*form.sum);
-  const Dim& column = point[static_cast<size_t>(form.column)];
-  for (size_t d = 0; d + 1 < expr.indices.size(); ++d) {
-    if (axes_of(program, expr.indices[d]).count(form.column) != 0) return false;
-  }
-  const auto last = index_at(program, expr.indices.back(), point);
-  if (!last) return false;
-  std::map<std::string, Dim> first;
-  first["a" + std::to_string(form.column)] = Dim(0);
-  return *last - last->substitute(first) == column;
+  return are_contiguous(program, *form.sum, form.right, form.column);
 }
 
 }  // namespace axrun::search

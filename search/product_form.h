@@ -14,8 +14,10 @@ struct ProductForm {
   const ir::Stage* epilogue = nullptr;  ///< null: the sum is the result
   /// The factors of the sum's terms: those that depend on the column, and the others.
   std::vector<ir::ExprId> left, right;
-  int column = ir::none;   ///< axis of the sum: the last one of the result, contiguous in memory
-  int row = ir::none;      ///< axis of the sum on which only the left side depends; none: b is read once
+  /// Axis of the sum: the last one of the result, contiguous in memory, or the one before a last one of few
+  /// elements, where the right side is contiguous along it.
+  int column = ir::none;
+  int row = ir::none;  ///< axis of the sum on which only the left side depends; none: b is read once
   std::vector<int> outer;  ///< the other axes of the sum, in order of the result
   /// The axis of the sum that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_axes;

@@ -6,6 +6,7 @@
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
 #include "search/reciprocals.h"
+#include "search/split_axes.h"
 #include "search/unit_axes.h"
 
 namespace axrun::search {
@@ -20,6 +21,7 @@ Program simplify(const Program& expression, const SizeFacts& facts) {
   program = inline_maps(program, facts);
   program = merge_axes(program);  // stages that are gone forbid nothing any more
   program = use_reciprocals(program);
+  program = split_axes(program);
   return program;
 }
 

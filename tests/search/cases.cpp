@@ -255,6 +255,23 @@ std::vector<Case> operator_cases() {
          {{"Add", 14, {{48}, {2, 7, 48}}}, {3, 10}, 11},
          {{"Add", 14, {{2, 7, 48}, {2, 7, 48}}}, {11, 4}, 12}},
         {1, 2, 3, 4}, {}, {{}}, {false, true, true, false});
+  // Columns are positions, two to four elements of the result apart.
+  const auto stride = [&](int64_t by) { return std::map<std::string, ir::Attribute>{{"strides", integers({by, by})}}; };
+  add("TransposedConvolution", "contraction", {"ConvTranspose", 11, {{2, 5, 3, 37}, {5, 11, 2, 2}}, stride(2)}, {},
+      {{}}, {false, true});
+  add("TransposedConvolutionByThree", "contraction", {"ConvTranspose", 11, {{1, 5, 4, 21}, {5, 2, 3, 3}}, stride(3)},
+      {}, {{}}, {false, true});
+  add("TransposedConvolutionByFour", "contraction", {"ConvTranspose", 11, {{1, 3, 2, 50}, {3, 9, 4, 4}}, stride(4)}, {},
+      {{}}, {false, false});
+  add("TransposedConvolutionToOneChannel", "contraction",
+      {"ConvTranspose", 11, {{1, 6, 9, 16}, {6, 1, 2, 2}}, stride(2)}, {}, {{}}, {false, true});
+  add("TransposedConvolutionOverlaps", "contraction+map",
+      {"ConvTranspose", 11, {{1, 6, 5, 18}, {6, 4, 3, 3}}, stride(2)}, {}, {{}}, {false, true});
+  group("TransposedConvolutionNormalized", "contraction",
+        {{{"ConvTranspose", 11, {{1, 5, 6, 19}, {5, 8, 2, 2}, {8}}, stride(2)}, {1, 2, 3}, 10},
+         {{"BatchNormalization", 15, {{1, 8, 12, 38}, {8}, {8}, {8}, {8}}}, {10, 4, 5, 6, 7}, 11},
+         {{"Relu", 14, {{1, 8, 12, 38}}}, {11}, 12}},
+        {1, 2, 3, 4, 5, 6, 7}, {}, {{}}, {false, true, true, true, true, true, true});
   group("HeadsSplitAndTransposed", "contraction+map",
         {{{"MatMul", 13, {{2, 7, 16}, {16, 24}}}, {1, 2}, 10},
          {{"Add", 14, {{2, 7, 24}, {24}}}, {10, 3}, 11},

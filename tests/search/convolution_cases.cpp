@@ -119,7 +119,7 @@ std::vector<Case> convolution_cases() {
   add("gathered", {"ConvolvedNormalized", {}, 1, 5, 11, {9, 12}, {3, 3}, {}, {}, {1, 1}, {1, 1}, normalized});
   add("contraction",
       {"ConvolvedPointsNormalized", {}, 1, 8, 20, {10, 10}, {1, 1}, {}, {}, {}, {}, normalized});
-  add("contraction+map", {"ConvolvedPointsInGroups", {}, 2, 12, 9, {6, 6}, {1, 1}, {}, {}, {}, {}, residual});
+  add("contraction", {"ConvolvedPointsInGroups", {}, 2, 12, 9, {6, 6}, {1, 1}, {}, {}, {}, {}, residual});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }
