@@ -253,7 +253,13 @@ class Writer {
     for_row_tiles([&](const Dim&) {
       make_tile();
       inner_depth(0);
-      finish_tile(tile_, {});
+      if (!plan_.copied) return finish_tile(tile_, {});
+      const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+      const int copy = w_.allocate("copy_" + sum_.name, ElementType::f32, {height, width}, Level::cache);
+      for_tile([&](const Dim& i1, const Dim& j1) {
+        w_.store({copy, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+      });
+      finish_tile(copy, {}, LoopKind::sequential);
     });
   }
 
@@ -320,8 +326,8 @@ class Writer {
   }
 
   /// Stores a tile whose sums are in `buffer` at {before..., i1, j1}.
-  void finish_tile(int buffer, const Dims& before) {
-    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+  void finish_tile(int buffer, const Dims& before, LoopKind rows = LoopKind::unrolled) {
+    w_.loop(rows, "i1", rows_of(row_tile_), [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", columns_of(column_tile_), [&](const Dim& j1) {
         Access element{buffer, before};
         element.indices.push_back(i1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/scalar_cost.h"
 #include "search/stage_values.h"
 #include "search/transposition.h"
 #include "search/work.h"
@@ -80,6 +81,10 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
     if (row_tiles > most || !few)
       plan.row_block = plan.row_block == 0 ? most : std::min(plan.row_block, most);
   }
+
+  constexpr double long_epilogue = 20;
+  plan.copied = plan.depth_block == 0 && form.epilogue != nullptr &&
+                scalar_cost(program, form.epilogue->body[0]) >= long_epilogue;
 
   using Spread = ContractionPlan::Spread;
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *

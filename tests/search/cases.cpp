@@ -250,6 +250,9 @@ std::vector<Case> operator_cases() {
          {{"Add", 14, {{1, sym("n"), 64}, {64}}}, {10, 3}, 11},
          {{"Gelu", 20, {{1, sym("n"), 64}}}, {11}, 12}},
         {1, 2, 3}, {n}, some_n, {false, true, true});
+  group("ProductGeluOfOddColumns", "contraction",
+        {{{"MatMul", 13, {{3, 13, 9}, {9, 37}}}, {1, 2}, 10}, {{"Gelu", 20, {{3, 13, 37}}}, {10}, 11}}, {1, 2},
+        {}, {{}}, {false, true});
   group("ProductBiasResidual", "contraction",
         {{{"MatMul", 13, {{2, 7, 16}, {16, 48}}}, {1, 2}, 10},
          {{"Add", 14, {{48}, {2, 7, 48}}}, {3, 10}, 11},
