@@ -13,7 +13,7 @@ struct OptimizedKernel {
   enum class State {
     waiting,  ///< not tried yet
     refused,  ///< `reason` says why the fallback stays
-    slower,   ///< verified, but the present kernel is no slower
+    slower,   ///< verified, but the present kernel is faster
     accepted  ///< in force, or about to be
   };
   std::string ops;   ///< "MatMul+Add"

@@ -32,7 +32,7 @@ FIRST_ANSWER_FLOOR_MS = 1.0  # later by less than this passes whatever the ratio
 RUN_LIMIT = 1.02
 
 NOT_TRIED = "not tried: the time was over"
-NO_FASTER = "no faster than the kernel that was there"
+SLOWER = "slower than the kernel that was there"
 NO_KERNEL = "no kernel to replace: control flow, strings, the interpreter"
 LEAST_SHARE = 0.005  # of the time, for NO_KERNEL to be told
 
@@ -126,7 +126,7 @@ def _reason(kernel):
     if kernel["state"] == "waiting":
         return NOT_TRIED
     if kernel["state"] == "slower":
-        return NO_FASTER
+        return SLOWER
     # Names and numbers differ from step to step.
     return re.sub(r"'[^']*'|-?\bx?[0-9][0-9.e+-]*\b", "..", kernel["reason"])
 

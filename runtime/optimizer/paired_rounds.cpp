@@ -53,6 +53,10 @@ bool Ratio::second_is_slower(double share) const {
   return median <= 1 - share && rounds - first_won <= allowed_losses(rounds);
 }
 
+bool Ratio::second_is_about_as_fast(double share) const {
+  return rounds >= fewest_to_judge && median > 1 - share;
+}
+
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,
                     const StopSignal& stop, const RoundOptions& options) {
   Ratio ratio;

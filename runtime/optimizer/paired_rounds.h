@@ -16,6 +16,8 @@ struct Ratio {
   /// pair of equals in a hundred would show it.
   bool second_is_faster(double share) const;
   bool second_is_slower(double share) const;
+  /// Enough rounds, whose middle shows the second slower by less than that share.
+  bool second_is_about_as_fast(double share) const;
 };
 
 struct RoundOptions {

@@ -13,8 +13,11 @@
 namespace axrun::runtime {
 namespace {
 
-/// A kernel must be faster by this share to be swapped in, a model slower by it to be swapped back.
+/// A kernel that is faster by this share is swapped in as soon as that is clear, a model that is slower by it
+/// is swapped back.
 constexpr double share = 0.02;
+/// Of two kernels that take as long, the one that has been proved is better: slower by less is as long.
+constexpr double equal_share = 0.005;
 /// Between two plans that are put in force while candidates are tried: at least, and as a multiple of the
 /// time that the last one took to build and to compare.
 constexpr auto between_swaps = std::chrono::milliseconds(250);
@@ -263,7 +266,8 @@ void PlanImprover::compare(const Task& task) {
   const Ratio ratio = comparison.times(place_.background, place_.stop);
   if (place_.stop.requested()) return;
   const Background::Piece last(place_.background);
-  library_->judge(*task.entry, {task.sizes, settings_.always || ratio.second_is_faster(share), ratio.median});
+  const bool use = settings_.always || ratio.second_is_faster(share) || ratio.second_is_about_as_fast(equal_share);
+  library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 
 Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job) {

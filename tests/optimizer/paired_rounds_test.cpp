@@ -78,6 +78,18 @@ TEST(PairedRounds, AVerdictNeedsRoundsThatAgree) {
   EXPECT_FALSE(slower(0.5, 3, 2));
   EXPECT_FALSE(slower(0.95, 3, 3)) << "of few rounds, only much slower counts";
   EXPECT_TRUE(slower(0.95, 7, 7));
+
+  const auto as_fast = [](double median, int rounds) {
+    Ratio ratio;
+    ratio.median = median;
+    ratio.rounds = rounds;
+    return ratio.second_is_about_as_fast(0.005);
+  };
+  EXPECT_FALSE(Ratio().second_is_about_as_fast(0.005));
+  EXPECT_FALSE(as_fast(2, 6));
+  EXPECT_TRUE(as_fast(1, 7));
+  EXPECT_TRUE(as_fast(0.996, 7));
+  EXPECT_FALSE(as_fast(0.994, 21));
 }
 
 /// How often equals are told apart on this machine: run by command, it measures.

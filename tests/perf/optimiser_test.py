@@ -100,7 +100,7 @@ class Command(unittest.TestCase):
         self.assertIs(row["outputs"]["passed"], True)
         self.assertEqual(len(row["proof_ms"]), 4, "two kernels in each of two launches")
         for text in ("tiny", "3/4/6", "50%", "2.0", "30.0% of the time, 2 steps: it is a recurrence (GRU)",
-                     "20.0% of the time, 1 step: no faster"):
+                     "20.0% of the time, 1 step: slower than"):
             self.assertIn(text, out)
         self.assertEqual(result["summary"]["faster"], 1)
 
