@@ -27,6 +27,7 @@ class Replacer {
         for (ExprId& id : *list) id = place[static_cast<size_t>(id)];
       }
       if (stage.guard != none) stage.guard = place[static_cast<size_t>(stage.guard)];
+      if (stage.step) stage.step = std::make_shared<const Program>(use_cheaper_scalars(*stage.step));
     }
     return std::move(result_);
   }

@@ -37,13 +37,16 @@ Dim points_of(const Stage& stage) {
 /// The maps that are worth it, by their results.
 std::map<TensorId, const Stage*> candidates(const Program& program, const SizeFacts& facts) {
   std::map<TensorId, const Stage*> found;
+  const std::set<TensorId> scanned = read_by_scans(program);
   for (const Stage& stage : program.stages) {
     if (stage.kind != ir::StageKind::map) continue;
     const TensorId result = stage.results[0];
     if (std::find(program.outputs.begin(), program.outputs.end(), result) != program.outputs.end()) continue;
+    if (scanned.count(result) != 0) continue;
     const double cost = scalar_cost(program, stage.body[0]);
     double evaluations = 0;  // for each element
     for (const Stage& reader : program.stages) {
+      if (reader.kind == ir::StageKind::scan) continue;
       for (const ExprId load : loads_of(program, reader.body[0])) {
         if (static_cast<TensorId>(expr_of(program, load).integer) != result) continue;
         const Dim points = points_of(reader), elements = points_of(stage);
@@ -113,14 +116,19 @@ class Inliner {
     TensorId tensor;
   };
 
-  Inliner(const Program& from, const std::map<TensorId, const Stage*>& inlined)
-      : from_(from), inlined_(inlined), builder_(from.name) {}
+  Inliner(const Program& from, const std::map<TensorId, const Stage*>& inlined, const SizeFacts& facts)
+      : from_(from), inlined_(inlined), facts_(facts), builder_(from.name) {}
 
   Program run() {
     tensors_ = copy_operands(builder_, from_,
                              [&](TensorId id) { return from_.tensors[static_cast<size_t>(id)].dims; });
     for (const Stage& stage : from_.stages) {
-      if (inlined_.count(stage.results[0]) == 0) tensors_[stage.results[0]] = copy(stage);
+      if (stage.kind == ir::StageKind::scan) {
+        const auto results = copy_scan(builder_, stage, inline_maps(*stage.step, facts_), tensors_);
+        for (size_t k = 0; k < results.size(); ++k) tensors_[stage.results[k]] = results[k];
+      } else if (inlined_.count(stage.results[0]) == 0) {
+        tensors_[stage.results[0]] = copy(stage);
+      }
     }
     return finish_rebuilding(builder_, from_, tensors_);
   }
@@ -181,6 +189,7 @@ class Inliner {
 
   const Program& from_;
   const std::map<TensorId, const Stage*>& inlined_;
+  const SizeFacts& facts_;
   ir::Builder builder_;
   std::map<TensorId, TensorRef> tensors_;
   Dims scope_;  ///< extents of the axes of the stage that is being written
@@ -192,7 +201,7 @@ Program inline_maps(const Program& program, const SizeFacts& facts) {
   std::map<TensorId, const Stage*> inlined = candidates(program, facts);
   for (;;) {
     try {
-      return Inliner(program, inlined).run();
+      return Inliner(program, inlined, facts).run();
     } catch (const Inliner::Refused& refused) {
       inlined.erase(refused.tensor);
     }

@@ -70,11 +70,20 @@ void LoopWriter::loop(LoopKind kind, const std::string& name, const Dim& extent,
 void LoopWriter::at_beginning(const std::function<void()>& body) {
   std::vector<Around> around;
   std::vector<Block*> blocks = {&beginning_};
+  Dims time;
   std::swap(around, around_);
   std::swap(blocks, blocks_);
+  std::swap(time, time_);
   body();
   std::swap(around, around_);
   std::swap(blocks, blocks_);
+  std::swap(time, time_);
+}
+
+void LoopWriter::at_time(const Dim& time, const std::function<void()>& body) {
+  time_ = {time};
+  body();
+  time_.clear();
 }
 
 /// A variable with coefficient c, in a coordinate where the next larger coefficient is d, is x mod d / c: the
@@ -120,7 +129,9 @@ void LoopWriter::store(const Access& target, Combine combine, int value, const s
   compute.target = target;
   compute.combine = combine;
   compute.value = value;
-  if (!stage.empty()) compute.mapping = {stage, point, inverse_of(point)};
+  Dims place = time_;
+  place.insert(place.end(), point.begin(), point.end());
+  if (!stage.empty()) compute.mapping = {stage, place, inverse_of(place)};
   blocks_.back()->emplace_back(std::in_place_type<Compute>, std::move(compute));
 }
 

@@ -29,6 +29,9 @@ class LoopWriter {
   /// What `body` writes stands before everything that is not written so, at the top level.
   void at_beginning(const std::function<void()>& body);
 
+  /// What `body` writes computes stages of the step of a scan: their points have the time in front.
+  void at_time(const ir::Dim& time, const std::function<void()>& body);
+
   /// target (combine) value, which computes `stage` at `point`; an empty stage for statements that only
   /// prepare or move values.
   void store(const ir::loop::Access& target, ir::loop::Combine combine, int value,
@@ -60,6 +63,7 @@ class LoopWriter {
   ir::loop::LoopProgram program_;
   ir::loop::Block beginning_;
   std::vector<Around> around_;
+  ir::Dims time_;  ///< of the step, or nothing
   std::vector<ir::loop::Block*> blocks_;  ///< innermost last
   std::set<std::string> names_;           ///< of sizes and buffers
 };

@@ -39,7 +39,11 @@ class Choice {
     for (const ir::TensorDecl& tensor : program.tensors) {
       dims_.emplace_back(tensor.dims.empty() ? 0 : tensor.dims.size() - 1, true);
     }
+    for (const TensorId id : read_by_scans(program)) keep_dims(id);
     for (const Stage& stage : program.stages) {
+      if (stage.kind == ir::StageKind::scan) {
+        for (const TensorId id : stage.results) keep_dims(id);
+      }
       const size_t count = stage.axes.size() + stage.reduce_axes.size();
       axes_.emplace_back(count == 0 ? 0 : count - 1, true);
       if (!stage.axes.empty() && !stage.reduce_axes.empty()) axes_.back()[stage.axes.size() - 1] = false;
@@ -93,6 +97,12 @@ class Choice {
     }
   }
 
+  /// Scans read and give whole tensors.
+  void keep_dims(TensorId id) {
+    Pairs& pairs = dims_[static_cast<size_t>(id)];
+    pairs.assign(pairs.size(), false);
+  }
+
   void give_up(Pairs& pairs, size_t at) {
     if (!pairs[at]) return;
     pairs[at] = false;
@@ -101,6 +111,7 @@ class Choice {
 
   void check(size_t s) {
     const Stage& stage = program_.stages[s];
+    if (stage.kind == ir::StageKind::scan) return;
     check_result(s, stage);
     std::vector<bool> seen(program_.exprs.size(), false);
     check_value(s, stage.body[0], seen);
@@ -203,7 +214,13 @@ class Merger {
       return merged;
     });
     for (size_t s = 0; s < from_.stages.size(); ++s) {
-      tensors_[from_.stages[s].results[0]] = copy(from_.stages[s], choice_.axes(s), choice_.conditions(s));
+      const Stage& stage = from_.stages[s];
+      if (stage.kind == ir::StageKind::scan) {
+        const std::vector<TensorRef> results = copy_scan(builder_, stage, *stage.step, tensors_);
+        for (size_t k = 0; k < results.size(); ++k) tensors_[stage.results[k]] = results[k];
+      } else {
+        tensors_[stage.results[0]] = copy(stage, choice_.axes(s), choice_.conditions(s));
+      }
     }
     return finish_rebuilding(builder_, from_, tensors_);
   }

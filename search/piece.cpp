@@ -27,6 +27,12 @@ Dims element_at(const ir::Stage& stage, const Dims& point) {
 namespace {
 
 bool stage_reads(const Program& program, const ir::Stage& stage, TensorId tensor) {
+  if (stage.kind == ir::StageKind::scan) {
+    const auto is_in = [&](const std::vector<TensorId>& list) {
+      return std::find(list.begin(), list.end(), tensor) != list.end();
+    };
+    return is_in(stage.captures) || is_in(stage.initial);
+  }
   for (const ir::ExprId load : loads_of(program, stage.body[0])) {
     if (static_cast<TensorId>(program.exprs[static_cast<size_t>(load)].integer) == tensor) return true;
   }

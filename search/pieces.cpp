@@ -1,5 +1,7 @@
 #include "search/pieces.h"
 
+#include "search/recurrence.h"
+
 namespace axrun::search {
 
 using ir::Program;
@@ -7,7 +9,7 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map"};
+  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map", "recurrence"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -22,8 +24,14 @@ class Cutter {
     Pieces result;
     for (size_t at = 0; at < program_.stages.size();) {
       Piece piece;
-      if (!windows(at, piece) && !gathered(at, piece) && !contraction(at, piece) && !rows(at, piece) &&
-          !map(at, piece)) {
+      if (is_scan(at)) {
+        piece.kind = Piece::Kind::recurrence;
+        piece.range = {at, 1};
+        const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
+        result.reason = step.pieces.reason;
+        if (!result.reason.empty()) return result;
+      } else if (!windows(at, piece) && !gathered(at, piece) && !contraction(at, piece) && !rows(at, piece) &&
+                 !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -34,6 +42,8 @@ class Cutter {
   }
 
  private:
+  bool is_scan(size_t at) const { return program_.stages[at].kind == StageKind::scan; }
+
   /// The map after a stage, if nothing else reads the stage's result.
   const Stage* epilogue(size_t at) const {
     const bool followed = at + 1 < program_.stages.size() && program_.stages[at + 1].kind == StageKind::map &&
@@ -110,7 +120,7 @@ class Cutter {
 
   bool stands_alone(size_t at) const {
     Piece piece;
-    return windows(at, piece) || gathered(at, piece) || contraction(at, piece);
+    return is_scan(at) || windows(at, piece) || gathered(at, piece) || contraction(at, piece);
   }
 
   bool map(size_t at, Piece& piece) const {

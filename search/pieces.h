@@ -13,7 +13,7 @@ namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { windows, gathered, contraction, rows, map };
+  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;

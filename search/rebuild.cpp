@@ -43,6 +43,66 @@ TensorRef rebuild_stage(ir::Builder& builder, const ir::Program& from, const ir:
       name);
 }
 
+TensorRef copy_stage(ir::Builder& builder, const ir::Program& from, const ir::Stage& stage,
+                     const std::map<ir::TensorId, TensorRef>& tensors, const Scalar& time) {
+  NewStage same;
+  for (const ir::Axis& axis : stage.axes) same.axes.push_back(axis.extent);
+  for (const ir::Axis& axis : stage.reduce_axes) same.reduce_axes.push_back(axis.extent);
+  same.groups = stage.groups;
+  same.body = [&](const Indices& point) {
+    ScalarCopier copier(from, builder, [&](ScalarCopier& copy, ir::ExprId, const Expr& expr) {
+      if (expr.op == ScalarOp::axis) return point[static_cast<size_t>(expr.integer)];
+      if (expr.op == ScalarOp::time && time.defined()) return time;
+      if (expr.op != ScalarOp::load) return Scalar();
+      Indices indices;
+      for (const ir::ExprId index : expr.indices) indices.push_back(copy(index));
+      const TensorRef& source = tensors.at(static_cast<ir::TensorId>(expr.integer));
+      if (expr.args[0] == ir::none) return source(indices);
+      return source.guarded(indices, copy(expr.args[0]), copy(expr.args[1]));
+    });
+    return copier(stage.body[0]);
+  };
+  return rebuild_stage(builder, from, stage, same);
+}
+
+std::vector<TensorRef> copy_step(ir::Builder& builder, const ir::Program& step,
+                                 const std::vector<TensorRef>& operands, const Scalar& time) {
+  std::map<ir::TensorId, TensorRef> tensors;
+  for (size_t k = 0; k < step.operands.size(); ++k) {
+    if (step.operands[k] != ir::none) tensors[step.operands[k]] = operands[k];
+  }
+  for (const ir::Stage& stage : step.stages)
+    tensors[stage.results[0]] = copy_stage(builder, step, stage, tensors, time);
+  std::vector<TensorRef> outputs;
+  for (const ir::TensorId id : step.outputs) outputs.push_back(tensors.at(id));
+  return outputs;
+}
+
+std::vector<TensorRef> copy_scan(ir::Builder& builder, const ir::Stage& scan, const ir::Program& step,
+                                 const std::map<ir::TensorId, TensorRef>& tensors) {
+  std::vector<TensorRef> captures, initial;
+  for (const ir::TensorId id : scan.captures) captures.push_back(tensors.at(id));
+  for (const ir::TensorId id : scan.initial) initial.push_back(tensors.at(id));
+  const auto copied = [&](ir::Builder& inner, const std::vector<TensorRef>& captured,
+                          const std::vector<TensorRef>& states) {
+    std::vector<TensorRef> operands = captured;
+    operands.insert(operands.end(), states.begin(), states.end());
+    const std::vector<TensorRef> outputs = copy_step(inner, step, operands);
+    const auto emitted = outputs.begin() + static_cast<std::ptrdiff_t>(states.size());
+    return ir::Builder::StepResult{{outputs.begin(), emitted}, {emitted, outputs.end()}};
+  };
+  return builder.scan(scan.length, captures, initial, copied, scan.name);
+}
+
+std::set<ir::TensorId> read_by_scans(const ir::Program& program) {
+  std::set<ir::TensorId> tensors;
+  for (const ir::Stage& stage : program.stages) {
+    tensors.insert(stage.captures.begin(), stage.captures.end());
+    tensors.insert(stage.initial.begin(), stage.initial.end());
+  }
+  return tensors;
+}
+
 std::map<ir::TensorId, TensorRef> copy_operands(ir::Builder& builder, const ir::Program& from,
                                                 const std::function<ir::Dims(ir::TensorId)>& dims_of) {
   std::map<ir::TensorId, TensorRef> tensors;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,22 @@ struct NewStage {
 };
 ir::TensorRef rebuild_stage(ir::Builder& builder, const ir::Program& from, const ir::Stage& old,
                             const NewStage& stage);
+
+/// A map or plain reduction as it is. tensors: what it reads, there. time: what stands for the index of the
+/// enclosing scan; undefined: it stays.
+ir::TensorRef copy_stage(ir::Builder& builder, const ir::Program& from, const ir::Stage& stage,
+                         const std::map<ir::TensorId, ir::TensorRef>& tensors, const ir::Scalar& time = {});
+
+/// A scan over other tensors, and with `step` in place of its own; its results.
+std::vector<ir::TensorRef> copy_scan(ir::Builder& builder, const ir::Stage& scan, const ir::Program& step,
+                                     const std::map<ir::TensorId, ir::TensorRef>& tensors);
+
+/// The stages of a step, in `builder`: its outputs. operands: in their positions.
+std::vector<ir::TensorRef> copy_step(ir::Builder& builder, const ir::Program& step,
+                                     const std::vector<ir::TensorRef>& operands, const ir::Scalar& time = {});
+
+/// Tensors that stages read otherwise than by loads: they are what they are.
+std::set<ir::TensorId> read_by_scans(const ir::Program& program);
 
 /// Declares the operands of `from` that are not none at their positions, under `dims_of`.
 std::map<ir::TensorId, ir::TensorRef> copy_operands(ir::Builder& builder, const ir::Program& from,

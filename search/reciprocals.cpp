@@ -89,6 +89,7 @@ Program use_reciprocals(const Program& program) {
   Program result = program;
   std::set<ir::TensorId> reduced;
   for (ir::Stage& stage : result.stages) {
+    if (stage.kind == ir::StageKind::scan) continue;
     if (innermost_axis(stage) >= 0) {
       stage.body[0] = Replacer(result, reduced, innermost_axis(stage)).run(stage.body[0]);
     }

@@ -15,6 +15,7 @@ class SizeFacts {
  public:
   explicit SizeFacts(const Sizes& sizes) : sizes_(sizes) {}
 
+  const Sizes& sizes() const { return sizes_; }
   /// The sizes with one value only.
   std::map<std::string, ir::Dim> known() const;
   /// Whether the value is a multiple of `factor` at every claimed size. False when that is not known.

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "ir/grammar.h"
+#include "search/recurrence.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -53,17 +54,36 @@ std::string about_type(ElementType type) {
   }
 }
 
-std::string about_stage(const Program& program, const Stage& stage) {
+std::string about_stage(const Program& program, const Stage& stage, bool in_step) {
   const std::string where = "stage '" + stage.name + "': ";
+  if (stage.kind == StageKind::scan) return in_step ? where + "a scan within a scan" : "";
   if (stage.kind != StageKind::map && stage.kind != StageKind::reduce)
     return where + "neither map nor reduction";
   const bool reduces = stage.kind == StageKind::reduce;
   if (reduces && stage.monoid.kind == ir::Monoid::Kind::tuple) return where + "a reduction of tuples";
   for (const ir::ExprId id : ir::reachable(program, stage.body)) {
     const Expr& expr = program.exprs[static_cast<size_t>(id)];
-    if (expr.op == ScalarOp::time || expr.op == ScalarOp::parameter) return where + "not on its own";
+    if (expr.op == ScalarOp::parameter || (expr.op == ScalarOp::time && !in_step))
+      return where + "not on its own";
     const std::string type = about_type(expr.type);
     if (!type.empty()) return where + type;
+  }
+  return {};
+}
+
+std::string about_program(const Program& program, const Sizes& sizes, bool in_step) {
+  for (const ir::TensorDecl& tensor : program.tensors) {
+    for (const Dim& dim : tensor.dims) {
+      const std::string reason = about_dim(dim, sizes);
+      if (!reason.empty()) return reason;
+    }
+    const std::string reason = about_type(tensor.type);
+    if (!reason.empty()) return "tensor '" + tensor.name + "': " + reason;
+  }
+  for (const Stage& stage : program.stages) {
+    std::string reason = about_stage(program, stage, in_step);
+    if (reason.empty() && stage.kind == StageKind::scan) reason = about_program(*stage.step, sizes, true);
+    if (!reason.empty()) return reason;
   }
   return {};
 }
@@ -75,23 +95,16 @@ std::string unsupported_because(const Program& program, const Sizes& sizes) {
     if (!is_word(size.name) || is_coordinate(size.name))
       return "the size '" + size.name + "' has a name that loop programs cannot have";
   }
-  for (const ir::TensorDecl& tensor : program.tensors) {
-    for (const Dim& dim : tensor.dims) {
-      const std::string reason = about_dim(dim, sizes);
-      if (!reason.empty()) return reason;
-    }
-    const std::string reason = about_type(tensor.type);
-    if (!reason.empty()) return "tensor '" + tensor.name + "': " + reason;
-  }
-  for (const Stage& stage : program.stages) {
-    const std::string reason = about_stage(program, stage);
-    if (!reason.empty()) return reason;
-  }
-  return {};
+  return about_program(program, sizes, false);
 }
 
 std::string unindexable_because(const Program& program) {
   for (const Stage& stage : program.stages) {
+    if (stage.kind == StageKind::scan) {
+      const std::string reason = unindexable_because(step_at(*stage.step, Dim::symbol("time")));
+      if (!reason.empty()) return reason;
+      continue;
+    }
     const ir::Dims point = symbolic_point(stage);
     for (const ir::ExprId load : loads_of(program, stage.body[0])) {
       const Expr& read = program.exprs[static_cast<size_t>(load)];

@@ -28,7 +28,15 @@ class Dropper {
 
   Program run() {
     tensors_ = copy_operands(builder_, from_, [&](ir::TensorId id) { return without_units(dims_of(id)); });
-    for (const ir::Stage& stage : from_.stages) tensors_[stage.results[0]] = copy(stage);
+    for (const ir::Stage& stage : from_.stages) {
+      if (stage.kind == ir::StageKind::scan) {
+        const std::vector<TensorRef> results =
+            copy_scan(builder_, stage, drop_unit_axes(*stage.step), tensors_);
+        for (size_t k = 0; k < results.size(); ++k) tensors_[stage.results[k]] = results[k];
+      } else {
+        tensors_[stage.results[0]] = copy(stage);
+      }
+    }
     return finish_rebuilding(builder_, from_, tensors_);
   }
 

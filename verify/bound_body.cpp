@@ -227,7 +227,9 @@ bool fast_index(ScalarOp op, const Pair& p, Lanes& result, int count) {
   }
 }
 
-bool is_input(ScalarOp op) { return op == ScalarOp::axis || op == ScalarOp::parameter; }
+bool is_input(ScalarOp op) {
+  return op == ScalarOp::axis || op == ScalarOp::parameter || op == ScalarOp::time;
+}
 bool is_literal(ScalarOp op) {
   return op == ScalarOp::real || op == ScalarOp::integer || op == ScalarOp::extent;
 }
@@ -275,7 +277,6 @@ BoundBody::BoundBody(const ir::Program& program, const std::vector<ir::ExprId>& 
     for (ir::ExprId index : e.indices) node.indices.push_back(number_of[static_cast<size_t>(index)]);
     Lanes& lanes = lanes_[static_cast<size_t>(number)];
     if (e.type == ElementType::string) throw NoBound{"strings are not followed"};
-    if (e.op == ScalarOp::time) throw NoBound{"scans are not followed"};
     if (e.op == ScalarOp::load) {
       node.tensor = static_cast<ir::TensorId>(e.integer);
       node.shape = shapes[static_cast<size_t>(e.integer)];
@@ -290,8 +291,8 @@ BoundBody::BoundBody(const ir::Program& program, const std::vector<ir::ExprId>& 
       lanes.set_uniform(Interval::exactly(static_cast<double>(*extent)));
     }
     if (is_input(e.op)) {
-      auto& inputs = e.op == ScalarOp::axis ? axes_ : parameters_;
-      const auto place = static_cast<size_t>(e.integer);
+      auto& inputs = e.op == ScalarOp::axis ? axes_ : e.op == ScalarOp::time ? time_ : parameters_;
+      const size_t place = e.op == ScalarOp::time ? 0 : static_cast<size_t>(e.integer);
       if (inputs.size() <= place) inputs.resize(place + 1, -1);
       // Builders share equal nodes; where one does not, all of them must be set.
       if (inputs[place] != -1) {
@@ -316,6 +317,10 @@ Lanes* BoundBody::axis(size_t number) {
 Lanes* BoundBody::parameter(size_t number) {
   if (number >= parameters_.size() || parameters_[number] < 0) return nullptr;
   return &lanes_[static_cast<size_t>(parameters_[number])];
+}
+
+Lanes* BoundBody::time() {
+  return time_.empty() ? nullptr : &lanes_[static_cast<size_t>(time_[0])];
 }
 
 void BoundBody::run(int count, ElementSource& source) {

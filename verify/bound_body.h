@@ -53,6 +53,7 @@ class BoundBody {
   /// Null when nothing depends on this axis, or parameter. Set them before run; they stay.
   Lanes* axis(size_t number);
   Lanes* parameter(size_t number);
+  Lanes* time();
   /// Evaluates `count` lanes. Throws NoBound.
   void run(int count, ElementSource& source);
   const Lanes& root(size_t k) const { return lanes_[roots_[k]]; }
@@ -84,6 +85,7 @@ class BoundBody {
   std::vector<size_t> roots_;
   std::vector<int> axes_;  ///< node of each axis, or -1
   std::vector<int> parameters_;
+  std::vector<int> time_;  ///< one
   /// Of the load at hand: no body is run again while it waits for what it reads.
   std::array<int64_t, most_lanes> positions_{};
   std::array<double, most_lanes> position_{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 #include "ir/arithmetic.h"
@@ -82,6 +83,9 @@ struct Code {
   std::unique_ptr<BoundBody> combine;  ///< of a tuple: roots are the new tuple, then the identity
 };
 
+/// Of a scan.
+constexpr int64_t most_steps = int64_t{1} << 16;
+
 }  // namespace
 
 struct ErrorBound::State : ElementSource {
@@ -95,6 +99,36 @@ struct ErrorBound::State : ElementSource {
   std::vector<std::unique_ptr<Memo>> memos;
   std::vector<Code> codes;  ///< by stage
   int64_t work = 0;
+  // In the step of a scan:
+  State* around = nullptr;
+  std::map<TensorId, TensorId> captured;  ///< what operands are there
+  int64_t time = 0;
+
+  /// The step of a scan. Its states have memos, which whoever runs it fills.
+  State(State& outer, const Stage& scan)
+      : program(*scan.step),
+        sizes(outer.sizes),
+        shapes(program.tensors.size()),
+        operand_of(program.tensors.size(), nullptr),
+        stage_of(program.tensors.size(), -1),
+        result_of(program.tensors.size(), 0),
+        memos(program.tensors.size()),
+        codes(program.stages.size()),
+        around(&outer) {
+    if (outer.around != nullptr) throw NoBound{"a scan within a scan"};
+    number_results();
+    for (size_t k = 0; k < program.operands.size(); ++k) {
+      const TensorId id = program.operands[k];
+      if (id == ir::none) continue;
+      find_shape(id);
+      if (k < scan.captures.size()) {
+        captured[id] = scan.captures[k];
+      } else {
+        memos[static_cast<size_t>(id)] = std::make_unique<Memo>(count_of(shapes[static_cast<size_t>(id)]));
+      }
+    }
+    for (size_t s : needed_stages()) prepare(s);
+  }
 
   State(const ir::Program& p, const std::map<std::string, int64_t>& given,
         const std::vector<ir::Tensor>& tensors)
@@ -110,13 +144,17 @@ struct ErrorBound::State : ElementSource {
     for (size_t k = 0; k < p.operands.size(); ++k) {
       if (p.operands[k] != ir::none) operand_of[static_cast<size_t>(p.operands[k])] = &operands.at(k);
     }
-    for (size_t s = 0; s < p.stages.size(); ++s) {
-      for (size_t r = 0; r < p.stages[s].results.size(); ++r) {
-        stage_of[static_cast<size_t>(p.stages[s].results[r])] = static_cast<int>(s);
-        result_of[static_cast<size_t>(p.stages[s].results[r])] = r;
+    number_results();
+    for (size_t s : needed_stages()) prepare(s);
+  }
+
+  void number_results() {
+    for (size_t s = 0; s < program.stages.size(); ++s) {
+      for (size_t r = 0; r < program.stages[s].results.size(); ++r) {
+        stage_of[static_cast<size_t>(program.stages[s].results[r])] = static_cast<int>(s);
+        result_of[static_cast<size_t>(program.stages[s].results[r])] = r;
       }
     }
-    for (size_t s : needed_stages()) prepare(s);
   }
 
   int64_t extent(const ir::Dim& dim) const {
@@ -144,7 +182,8 @@ struct ErrorBound::State : ElementSource {
   std::vector<TensorId> loaded_by(const Stage& stage) const {
     std::vector<ir::ExprId> roots = stage.body;
     roots.insert(roots.end(), stage.monoid.combine.begin(), stage.monoid.combine.end());
-    std::vector<TensorId> loaded;
+    std::vector<TensorId> loaded = stage.captures;
+    loaded.insert(loaded.end(), stage.initial.begin(), stage.initial.end());
     for (ir::ExprId id : ir::reachable(program, roots)) {
       const ir::Expr& e = program.exprs[static_cast<size_t>(id)];
       if (e.op == ScalarOp::load) loaded.push_back(static_cast<TensorId>(e.integer));
@@ -163,7 +202,7 @@ struct ErrorBound::State : ElementSource {
       const int number = stage_of[static_cast<size_t>(id)];
       if (number < 0 || !stages.insert(static_cast<size_t>(number)).second) continue;
       const Stage& stage = program.stages[static_cast<size_t>(number)];
-      if (stage.kind != StageKind::map && stage.kind != StageKind::reduce) {
+      if (stage.kind == StageKind::scatter || stage.kind == StageKind::opaque) {
         constexpr std::string_view kinds[] = {"map", "reduce", "scan", "scatter", "opaque"};
         throw NoBound{"the stage " + stage.name + " is a " +
                       std::string(kinds[static_cast<size_t>(stage.kind)])};
@@ -184,6 +223,7 @@ struct ErrorBound::State : ElementSource {
     for (TensorId result : stage.results)
       memos[static_cast<size_t>(result)] =
           std::make_unique<Memo>(count_of(shapes[static_cast<size_t>(result)]));
+    if (stage.kind == StageKind::scan) return;
     code.body = std::make_unique<BoundBody>(program, stage.body, shapes, sizes);
     if (stage.kind == StageKind::reduce && stage.monoid.kind == ir::Monoid::Kind::tuple) {
       std::vector<ir::ExprId> roots = stage.monoid.combine;
@@ -195,7 +235,9 @@ struct ErrorBound::State : ElementSource {
   void read(TensorId id, const int64_t* positions, int count, Lanes& lanes) override {
     const auto index = static_cast<size_t>(id);
     if (operand_of[index] != nullptr) return read_operand(*operand_of[index], positions, count, lanes);
-    compute(id, positions, count);
+    if (const auto outer = captured.find(id); outer != captured.end())
+      return around->read(outer->second, positions, count, lanes);
+    if (stage_of[index] >= 0) compute(id, positions, count);
     Memo& memo = *memos[index];
     bool certain = true;
     for (int k = 0; k < count; ++k) {
@@ -243,7 +285,9 @@ struct ErrorBound::State : ElementSource {
     }
     if (missing.empty()) return;
     Code& code = codes[static_cast<size_t>(stage_of[static_cast<size_t>(id)])];
-    if (code.stage->kind == StageKind::map) {
+    if (code.stage->kind == StageKind::scan) {
+      scan(*code.stage);
+    } else if (code.stage->kind == StageKind::map) {
       map(code, missing);
     } else if (code.combine) {
       reduce_tuple(code, missing);
@@ -323,7 +367,73 @@ struct ErrorBound::State : ElementSource {
     }
   }
 
+  /// All elements of a tensor.
+  void copy_all(TensorId from, Memo& to, int64_t offset) {
+    const int64_t count = count_of(shapes[static_cast<size_t>(from)]);
+    Lanes lanes;
+    lanes.uniform = false;
+    std::array<int64_t, most_lanes> positions{};
+    for (int64_t first = 0; first < count; first += most_lanes) {
+      const int here = static_cast<int>(std::min<int64_t>(most_lanes, count - first));
+      std::iota(positions.begin(), positions.begin() + here, first);
+      read(from, positions.data(), here, lanes);
+      for (int k = 0; k < here; ++k) {
+        const Interval interval = lanes.at(k);
+        const int64_t position = offset + first + k;
+        to.value[position] = interval.value;
+        to.low[position] = interval.low;
+        to.high[position] = interval.high;
+        to.known[position] = Memo::done;
+      }
+    }
+  }
+
+  /// What the last step computed counts no more.
+  void forget() {
+    for (size_t id = 0; id < memos.size(); ++id) {
+      if (!memos[id] || stage_of[id] < 0) continue;
+      for (int64_t k = count_of(shapes[id]); k-- > 0;) memos[id]->known[k] = Memo::unknown;
+    }
+  }
+
+  void scan(const Stage& stage) {
+    const int64_t length = extent(stage.length);
+    if (length > most_steps) throw NoBound{"a scan is too long"};
+    State inner(*this, stage);
+    const size_t states = stage.initial.size();
+    const std::vector<TensorId>& operands_there = inner.program.operands;
+    std::vector<std::unique_ptr<Memo>> current;
+    for (const TensorId id : stage.initial) {
+      current.push_back(std::make_unique<Memo>(count_of(shapes[static_cast<size_t>(id)])));
+      copy_all(id, *current.back(), 0);
+    }
+    const auto memo_of = [&](size_t result) -> Memo& {
+      return *memos[static_cast<size_t>(stage.results[result])];
+    };
+    for (int64_t t = 0; t < length; ++t) {
+      inner.time = t;
+      inner.forget();
+      for (size_t k = 0; k < states; ++k) {
+        const TensorId id = operands_there[stage.captures.size() + k];
+        if (id != ir::none) std::swap(inner.memos[static_cast<size_t>(id)], current[k]);
+      }
+      for (size_t r = 0; r < stage.results.size(); ++r) {
+        const TensorId id = inner.program.outputs[r];
+        const int64_t count = count_of(inner.shapes[static_cast<size_t>(id)]);
+        if (r < states) current[r] = std::make_unique<Memo>(count);
+        inner.copy_all(id, r < states ? *current[r] : memo_of(r), r < states ? 0 : t * count);
+      }
+    }
+    for (size_t k = 0; k < states; ++k) {
+      const int64_t count = count_of(shapes[static_cast<size_t>(stage.results[k])]);
+      memos[static_cast<size_t>(stage.results[k])] = std::move(current[k]);
+      for (int64_t p = 0; p < count; ++p) memo_of(k).known[p] = Memo::done;
+    }
+    work += inner.work;
+  }
+
   void run(BoundBody& body, int count) {
+    if (Lanes* lanes = body.time()) lanes->set_uniform(Interval::exactly(static_cast<double>(time)));
     body.run(count, *this);
     work += body.operations() * count;
   }

@@ -26,11 +26,12 @@ namespace axrun::verify {
 ///   overflow    a sum may become infinite where its positive or its negative terms alone do
 ///   decisions   comparisons, selections, rounding to integers: both sides where the interval straddles
 ///   tuples      folded in order, and the radius of their real components doubled for other orders
+///   scans       all steps are followed, from the first one on, as soon as an element of a result is asked for
 class ErrorBound {
  public:
   /// operands[k] belongs to Program::operands[k] (undefined where that is none); their elements and the
   /// program must outlive this. Throws NoBound for sizes that are missing and for stages that cannot be
-  /// bounded: scans, scatters, opaque ones. Those that no output needs do not matter.
+  /// bounded: scatters, opaque ones, scans within scans. Those that no output needs do not matter.
   ErrorBound(const ir::Program& program, const std::map<std::string, int64_t>& sizes,
              const std::vector<ir::Tensor>& operands);
   ErrorBound(ir::Program&&, const std::map<std::string, int64_t>&, const std::vector<ir::Tensor>&) = delete;

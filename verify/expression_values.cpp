@@ -32,13 +32,17 @@ class ExpressionValues::Element final : public Symbolic {
       if (merged != values_.merged_.end()) head.terms = merged->second.merge(values_.terms_, coordinates_);
       return head;
     }
+    if (const auto bound = values_.bound_.find(tensor_); bound != values_.bound_.end())
+      return *bound->second(coordinates_)->head(facts);
     const int number = values_.producer_[at];
     const Stage& stage = values_.expression_.stages[static_cast<size_t>(number)];
+    const auto result = static_cast<size_t>(std::find(stage.results.begin(), stage.results.end(), tensor_) -
+                                            stage.results.begin());
+    if (stage.kind == ir::StageKind::scan)
+      return *values_.of_scan(number, result, coordinates_)->head(facts);
     const bool plain = stage.kind == ir::StageKind::map ||
                        (stage.kind == ir::StageKind::reduce && stage.monoid.kind != ir::Monoid::Kind::tuple);
     if (!plain) throw Unproved{"the stage " + stage.name + " is neither a map nor a plain reduction"};
-    const auto result = static_cast<size_t>(std::find(stage.results.begin(), stage.results.end(), tensor_) -
-                                            stage.results.begin());
     Place place{number, values_.axes_of(stage, coordinates_)};
     if (stage.kind == ir::StageKind::map) return *values_.value(stage.body[result], place)->head(facts);
 
@@ -57,7 +61,9 @@ class ExpressionValues::Element final : public Symbolic {
       part.domain.push_back(terms.less(variable, extent));
       place.axes.push_back(variable);
     }
-    part.claim = {stage.name, place.axes};
+    if (values_.time_) part.claim.point.push_back(*values_.time_);
+    part.claim.stage = stage.name;
+    part.claim.point.insert(part.claim.point.end(), place.axes.begin(), place.axes.end());
     part.body = values_.value(stage.body[result], place);
     if (part.variables.empty()) return *part.body->head(facts);  // of a single value
     head.kind = ValueHead::Kind::reduction;
@@ -97,7 +103,7 @@ class ExpressionValues::Evaluated final : public Symbolic {
     }
     if (e.op == ScalarOp::integer) return integer_head(e.type, terms.integer(e.integer));
     if (e.op == ScalarOp::time || e.op == ScalarOp::parameter)
-      throw Unproved{"the expression has scans or tuples"};
+      throw Unproved{"the expression has tuples"};
     if (e.op == ScalarOp::load) {
       TermList coordinates;
       for (const ir::ExprId index : e.indices) {
@@ -136,6 +142,53 @@ class ExpressionValues::Evaluated final : public Symbolic {
   Place at_;
 };
 
+class ExpressionValues::State final : public Symbolic {
+ public:
+  State(std::shared_ptr<const Recurrence> recurrence, ElementType type, TermList at)
+      : recurrence_(std::move(recurrence)), type_(type), at_(std::move(at)) {}
+
+ private:
+  ValueHead unfold(const TermList&) override {
+    ValueHead head;
+    head.kind = ValueHead::Kind::carried;
+    head.type = type_;
+    head.terms = at_;
+    head.recurrence = recurrence_;
+    return head;
+  }
+
+  std::shared_ptr<const Recurrence> recurrence_;
+  ElementType type_;
+  TermList at_;
+};
+
+/// The initial state, or what the step before gives.
+class ExpressionValues::StateValue final : public Symbolic {
+ public:
+  StateValue(ExpressionValues& values, int stage, size_t number, TermList at)
+      : values_(values), stage_(stage), number_(number), at_(std::move(at)) {}
+
+ private:
+  ValueHead unfold(const TermList&) override {
+    Terms& terms = values_.terms_;
+    const Stage& stage = values_.expression_.stages[static_cast<size_t>(stage_)];
+    const TermList coordinates(at_.begin() + 1, at_.end());
+    const Term first = terms.equal(at_[0], terms.integer(0));
+    ExpressionValues& before = values_.step(stage_, terms.subtract(at_[0], terms.integer(1)));
+    ValueHead head;
+    head.kind = ValueHead::Kind::cases;
+    head.terms = {first, terms.negation(first)};
+    head.arguments = {values_.element(stage.initial[number_], coordinates),
+                      before.element(stage.step->outputs[number_], coordinates)};
+    return head;
+  }
+
+  ExpressionValues& values_;
+  int stage_;
+  size_t number_;
+  TermList at_;
+};
+
 ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& sizes, Terms& terms)
     : expression_(expression), sizes_(sizes), terms_(terms) {
   inputs_.assign(expression.tensors.size(), ir::none);
@@ -158,6 +211,75 @@ ExpressionValues::ExpressionValues(const ir::Program& expression, const Names& s
     const ir::TensorId id = expression.operands[position];
     if (id != ir::none) inputs_[static_cast<size_t>(id)] = static_cast<int>(position);
   }
+}
+
+ExpressionValues::ExpressionValues(const ir::Program& step, const Names& sizes, Terms& terms, Term time,
+                                   const std::vector<Operand>& operands)
+    : ExpressionValues(step, sizes, terms) {
+  time_ = time;
+  for (size_t position = 0; position < step.operands.size(); ++position) {
+    const ir::TensorId id = step.operands[position];
+    if (id == ir::none) continue;
+    inputs_[static_cast<size_t>(id)] = ir::none;
+    bound_[id] = operands.at(position);
+  }
+}
+
+/// Operands of the step: captures, which are elements here, and the states at its time.
+ExpressionValues& ExpressionValues::step(int number, Term time) {
+  std::unique_ptr<ExpressionValues>& made = steps_[{number, time}];
+  if (made) return *made;
+  const Stage& stage = expression_.stages[static_cast<size_t>(number)];
+  std::vector<Operand> operands;
+  for (const ir::TensorId id : stage.captures)
+    operands.push_back([this, id](const TermList& coordinates) { return element(id, coordinates); });
+  for (size_t k = 0; k < stage.initial.size(); ++k) {
+    operands.push_back([this, number, k, time](const TermList& coordinates) {
+      TermList at = {time};
+      at.insert(at.end(), coordinates.begin(), coordinates.end());
+      return state(number, k, at);
+    });
+  }
+  made.reset(new ExpressionValues(*stage.step, sizes_, terms_, time, operands));
+  return *made;
+}
+
+Symbolic* ExpressionValues::state(int number, size_t k, const TermList& at) {
+  const Stage& stage = expression_.stages[static_cast<size_t>(number)];
+  const ir::TensorDecl& tensor = expression_.tensors[static_cast<size_t>(stage.initial[k])];
+  std::shared_ptr<const Recurrence>& known = recurrences_[{number, k}];
+  if (!known) {
+    Recurrence made;
+    made.number = static_cast<int>(recurrences_.size());
+    made.order = number;
+    made.extents = {terms_.add(term_of(terms_, stage.length, sizes_), terms_.integer(1))};
+    for (const ir::Dim& dim : tensor.dims) made.extents.push_back(term_of(terms_, dim, sizes_));
+    made.at = [this, number, k](const TermList& coordinates) {
+      return keep(std::make_unique<StateValue>(*this, number, k, coordinates));
+    };
+    known = std::make_shared<const Recurrence>(std::move(made));
+  }
+  return keep(std::make_unique<State>(known, tensor.type, at));
+}
+
+/// Final states, then what is emitted at every time. What is emitted of a new state is that state.
+Symbolic* ExpressionValues::of_scan(int number, size_t result, const TermList& coordinates) {
+  const Stage& stage = expression_.stages[static_cast<size_t>(number)];
+  if (time_) throw Unproved{"a scan within a scan"};
+  const size_t states = stage.initial.size();
+  if (result < states) {
+    TermList at = {term_of(terms_, stage.length, sizes_)};
+    at.insert(at.end(), coordinates.begin(), coordinates.end());
+    return state(number, result, at);
+  }
+  const std::vector<ir::TensorId>& outputs = stage.step->outputs;
+  for (size_t k = 0; k < states; ++k) {
+    if (outputs[k] != outputs[result]) continue;
+    TermList at = coordinates;
+    at[0] = terms_.add(at[0], terms_.integer(1));
+    return state(number, k, at);
+  }
+  return step(number, coordinates[0]).element(outputs[result], {coordinates.begin() + 1, coordinates.end()});
 }
 
 Symbolic* ExpressionValues::keep(std::unique_ptr<Symbolic> made) {
@@ -183,6 +305,7 @@ std::optional<Term> ExpressionValues::index(ir::ExprId id, const Place& at) {
   if (e.op == ScalarOp::integer && e.type == ElementType::boolean) return terms_.truth(e.integer != 0);
   if (e.op == ScalarOp::extent) return term_of(terms_, e.dim, sizes_);
   if (e.op == ScalarOp::axis) return at.axes.at(static_cast<size_t>(e.integer));
+  if (e.op == ScalarOp::time) return time_;
   if (e.op < ScalarOp::select) return std::nullopt;  // the other leaves
   TermList args;
   for (int k = 0; k < ir::argument_count(e.op); ++k) {
@@ -198,6 +321,27 @@ std::optional<Term> ExpressionValues::index(ir::ExprId id, const Place& at) {
     return std::nullopt;
   }
   return index_operation(terms_, e.op, of, args);
+}
+
+/// select(x < 0, x + extent, x) of an element x of an input: the index that counts from the end where it is
+/// negative. One into a dimension of one element is none: it would vanish where such dimensions are dropped, and
+/// what is wrong with it would go unnoticed.
+std::optional<Term> ExpressionValues::lookup(ir::ExprId id, const ir::Dim& extent, const Place& at) {
+  const auto found = ir::index_from_end(expression_, id, extent);
+  if (!found) return std::nullopt;
+  const Expr& load = expression_.exprs[static_cast<size_t>(*found)];
+  const int input = inputs_[static_cast<size_t>(load.integer)];
+  const Term size = term_of(terms_, extent, sizes_);
+  if (input == ir::none || size == terms_.integer(1)) return std::nullopt;
+  TermList element;
+  for (const ir::ExprId index : load.indices) {
+    const auto coordinate = this->index(index, at);
+    if (!coordinate) return std::nullopt;
+    element.push_back(*coordinate);
+  }
+  const auto merged = merged_.find(static_cast<ir::TensorId>(load.integer));
+  if (merged != merged_.end()) element = merged->second.merge(terms_, element);
+  return terms_.lookup(input, size, element);
 }
 
 /// A dimension is the row-major merge of its group's axes.
@@ -221,24 +365,3 @@ TermList ExpressionValues::axes_of(const Stage& stage, const TermList& coordinat
 }
 
 }  // namespace axrun::verify
-/// select(x < 0, x + extent, x) of an element x of an input: the index that counts from the end where it is
-/// negative. One into a dimension of one element is none: it would vanish where such dimensions are dropped, and
-/// what is wrong with it would go unnoticed.
-std::optional<Term> ExpressionValues::lookup(ir::ExprId id, const ir::Dim& extent, const Place& at) {
-  const auto found = ir::index_from_end(expression_, id, extent);
-  if (!found) return std::nullopt;
-  const Expr& load = expression_.exprs[static_cast<size_t>(*found)];
-  const int input = inputs_[static_cast<size_t>(load.integer)];
-  const Term size = term_of(terms_, extent, sizes_);
-  if (input == ir::none || size == terms_.integer(1)) return std::nullopt;
-  TermList element;
-  for (const ir::ExprId index : load.indices) {
-    const auto coordinate = this->index(index, at);
-    if (!coordinate) return std::nullopt;
-    element.push_back(*coordinate);
-  }
-  const auto merged = merged_.find(static_cast<ir::TensorId>(load.integer));
-  if (merged != merged_.end()) element = merged->second.merge(terms_, element);
-  return terms_.lookup(input, size, element);
-}
-

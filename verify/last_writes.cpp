@@ -8,6 +8,10 @@
 //      A before it (ordered),
 //   4. what shares more than d loops with R has not written it in an earlier iteration of these (fresh).
 // Everything else runs before a* or after R.
+//
+// Where that cannot be shown, because what is read was written in an earlier iteration of a loop around R, the
+// element may still have one assignment only in the whole program (only_writes): then nothing can come between
+// it and R, and it remains to be shown that it runs before R.
 #include "verify/last_writes.h"
 
 #include "verify/unproved.h"
@@ -50,16 +54,46 @@ class Search {
         same_monoid_or_ordered(facts, contributions);
       }
     }
-    throw Unproved{"an element of " + nest_.buffer(buffer_).name + " that " + nest_.describe(reader_.leaf) +
-                   " uses may not have been written"};
+    fail_unwritten();
+  }
+
+  std::vector<Content> run_once(const TermList& facts) {
+    if (nest_.scope(buffer_) != 0) fail(reader_.leaf, "is of a buffer within loops, read by");
+    std::vector<Content> found;
+    TermList ways;
+    for (const int writer : nest_.writers(buffer_)) {
+      const Candidate c = execution(writer, 0);
+      if (solver_.impossible(with(facts, c.any_hit))) continue;
+      if (combine(writer) != Combine::assign) fail(writer, "is combined with by");
+      unique(facts, c);
+      for (const Term other : ways) {
+        if (!solver_.impossible(with(with(facts, c.hit), other))) fail(writer, "is perhaps written again by");
+      }
+      if (!solver_.implied(with(facts, c.hit), before_reader(c.at))) fail(writer, "is perhaps written too late by");
+      ways.push_back(terms_.all(c.hit));
+      found.push_back({c.hit, c.at, {}});
+    }
+    if (!solver_.implied(facts, terms_.any(ways))) fail_unwritten();
+    return found;
   }
 
   bool written(const TermList& facts) {
     TermList ways;
+    const auto covered = [&](const Candidate& c) {
+      TermList way = c.hit;
+      way.push_back(before_reader(c.at));
+      ways.push_back(terms_.all(way));
+      return solver_.implied(facts, terms_.any(ways));
+    };
     for (const int writer : above()) {
-      if (combine(writer) != Combine::assign) continue;
-      ways.push_back(terms_.all(execution(writer).hit));
-      if (solver_.implied(facts, terms_.any(ways))) return true;
+      if (combine(writer) == Combine::assign && covered(execution(writer))) return true;
+    }
+    // In earlier iterations of loops around the reader.
+    if (nest_.scope(buffer_) != 0) return false;
+    for (const int writer : nest_.writers(buffer_)) {
+      if (combine(writer) == Combine::assign && shared_with_reader(writer) > 0 &&
+          covered(execution(writer, 0)))
+        return true;
     }
     return false;
   }
@@ -102,8 +136,10 @@ class Search {
     return facts;
   }
 
-  Candidate execution(int writer) const {
-    Candidate c{writer, shared_with_reader(writer), {}, {}, {writer, {}}, {}, {}};
+  Candidate execution(int writer) const { return execution(writer, shared_with_reader(writer)); }
+
+  Candidate execution(int writer, size_t shared) const {
+    Candidate c{writer, shared, {}, {}, {writer, {}}, {}, {}};
     c.any = any_values(writer, c.shared);
     const Instance any{writer, c.any};
     c.any_hit = hits(any, c.shared);
@@ -126,6 +162,17 @@ class Search {
     }
     c.hit = hits(c.at, c.shared);
     return c;
+  }
+
+  /// That an execution is over when the reader runs.
+  Term before_reader(const Instance& at) const {
+    if (reader_.leaf == ir::none) return terms_.truth(true);
+    const size_t shared = shared_with_reader(at.leaf);
+    const Term earlier = terms_.before(at.values, reader_.values, 0, shared);
+    if (at.leaf >= reader_.leaf) return earlier;
+    TermList together;
+    for (size_t k = 0; k < shared; ++k) together.push_back(terms_.equal(at.values[k], reader_.values[k]));
+    return terms_.any({earlier, terms_.all(together)});
   }
 
   void unique(const TermList& facts, const Candidate& c) {
@@ -199,6 +246,11 @@ class Search {
     }
   }
 
+  [[noreturn]] void fail_unwritten() const {
+    throw Unproved{"an element of " + nest_.buffer(buffer_).name + " that " + nest_.describe(reader_.leaf) +
+                   " uses may not have been written"};
+  }
+
   [[noreturn]] void fail(int writer, const std::string& what) const {
     throw Unproved{"an element of " + nest_.buffer(buffer_).name + " that " + nest_.describe(reader_.leaf) +
                    " uses " + what + " " + nest_.describe(writer)};
@@ -217,6 +269,11 @@ class Search {
 std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
                                  const Instance& reader, int buffer, const TermList& element) {
   return Search(nest, solver, reader, buffer, element).run(facts);
+}
+
+std::vector<Content> only_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
+                                 const Instance& reader, int buffer, const TermList& element) {
+  return Search(nest, solver, reader, buffer, element).run_once(facts);
 }
 
 bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,

@@ -29,8 +29,12 @@ struct Content {
 std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
                                  const Instance& reader, int buffer, const TermList& element);
 
-/// Whether an assignment has reached the element before, in the same iterations of the loops that are around
-/// both.
+/// The same for a buffer of the top level of which every element is assigned once in the whole program at
+/// most, and never combined with: what an earlier iteration of a loop around the reader wrote counts, too.
+std::vector<Content> only_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
+                                 const Instance& reader, int buffer, const TermList& element);
+
+/// Whether an assignment has reached the element before.
 bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,
                     int buffer, const TermList& element);
 

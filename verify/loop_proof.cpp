@@ -111,7 +111,7 @@ class Proof {
   int values() {
     ProgramValues program(*nest_, solver_);
     ExpressionValues expression(expression_, nest_->sizes(), terms_);
-    SameValue comparison(terms_, solver_);
+    SameValue comparison(terms_, solver_, nest_->size_facts());
     size_t next = 0;
     for (size_t id = 0; id < program_.buffers.size(); ++id) {
       const Buffer& buffer = program_.buffers[id];
@@ -128,6 +128,7 @@ class Proof {
                            expression.element(expression_.outputs[next++], element)))
         throw Unproved{buffer.name + ": " + comparison.reason()};
     }
+    if (!comparison.recurrences_hold()) throw Unproved{"a recurrence: " + comparison.reason()};
     return static_cast<int>(next) + comparison.reductions();
   }
 

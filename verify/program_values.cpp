@@ -118,22 +118,24 @@ class ProgramValues::Read final : public Symbolic {
       head.terms = element_;
       return head;
     }
-    std::vector<Content> contents =
-        last_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
-    head.kind = ValueHead::Kind::cases;
-    for (Content& content : contents) {
-      head.terms.push_back(values_.nest_.terms().all(content.condition));
-      head.arguments.push_back(values_.keep(std::make_unique<Held>(values_, std::move(content))));
+    std::vector<Content> contents;
+    try {
+      contents = last_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
+    } catch (const Unproved& unproved) {
+      // Perhaps an earlier iteration wrote it, and nothing else did: then the value does not depend on the
+      // reader, who has only to come later.
+      try {
+        only_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
+      } catch (const Unproved&) {
+        throw unproved;
+      }
+      head.kind = ValueHead::Kind::carried;
+      head.terms = element_;
+      head.recurrence = values_.recurrence(buffer_);
+      return head;
     }
-    // Where several conditions hold, the first counts.
-    Terms& terms = values_.nest_.terms();
-    TermList none_before;
-    for (Term& term : head.terms) {
-      const Term condition = term;
-      term = terms.all(with(none_before, condition));
-      none_before.push_back(terms.negation(condition));
-    }
-    if (contents.size() == 1) return *head.arguments[0]->head(facts);
+    head = values_.cases_of(std::move(contents));
+    if (head.arguments.size() == 1) return *head.arguments[0]->head(facts);
     return head;
   }
 
@@ -141,6 +143,26 @@ class ProgramValues::Read final : public Symbolic {
   int buffer_;
   TermList element_;
   Instance reader_;
+};
+
+/// What the only assignment to an element of a buffer leaves there.
+class ProgramValues::Once final : public Symbolic {
+ public:
+  Once(ProgramValues& values, int buffer, TermList element)
+      : values_(values), buffer_(buffer), element_(std::move(element)) {}
+
+ private:
+  ValueHead unfold(const TermList& facts) override {
+    const Instance end;
+    ValueHead head =
+        values_.cases_of(only_writes(values_.nest_, values_.solver_, facts, end, buffer_, element_));
+    if (head.arguments.size() == 1) return *head.arguments[0]->head(facts);
+    return head;
+  }
+
+  ProgramValues& values_;
+  int buffer_;
+  TermList element_;
 };
 
 class ProgramValues::Evaluated final : public Symbolic {
@@ -187,6 +209,34 @@ class ProgramValues::Evaluated final : public Symbolic {
   int id_;
   Instance at_;
 };
+
+/// Where several conditions hold, the first counts.
+ValueHead ProgramValues::cases_of(std::vector<Content> contents) {
+  Terms& terms = nest_.terms();
+  ValueHead head;
+  head.kind = ValueHead::Kind::cases;
+  TermList none_before;
+  for (Content& content : contents) {
+    const Term condition = terms.all(content.condition);
+    head.type = nest_.buffer(nest_.leaf(content.assigned.leaf).compute->target.buffer).type;
+    head.terms.push_back(terms.all(with(none_before, condition)));
+    none_before.push_back(terms.negation(condition));
+    head.arguments.push_back(keep(std::make_unique<Held>(*this, std::move(content))));
+  }
+  return head;
+}
+
+std::shared_ptr<const Recurrence> ProgramValues::recurrence(int buffer) {
+  std::shared_ptr<const Recurrence>& known = recurrences_[buffer];
+  if (known) return known;
+  Recurrence made;
+  made.number = buffer;
+  made.extents = nest_.extents(buffer, {}, {});
+  made.at = [this, buffer](const TermList& element) {
+    return keep(std::make_unique<Once>(*this, buffer, element));
+  };
+  return known = std::make_shared<const Recurrence>(std::move(made));
+}
 
 Symbolic* ProgramValues::keep(std::unique_ptr<Symbolic> made) {
   kept_.push_back(std::move(made));

@@ -10,7 +10,7 @@
 namespace axrun::verify {
 
 /// What a loop program computes, as values over its inputs: reads of scratch buffers are replaced by what was
-/// written, accumulators by reductions.
+/// written, accumulators by reductions. A buffer that an earlier iteration has written is a recurrence.
 class ProgramValues {
  public:
   ProgramValues(const LoopNest& nest, Solver& solver) : nest_(nest), solver_(solver) {}
@@ -24,12 +24,16 @@ class ProgramValues {
   class Evaluated;
   class Read;
   class Held;
+  class Once;
   Symbolic* keep(std::unique_ptr<Symbolic> made);
+  ValueHead cases_of(std::vector<Content> contents);
+  std::shared_ptr<const Recurrence> recurrence(int buffer);
 
   const LoopNest& nest_;
   Solver& solver_;
   std::deque<std::unique_ptr<Symbolic>> kept_;
   std::map<std::tuple<int, int, TermList>, Symbolic*> values_;
+  std::map<int, std::shared_ptr<const Recurrence>> recurrences_;  ///< per buffer
 };
 
 }  // namespace axrun::verify

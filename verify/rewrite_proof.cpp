@@ -37,7 +37,7 @@ class Rewrite {
     }
     ExpressionValues before(original_, nest_.sizes(), terms_, std::move(inputs));
     ExpressionValues after(rewritten_, nest_.sizes(), terms_, {});
-    SameValue comparison(terms_, solver_);
+    SameValue comparison(terms_, solver_, nest_.size_facts());
     for (size_t k = 0; k < original_.outputs.size(); ++k) {
       const ir::TensorId a = original_.outputs[k], b = rewritten_.outputs[k];
       const MergedDims dims = merged(a, b);
@@ -50,6 +50,7 @@ class Rewrite {
       if (!comparison.same(facts, before.element(a, dims.split(terms_, element)), after.element(b, element)))
         throw Unproved{tensor(original_, a).name + ": " + comparison.reason()};
     }
+    if (!comparison.recurrences_hold()) throw Unproved{"a recurrence: " + comparison.reason()};
     return static_cast<int>(original_.outputs.size()) + comparison.reductions();
   }
 

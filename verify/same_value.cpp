@@ -106,6 +106,9 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     return true;
   }
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
+  if (p->kind == Kind::carried && e->kind == Kind::carried) return same_recurrence(facts, *p, *e);
+  if (p->kind == Kind::carried) return same(facts, p->recurrence->at(p->terms), b);
+  if (e->kind == Kind::carried) return same(facts, a, e->recurrence->at(e->terms));
   if (p->kind == Kind::reduction && e->kind != Kind::reduction)
     return same_reduction(facts, *p, lifted(*e, b, p->monoid));
   if (e->kind == Kind::reduction && p->kind != Kind::reduction)
@@ -153,6 +156,7 @@ bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const 
 bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth) {
   const auto p = a->head(facts), e = b->head(facts);
   if (p->kind == Kind::cases || e->kind == Kind::cases || depth == 0) return true;
+  if (p->kind == Kind::carried || e->kind == Kind::carried) return true;
   if ((p->kind == Kind::reduction) != (e->kind == Kind::reduction)) return true;
   if (p->kind != e->kind) return no("values of different kinds are compared");
   if (p->kind == Kind::input) return p->input == e->input || no("different inputs are read");

@@ -5,19 +5,24 @@
 #include <string>
 #include <tuple>
 
+#include "verify/merged_dims.h"
 #include "verify/symbolic_value.h"
 
 namespace axrun::verify {
 
 /// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
 /// commutative ones in any order, a quotient as a product with the reciprocal) of the same inputs, and
-/// reductions over the same terms in any order. The integers in them are compared by the solver. "No" may
-/// also mean that it could not be shown; then there is a reason.
+/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp). The integers in
+/// them are compared by the solver. "No" may also mean that it could not be shown; then there is a reason.
 class SameValue {
  public:
-  SameValue(Terms& terms, Solver& solver) : terms_(terms), solver_(solver) {}
+  /// size_facts: what holds everywhere.
+  SameValue(Terms& terms, Solver& solver, TermList size_facts)
+      : terms_(terms), solver_(solver), size_facts_(std::move(size_facts)) {}
 
   bool same(const TermList& facts, Symbolic* program, Symbolic* expression);
+  /// Whether recurrences are equal that answers so far took to be: nothing is shown before.
+  bool recurrences_hold();
   const std::string& reason() const { return reason_; }
   /// Of reductions that were matched.
   int reductions() const { return reductions_; }
@@ -28,6 +33,13 @@ class SameValue {
     TermList point;                ///< values of the other side's variables, from the part's
     std::map<Term, Term> inverse;  ///< of the part's variables, from the other side's
   };
+  /// That two recurrences have the same values everywhere: to be shown, and the hypothesis while it is.
+  struct Induction {
+    std::shared_ptr<const Recurrence> program, expression;
+    MergedDims coordinates;  ///< of the program's, those after the time
+  };
+  bool same_recurrence(const TermList& facts, const ValueHead& a, const ValueHead& b);
+  bool holds(const Induction& induction);
   bool compare(const TermList& facts, Symbolic* a, Symbolic* b);
   bool same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b);
   bool plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth);
@@ -49,6 +61,11 @@ class SameValue {
 
   Terms& terms_;
   Solver& solver_;
+  const TermList size_facts_;
+  std::deque<Induction> inductions_;
+  size_t shown_ = 0;                    ///< of these
+  const Induction* current_ = nullptr;  ///< the one that is being shown, at the time `now_`
+  Term now_;
   std::map<std::tuple<Symbolic*, Symbolic*, TermList>, bool> known_;
   std::map<Symbolic*, Symbolic*> reciprocals_;
   std::deque<Unfolded> kept_;

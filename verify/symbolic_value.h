@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,16 @@ struct Part {
   Claim claim;
 };
 
+/// Values that are defined from those at earlier times: the states of a scan, or a buffer that holds them all.
+/// The first coordinate is the time, from 0.
+struct Recurrence {
+  int number = 0;     ///< of the state, or the buffer
+  int order = 0;      ///< states of a scan may use any of those of a scan of lower order
+  TermList extents;   ///< of the coordinates
+  /// The value at coordinates within the extents, as it is defined.
+  std::function<Symbolic*(const TermList&)> at;
+};
+
 /// What a value is at its outermost operation.
 struct ValueHead {
   enum class Kind : uint8_t {
@@ -37,6 +48,7 @@ struct ValueHead {
     input,      ///< element `terms` of input number `input`
     operation,  ///< op of the arguments
     reduction,  ///< of all parts together; the identity where there is none
+    carried,    ///< the value of `recurrence` at the coordinates `terms`
   };
   Kind kind = Kind::operation;
   ir::ElementType type = ir::ElementType::f32;
@@ -47,6 +59,7 @@ struct ValueHead {
   int input = ir::none;
   ir::Monoid::Kind monoid = ir::Monoid::Kind::sum;
   std::vector<Part> parts;
+  std::shared_ptr<const Recurrence> recurrence;
 };
 
 /// A value over the elements of the inputs, unfolded on demand.

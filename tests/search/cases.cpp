@@ -7,6 +7,7 @@
 #include "ir/operator.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
+#include "tests/search/recurrence_cases.h"
 #include "tests/search/window_cases.h"
 
 namespace axrun::tests {
@@ -354,8 +355,9 @@ std::vector<Case> all_cases() {
   for (Case& c : operator_cases()) cases.push_back(std::move(c));
   for (Case& c : convolution_cases()) cases.push_back(std::move(c));
   for (Case& c : window_cases()) cases.push_back(std::move(c));
+  for (Case& c : gather_cases()) cases.push_back(std::move(c));
+  for (Case& c : recurrence_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
 }  // namespace axrun::tests
-  for (Case& c : gather_cases()) cases.push_back(std::move(c));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -49,7 +50,8 @@ bool is_exact(const ir::Program& expression) {
         (expr.op == ScalarOp::real && std::abs(expr.real * 64 - std::round(expr.real * 64)) > 0);
     if (rounds) return false;
   }
-  return true;
+  return std::all_of(expression.stages.begin(), expression.stages.end(),
+                     [](const ir::Stage& stage) { return !stage.step || is_exact(*stage.step); });
 }
 
 /// What is wrong with `got`, given what is wanted up to dims.

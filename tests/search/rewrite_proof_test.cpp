@@ -31,9 +31,23 @@ TEST_P(EveryRewrite, IsProved) {
 INSTANTIATE_TEST_SUITE_P(Lowering, EveryRewrite, testing::ValuesIn(all_cases()),
                          [](const auto& info) { return info.param.name; });
 
-/// One change of one expression node; the result may be no valid program.
+/// One change of one expression node, or of what a scan hands on; the result may be no valid program.
 ir::Program mutant(ir::Program program, std::mt19937_64& random) {
   using ir::ScalarOp;
+  for (ir::Stage& stage : program.stages) {
+    if (!stage.step || random() % 2 == 0) continue;
+    ir::Program step = *stage.step;
+    if (random() % 4 == 0) {
+      std::swap(step.outputs[random() % step.outputs.size()], step.outputs[random() % step.outputs.size()]);
+    } else if (random() % 4 == 0) {
+      std::swap(stage.initial.front(), stage.initial.back());
+    } else {
+      step = mutant(std::move(step), random);
+    }
+    stage.step = std::make_shared<const ir::Program>(std::move(step));
+    return program;
+  }
+  if (program.exprs.empty()) return program;
   ir::Expr& e = program.exprs[random() % program.exprs.size()];
   const bool up = random() % 2 == 0;
   constexpr ScalarOp others[] = {ScalarOp::add, ScalarOp::sub, ScalarOp::mul, ScalarOp::div,

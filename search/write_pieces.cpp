@@ -1,0 +1,116 @@
+#include "search/write_pieces.h"
+
+#include <algorithm>
+
+#include "ir/grammar.h"
+#include "search/contraction.h"
+#include "search/gathered.h"
+#include "search/map.h"
+#include "search/recurrence.h"
+#include "search/rows.h"
+#include "search/windows.h"
+
+namespace axrun::search {
+
+using ir::Program;
+using ir::TensorId;
+
+namespace {
+
+bool depends_on_loops(const Program& program, const ir::Stage& stage, const Sizes& sizes) {
+  const auto is_size = [&](const std::string& name) {
+    return std::any_of(sizes.begin(), sizes.end(),
+                       [&](const ir::loop::Size& size) { return size.name == name; });
+  };
+  for (const ir::ExprId id : ir::reachable(program, stage.body)) {
+    std::vector<std::string> names;
+    program.exprs[static_cast<size_t>(id)].dim.collect_symbols(names);
+    if (!std::all_of(names.begin(), names.end(), is_size)) return true;
+  }
+  return false;
+}
+
+/// Memory for what later pieces read.
+void allocate_results(PieceContext& context, Range range) {
+  for (size_t s = range.first; s < range.first + range.count; ++s) {
+    for (const TensorId id : context.program.stages[s].results) {
+      if (context.buffers.count(id) != 0 || !is_read_outside(context.program, id, range)) continue;
+      const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+      context.buffers[id] =
+          context.writer.allocate(tensor.name, tensor.type, tensor.dims, ir::loop::Level::memory);
+    }
+  }
+}
+
+void write(PieceContext& context, const Piece& piece) {
+  for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
+  switch (piece.kind) {
+    case Piece::Kind::windows:
+      return write_windows(context, piece.windows, plan_windows(context, piece.windows));
+    case Piece::Kind::gathered:
+      return write_gathered(context, piece.gathered, plan_gathered(context, piece.gathered));
+    case Piece::Kind::contraction:
+      return write_contraction(context, plan_contraction(context, piece.product));
+    case Piece::Kind::rows:
+      return write_rows(context, piece.rows, plan_rows(context, piece.rows));
+    case Piece::Kind::map: {
+      const ir::Stage& stage = context.program.stages[piece.range.first];
+      return write_map(context, stage, plan_map(context, stage));
+    }
+    case Piece::Kind::recurrence:
+      return write_recurrence(context, context.program.stages[piece.range.first]);
+  }
+}
+
+}  // namespace
+
+std::vector<bool> constant_tensors(const Program& program, const std::vector<bool>& constant_operands,
+                                   const Sizes& sizes) {
+  std::vector<bool> constant(program.tensors.size(), false);
+  for (size_t k = 0; k < program.operands.size() && k < constant_operands.size(); ++k) {
+    if (program.operands[k] != ir::none)
+      constant[static_cast<size_t>(program.operands[k])] = constant_operands[k];
+  }
+  for (const ir::Stage& stage : program.stages) {
+    if (stage.kind == ir::StageKind::scan) continue;
+    bool same = !depends_on_loops(program, stage, sizes);
+    for (const ir::ExprId load : loads_of(program, stage.body[0])) {
+      same = same && constant[static_cast<size_t>(program.exprs[static_cast<size_t>(load)].integer)];
+    }
+    constant[static_cast<size_t>(stage.results[0])] = same;
+  }
+  return constant;
+}
+
+void write_pieces(PieceContext& context, const Pieces& pieces) {
+  for (const Piece& piece : pieces.pieces) {
+    const auto make = [&] {
+      allocate_results(context, piece.range);
+      write(context, piece);
+    };
+    const size_t end = piece.range.first + piece.range.count;
+    bool prepared = true;
+    for (size_t s = piece.range.first; s < end; ++s) {
+      prepared = prepared && context.constant[static_cast<size_t>(context.program.stages[s].results[0])];
+    }
+    if (prepared) {
+      context.writer.at_beginning(make);
+    } else {
+      make();
+    }
+  }
+}
+
+std::string kind_of(const Program& program, const Pieces& pieces, const SizeFacts& facts,
+                    const std::vector<bool>& constant) {
+  std::string kind;
+  for (const Piece& piece : pieces.pieces) {
+    kind += (kind.empty() ? "" : "+") + std::string(name_of(piece.kind));
+    if (piece.kind != Piece::Kind::recurrence) continue;
+    const RecurrenceStep step(program.stages[piece.range.first], ir::Dim::symbol("time"), facts, constant);
+    kind += "(" + kind_of(step.program, step.pieces, facts, step.constant) + ")";
+  }
+  return kind;
+}
+
+}  // namespace axrun::search

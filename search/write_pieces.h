@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/lowering.h"
+#include "search/pieces.h"
+
+namespace axrun::search {
+
+/// One flag per tensor: whether it is the same in every run, and not inside of loops over anything but sizes.
+std::vector<bool> constant_tensors(const ir::Program& program, const std::vector<bool>& constant_operands,
+                                   const Sizes& sizes);
+
+/// Writes the pieces of the context's program one after another, with memory for what passes between them.
+/// What is the same in every run stands at the beginning. Operands must have their places or buffers.
+void write_pieces(PieceContext& context, const Pieces& pieces);
+
+/// "contraction+map", ...; of a recurrence with its step: "recurrence(contraction+map)".
+std::string kind_of(const ir::Program& program, const Pieces& pieces, const SizeFacts& facts,
+                    const std::vector<bool>& constant);
+
+}  // namespace axrun::search

@@ -1,0 +1,132 @@
+#include "tests/search/recurrence_cases.h"
+
+#include "ir/builder.h"
+#include "ir/operator.h"
+
+namespace axrun::tests {
+
+using ir::Attribute;
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Indices;
+using ir::Program;
+
+namespace {
+
+Attribute integer(int64_t value) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::integer;
+  attribute.integer = value;
+  return attribute;
+}
+
+Attribute text(const std::string& value) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::string;
+  attribute.string = value;
+  return attribute;
+}
+
+int64_t gates_of(const std::string& op) { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
+
+/// Weights and biases are the same in every run, states are not.
+Case recurrent_case(const std::string& name, const std::string& kind, const Recurrent& wanted,
+                    search::Sizes sizes = {}, std::vector<SizeValues> values = {{}}) {
+  std::vector<bool> constant = {false, true, true, wanted.bias, false, false, false, true};
+  return {name, kind, [=] { return program_of(wanted); }, std::move(sizes), constant, std::move(values)};
+}
+
+/// Running sums along the first axis, of a body that is linear in the state.
+Program decaying_sum(const Dim& length, const Dim& width) {
+  ir::Builder b("decaying_sum");
+  const auto x = b.operand(0, ElementType::f32, {length, width}, "x");
+  const auto start = b.operand(1, ElementType::f32, {width}, "start");
+  const auto results =
+      b.scan(length, {x}, {start},
+             [&](ir::Builder& step, const auto& captures, const auto& states) {
+               const auto sum = step.map({width}, [&](const Indices& i) {
+                 return states[0](i) * 0.5 + captures[0]({step.time(), i[0]});
+               });
+               const auto seen = step.map({width}, [&](const Indices& i) { return max(sum(i), 0.0); });
+               return ir::Builder::StepResult{{sum}, {seen}};
+             },
+             "sums");
+  b.output(results[0]);
+  b.output(results[1]);
+  return b.finish();
+}
+
+}  // namespace
+
+Program program_of(const Recurrent& r) {
+  ir::Node node;
+  node.name = "n";
+  node.op = r.op;
+  node.version = 22;
+  node.attributes = {{"hidden_size", integer(r.hidden)},
+                     {"direction", text(r.direction)},
+                     {"layout", integer(r.batch_first ? 1 : 0)}};
+  if (r.op == "GRU") node.attributes["linear_before_reset"] = integer(r.linear_before_reset ? 1 : 0);
+  const Dim directions = r.direction == "bidirectional" ? 2 : 1;
+  const Dim rows = gates_of(r.op) * r.hidden;
+  const Dims state = r.batch_first ? Dims{r.batch, directions, r.hidden} : Dims{directions, r.batch, r.hidden};
+  std::vector<ir::OperandInfo> operands;
+  const auto add = [&](bool present, const Dims& dims) {
+    ir::OperandInfo info;
+    info.present = present;
+    info.type = ElementType::f32;
+    info.dims = dims;
+    node.inputs.push_back(present ? static_cast<ir::ValueId>(operands.size()) : ir::absent);
+    operands.push_back(info);
+  };
+  add(true, r.batch_first ? Dims{r.batch, r.length, r.inputs} : Dims{r.length, r.batch, r.inputs});
+  add(true, {directions, rows, r.inputs});
+  add(true, {directions, rows, r.hidden});
+  add(r.bias, {directions, 2 * rows});
+  add(false, {});
+  add(r.initial, state);
+  if (r.op == "LSTM") {
+    add(r.initial, state);
+    add(r.peepholes, {directions, 3 * r.hidden});
+  }
+  for (int k = 0; k < (r.op == "LSTM" ? 3 : 2); ++k) node.outputs.push_back(k);
+  return ir::define_node(node, operands);
+}
+
+std::vector<Case> recurrence_cases() {
+  const search::Sizes any_length = {{"t", 1, 200}};
+  const std::vector<SizeValues> lengths = {{{"t", 1}}, {{"t", 2}}, {{"t", 7}}};
+  std::vector<Case> cases;
+  const auto add = [&](Case c) { cases.push_back(std::move(c)); };
+  const std::string step = "contraction+map+map", results = "+map+map+map";
+  const std::string lstm = "contraction+map+map+recurrence(" + step + ")";
+  add(recurrent_case("LstmOfOneStep", "contraction+" + step + results, {.length = 1, .initial = true}));
+  add(recurrent_case("LstmForward", lstm + results, {}));
+  add(recurrent_case("LstmBackward", lstm + results,
+                     {.length = 3, .inputs = 5, .hidden = 20, .direction = "reverse"}));
+  add(recurrent_case("LstmOfTwoDirections", lstm + "+" + lstm + results, {.length = 4, .hidden = 8, .direction = "bidirectional"}));
+  add(recurrent_case("LstmOfBatches", lstm + results, {.length = 3, .batch = 3, .hidden = 17, .initial = true}));
+  add(recurrent_case("LstmWithPeepholes", lstm + results, {.length = 3, .batch = 2, .initial = true, .peepholes = true}));
+  add(recurrent_case("LstmOfAnyLength", lstm + results, {.length = Dim::symbol("t"), .hidden = 9}, any_length, lengths));
+  add(recurrent_case("LstmOfBatchesFirst", lstm + "+" + lstm + results,
+                     {.length = Dim::symbol("t"), .batch = 2, .hidden = 8, .direction = "bidirectional",
+                      .initial = true, .batch_first = true},
+                     any_length, lengths));
+  add(recurrent_case("GruForward", "contraction+map+recurrence(contraction+map+contraction)+map+map", {.op = "GRU", .length = 4, .hidden = 10}));
+  add(recurrent_case("GruLinearBeforeReset", "contraction+map+recurrence(contraction+map)+map+map",
+                     {.op = "GRU", .length = 3, .batch = 2, .initial = true, .linear_before_reset = true}));
+  add(recurrent_case("GruOfAnyLength", "contraction+map+recurrence(contraction+map+contraction)+map+map", {.op = "GRU", .length = Dim::symbol("t"), .direction = "reverse"},
+                     any_length, lengths));
+  add(recurrent_case("RnnForward", "contraction+map+recurrence(contraction)+map+map", {.op = "RNN", .length = 2, .hidden = 33, .bias = false}));
+  add({"DecayingSum", "recurrence(map+map)", [] { return decaying_sum(6, 20); }, {}, {false, false}});
+  add({"DecayingSumOfAnyLength",
+       "recurrence(map+map)",
+       [] { return decaying_sum(Dim::symbol("t"), Dim::symbol("w")); },
+       {{"t", 1, 100}, {"w", 1, 100}},
+       {false, false},
+       {{{"t", 1}, {"w", 1}}, {{"t", 2}, {"w", 17}}, {{"t", 9}, {"w", 33}}}});
+  return cases;
+}
+
+}  // namespace axrun::tests
