@@ -47,6 +47,9 @@ class Surgeon {
         {"race", &Surgeon::shared_scratch},
         {"out of bounds", &Surgeon::shifted},
         {"wrong lane", &Surgeon::wrong_lane},
+        {"time", &Surgeon::other_time},
+        {"time", &Surgeon::no_history},
+        {"gate", &Surgeon::other_part},
         {"tail", &Surgeon::tail},
         {"tail", &Surgeon::tail},
         {"stride", &Surgeon::permuted},
@@ -161,6 +164,52 @@ class Surgeon {
     Dim* index = pick(indices_);
     if (index == nullptr) return false;
     *index = *index + Dim(coin() ? 1 : -1);
+    return true;
+  }
+
+  /// One place counts the iterations of a sequential loop backwards, is late, or stays at the first.
+  bool other_time() {
+    std::vector<Loop*> sequential = loops_;
+    std::erase_if(sequential, [](Loop* loop) { return loop->kind != LoopKind::sequential || loop->step != 1; });
+    Loop* loop = pick(sequential);
+    Access* access = pick(accesses_);
+    if (loop == nullptr || access == nullptr) return false;
+    const Dim now = Dim::symbol(loop->variable);
+    const Dim others[] = {Dim(0), loop->extent - 1 - now, max(now - 1, 0), min(now + 1, loop->extent - 1)};
+    const Dim& other = others[below(4)];
+    for (Dim& index : access->indices) index = index.substitute({{loop->variable, other}});
+    return true;
+  }
+
+  /// A scratch buffer with one entry per iteration of a loop has two that take turns, or one.
+  bool no_history() {
+    Access* access = pick(accesses_);
+    if (access == nullptr || access->indices.empty()) return false;
+    const int buffer = access->buffer;
+    if (program_.buffers[static_cast<size_t>(buffer)].role != Role::scratch) return false;
+    const size_t dimension = below(access->indices.size());
+    const Dim turns(coin() ? 2 : 1);
+    for (Access* other : accesses_) {
+      if (other->buffer == buffer) other->indices[dimension] = floor_mod(other->indices[dimension], turns);
+    }
+    program_.buffers[static_cast<size_t>(buffer)].dims[dimension] = turns;
+    return true;
+  }
+
+  /// A literal index is another.
+  bool other_part() {
+    std::vector<std::pair<Access*, size_t>> places;
+    for (Access* access : accesses_) {
+      for (size_t d = 0; d < access->indices.size(); ++d) {
+        const Dim& extent = program_.buffers[static_cast<size_t>(access->buffer)].dims[d];
+        if (access->indices[d].is_constant() && extent.is_constant() && extent.value() > 1)
+          places.emplace_back(access, d);
+      }
+    }
+    if (places.empty()) return false;
+    const auto& [access, d] = places[below(places.size())];
+    const Dim extent = program_.buffers[static_cast<size_t>(access->buffer)].dims[d];
+    access->indices[d] = Dim(static_cast<int64_t>(below(static_cast<size_t>(extent.value()))));
     return true;
   }
 

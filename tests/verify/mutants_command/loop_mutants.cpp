@@ -1,6 +1,6 @@
-// loop_mutants [WRONG [VALID [SEED]]]: the prover of loop programs against wrong programs, of which it must
+// loop_mutants [WRONG [VALID [SEED [NAME]]]]: the prover of loop programs against wrong programs, of which it must
 // accept none, and valid ones, of which it must refuse none: programs written by hand, the default schedules,
-// and schedules drawn at random. Prints counts and times; exit 1 otherwise.
+// and schedules drawn at random; NAME: only those whose names contain it. Prints counts and times; exit 1 otherwise.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +52,8 @@ int main(int argc, char** argv) {
   for (const LoopCase& by_hand : loop_cases()) bases.push_back(parsed(by_hand));
   for (int k = 0; k < valid; ++k)
     bases.push_back(parsed(random_schedule(seed * 1000000 + static_cast<uint64_t>(k))));
+  const std::string part = argc > 4 ? argv[4] : "";
+  std::erase_if(bases, [&](const ValidLoop& base) { return base.name.find(part) == std::string::npos; });
   for (const ValidLoop& base : bases) try_valid(trial, base);
   std::printf("valid programs: %d, refused: %zu\n", trial.valid, trial.refused.size());
   print_times("valid", trial.valid_seconds);
