@@ -28,18 +28,18 @@ namespace {
 
 class Writer {
  public:
-  Writer(PieceContext& context, const ProductForm& form, const ContractionPlan& plan)
+  Writer(PieceContext& context, const ContractionPlan& plan)
       : context_(context),
         program_(context.program),
-        form_(form),
-        sum_(*form.sum),
+        form_(plan.form),
+        sum_(*form_.sum),
         plan_(plan),
         w_(context.writer),
         values_(context.values),
-        left_(context, sum_, form.left, form.outer, form.row, plan.tile.rows),
-        result_(context.buffers.at(form.last().results[0])),
-        rows_(extent(form.row)),
-        columns_(extent(form.column)),
+        left_(context, sum_, form_.left, form_.outer, form_.row, plan.tile.rows),
+        result_(context.buffers.at(form_.last().results[0])),
+        rows_(extent(form_.row)),
+        columns_(extent(form_.column)),
         row_tiles_(ceil_div(rows_, Dim(plan.tile.rows))),
         column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
         row_tail_(!context.facts.is_multiple(rows_, plan.tile.rows)),
@@ -327,6 +327,7 @@ class Writer {
 
   /// Stores a tile whose sums are in `buffer` at {before..., i1, j1}.
   void finish_tile(int buffer, const Dims& before, LoopKind rows = LoopKind::unrolled) {
+    if (form_.across) return finish_across(buffer, before);
     w_.loop(rows, "i1", rows_of(row_tile_), [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", columns_of(column_tile_), [&](const Dim& j1) {
         Access element{buffer, before};
@@ -334,6 +335,27 @@ class Writer {
         element.indices.push_back(j1);
         finish(element, i1, j1);
       });
+    });
+  }
+
+  /// The same for results that are contiguous along the tile's rows.
+  void finish_across(int buffer, const Dims& before) {
+    const int64_t side = context_.target.lanes(4);
+    const auto at = [&](const Dim& i1, const Dim& j1) {
+      Access element{buffer, before};
+      element.indices.push_back(i1);
+      element.indices.push_back(j1);
+      return element;
+    };
+    w_.loop(LoopKind::sequential, "jb", ceil_div(columns_of(column_tile_), Dim(side)), [&](const Dim& jb) {
+      const Dim first = Dim(side) * jb;
+      const Dim here = column_tail_ ? min(Dim(side), columns_of(column_tile_) - first) : Dim(side);
+      write_transposed(
+          w_, {plan_.tile.rows, side, rows_of(row_tile_), here}, "turned_" + sum_.name, 1,
+          [&](size_t, const Dim& row, const Dim& column) { return w_.load(at(row, first + column)); },
+          [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
+            finish(values[0], row, first + column);
+          });
     });
   }
 
@@ -417,8 +439,8 @@ class Writer {
 
 }  // namespace
 
-void write_contraction(PieceContext& context, const ProductForm& form, const ContractionPlan& plan) {
-  Writer(context, form, plan).run();
+void write_contraction(PieceContext& context, const ContractionPlan& plan) {
+  Writer(context, plan).run();
 }
 
 }  // namespace axrun::search

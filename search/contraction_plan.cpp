@@ -1,10 +1,12 @@
 #include "search/contraction_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "search/scalar_cost.h"
 #include "search/stage_values.h"
 #include "search/transposition.h"
+#include "search/turned_product.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -29,10 +31,13 @@ int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tile
 
 }  // namespace
 
-ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form) {
+ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given) {
   const Program& program = context.program;
   const SizeFacts& facts = context.facts;
   const jit::Target& target = context.target;
+  ContractionPlan plan;
+  plan.form = turned(context, given);
+  const ProductForm& form = plan.form;
   const ir::Stage& sum = *form.sum;
   const auto extent = [&](int axis) {
     return axis == ir::none ? int64_t{1} : facts.typical(sum.axes[static_cast<size_t>(axis)].extent);
@@ -42,9 +47,10 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   for (const ir::Axis& axis : sum.reduce_axes) depth *= facts.typical(axis.extent);
   for (const int axis : form.outer) outer *= extent(axis);
 
-  ContractionPlan plan;
   plan.left_packed = form.left_constant && form.row != ir::none;
-  plan.tile = register_tile(rows, columns, target, plan.left_packed);
+  // Tiles that are turned are squares at most.
+  const int64_t highest = form.across ? target.lanes(4) : std::numeric_limits<int64_t>::max();
+  plan.tile = register_tile(rows, columns, target, plan.left_packed || form.across, highest);
   // Prefetchers follow each load of the loop by its step: longer ones reach the next page too soon (a vector
   // times a matrix from the second cache took 1.4 times as long with steps of 2 KiB).
   constexpr int64_t longest_step_bytes = 1024, most_unrolled = 4;
@@ -83,8 +89,9 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   }
 
   constexpr double long_epilogue = 20;
-  plan.copied = plan.depth_block == 0 && form.epilogue != nullptr &&
-                scalar_cost(program, form.epilogue->body[0]) >= long_epilogue;
+  const bool long_map =
+      form.epilogue != nullptr && scalar_cost(program, form.epilogue->body[0]) >= long_epilogue;
+  plan.copied = plan.depth_block == 0 && (long_map || form.across);
 
   using Spread = ContractionPlan::Spread;
   const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *

@@ -10,6 +10,7 @@ namespace axrun::search {
 
 /// Every decision about a product; the writer only reads it.
 struct ContractionPlan {
+  ProductForm form;  ///< as it is computed: given, or turned
   RegisterTile tile;
   bool left_packed = false;  ///< at the beginning of the program, by tiles of rows
 
@@ -34,11 +35,11 @@ struct ContractionPlan {
   /// in the cache then. 0: all.
   int64_t depth_block = 0;
   /// Tiles are copied to the cache before the epilogue reads them: it is long, and there registers are free for
-  /// its constants and for several vectors at a time.
+  /// its constants and for several vectors at a time. Or results lie across.
   bool copied = false;
   int64_t unroll = 4;  ///< of the innermost loop over k
 };
 
-ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& form);
+ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given);
 
 }  // namespace axrun::search

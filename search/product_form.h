@@ -22,6 +22,7 @@ struct ProductForm {
   /// The axis of the sum that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_axes;
   bool left_constant = false, right_constant = false;
+  bool across = false;  ///< results are contiguous along the row, not the column (`turned`)
 
   const ir::Stage& last() const { return epilogue != nullptr ? *epilogue : *sum; }
 };

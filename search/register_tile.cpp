@@ -25,7 +25,8 @@ double cycles(int64_t rows, int64_t vectors, int64_t ports, int64_t vector_bytes
 
 }  // namespace
 
-RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed) {
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed,
+                           int64_t highest) {
   const int64_t lanes = target.lanes(4);
   const int64_t ports = std::max(1, target.fma_ports);
   const int64_t spare = target.vector_registers > 16 ? 3 : 1;
@@ -34,7 +35,7 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
   double least = 0;
   for (int64_t vectors = 1; vectors <= widest; ++vectors) {
     if (vectors > 1 && (vectors - 1) * lanes >= columns) break;
-    for (int64_t height = 1; height <= std::min<int64_t>(rows, target.vector_registers); ++height) {
+    for (int64_t height = 1; height <= std::min({rows, highest, int64_t{target.vector_registers}}); ++height) {
       if (height * vectors + vectors + spare > target.vector_registers) break;
       const int64_t width = vectors * lanes;
       const auto down = static_cast<double>((rows + height - 1) / height);

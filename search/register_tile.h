@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "jit/target.h"
 
@@ -15,6 +16,8 @@ struct RegisterTile {
 /// The tile for a product of about `rows` x `columns` (f32) that leaves the least work for the multiply-add
 /// units, work on padding included. Columns are whole vectors. Registers are left for one row of b, an
 /// element of a, and a few temporaries of the epilogue. packed: the rows of a tile of a lie side by side.
-RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed = false);
+/// highest: of the tile's rows.
+RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed = false,
+                           int64_t highest = std::numeric_limits<int64_t>::max());
 
 }  // namespace axrun::search

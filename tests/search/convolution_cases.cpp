@@ -120,6 +120,10 @@ std::vector<Case> convolution_cases() {
   add("contraction",
       {"ConvolvedPointsNormalized", {}, 1, 8, 20, {10, 10}, {1, 1}, {}, {}, {}, {}, normalized});
   add("contraction", {"ConvolvedPointsInGroups", {}, 2, 12, 9, {6, 6}, {1, 1}, {}, {}, {}, {}, residual});
+  // Channels are columns where there are few points.
+  add("contraction", {"ConvolvedFewPoints", {}, 1, 20, 40, {3, 3}, {1, 1}, {}, {}, {}, {}, residual});
+  add("contraction", {"ConvolvedFewPointsInGroups", {}, 2, 8, 34, {7, 7}, {1, 1}, {}, {}, {}, {}, normalized});
+  add("contraction", {"ConvolvedFewDeepPoints", {}, 1, 1100, 48, {7, 7}, {1, 1}, {}, {}, {}, {}, residual});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }
