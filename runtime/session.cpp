@@ -127,7 +127,8 @@ void SessionState::start_optimizer() {
                                                    : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
   settings.idle = !knob_says(KnobName::optimizer_priority, "normal");
   settings.deterministic = options.deterministic;
-  settings.always = knob_says(KnobName::swap, "always");
+  settings.join = !knob_says(KnobName::swap, "always");
+  settings.always = !settings.join || knob_says(KnobName::swap, "join");
   optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings));
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "ir/error.h"
+#include "ir/view.h"
+#include "runtime/optimizer/step_expression.h"
 #include "runtime/random.h"
 
 namespace axrun::runtime {
@@ -62,45 +64,71 @@ std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candi
 
 }  // namespace
 
-KernelComparison::KernelComparison(const Plan& plan, const Step& step, const Kernel& present,
-                                   const Kernel& candidate, ThreadPool& pool)
-    : pool_(pool),
-      present_{present, {}, {}, AlignedBuffer(present.scratch_bytes())},
-      candidate_{candidate, {}, {}, AlignedBuffer(candidate.scratch_bytes())} {
-  for (const ir::ValueId id : step.inputs) {
-    if (id == ir::absent) {
-      operands_.emplace_back();
-      inputs_.push_back(nullptr);
+KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKernel>& present,
+                                   const StepKernel& candidate, ThreadPool& pool)
+    : pool_(pool) {
+  const Step& whole = *candidate.step;
+  Places given;
+  for (const ir::ValueId id : whole.inputs) {
+    if (id == ir::absent || given.count(id) != 0) continue;
+    const ir::ValueFact& fact = plan.fact(id);
+    if (fact.constant.defined()) {
+      given[id] = fact.constant.data();
       continue;
     }
-    const ir::ValueFact& fact = plan.fact(id);
-    const bool known = fact.constant.defined();
-    operands_.push_back(known ? ir::Tensor()
-                              : ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
-    inputs_.push_back(known ? fact.constant.data() : operands_.back().data());
+    operands_.push_back(ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
+    given[id] = operands_.back().data();
   }
-  prepare(present_, plan, step);
-  prepare(candidate_, plan, step);
+  for (const ir::ValueId id : whole.outputs) {
+    if (id != ir::absent) compared_.push_back(id);
+  }
+  Places places = given;
+  candidate_.push_back(prepare(plan, candidate, places, candidate_results_));
+  if (present.size() == 1) {
+    present_.push_back(prepare(plan, present[0], given, present_results_));
+  } else {
+    const ir::Inference facts = facts_of(plan);
+    size_t done = 0;
+    for (const int n : whole.nodes) {
+      const auto has = [n](const StepKernel& one) {
+        return std::binary_search(one.step->nodes.begin(), one.step->nodes.end(), n);
+      };
+      if (done < present.size() && present[done].step->nodes.back() == n)
+        present_.push_back(prepare(plan, present[done++], given, present_results_));
+      if (std::any_of(present.begin(), present.end(), has)) continue;
+      const ir::Node& view = plan.graph().nodes[static_cast<size_t>(n)];
+      const auto program = facts.define(view);
+      const int operand = program ? ir::viewed_operand(*program) : -1;
+      AXRUN_ASSERT(operand >= 0);
+      given[view.outputs[0]] = given.at(view.inputs[static_cast<size_t>(operand)]);
+    }
+    AXRUN_ASSERT(done == present.size());
+  }
   fill(1, false);
 }
 
-void KernelComparison::prepare(Call& call, const Plan& plan, const Step& step) {
-  for (const ir::ValueId id : step.outputs) {
+KernelComparison::Call KernelComparison::prepare(const Plan& plan, const StepKernel& one, Places& places,
+                                                 Results& results) const {
+  Call call{one.kernel, {}, {}, AlignedBuffer(one.kernel->scratch_bytes())};
+  for (const ir::ValueId id : one.step->inputs) {
+    call.inputs.push_back(id == ir::absent ? nullptr : places.at(id));
+  }
+  for (const ir::ValueId id : one.step->outputs) {
     if (id == ir::absent) {
-      call.results.emplace_back();
       call.outputs.push_back(nullptr);
       continue;
     }
     const ir::ValueFact& fact = plan.fact(id);
-    call.results.push_back(ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
-    call.outputs.push_back(call.results.back().data());
+    ir::Tensor& result = results[id] = ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims));
+    call.outputs.push_back(result.data());
+    places[id] = result.data();
   }
+  return call;
 }
 
 void KernelComparison::fill(uint64_t seed, bool special) {
   Random random(seed);
   for (ir::Tensor& tensor : operands_) {
-    if (!tensor.defined()) continue;
     // Integers may be indices: 0 and 1 are in bounds nearly everywhere, 0 wherever there is anything.
     const bool index = !ir::is_float(tensor.type()) && tensor.type() != ir::ElementType::boolean;
     for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -124,28 +152,32 @@ void KernelComparison::fill(uint64_t seed, bool special) {
   }
 }
 
-void KernelComparison::run(Call& call) {
-  call.kernel.run({inputs_.data(), call.outputs.data(), call.scratch.data(), pool_});
+void KernelComparison::run(std::vector<Call>& calls) {
+  for (Call& call : calls) {
+    call.kernel->run({call.inputs.data(), call.outputs.data(), call.scratch.data(), pool_});
+  }
+}
+
+std::string KernelComparison::compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&,
+                                                                size_t)) const {
+  for (size_t k = 0; k < compared_.size(); ++k) {
+    std::string found = difference(present_results_.at(compared_[k]), candidate_results_.at(compared_[k]), k);
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 std::string KernelComparison::difference() {
   run(present_);
   run(candidate_);
-  for (size_t k = 0; k < present_.results.size(); ++k) {
-    if (!present_.results[k].defined()) continue;
-    std::string found = difference_of(present_.results[k], candidate_.results[k], k);
-    if (!found.empty()) return found;
-  }
-  return "";
+  return compare(difference_of);
 }
 
 std::string KernelComparison::bit_difference() {
   // Kernels that round differently may agree on nearly all values: small results are compared many times.
   constexpr int64_t enough_elements = 1 << 17, fewest_trials = 8, most_trials = 512;
   int64_t elements = 1;
-  for (const ir::Tensor& result : present_.results) {
-    if (result.defined()) elements = std::max(elements, result.size());
-  }
+  for (const auto& [id, result] : present_results_) elements = std::max(elements, result.size());
   const auto trials =
       static_cast<uint64_t>(std::clamp(enough_elements / elements, fewest_trials, most_trials));
   std::string found;
@@ -153,10 +185,7 @@ std::string KernelComparison::bit_difference() {
     fill(trial + 2, trial % 2 == 1);
     run(present_);
     run(candidate_);
-    for (size_t k = 0; k < present_.results.size() && found.empty(); ++k) {
-      if (present_.results[k].defined())
-        found = bit_difference_of(present_.results[k], candidate_.results[k], k);
-    }
+    found = compare(bit_difference_of);
   }
   fill(1, false);
   return found;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/paired_rounds.h"
@@ -8,11 +10,19 @@
 
 namespace axrun::runtime {
 
-/// Two kernels of one step on equal buffers: made-up inputs, the model's own constants.
+/// A kernel and what it computes.
+struct StepKernel {
+  const Step* step = nullptr;
+  std::shared_ptr<const Kernel> kernel;
+};
+
+/// A kernel and those that do its work at present, on equal buffers: made-up inputs, the model's own
+/// constants.
 class KernelComparison {
  public:
-  /// The kernels must be made for the step's shapes.
-  KernelComparison(const Plan& plan, const Step& step, const Kernel& present, const Kernel& candidate,
+  /// present: in order; they compute what the candidate's step computes from its inputs. Nodes of that step
+  /// that are in none of theirs are views. The kernels must be made for the plan's shapes.
+  KernelComparison(const Plan& plan, const std::vector<StepKernel>& present, const StepKernel& candidate,
                    ThreadPool& pool);
 
   /// Runs both once. Empty where their results agree as results of different rounding may; otherwise where
@@ -26,19 +36,24 @@ class KernelComparison {
 
  private:
   struct Call {
-    const Kernel& kernel;
-    std::vector<ir::Tensor> results;
+    std::shared_ptr<const Kernel> kernel;
+    std::vector<const void*> inputs;
     std::vector<void*> outputs;
     AlignedBuffer scratch;
   };
-  void prepare(Call& call, const Plan& plan, const Step& step);
-  void run(Call& call);
+  using Results = std::map<ir::ValueId, ir::Tensor>;
+  /// Where values are: inputs, and what calls so far compute.
+  using Places = std::map<ir::ValueId, const void*>;
+  Call prepare(const Plan& plan, const StepKernel& one, Places& places, Results& results) const;
+  void run(std::vector<Call>& calls);
   void fill(uint64_t seed, bool special);
+  std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t)) const;
 
   ThreadPool& pool_;
-  std::vector<ir::Tensor> operands_;  ///< per input that is not constant; undefined for others
-  std::vector<const void*> inputs_;
-  Call present_, candidate_;
+  std::vector<ir::Tensor> operands_;   ///< inputs that are not constant
+  std::vector<ir::ValueId> compared_;  ///< outputs of the candidate
+  std::vector<Call> present_, candidate_;
+  Results present_results_, candidate_results_;
 };
 
 }  // namespace axrun::runtime

@@ -123,6 +123,12 @@ struct KernelLibrary::Entry {
   std::vector<std::shared_ptr<Entry>> specialised;  ///< of an entry for a range
   Entry* range = nullptr;                           ///< of a specialised entry: whose it is
   uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
+  Role role = Role::step;
+  struct Taken {
+    std::shared_ptr<Entry> from;
+    double share = 0;
+  };
+  std::vector<Taken> taken;  ///< of a joint: the steps whose place it has taken
 };
 
 struct KernelLibrary::Form {
@@ -204,6 +210,7 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, c
   }
   made->key = entry.key + " " + text_of(made->ranges);
   made->range = &entry;
+  made->role = entry.role;
   made->used = ++uses_;
   made->record.ops = entry.record.ops;
   made->record.sizes = text_of(made->ranges);
@@ -331,7 +338,7 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
 }
 
 KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, const ir::Inference& concrete,
-                                              const Plan& plan, const Step& step, double share) {
+                                              const Plan& plan, const Step& step, double share, Role role) {
   std::vector<ir::Shape> shapes(step.inputs.size());
   for (size_t k = 0; k < shapes.size(); ++k) {
     if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
@@ -376,7 +383,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     closed->contents = std::move(contents);
     const std::lock_guard lock(mutex_);
     forms_[key].push_back(std::move(closed));
-    note_unexpressed(step.ops, place.reason, 1, share);
+    if (role == Role::step) note_unexpressed(step.ops, place.reason, 1, share);
     return place;
   }
   auto form = std::make_shared<Form>();
@@ -397,9 +404,10 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     entry->ranges = ranges;
     entry->record.ops = step.ops;
     entry->record.sizes = text_of(ranges);
+    entry->role = role;
     order_.push_back(entry);
   }
-  ++entry->record.steps;
+  if (role == Role::step) ++entry->record.steps;
   entry->record.share += share;
   form->entry = entry;
   place.entry = entry;
@@ -503,7 +511,57 @@ void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {
     const std::lock_guard lock(mutex_);
     if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
   }
-  judge(special ? *special : entry, {sizes, false, 0});
+  Entry& blamed = special ? *special : entry;
+  judge(blamed, {sizes, false, 0});
+  const std::lock_guard lock(mutex_);
+  for (const Entry::Taken& taken : blamed.taken) {
+    ++taken.from->record.steps;
+    taken.from->record.share += taken.share;
+    blamed.record.share -= taken.share;
+  }
+  if (!blamed.taken.empty()) blamed.record.steps = 0;
+  blamed.taken.clear();
+}
+
+std::vector<std::vector<int>> KernelLibrary::joined_groups(const ir::Graph& graph) {
+  const std::lock_guard lock(mutex_);
+  const auto found = joined_.find(&graph);
+  return found == joined_.end() ? std::vector<std::vector<int>>() : found->second;
+}
+
+std::shared_ptr<KernelLibrary::Entry> KernelLibrary::serving(const std::shared_ptr<Entry>& entry,
+                                                             const SizeValues& sizes) const {
+  if (choose(*entry, sizes).use) return entry;
+  const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
+  return special && choose(*special, sizes).use ? special : entry;
+}
+
+bool KernelLibrary::serves(const Entry& entry, const SizeValues& sizes) const {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Entry> special = specialised_at(entry.specialised, sizes);
+  return choose(entry, sizes).use || (special && choose(*special, sizes).use);
+}
+
+bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
+                         const std::shared_ptr<Entry>& entry, const SizeValues& sizes,
+                         const std::vector<Place>& parts) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<int>>& known = joined_[&graph];
+  if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
+  known.push_back(nodes);
+  Entry& joint = *serving(entry, sizes);
+  ++joint.record.steps;
+  for (const Place& part : parts) {
+    if (!part.entry) continue;
+    const std::shared_ptr<Entry> from = serving(part.entry, part.sizes);
+    if (from->record.steps == 0) continue;
+    const double share = from->record.share / from->record.steps;
+    --from->record.steps;
+    from->record.share -= share;
+    joint.record.share += share;
+    joint.taken.push_back({from, share});
+  }
+  return true;
 }
 
 void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {
@@ -514,7 +572,9 @@ void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&
 std::vector<OptimizedKernel> KernelLibrary::records() const {
   const std::lock_guard lock(mutex_);
   std::vector<OptimizedKernel> records;
-  for (const auto& entry : order_) records.push_back(entry->record);
+  for (const auto& entry : order_) {
+    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(entry->record);
+  }
   records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
   return records;
 }

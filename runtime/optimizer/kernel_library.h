@@ -50,6 +50,7 @@ class KernelLibrary final : public KernelSource {
   explicit KernelLibrary(Options options) : options_(options) {}
 
   Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override;
+  std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override;
 
   /// One expression with its constants; lives as long as the library.
   struct Entry;
@@ -63,8 +64,12 @@ class KernelLibrary final : public KernelSource {
     SizeValues sizes;
     std::string reason;
   };
+  enum class Role {
+    step,
+    joint  ///< of steps of the plan, which serve on: no record shows it before it takes their place
+  };
   Place place_for(const ir::Inference& symbolic, const ir::Inference& concrete, const Plan& plan,
-                  const Step& step, double share);
+                  const Step& step, double share, Role role = Role::step);
   /// Records a step that has no kernel, and why, where it is new.
   void note_without_kernel(const Plan& plan, size_t step, const std::string& reason, double share);
 
@@ -81,6 +86,14 @@ class KernelLibrary final : public KernelSource {
   /// The entry for these very sizes, made when it is new, where `entry` is for a range and does not serve
   /// them; otherwise null.
   std::shared_ptr<Entry> specialised(Entry& entry, const SizeValues& sizes);
+
+  /// A kernel of the entry, or of one specialised from it, is used at these sizes.
+  bool serves(const Entry& entry, const SizeValues& sizes) const;
+  /// From now on plans have one step for these nodes where the entry serves it; the places of the steps that
+  /// it takes the place of give their share of the time to its record.
+  /// False where that is known already.
+  bool join(const ir::Graph& graph, const std::vector<int>& nodes, const std::shared_ptr<Entry>& entry,
+            const SizeValues& sizes, const std::vector<Place>& parts);
 
   void refuse(Entry& entry, const std::string& reason);
   void accept(Entry& entry, GeneratedCode code);
@@ -116,15 +129,18 @@ class KernelLibrary final : public KernelSource {
   using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
   std::shared_ptr<Form> matching_form(const GroupKey& key, const std::vector<ir::Shape>& shapes,
                                       const ConstantOf& constant, SizeValues& sizes) const;
+  /// What serves these sizes: the entry, or one specialised from it. Under the lock.
+  std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
   void note_unexpressed(const std::string& ops, const std::string& reason, int steps, double share);
 
   Options options_;
   mutable std::mutex mutex_;
   std::map<GroupKey, std::vector<std::shared_ptr<Form>>> forms_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
-  std::vector<std::shared_ptr<Entry>> order_;  ///< as they were made
-  uint64_t uses_ = 0;                          ///< of specialised entries
-  std::vector<OptimizedKernel> unexpressed_;   ///< steps without an expression
+  std::vector<std::shared_ptr<Entry>> order_;                         ///< as they were made
+  std::map<const ir::Graph*, std::vector<std::vector<int>>> joined_;  ///< as they were found
+  uint64_t uses_ = 0;                                                 ///< of specialised entries
+  std::vector<OptimizedKernel> unexpressed_;                          ///< steps without an expression
   std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
 };

@@ -28,8 +28,6 @@ constexpr auto trial_time = std::chrono::seconds(20);
 /// Runs that show where the time goes; one that takes longer is the only one.
 constexpr auto looking_time = std::chrono::milliseconds(5);
 constexpr int most_failed_starts = 3;
-/// A plan that has run so often is taken for one whose shapes come again.
-constexpr uint64_t runs_that_repeat = 8;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
@@ -169,6 +167,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
+  while (settings_.join && join_steps(job)) swap(job);
   fallbacks_.clear();
 } catch (const RunStopped&) {
 }
@@ -237,22 +236,34 @@ const Plan& PlanImprover::fallback_of(const std::shared_ptr<const Plan>& plan) {
 void PlanImprover::compare(const Task& task) {
   auto piece = std::make_unique<const Background::Piece>(place_.background);
   const Plan& plan = *task.plan;
-  const Step* step = &plan.steps()[task.step];
-  std::shared_ptr<const Kernel> present = step->kernel;
-  if (is_generated(*step)) {
-    const Plan& fallback = fallback_of(task.plan);
-    const auto same = std::find_if(fallback.steps().begin(), fallback.steps().end(),
-                                   [&](const Step& one) { return one.nodes == step->nodes; });
-    if (same == fallback.steps().end()) return;
-    present = same->kernel;
+  const Step& own = plan.steps()[task.step];
+  const Step& step = task.joint ? task.joint->step : own;
+  std::vector<StepKernel> present;
+  bool by_fallback = false;  // some of the work at least
+  if (task.joint) {
+    for (const size_t s : {task.joint->first, task.joint->second}) {
+      present.push_back({&plan.steps()[s], plan.steps()[s].kernel});
+      by_fallback = by_fallback || !is_generated(plan.steps()[s]);
+    }
+  } else {
+    by_fallback = true;
+    if (!is_generated(own)) present.push_back({&own, own.kernel});
+    // A step that was joined from several has all of these in the fallback.
+    static const std::vector<Step> none;
+    for (const Step& one : is_generated(own) ? fallback_of(task.plan).steps() : none) {
+      if (one.kernel &&
+          std::includes(step.nodes.begin(), step.nodes.end(), one.nodes.begin(), one.nodes.end()))
+        present.push_back({&one, one.kernel});
+    }
+    if (present.empty()) return;
   }
   const std::shared_ptr<const Kernel> candidate =
-      library_->kernel_for(*task.entry, task.sizes, plan, *step, host_.threads);
+      library_->kernel_for(*task.entry, task.sizes, plan, step, host_.threads);
   if (!candidate) {
     library_->refuse(*task.entry, "it does not fit the step");
     return;
   }
-  KernelComparison comparison(plan, *step, *present, *candidate, place_.pool);
+  KernelComparison comparison(plan, present, {&step, candidate}, place_.pool);
   std::string difference = comparison.difference();
   if (difference.empty() && settings_.deterministic) {
     difference = comparison.bit_difference();
@@ -266,7 +277,8 @@ void PlanImprover::compare(const Task& task) {
   const Ratio ratio = comparison.times(place_.background, place_.stop);
   if (place_.stop.requested()) return;
   const Background::Piece last(place_.background);
-  const bool use = settings_.always || ratio.second_is_faster(share) || ratio.second_is_about_as_fast(equal_share);
+  const bool use = settings_.always || ratio.second_is_faster(share) ||
+                   (by_fallback && ratio.second_is_about_as_fast(equal_share));
   library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/optimizer/background.h"
@@ -15,6 +17,7 @@
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
+#include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
 
 namespace axrun::runtime {
@@ -35,6 +38,7 @@ struct OptimizerSettings {
   bool idle = true;            ///< false: ordinary priority
   bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
   bool always = false;         ///< what is verified is swapped in, faster or not
+  bool join = true;            ///< steps that read one another are tried as one
   WorkerOptions worker;
   LowerFunction lower = search::lower;
 };
@@ -68,6 +72,8 @@ class PlanImprover {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// A plan that has run so often is taken for one whose shapes come again.
+  static constexpr uint64_t runs_that_repeat = 8;
   /// Steps of a plan, or of plans nested in it, that share an entry of the library.
   struct Task {
     std::shared_ptr<KernelLibrary::Entry> entry;
@@ -76,6 +82,17 @@ class PlanImprover {
     size_t step = 0;                   ///< its number,
     double step_microseconds = 0;      ///< and its time
     double microseconds = 0;           ///< of all
+    /// Instead of that step: what it does together with an earlier one, as one.
+    std::shared_ptr<const Joint> joint = nullptr;
+  };
+  /// Pairs of steps that share an entry as one step.
+  struct JointTask {
+    Task task;
+    struct Site {
+      std::shared_ptr<const Plan> plan;
+      std::shared_ptr<const Joint> joint;
+    };
+    std::vector<Site> sites;
   };
   struct Trial {
     OptimizerJob job;
@@ -88,6 +105,12 @@ class PlanImprover {
   /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
   void try_task(const Task& task, bool repeats);
+  /// Has steps that read one another joined where one kernel for both is the faster one; false when none are.
+  /// Consecutive steps grow together pair by pair, with a swap in between.
+  bool join_steps(const OptimizerJob& job);
+  std::vector<JointTask> find_joints(const TreeTimes& times);
+  /// Wherever neither step is taken for another joint; false where that is known already.
+  bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
   void attempt(const Task& task);
   void compare(const Task& task);
   /// The plan with the factories' kernels, what is nested in it left out.

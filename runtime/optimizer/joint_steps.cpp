@@ -1,0 +1,119 @@
+// Steps that become one: the part of PlanImprover that moves the borders between the kernels of a plan.
+//
+// Which operators may share a kernel is decided by the expression of both together: it composes their index
+// maps, and search has one kind of schedule for it or has not.
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/error.h"
+#include "runtime/optimizer/plan_improver.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// What joining may save at most, as a share of the model's time, for it to be looked into.
+constexpr double least_gain = 0.001;
+/// Calling a kernel takes so long that two in one are worth having, however little they do.
+constexpr double call_microseconds = 0.1;
+
+bool is_one_kind(const search::Lowered& lowered) {
+  return lowered.program && lowered.kind.find('+') == std::string::npos;
+}
+
+}  // namespace
+
+std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& times) {
+  double total = 1e-9;
+  for (const TreeTimes::Times& one : times.plans()) {
+    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
+  }
+  const Background::Piece piece(place_.background);
+  std::vector<JointTask> tasks;
+  for (const auto& [own, microseconds] : times.plans()) {
+    const ir::Inference concrete = facts_of(*own);
+    for (Joint& found : joints_of(*own)) {
+      if (place_.stop.requested()) return {};
+      // The lighter one's work is what can be saved.
+      const double gain = std::min(microseconds[found.first], microseconds[found.second]) + call_microseconds;
+      const KernelLibrary::Place place = library_->place_for(symbolic_->inference(own->graph()), concrete,
+                                                             *own, found.step, 0, KernelLibrary::Role::joint);
+      if (!place.entry) continue;
+      const auto joint = std::make_shared<const Joint>(std::move(found));
+      auto task = std::find_if(tasks.begin(), tasks.end(), [&](const JointTask& one) {
+        return one.task.entry == place.entry && one.task.sizes == place.sizes;
+      });
+      if (task == tasks.end()) {
+        tasks.push_back({{place.entry, place.sizes, own, joint->second, 0, 0, joint}, {}});
+        task = std::prev(tasks.end());
+      }
+      task->sites.push_back({own, joint});
+      task->task.microseconds += gain;
+      if (gain <= task->task.step_microseconds) continue;
+      task->task.step_microseconds = gain;
+      task->task.plan = own;
+      task->task.step = joint->second;
+      task->task.joint = joint;
+    }
+  }
+  std::erase_if(tasks, [&](const JointTask& one) { return one.task.microseconds < least_gain * total; });
+  std::stable_sort(tasks.begin(), tasks.end(), [](const JointTask& a, const JointTask& b) {
+    return a.task.microseconds > b.task.microseconds;
+  });
+  return tasks;
+}
+
+bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken) {
+  bool joined = false;
+  const Background::Piece piece(place_.background);
+  for (const JointTask::Site& site : task.sites) {
+    const std::pair<const Plan*, size_t> first{site.plan.get(), site.joint->first};
+    const std::pair<const Plan*, size_t> second{site.plan.get(), site.joint->second};
+    if (taken.count(first) != 0 || taken.count(second) != 0) continue;
+    taken.insert(first);
+    taken.insert(second);
+    const ir::Inference concrete = facts_of(*site.plan);
+    std::vector<KernelLibrary::Place> parts;
+    for (const size_t s : {site.joint->first, site.joint->second}) {
+      parts.push_back(library_->place_for(symbolic_->inference(site.plan->graph()), concrete, *site.plan,
+                                          site.plan->steps()[s], 0));
+    }
+    joined |=
+        library_->join(site.plan->graph(), site.joint->step.nodes, task.task.entry, task.task.sizes, parts);
+  }
+  return joined;
+}
+
+bool PlanImprover::join_steps(const OptimizerJob& job) {
+  const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
+  if (!plan || place_.stop.requested()) return false;
+  const std::vector<JointTask> tasks = find_joints(step_times(*plan, job));
+  std::set<std::pair<const Plan*, size_t>> taken;
+  bool joined = false;
+  for (const JointTask& task : tasks) {
+    rest_when_throttled();
+    if (place_.stop.requested() || board_.frozen()) return false;
+    const bool open = std::any_of(task.sites.begin(), task.sites.end(), [&](const JointTask::Site& site) {
+      return taken.count({site.plan.get(), site.joint->first}) == 0 &&
+             taken.count({site.plan.get(), site.joint->second}) == 0;
+    });
+    if (!open) continue;
+    KernelLibrary::Entry& entry = *task.task.entry;
+    if (library_->state(entry) == OptimizedKernel::State::waiting) {
+      try {
+        const StepExpression& expression = library_->expression(entry);
+        const search::Lowered lowered =
+            tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target);
+        if (!is_one_kind(lowered)) library_->refuse(entry, "no schedule of one kind");
+      } catch (const Error& error) {
+        library_->refuse(entry, error.what());
+      }
+    }
+    try_task(task.task, plan->times().count() >= runs_that_repeat);
+    if (library_->serves(entry, task.task.sizes)) joined |= join(task, taken);
+    watch();
+  }
+  return joined;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,232 @@
+// Steps that become one where one kernel does what both did.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/optimizer/plan_tree.h"
+#include "runtime/plan/joints.h"
+#include "runtime/session.h"
+#include "tests/optimizer/knobs.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using ir::ElementType;
+using ir::ValueId;
+using Values = std::vector<RuntimeValue>;
+
+constexpr double patience = 120;
+
+SessionOptions one_thread(Tier tier = Tier::automatic) {
+  SessionOptions options;
+  options.threads = 1;
+  options.tier = tier;
+  return options;
+}
+
+ModelMaker model_of(const std::function<ValueId(ModelMaker& m, ValueId x)>& body, const ir::Dims& dims) {
+  ModelMaker m;
+  m.output(body(m, m.input("x", ElementType::f32, dims)));
+  return m;
+}
+
+ValueId normalized(ModelMaker& m, ValueId x) {
+  return m.node("LayerNormalization", {x, m.weights({24}, 7), m.weights({24}, 8)},
+                {{"axis", ModelMaker::attribute(int64_t{-1})}});
+}
+
+/// A sum that a normalization reads, and something after it.
+ValueId pre_normalized(ModelMaker& m, ValueId x) {
+  const ValueId sum = m.node("Add", {x, m.node("Transpose", {m.weights({24, 6}, 1)})});
+  const ValueId product = m.node("MatMul", {normalized(m, sum), m.weights({24, 24}, 2)});
+  return m.node("Sub", {m.node("Tanh", {product}), sum});
+}
+
+std::string text_of(const OptimizerStatus& status) {
+  std::string text;
+  for (const OptimizedKernel& kernel : status.kernels) {
+    text += std::to_string(kernel.steps) + " " + kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " +
+            name_of(kernel.state) + " " + std::to_string(kernel.share) + ": " + kernel.reason + "\n";
+  }
+  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
+  return text;
+}
+
+ir::Tensor fallback_answer(const ModelMaker& model, const Values& inputs) {
+  return model.session(one_thread(Tier::fallback))->run(inputs)[0].tensor.clone();
+}
+
+void expect_near(const ir::Tensor& got, const ir::Tensor& want, const std::string& where) {
+  ASSERT_EQ(got.shape(), want.shape()) << where;
+  for (int64_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(got.get_real(i), want.get_real(i), 2e-5) << where << " element " << i;
+  }
+}
+
+/// Joins what can be joined, and compares the answer. Returns the steps of the plan.
+std::vector<Step> joined_steps(const ModelMaker& model, const ir::Tensor& input) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run({RuntimeValue(input)});
+  EXPECT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  expect_near(session->run({RuntimeValue(input)})[0].tensor, fallback_answer(model, {RuntimeValue(input)}),
+              text_of(status));
+  EXPECT_EQ(status.steps, status.swapped) << text_of(status);
+  int steps = 0;
+  double shares = 0;
+  for (const OptimizedKernel& kernel : status.kernels) {
+    steps += kernel.steps;
+    shares += kernel.share;
+  }
+  EXPECT_EQ(steps, status.steps) << text_of(status);
+  EXPECT_NEAR(shares, 1, 1e-6) << text_of(status);
+  return session->current_plan({input.shape()})->steps();
+}
+
+TEST(Joints, AMapAndTheReductionOfItsRowsAreOneStep) {
+  const auto model = model_of(
+      [](ModelMaker& m, ValueId x) {
+        return normalized(m, m.node("Add", {x, m.node("Mul", {x, m.weights({24}, 1)})}));
+      },
+      {6, 24});
+  const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].ops, "Mul+Add+LayerNormalization");
+}
+
+TEST(Joints, AResultThatIsReadLaterTooIsGivenAsWell) {
+  const auto model = model_of(pre_normalized, {6, 24});
+  const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
+  const bool both = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    return step.ops == "Add+LayerNormalization" && step.outputs.size() > 1;
+  });
+  std::string ops;
+  for (const Step& step : steps) ops += step.ops + " ";
+  EXPECT_TRUE(both) << ops;
+}
+
+TEST(Joints, ViewsInBetweenGoWithThem) {
+  const auto model = model_of(
+      [](ModelMaker& m, ValueId x) {
+        const ValueId sum = m.node("Mul", {x, m.weights({24}, 1)});
+        const ValueId view = m.node("Reshape", {sum, m.integers({2, 3, 24})});
+        return m.node("Softmax", {view}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+      },
+      {6, 24});
+  const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].ops, "Mul+Reshape+Softmax");
+}
+
+/// What joins() of the fallback's plan offers, as names.
+std::vector<std::string> offered(const ModelMaker& model, const ir::Shape& shape) {
+  const auto session = model.session(one_thread(Tier::fallback));
+  session->prepare({shape});
+  std::vector<std::string> found;
+  for (const Joint& joint : joints_of(*session->current_plan({shape}))) {
+    found.push_back(joint.step.ops);
+    EXPECT_LT(joint.first, joint.second);
+  }
+  return found;
+}
+
+TEST(Joints, NothingMovesPastAReader) {
+  // The first result is read by the product in between, so that it cannot be computed with its transposition.
+  const auto model = model_of(
+      [](ModelMaker& m, ValueId x) {
+        const ValueId soft = m.node("Softmax", {x}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+        const ValueId product = m.node("MatMul", {soft, m.weights({24, 24}, 2)});
+        const ValueId other = m.node("Softmax", {product}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+        return m.node("MatMul", {m.node("Transpose", {soft}), other});
+      },
+      {6, 24});
+  const std::vector<std::string> found = offered(model, {6, 24});
+  EXPECT_EQ(found, (std::vector<std::string>{"Softmax+MatMul", "MatMul+Softmax", "Softmax+MatMul",
+                                             "Transpose+MatMul"}))
+      << "and not Softmax+Transpose";
+}
+
+TEST(Joints, NewShapesAreServedByTheSameKernels) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  const ModelMaker model =
+      model_of([](ModelMaker& m, ValueId x) { return normalized(m, m.node("Tanh", {x})); },
+               {ir::Dim::symbol("rows"), 24});
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run({RuntimeValue(ModelMaker::random({5, 24}, 1))});
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus before = session->optimizer_status();
+  EXPECT_EQ(before.steps, 1) << text_of(before);
+  for (const int64_t rows : {2, 7, 40}) {
+    const Values input = {RuntimeValue(ModelMaker::random({rows, 24}, 3))};
+    expect_near(session->run(input)[0].tensor, fallback_answer(model, input), std::to_string(rows));
+    EXPECT_EQ(session->current_plan({{rows, 24}})->steps().size(), 1u) << rows;
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  EXPECT_EQ(session->optimizer_status().tried, before.tried);
+}
+
+/// Sizes without a kernel of the joint: the parts stand in.
+TEST(Joints, WhereTheKernelDoesNotServeThePartsDo) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  const ModelMaker model =
+      model_of([](ModelMaker& m, ValueId x) { return normalized(m, m.node("Tanh", {x})); },
+               {ir::Dim::symbol("rows"), 24});
+  const auto session = model.session(one_thread());
+  for (int k = 0; k < 2; ++k) session->run({RuntimeValue(ModelMaker::random({5, 24}, 1))});
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  // One row is not in the range of several.
+  const Values input = {RuntimeValue(ModelMaker::random({1, 24}, 3))};
+  expect_near(session->run(input)[0].tensor, fallback_answer(model, input), "one row");
+  EXPECT_EQ(session->current_plan({{1, 24}})->steps().size(), 2u);
+}
+
+TEST(Joints, DeterministicMeansTheSameBits) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  SessionOptions options = one_thread();
+  options.deterministic = true;
+  const auto session = model_of(pre_normalized, {6, 24}).session(options);
+  const Values input = {RuntimeValue(ModelMaker::random({6, 24}, 9))};
+  const ir::Tensor first = session->run(input)[0].tensor.clone();
+  session->run(input);
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const ir::Tensor later = session->run(input)[0].tensor;
+  EXPECT_EQ(std::memcmp(first.data(), later.data(), first.bytes()), 0);
+}
+
+TEST(Joints, StepsAreJoinedUnderTraffic) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  const auto session = model_of(pre_normalized, {6, 24}).session(one_thread());
+  const Values input = {RuntimeValue(ModelMaker::random({6, 24}, 9))};
+  const ir::Tensor want = session->run(input)[0].tensor.clone();
+  const size_t before = session->current_plan({{6, 24}})->steps().size();
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const ir::Tensor got = session->run(input)[0].tensor;
+        for (int64_t i = 0; i < got.size(); ++i) {
+          if (!(std::fabs(got.get_real(i) - want.get_real(i)) <= 2e-5)) ++wrong;
+        }
+      }
+    });
+  }
+  const auto joined = [&] { return session->current_plan({{6, 24}})->steps().size() < before; };
+  for (int k = 0; k < 6000 && !joined(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(joined()) << text_of(session->optimizer_status());
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace axrun::tests
