@@ -29,7 +29,10 @@ namespace {
 class Writer {
  public:
   Writer(PieceContext& context, const RowsForm& form, const RowsPlan& plan)
-      : context_(context), form_(form), plan_(plan), w_(context.writer), row_(form.rows.size(), Dim(0)) {}
+      : context_(context), form_(form), plan_(plan), w_(context.writer), row_(form.rows.size(), Dim(0)) {
+    const RowsForm::Member& any = form.members.front();
+    for (const int axis : any.rows) part_.push_back(part_of(context, *any.stage, axis));
+  }
 
   void run() {
     std::vector<size_t> order;
@@ -60,8 +63,8 @@ class Writer {
     const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
     const size_t axis = order[k];
     const int64_t tile = axis + 1 == form_.rows.size() ? rows_in_tile() : 1;
-    w_.loop(kind, "i" + std::to_string(axis), ceil_div(form_.rows[axis], Dim(tile)), [&](const Dim& i) {
-      row_[axis] = Dim(tile) * i;
+    w_.loop(kind, "i" + std::to_string(axis), ceil_div(part_[axis].extent, Dim(tile)), [&](const Dim& i) {
+      row_[axis] = part_[axis].first + Dim(tile) * i;
       rows(order, k + 1);
     });
   }
@@ -71,7 +74,7 @@ class Writer {
   bool has_tiles() const { return rows_in_tile() > 1; }
 
   /// What exists of a tile at `start` of an axis.
-  Dim part_of(int64_t tile, const Dim& extent, const Dim& start) const {
+  Dim tile_of(int64_t tile, const Dim& extent, const Dim& start) const {
     return context_.facts.is_multiple(extent, tile) ? Dim(tile) : min(Dim(tile), extent - start);
   }
 
@@ -80,12 +83,12 @@ class Writer {
     if (!has_tiles()) return body();
     const Dim start = row_.back();
     const LoopKind kind = plan_.lanes_along_rows ? LoopKind::vector : LoopKind::unrolled;
-    w_.loop(kind, plan_.lanes_along_rows ? "v" : "r", part_of(rows_in_tile(), form_.rows.back(), start),
-            [&](const Dim& r) {
-              row_.back() = start + r;
-              place_in_tile_ = r;
-              body();
-            });
+    const Dim count = tile_of(rows_in_tile(), part_.back().extent, start - part_.back().first);
+    w_.loop(kind, plan_.lanes_along_rows ? "v" : "r", count, [&](const Dim& r) {
+      row_.back() = start + r;
+      place_in_tile_ = r;
+      body();
+    });
     row_.back() = start;
   }
 
@@ -127,7 +130,7 @@ class Writer {
       const Dim start = Dim(plan_.lanes) * c;
       for_row([&] {
         set_rows(member, point_);
-        w_.loop(LoopKind::vector, "v", part_of(plan_.lanes, extent, start), [&](const Dim& v) {
+        w_.loop(LoopKind::vector, "v", tile_of(plan_.lanes, extent, start), [&](const Dim& v) {
           point_[axis] = start + v;
           lane_ = v;
           body();
@@ -238,13 +241,11 @@ class Writer {
   void settle(const Member& member, int result) {
     const TensorId tensor = member.stage->results[0];
     context_.values.read_at(tensor, [this, result](const Dims&) { return row_value(result); });
-    const auto buffer = context_.buffers.find(tensor);
-    if (buffer == context_.buffers.end()) return;
+    if (!is_stored(context_, tensor)) return;
     for_row([&] {
       Dims point(member.stage->axes.size(), Dim(0));
       set_rows(member, point);
-      w_.store({buffer->second, element_at(*member.stage, point)}, Combine::assign,
-               w_.load(row_value(result)));
+      w_.store(result_at(context_, *member.stage, point), Combine::assign, w_.load(row_value(result)));
     });
   }
 
@@ -253,7 +254,7 @@ class Writer {
     if (map.stage->kind != ir::StageKind::map || reduction.stage->kind != ir::StageKind::reduce) return false;
     if (plan_.lanes_along_rows || map.columns.empty() || map.columns.size() != reduction.columns.size())
       return false;
-    if (context_.buffers.count(map.stage->results[0]) != 0 || !hoisted(reduction).empty()) return false;
+    if (is_stored(context_, map.stage->results[0]) || !hoisted(reduction).empty()) return false;
     const size_t axes = reduction.stage->axes.size();
     for (size_t k = 0; k < map.columns.size(); ++k) {
       const auto axis = static_cast<size_t>(reduction.columns[k]);
@@ -286,11 +287,11 @@ class Writer {
     const ElementType type = type_of(reduction);
     const Combine combine = combine_of(stage.monoid.kind);
     const int identity = identity_value(w_, stage.monoid.kind, type);
-    const int row = allocate_row(map);
+    const Row row = row_of(map);
     const int partial = allocate_partial(stage, type);
     for_lanes([&] { w_.store(partial_value(partial), Combine::assign, identity); });
     for_columns(map, [&] {
-      const Access element = place_in_row(map, row, point_);
+      const Access element = place_of(row, map, point_);
       w_.store(element, Combine::assign, context_.values.value(map.stage->body[0], point_), map.stage->name,
                point_);
       Dims point(stage.axes.size() + stage.reduce_axes.size(), Dim(0));
@@ -300,9 +301,8 @@ class Writer {
       w_.store(partial_value(partial), combine, w_.load(element), stage.name, point);
     });
     context_.values.clear_values();
-    context_.values.read_at(map.stage->results[0], [this, &map, row](const Dims& indices) {
-      return place_in_row(map, row, indices);
-    });
+    context_.values.read_at(map.stage->results[0],
+                            [this, &map, row](const Dims& indices) { return place_of(row, map, indices); });
     const int result = w_.allocate("r_" + stage.name, type, row_value_dims(), Level::registers);
     for_row([&] { w_.store(row_value(result), Combine::assign, identity); });
     fold(partial, result, combine);
@@ -310,17 +310,70 @@ class Writer {
     context_.values.clear_values();
   }
 
-  /// The rows of a map's elements, in the cache.
-  int allocate_row(const Member& member) {
+  /// Where the rows of a map's elements are that nobody outside reads.
+  struct Row {
+    int buffer = ir::none;
+    const Member* last = nullptr;  ///< in the rows of this member's results
+    std::vector<int> columns;      ///< of `last`, one for each of the map's
+  };
+
+  /// In the cache; or where the last member writes its own, if it replaces them one by one.
+  Row row_of(const Member& member) {
+    Row row = row_in_result(member);
+    if (row.last != nullptr) return row;
     Dims dims;
     if (plan_.rows_at_once > 1) dims.emplace_back(plan_.rows_at_once);
     for (const int axis : member.columns)
       dims.push_back(member.stage->axes[static_cast<size_t>(axis)].extent);
     if (plan_.lanes_along_rows) dims.emplace_back(plan_.lanes);
-    return w_.allocate("row_" + member.stage->name, type_of(member), dims, Level::cache);
+    row.buffer = w_.allocate("row_" + member.stage->name, type_of(member), dims, Level::cache);
+    return row;
   }
-  Access place_in_row(const Member& member, int row, const Dims& indices) const {
-    Access access{row, {}};
+
+  Row row_in_result(const Member& member) {
+    const Member& last = form_.members.back();
+    const auto result = context_.buffers.find(last.stage->results[0]);
+    if (&last == &member || last.stage->kind != ir::StageKind::map || result == context_.buffers.end() ||
+        result->second == taken_result_ || type_of(last) != type_of(member) ||
+        last.columns.size() != member.columns.size())
+      return {};
+    // Lanes lie side by side there.
+    const std::vector<int>& lanes = plan_.lanes_along_rows ? last.rows : last.columns;
+    if (lanes.empty() || last.stage->groups.back().back() != lanes.back()) return {};
+    Row row{result->second, nullptr, {}};
+    for (const ExprId load : loads_of(context_.program, last.stage->body[0])) {
+      const Expr& read = context_.program.exprs[static_cast<size_t>(load)];
+      if (read.integer != member.stage->results[0]) continue;
+      std::vector<int> columns;
+      for (const int axis : member.columns) {
+        const Expr& index =
+            context_.program.exprs[static_cast<size_t>(read.indices[static_cast<size_t>(axis)])];
+        if (index.op != ir::ScalarOp::axis) return {};
+        const auto own = static_cast<int>(index.integer);
+        if (std::count(last.columns.begin(), last.columns.end(), own) != 1 ||
+            std::count(columns.begin(), columns.end(), own) != 0 ||
+            last.stage->axes[static_cast<size_t>(own)].extent !=
+                member.stage->axes[static_cast<size_t>(axis)].extent)
+          return {};
+        columns.push_back(own);
+      }
+      if (row.last != nullptr && columns != row.columns) return {};
+      row.last = &last;
+      row.columns = columns;
+    }
+    if (row.last != nullptr) taken_result_ = row.buffer;
+    return row;
+  }
+
+  Access place_of(const Row& row, const Member& member, const Dims& indices) const {
+    if (row.last != nullptr) {
+      Dims point(row.last->stage->axes.size(), Dim(0));
+      set_rows(*row.last, point);
+      for (size_t k = 0; k < row.columns.size(); ++k)
+        point[static_cast<size_t>(row.columns[k])] = indices[static_cast<size_t>(member.columns[k])];
+      return {row.buffer, element_at(*row.last->stage, point)};
+    }
+    Access access{row.buffer, {}};
     if (plan_.rows_at_once > 1) access.indices.push_back(place_in_tile_);
     for (const int axis : member.columns) access.indices.push_back(indices[static_cast<size_t>(axis)]);
     if (plan_.lanes_along_rows) access.indices.push_back(place_in_tile_);
@@ -330,14 +383,11 @@ class Writer {
   void map_of_columns(const Member& member) {
     const Stage& stage = *member.stage;
     const TensorId tensor = stage.results[0];
-    const auto buffer = context_.buffers.find(tensor);
-    const bool in_memory = buffer != context_.buffers.end();
-    const int row = in_memory ? ir::none : allocate_row(member);
-    const auto place = [this, &member, row](const Dims& indices) {
-      return place_in_row(member, row, indices);
-    };
+    const bool in_memory = is_stored(context_, tensor);
+    const Row row = in_memory ? Row() : row_of(member);
+    const auto place = [this, &member, row](const Dims& indices) { return place_of(row, member, indices); };
     for_columns(member, [&] {
-      const Access target = in_memory ? Access{buffer->second, element_at(stage, point_)} : place(point_);
+      const Access target = in_memory ? result_at(context_, stage, point_) : place(point_);
       w_.store(target, Combine::assign, context_.values.value(stage.body[0], point_), stage.name, point_);
     });
     if (!in_memory) context_.values.read_at(tensor, place);
@@ -347,10 +397,12 @@ class Writer {
   const RowsForm& form_;
   const RowsPlan& plan_;
   LoopWriter& w_;
-  Dims row_;           ///< the row at hand
-  Dim place_in_tile_;  ///< of that row
-  Dims point_;         ///< of the stage at hand
-  Dim lane_;           ///< of the vector loop at hand, along the columns
+  std::vector<AxisPart> part_;   ///< of the rows, that is written
+  Dims row_;                     ///< the row at hand
+  Dim place_in_tile_;            ///< of that row
+  Dims point_;                   ///< of the stage at hand
+  Dim lane_;                     ///< of the vector loop at hand, along the columns
+  int taken_result_ = ir::none;  ///< holds rows of another member until the last one replaces them
 };
 
 }  // namespace
