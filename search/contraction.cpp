@@ -140,7 +140,8 @@ class Writer {
       const Dim first_k = Dim(side) * kb, first_column = Dim(width) * jt + Dim(side) * jb;
       const Dim here = whole ? Dim(side) : min(Dim(side), depth - first_k);
       write_transposed(
-          w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name, 1,
+          w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name,
+          {ElementType::f32},
           [&](size_t, const Dim& row, const Dim& column) {
             const Dim at = first_column + row;
             coordinate(form_.column) = column_tail_ ? min(at, columns_ - 1) : at;
@@ -351,7 +352,7 @@ class Writer {
       const Dim first = Dim(side) * jb;
       const Dim here = column_tail_ ? min(Dim(side), columns_of(column_tile_) - first) : Dim(side);
       write_transposed(
-          w_, {plan_.tile.rows, side, rows_of(row_tile_), here}, "turned_" + sum_.name, 1,
+          w_, {plan_.tile.rows, side, rows_of(row_tile_), here}, "turned_" + sum_.name, {ElementType::f32},
           [&](size_t, const Dim& row, const Dim& column) { return w_.load(at(row, first + column)); },
           [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
             finish(values[0], row, first + column);

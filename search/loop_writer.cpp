@@ -191,6 +191,12 @@ int LoopWriter::guarded(const Access& access, int guard, int otherwise) {
 }
 
 int LoopWriter::operation(ScalarOp op, ElementType type, std::initializer_list<int> args) {
+  // Through f64 and back: a rounding of what is rounded already.
+  if (op == ScalarOp::cast && type == ElementType::f32) {
+    const Value& through = value(*args.begin());
+    const bool back = through.op == ScalarOp::cast && through.type == ElementType::f64;
+    if (back && value(through.args[0]).type == type) return through.args[0];
+  }
   Value v;
   v.op = op;
   v.type = type;

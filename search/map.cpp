@@ -127,8 +127,10 @@ class Writer {
     const Dim rows_here = lanes_of(part_.back(), first_row),
               columns_here = lanes_of(part_[across], first_column);
     const TransposedTile tile{most(rows_here), most(columns_here), rows_here, columns_here};
+    std::vector<ir::ElementType> types;
+    for (const ir::ExprId row : rows) types.push_back(context_.program.exprs[static_cast<size_t>(row)].type);
     write_transposed(
-        context_.writer, tile, "tile_" + stage_.name, rows.size(),
+        context_.writer, tile, "tile_" + stage_.name, types,
         [&](size_t n, const Dim& row, const Dim& column) {
           move_to(row, column);
           return context_.values.value(rows[n], point_);

@@ -27,6 +27,7 @@ class Replacer {
       : program_(program), reduced_(reduced), innermost_(innermost) {}
 
   ExprId run(ExprId id) {
+    if (exact_.empty()) find_exact(id, false);
     const auto known = done_.find(id);
     if (known != done_.end()) return known->second;
     Expr expr = program_.exprs[static_cast<size_t>(id)];
@@ -38,7 +39,7 @@ class Replacer {
       argument = now;
     }
     ExprId result = id;
-    if (is_hoistable_quotient(id)) {
+    if (!exact_.at(id) && is_hoistable_quotient(id)) {
       Expr one;
       one.op = ScalarOp::real;
       one.type = expr.type;
@@ -58,6 +59,20 @@ class Replacer {
   ExprId append(const Expr& expr) {
     program_.exprs.push_back(expr);
     return static_cast<ExprId>(program_.exprs.size()) - 1;
+  }
+
+  /// Marks what is rounded to an integer further up: the least difference may be a whole step there.
+  void find_exact(ExprId id, bool exact) {
+    const auto [place, fresh] = exact_.emplace(id, exact);
+    if (!fresh && (place->second || !exact)) return;
+    place->second = exact;
+    const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+    const bool casts = expr.op == ScalarOp::cast || expr.op == ScalarOp::cast_saturate;
+    const bool rounds = expr.op == ScalarOp::round_even || expr.op == ScalarOp::floor ||
+                        expr.op == ScalarOp::ceil || expr.op == ScalarOp::truncate;
+    for (const ExprId argument : expr.args) {
+      if (argument != ir::none) find_exact(argument, exact || rounds || (casts && !is_float(expr.type)));
+    }
   }
 
   bool is_hoistable_quotient(ExprId id) const {
@@ -81,6 +96,7 @@ class Replacer {
   const std::set<ir::TensorId>& reduced_;
   const int innermost_;
   std::map<ExprId, ExprId> done_;
+  std::map<ExprId, bool> exact_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ir/known_scalars.h"
 #include "search/inline_maps.h"
 #include "search/merge_axes.h"
+#include "search/narrow_floats.h"
 #include "search/reciprocals.h"
 #include "search/single_steps.h"
 #include "search/split_axes.h"
@@ -16,6 +17,7 @@ using ir::Program;
 
 Program simplify(const Program& expression, const SizeFacts& facts) {
   Program program = ir::without_dead_stages(ir::with_known_sizes(expression, facts.known()));
+  program = narrow_floats(program);
   program = use_cheaper_scalars(program);
   program = take_single_steps(program);
   program = drop_unit_axes(program);

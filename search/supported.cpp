@@ -43,14 +43,15 @@ std::string about_dim(const Dim& dim, const Sizes& sizes) {
 
 std::string about_type(ElementType type) {
   switch (type) {
-    case ElementType::f32:
-    case ElementType::f64:
-    case ElementType::boolean:
-    case ElementType::i32:
-    case ElementType::i64:
-      return {};
-    default:
+    case ElementType::undefined:
+    case ElementType::f8e4m3fn:
+    case ElementType::f8e4m3fnuz:
+    case ElementType::f8e5m2:
+    case ElementType::f8e5m2fnuz:
+    case ElementType::string:
       return "elements of type " + std::string(name_of(type));
+    default:
+      return {};
   }
 }
 

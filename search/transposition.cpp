@@ -71,7 +71,7 @@ class Moves {
     const Kind kind = kind_of(id);
     if (!kind.crossed) return;
     const Expr& expr = program_.exprs[static_cast<size_t>(id)];
-    if (kind.rows && expr.type == ir::ElementType::f32) return rows.push_back(id);
+    if (kind.rows && ir::size_of(expr.type) <= 4) return rows.push_back(id);
     for (const ExprId argument : expr.args) {
       if (argument != ir::none) collect(argument, visited, rows);
     }
@@ -117,13 +117,13 @@ bool is_read_across(const Program& program, const std::vector<ExprId>& ids, int 
 }
 
 void write_transposed(
-    LoopWriter& writer, const TransposedTile& tile, const std::string& name, size_t count,
+    LoopWriter& writer, const TransposedTile& tile, const std::string& name,
+    const std::vector<ir::ElementType>& types,
     const std::function<int(size_t n, const Dim& row, const Dim& column)>& row,
     const std::function<void(const Dim& row, const Dim& column, const std::vector<Access>& values)>& column) {
   std::vector<int> tiles;
-  for (size_t n = 0; n < count; ++n) {
-    tiles.push_back(
-        writer.allocate(name, ir::ElementType::f32, {Dim(tile.rows), Dim(tile.columns)}, Level::registers));
+  for (size_t n = 0; n < types.size(); ++n) {
+    tiles.push_back(writer.allocate(name, types[n], {Dim(tile.rows), Dim(tile.columns)}, Level::registers));
     writer.loop(LoopKind::unrolled, "r", tile.rows_here, [&](const Dim& r) {
       writer.loop(LoopKind::vector, "v", tile.columns_here, [&](const Dim& v) {
         writer.store({tiles[n], {r, v}}, Combine::assign, row(n, r, v));

@@ -30,9 +30,11 @@ struct TransposedTile {
   ir::Dim rows_here, columns_here;
 };
 
-/// Writes tiles in registers: `row` gives the n-th of `count` values of a row at a column, then `column` is
-/// written for neighbouring rows of each column, where `values` says where these values are now.
-void write_transposed(LoopWriter& writer, const TransposedTile& tile, const std::string& name, size_t count,
+/// Writes tiles in registers: `row` gives the n-th of the values, of types as listed, of a row at a column,
+/// then `column` is written for neighbouring rows of each column, where `values` says where these values are
+/// now.
+void write_transposed(LoopWriter& writer, const TransposedTile& tile, const std::string& name,
+                      const std::vector<ir::ElementType>& types,
                       const std::function<int(size_t n, const ir::Dim& row, const ir::Dim& column)>& row,
                       const std::function<void(const ir::Dim& row, const ir::Dim& column,
                                                const std::vector<ir::loop::Access>& values)>& column);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/arithmetic.h"
+
 namespace axrun::verify {
 
 using ir::ElementType;
@@ -36,13 +38,19 @@ ValueHead real_head(ElementType type, double value) {
   return head;
 }
 
-ValueHead cast_head(const Terms& terms, ir::ScalarOp op, ElementType to, ElementType from, Symbolic* argument,
+ValueHead cast_head(Terms& terms, ir::ScalarOp op, ElementType to, ElementType from, Symbolic* argument,
                     const TermList& facts) {
   const auto wide = [](ElementType type) { return type == ElementType::f32 || type == ElementType::f64; };
   if (to == from || (wide(to) && wide(from))) return *argument->head(facts);
   const ValueHead inner = *argument->head(facts);
   constexpr int64_t exact = int64_t{1} << 24;
-  if (wide(to) && inner.kind == ValueHead::Kind::integer && terms.is_literal(inner.terms[0])) {
+  const bool literal = inner.kind == ValueHead::Kind::integer && terms.is_literal(inner.terms[0]);
+  if (literal && ir::is_integer(to)) {
+    const bool saturate = op == ir::ScalarOp::cast_saturate;
+    const int64_t value = terms.linear(inner.terms[0]).constant;
+    return integer_head(to, terms.integer(ir::integer_to_integer(from, to, value, saturate)));
+  }
+  if (wide(to) && literal) {
     const int64_t value = terms.linear(inner.terms[0]).constant;
     if (-exact <= value && value <= exact) return real_head(to, static_cast<double>(value));
   }

@@ -91,7 +91,7 @@ ValueHead integer_head(ir::ElementType type, Term term);
 ValueHead real_head(ir::ElementType type, double value);
 /// Of one argument, with what changes nothing over the reals dropped: between f32 and f64, and to the type
 /// that is there already. Literals are converted.
-ValueHead cast_head(const Terms& terms, ir::ScalarOp op, ir::ElementType to, ir::ElementType from,
+ValueHead cast_head(Terms& terms, ir::ScalarOp op, ir::ElementType to, ir::ElementType from,
                     Symbolic* argument, const TermList& facts);
 /// The operation by which a plain monoid combines two values.
 ir::ScalarOp operation_of(ir::Monoid::Kind monoid);

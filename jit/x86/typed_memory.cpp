@@ -284,23 +284,22 @@ void TypedLanes::store_first(ElementType type, const Mem& to, const LaneValue& v
     default:
       break;
   }
-  const Gp element = cc_.newGpd();
   if (type == ElementType::boolean) {
     const Gp bits = bits_of_mask(value);
-    cc_.mov(element, bits);
-    cc_.and_(element, 1);
-  } else if (type == ElementType::f16) {
-    const Vec half = cc_.newXmm();
-    cc_.emit(Inst::kIdVcvtps2ph, half, lanes_.in_register(value).xmm(), imm(round_to_nearest_even));
-    cc_.emit(Inst::kIdVmovd, element, half);
-  } else {
-    cc_.emit(Inst::kIdVmovd, element, lanes_.in_register(value).xmm());
-    if (type == ElementType::bf16) cc_.shr(element, 16);
+    cc_.and_(bits, 1);
+    cc_.mov(to.cloneResized(1), bits.r8());
+    return;
   }
-  if (bytes_of(type) == 1)
-    cc_.mov(to.cloneResized(1), element.r8());
-  else
-    cc_.mov(to.cloneResized(2), element.r16());
+  // Not through vmovd to a general register: of a vector that asmjit has spilled it makes a load.
+  Vec source = lanes_.in_register(value).xmm();
+  if (type == ElementType::f16) {
+    const Vec half = cc_.newXmm();
+    cc_.emit(Inst::kIdVcvtps2ph, half, source, imm(round_to_nearest_even));
+    source = half;
+  }
+  const bool byte = bytes_of(type) == 1;
+  cc_.emit(byte ? Inst::kIdVpextrb : Inst::kIdVpextrw, to.cloneResized(byte ? 1 : 2), source,
+           imm(type == ElementType::bf16 ? 1 : 0));
 }
 
 LaneValue TypedLanes::mask_as_vector(const LaneValue& mask) {

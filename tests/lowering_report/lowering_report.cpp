@@ -14,6 +14,7 @@
 #include "runtime/session.h"
 #include "search/lowering.h"
 #include "verify/loop_proof.h"
+#include "verify/rewrite_proof.h"
 
 namespace {
 
@@ -47,12 +48,14 @@ void lower_step(const runtime::StepExpression& expression, const std::string& op
   }
   if (wishes.verbose) {
     std::printf(
-        "--- %s\n%s%s", ops.c_str(),
-        ir::print(lowered.program ? lowered.expression : expression.program).c_str(),
+        "--- %s\n%s%s%s", ops.c_str(), ir::print(expression.program).c_str(),
+        lowered.program ? ir::print(lowered.expression).c_str() : "",
         lowered.program ? ir::loop::print(*lowered.program).c_str() : (lowered.reason + "\n").c_str());
   }
   if (!wishes.prove || !lowered.program) return;
-  const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
+  verify::Evidence evidence =
+      verify::prove_rewrite(expression.program, lowered.expression, lowered.program->sizes);
+  if (evidence.accepted()) evidence = verify::prove(*lowered.program, lowered.expression);
   tally.proving_seconds += evidence.seconds;
   tally.slowest_proof = std::max(tally.slowest_proof, evidence.seconds);
   if (!evidence.accepted())

@@ -47,7 +47,7 @@ std::vector<Tensor> run_guarded(const std::shared_ptr<const jit::KernelCode>& co
     const bool output = buffer.role == ir::loop::Role::output;
     if (output) outputs.push_back(Tensor::allocate(buffer.type, shape_at(buffer.dims, sizes)));
     const Tensor& tensor = output ? outputs.back() : inputs[next++];
-    memory.emplace_back(tensor.bytes(), sizeof(float));
+    memory.emplace_back(tensor.bytes(), ir::size_of(buffer.type));
     memory.back().place(placement);
     if (output) {
       std::memset(memory.back().data(), 0xff, tensor.bytes());
@@ -87,6 +87,27 @@ Tensor indices(ir::ElementType type, const ir::Shape& shape, int64_t limit, std:
   return tensor;
 }
 
+/// Anything of a type that is no float: small numbers, and some near its bounds; of i64 near those of i32.
+Tensor any_integers(ir::ElementType type, const ir::Shape& shape, std::mt19937& random) {
+  Tensor tensor = Tensor::allocate(type, shape);
+  const ir::ElementType range = ir::size_of(type) == 8 ? ir::ElementType::i32 : type;
+  const bool flags = type == ir::ElementType::boolean;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const auto near = static_cast<int64_t>(random() % 11) - 5;
+    const auto draw = random() % 4;
+    const int64_t from = flags || draw > 1 ? 0 : draw == 0 ? ir::integer_min(range) : ir::integer_max(range);
+    tensor.set_int(i, flags ? static_cast<int64_t>(draw & 1) : ir::wrap_to(type, from + near));
+  }
+  return tensor;
+}
+
+Tensor of_type(ir::ElementType type, const Tensor& floats) {
+  if (type == ir::ElementType::f32) return floats;
+  Tensor tensor = Tensor::allocate(type, floats.shape());
+  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_real(i, floats.get_real(i));
+  return tensor;
+}
+
 void expect_computed(const Case& c) {
   const ir::Program expression = c.make();
   for (const jit::Target& target : targets_with_code()) {
@@ -104,8 +125,10 @@ void expect_computed(const Case& c) {
           if (expression.operands[k] == ir::none) continue;
           const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(expression.operands[k])];
           const ir::Shape shape = shape_at(tensor.dims, sizes);
-          operands.back() = is_float(tensor.type) ? halves(shape, special, random)
-                                                  : indices(tensor.type, shape, plans[inputs.size()].limit, random);
+          const int64_t limit = plans[inputs.size()].limit;
+          operands.back() = is_float(tensor.type) ? of_type(tensor.type, halves(shape, special, random))
+                            : limit > 0           ? indices(tensor.type, shape, limit, random)
+                                                  : any_integers(tensor.type, shape, random);
           inputs.push_back(operands.back());
           constant.push_back(c.constant[k]);
         }
@@ -116,7 +139,7 @@ void expect_computed(const Case& c) {
           for (int64_t i = 0; i < want.size(); ++i) {
             const double a = got.get_real(i), b = want.get_real(i);
             if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-            ASSERT_LE(std::abs(a - b), 2e-6 * std::max(1.0, std::abs(b)))
+            ASSERT_LE(std::abs(a - b), is_float(want.type()) ? 2e-6 * std::max(1.0, std::abs(b)) : 0)
                 << target.vector_bytes << " bytes, element " << i << " is " << a << " instead of " << b
                 << '\n'
                 << ir::loop::print(*lowered.program);

@@ -1,0 +1,131 @@
+#include "tests/search/type_cases.h"
+
+#include <algorithm>
+
+#include "ir/text.h"
+
+namespace axrun::tests {
+
+namespace {
+
+struct Text {
+  const char* name;
+  const char* kind;
+  const char* program;
+};
+
+constexpr Text texts[] = {
+    {"QuantizeToBytes", "map", R"(program q(x: f32[n, 40], scale: f32[], zero: u8[]) -> (y) {
+  y: u8[n, 40] = map (i0: n, i1: 40) {
+    cast_saturate(u8, round_even(cast(f32, cast(f64, x[i0, i1]) / cast(f64, scale[]))) + cast(f32, zero[]))
+  }
+})"},
+    {"QuantizeByChannels", "map", R"(program q(x: f32[3, n, 5], scale: f32[3], zero: i8[3]) -> (y) {
+  y: i8[3, n, 5] = map (i0: 3, i1: n, i2: 5) {
+    cast_saturate(i8, round_even(cast(f32, cast(f64, x[i0, i1, i2]) / cast(f64, scale[i0]))) + cast(f32, zero[i0]))
+  }
+})"},
+    {"DequantizeBytes", "map", R"(program d(x: u8[n, 23]) -> (y) {
+  y: f32[n, 23] = map (i0: n, i1: 23) {
+    cast(f32, cast(i32, x[i0, i1]) - cast(i32, 128:u8)) * 0.0235:f32
+  }
+})"},
+    {"DequantizeWords", "map", R"(program d(x: i16[n, 9], scale: f32[9]) -> (y) {
+  y: f32[n, 9] = map (i0: n, i1: 9) {
+    cast(f32, cast(i32, x[i0, i1])) * scale[i1]
+  }
+})"},
+    {"QuantizeAndDequantize", "map", R"(program qdq(x: f32[n, 33]) -> (y) {
+  q: u16[n, 33] = map (i0: n, i1: 33) {
+    cast_saturate(u16, round_even(cast(f32, cast(f64, x[i0, i1]) / cast(f64, 0.25:f32))) + cast(f32, 7:u16))
+  }
+  y: f32[n, 33] = map (i0: n, i1: 33) {
+    cast(f32, cast(i32, q[i0, i1]) - cast(i32, 7:u16)) * 0.25:f32
+  }
+})"},
+    {"SumOfQuantized", "map", R"(program a(x: u8[n, 48], y: u8[48]) -> (z) {
+  z: u8[n, 48] = map (i0: n, i1: 48) {
+    cast_saturate(u8, round_even(cast(f32, cast(f64, x[i0, i1]) * cast(f64, 0.37:f32) + cast(f64, cast(f32, cast(f64, y[i1]) * cast(f64, 0.61:f32) + cast(f64, cast(f32, 3:f64 - cast(f64, 0.61:f32) * cast(f64, cast(i32, 66:u8)))))))))
+  }
+})"},
+    {"QuantizeDynamically", "rows", R"(program dq(x: f32[n, 16]) -> (y, scale, zero) {
+  least: f32[] = reduce min (; r0: n, r1: 16) { x[r0, r1] }
+  most: f32[] = reduce max (; r0: n, r1: 16) { x[r0, r1] }
+  scale: f32[] = map () {
+    $0 = cast(f32, max(cast(f64, most[]), 0:f64) - min(cast(f64, least[]), 0:f64));
+    select($0 == 0:f32, 1:f32, cast(f32, cast(f64, $0) / 255:f64))
+  }
+  zero: u8[] = map () {
+    cast_saturate(u8, round_even(cast(f32, (0:f64 - min(cast(f64, least[]), 0:f64)) / cast(f64, scale[]))))
+  }
+  y: u8[n, 16] = map (i0: n, i1: 16) {
+    cast_saturate(u8, round_even(cast(f32, cast(f64, x[i0, i1]) / cast(f64, scale[]))) + cast(f32, zero[]))
+  }
+})"},
+    {"LongIntegers", "map", R"(program l(x: i64[n, 11], y: i64[11]) -> (z) {
+  z: i64[n, 11] = map (i0: n, i1: 11) {
+    select(x[i0, i1] < y[i1], x[i0, i1] * y[i1] - 3:i64, x[i0, i1] + 4294967296:i64)
+  }
+})"},
+    {"LongIntegersAsFloats", "map", R"(program l(x: i64[n, 11]) -> (z) {
+  z: f32[n, 11] = map (i0: n, i1: 11) { cast(f32, x[i0, i1]) * 0.5:f32 }
+})"},
+    {"BooleansAsLongIntegers", "map", R"(program l(x: f32[n, 15], y: f32[15], z: i64[15]) -> (r) {
+  r: i64[n, 15] = map (i0: n, i1: 15) { cast(i64, logical_not(x[i0, i1] < y[i1])) + z[i1] }
+})"},
+    {"LongIntegersTransposed", "map", R"(program l(x: i64[n, 20]) -> (z) {
+  z: i64[20, n] = map (i0: 20, i1: n) { x[i1, i0] }
+})"},
+    {"BytesTransposed", "map", R"(program t(x: u8[n, 20]) -> (z) {
+  z: u8[20, n] = map (i0: 20, i1: n) { x[i1, i0] }
+})"},
+    {"EveryThirdByte", "map", R"(program t(x: u8[n, 60], y: i16[n, 60]) -> (z) {
+  z: i16[n, 20] = map (i0: n, i1: 20) { cast(i16, x[i0, 3*i1 + 1]) - y[i0, 3*i1 + 2] }
+})"},
+    {"BytesPadded", "map", R"(program p(x: i8[n, 30]) -> (z) {
+  z: i8[n, 37] = map (i0: n, i1: 37) { x[i0, i1 - 2; i1 >= 2 and i1 < 32; -5:i8] }
+})"},
+    {"Flags", "map", R"(program f(x: bool[n, 29], y: bool[n, 29]) -> (z) {
+  z: bool[n, 29] = map (i0: n, i1: 29) { x[i0, i1] == y[i0, i1] and not_equal(x[i0, i1], x[i0, 28]) }
+})"},
+    {"Halves", "map", R"(program h(x: f16[n, 21], y: f16[21]) -> (z) {
+  z: f16[n, 21] = map (i0: n, i1: 21) { cast(f16, cast(f32, x[i0, i1]) * cast(f32, y[i1]) + 0.1:f32) }
+})"},
+    {"BrainFloats", "map", R"(program h(x: bf16[n, 21], y: bf16[21]) -> (z) {
+  z: bf16[n, 21] = map (i0: n, i1: 21) { cast(bf16, cast(f32, x[i0, i1]) * cast(f32, y[i1]) + 0.1:f32) }
+})"},
+    {"SumsOfIntegers", "rows", R"(program s(x: i32[n, 50]) -> (z) {
+  z: i32[n] = reduce sum (i0: n; r0: 50) { x[i0, r0] }
+})"},
+    {"SumsOfLongIntegers", "rows", R"(program s(x: i64[n, 50]) -> (z) {
+  z: i64[n] = reduce sum (i0: n; r0: 50) { x[i0, r0] }
+})"},
+    {"LargestByte", "rows", R"(program s(x: u8[n, 50]) -> (z) {
+  z: u8[n] = reduce max (i0: n; r0: 50) { x[i0, r0] }
+})"},
+    {"SmallestOverTheFirst", "rows", R"(program s(x: i16[n, 50]) -> (z) {
+  z: i16[50] = reduce min (i0: 50; r0: n) { x[r0, i0] }
+})"},
+    {"SumsOfDoubles", "rows", R"(program s(x: f64[n, 50]) -> (z) {
+  z: f64[n] = reduce sum (i0: n; r0: 50) { x[i0, r0] }
+})"},
+    {"CountOfLarge", "rows", R"(program s(x: f32[n, 50]) -> (z) {
+  z: i32[n] = reduce sum (i0: n; r0: 50) { cast(i32, x[i0, r0] > 1:f32) }
+})"},
+};
+
+}  // namespace
+
+std::vector<Case> type_cases() {
+  std::vector<Case> cases;
+  for (const Text& text : texts) {
+    const ir::Program program = ir::parse(text.program);
+    Case made{text.name, text.kind, [program] { return program; }, {{"n", 1, 4096, 1}}, {}, {}};
+    made.constant.assign(program.operands.size(), false);
+    for (const int64_t n : {1, 3, 8, 17, 40}) made.values.push_back({{"n", n}});
+    cases.push_back(std::move(made));
+  }
+  return cases;
+}
+
+}  // namespace axrun::tests
