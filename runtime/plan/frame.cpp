@@ -23,11 +23,12 @@ void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
                  std::vector<RuntimeValue>& results) {
   live_in = &values;
   outputs = &results;
-  for (size_t id = 0; id < plan.places_.size(); ++id) {
+  for (const ir::ValueId value : plan.bound_) {
+    const auto id = static_cast<size_t>(value);
     const ValuePlace& place = plan.places_[id];
     if (place.kind == Kind::input) {
       pointers[id] = const_cast<void*>(values[place.index].tensor.data());
-    } else if (place.kind == Kind::output) {
+    } else {
       RuntimeValue& result = results[place.index];
       // Values of other types and shapes may have lived here before: what the output itself is decides.
       const ir::ElementType type = plan.facts_[static_cast<size_t>(plan.graph_->outputs[place.index])].type;
@@ -40,10 +41,10 @@ void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
   }
 }
 
-void Frame::release() {
+void Frame::release(const Plan& plan) {
   live_in = nullptr;
   outputs = nullptr;
-  for (RuntimeValue& slot : slots) slot = RuntimeValue();
+  for (const ir::ValueId id : plan.in_slots_) slots[static_cast<size_t>(id)] = RuntimeValue();
 }
 
 RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
@@ -54,7 +55,9 @@ RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
   const ir::ValueFact& fact = plan.facts_[at];
   if (fact.constant.defined()) return RuntimeValue(fact.constant);
   AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output || place.kind == Kind::input);
-  return RuntimeValue(ir::Tensor::borrow(fact.type, *ir::constant_dims(*fact.dims), pointers[at]));
+  const ir::Shape& known = plan.shapes_[at];
+  const ir::Shape shape = known.empty() ? *ir::constant_dims(*fact.dims) : known;
+  return RuntimeValue(ir::Tensor::borrow(fact.type, shape, pointers[at]));
 }
 
 }  // namespace axrun::runtime

@@ -16,7 +16,7 @@ class Frame {
   /// Sets the places that differ from run to run. Allocates the outputs that are not given or do not fit.
   void bind(const Plan& plan, const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs);
   /// Drops every reference to the caller's values.
-  void release();
+  void release(const Plan& plan);
 
   void* pointer(ir::ValueId id) const { return pointers[static_cast<size_t>(id)]; }
   /// The value as a RuntimeValue; a tensor in the arena is borrowed, valid until the frame is used again.

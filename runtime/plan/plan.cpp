@@ -115,7 +115,7 @@ void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValu
   std::unique_ptr<Frame> frame = take_frame();
   frame->bind(*this, live_in, outputs);
   execute(*frame, context, nullptr);
-  frame->release();
+  frame->release(*this);
   give_back(std::move(frame));
 }
 
@@ -124,7 +124,7 @@ void Plan::run_inspected(const std::vector<RuntimeValue>& live_in, std::vector<R
   std::unique_ptr<Frame> frame = take_frame();
   frame->bind(*this, live_in, outputs);
   execute(*frame, context, &inspector);
-  frame->release();
+  frame->release(*this);
 }
 
 void Plan::execute(Frame& frame, const RunContext& context, const Inspector* inspector) const {

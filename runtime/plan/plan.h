@@ -136,6 +136,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
   std::vector<ir::Shape> output_shapes_;  ///< of the outputs with a place of their own
+  std::vector<ir::ValueId> bound_;        ///< values in places that differ from run to run
+  std::vector<ir::ValueId> in_slots_;
+  std::vector<ir::Shape> shapes_;  ///< per value: of those that are passed on as values
   size_t scratch_offset_ = 0;
   size_t arena_bytes_ = 0;
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step

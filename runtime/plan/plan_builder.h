@@ -63,6 +63,7 @@ class PlanBuilder {
   void form_groups();
   void make_steps();
   void place_values();
+  void list_places();
   void attach_continuation();
 
   /// Throws Error(internal) where what a stage left is not well-formed.
