@@ -309,9 +309,12 @@ class Writer {
 
   // --- one tile ---
 
-  /// Columns beyond the last one are computed where the panel has them.
+  /// Columns beyond the last one are computed where the panel has them, up to the next whole vector.
   Dim lanes_computed() const {
-    return plan_.right == Right::direct ? columns_of(column_tile_) : Dim(plan_.tile.columns);
+    if (plan_.right == Right::direct) return columns_of(column_tile_);
+    const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
+    if (!column_tail_ || !columns_.is_constant()) return width;
+    return min(width, lanes * ceil_div(columns_ - width * column_tile_, lanes));
   }
 
   void for_tile(const std::function<void(const Dim& i1, const Dim& j1)>& body) {

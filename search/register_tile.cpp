@@ -39,12 +39,15 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       if (height * vectors + vectors + spare > target.vector_registers) break;
       const int64_t width = vectors * lanes;
       const auto down = static_cast<double>((rows + height - 1) / height);
-      const auto across = static_cast<double>((columns + width - 1) / width);
       // Every tile costs some cycles besides its steps along k, and the last one of a column more.
       constexpr double start = 0.1, ragged = 1.01;
-      const double cost = down * across *
-                          (cycles(height, vectors, ports, target.vector_bytes, packed) + start) *
-                          (rows % height == 0 ? 1 : ragged);
+      const auto step = [&](int64_t wide) {
+        return wide == 0 ? 0 : cycles(height, wide, ports, target.vector_bytes, packed) + start;
+      };
+      // The last tile of a row has vectors only where there are columns.
+      const int64_t rest = (columns % width + lanes - 1) / lanes;
+      const double across = static_cast<double>(columns / width) * step(vectors) + step(rest);
+      const double cost = down * across * (rows % height == 0 ? 1 : ragged);
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {
         least = cost;
