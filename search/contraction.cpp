@@ -37,12 +37,11 @@ class Writer {
         w_(context.writer),
         values_(context.values),
         left_(context, sum_, form_.left, form_.outer, form_.row, plan.tile.rows),
-        result_(context.buffers.at(form_.last().results[0])),
         rows_(extent(form_.row)),
         columns_(extent(form_.column)),
-        row_tiles_(ceil_div(rows_, Dim(plan.tile.rows))),
+        row_tiles_(row_part().tiles(plan.tile.rows, context.facts)),
         column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
-        row_tail_(!context.facts.is_multiple(rows_, plan.tile.rows)),
+        row_tail_(!row_part().has_whole_tiles(plan.tile.rows, context.facts)),
         column_tail_(!context.facts.is_multiple(columns_, plan.tile.columns)),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
 
@@ -58,10 +57,13 @@ class Writer {
  private:
   enum class Step : uint8_t { outer, block, group, column };
 
-  Dim extent(int axis) const {
-    return axis == ir::none ? Dim(1) : sum_.axes[static_cast<size_t>(axis)].extent;
+  Dim extent(int axis) const { return axis == ir::none ? Dim(1) : part_of(context_, sum_, axis).rest; }
+  AxisPart row_part() const {
+    return form_.row == ir::none ? AxisPart{Dim(0), Dim(1)} : part_of(context_, sum_, form_.row);
   }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
+  /// To a place in the part of the axis that is written.
+  void move_to(int axis, const Dim& place) { coordinate(axis) = part_of(context_, sum_, axis).first + place; }
 
   // --- the panels of b ---
 
@@ -98,7 +100,7 @@ class Writer {
           k == 0 && plan_.spread != Spread::none ? LoopKind::parallel : LoopKind::sequential;
       if (k == outer.size()) return tiles(kind);
       w_.loop(kind, "o" + std::to_string(k), extent(outer[k]), [&](const Dim& o) {
-        coordinate(outer[k]) = o;
+        move_to(outer[k], o);
         loop(k + 1);
       });
     };
@@ -123,7 +125,7 @@ class Writer {
                 [&](const Dim& lane) { w_.store(packed(lane), Combine::assign, w_.real(0)); });
       }
       w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& lane) {
-        coordinate(form_.column) = Dim(width) * jt + lane;
+        move_to(form_.column, Dim(width) * jt + lane);
         w_.store(packed(lane), Combine::assign, product(form_.right));
       });
     });
@@ -144,7 +146,7 @@ class Writer {
           {ElementType::f32},
           [&](size_t, const Dim& row, const Dim& column) {
             const Dim at = first_column + row;
-            coordinate(form_.column) = column_tail_ ? min(at, columns_ - 1) : at;
+            move_to(form_.column, column_tail_ ? min(at, columns_ - 1) : at);
             k = first_k + column;
             return product(form_.right);
           },
@@ -208,7 +210,7 @@ class Writer {
         const auto number = static_cast<size_t>(
             std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), Step::outer));
         return w_.loop(kind, "o" + std::to_string(number), extent(form_.outer[number]), [&](const Dim& o) {
-          coordinate(form_.outer[number]) = o;
+          move_to(form_.outer[number], o);
           next();
         });
       }
@@ -397,26 +399,26 @@ class Writer {
   void accumulate(const Dim& i1, const Dim& j1) {
     const Dim row = Dim(plan_.tile.rows) * row_tile_ + i1;
     const Dim column = Dim(plan_.tile.columns) * column_tile_ + j1;
-    if (form_.row != ir::none) coordinate(form_.row) = row_tail_ ? min(row, rows_ - 1) : row;
-    coordinate(form_.column) = column;
+    if (form_.row != ir::none) move_to(form_.row, row_tail_ ? min(row, rows_ - 1) : row);
+    move_to(form_.column, column);
     const int left = plan_.left_packed ? w_.load(left_.at(point_, row_tile_, i1)) : product(form_.left);
     const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(packed(j1));
-    if (form_.row != ir::none) coordinate(form_.row) = row;
+    if (form_.row != ir::none) move_to(form_.row, row);
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
   }
 
   void finish(const Access& element, const Dim& i1, const Dim& j1) {
-    if (form_.row != ir::none) coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
-    coordinate(form_.column) = Dim(plan_.tile.columns) * column_tile_ + j1;
+    if (form_.row != ir::none) move_to(form_.row, Dim(plan_.tile.rows) * row_tile_ + i1);
+    move_to(form_.column, Dim(plan_.tile.columns) * column_tile_ + j1);
     if (form_.epilogue == nullptr) {
       const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(sum_.axes.size()));
-      return w_.store({result_, element_at(sum_, point)}, Combine::assign, w_.load(element));
+      return w_.store(result_at(context_, sum_, point), Combine::assign, w_.load(element));
     }
     const ir::Stage& map = *form_.epilogue;
     map_point_.clear();
     for (const int axis : form_.epilogue_axes) map_point_.push_back(axis == -1 ? Dim(0) : coordinate(axis));
     values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, map_point_)}, Combine::assign, values_.value(map.body[0], map_point_),
+    w_.store(result_at(context_, map, map_point_), Combine::assign, values_.value(map.body[0], map_point_),
              map.name, map_point_);
   }
 
@@ -428,7 +430,6 @@ class Writer {
   LoopWriter& w_;
   StageValues& values_;
   PackedRows left_;
-  const int result_;
   const Dim rows_, columns_, row_tiles_, column_tiles_;
   const bool row_tail_, column_tail_;
   Dims map_point_;  ///< of the epilogue, where it is computed

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/error.h"
 #include "ir/types.h"
 
 namespace axrun::search {
@@ -11,6 +12,44 @@ using ir::Dim;
 using ir::Dims;
 using ir::Program;
 using ir::TensorId;
+
+Dim AxisPart::tiles(int64_t tile, const SizeFacts& facts) const {
+  if (block == 0) return ceil_div(rest, Dim(tile));
+  AXRUN_ASSERT(block % tile == 0);
+  const Dim most(block / tile);
+  return facts.is_multiple(total, block) ? most : min(most, ceil_div(total, Dim(tile)) - most * number);
+}
+
+bool AxisPart::has_whole_tiles(int64_t tile, const SizeFacts& facts) const {
+  return facts.is_multiple(block == 0 ? rest : total, tile);
+}
+
+AxisPart part_of(const PieceContext& context, const ir::Stage& stage, int axis) {
+  const auto found = context.parts.find({&stage, axis});
+  if (found != context.parts.end()) return found->second;
+  const auto at = static_cast<size_t>(axis);
+  const size_t axes = stage.axes.size();
+  return {Dim(0), at < axes ? stage.axes[at].extent : stage.reduce_axes[at - axes].extent};
+}
+
+bool is_stored(const PieceContext& context, TensorId tensor) {
+  return context.buffers.count(tensor) != 0 || context.kept.count(tensor) != 0;
+}
+
+ir::loop::Access place_in(const KeptPart& kept, const Dims& indices) {
+  ir::loop::Access access{kept.buffer, {}};
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (!kept.dimensions[d].single) access.indices.push_back(indices[d] - kept.dimensions[d].first);
+  }
+  return access;
+}
+
+ir::loop::Access result_at(const PieceContext& context, const ir::Stage& stage, const Dims& point) {
+  const TensorId tensor = stage.results[0];
+  const auto kept = context.kept.find(tensor);
+  if (kept != context.kept.end()) return place_in(kept->second, element_at(stage, point));
+  return {context.buffers.at(tensor), element_at(stage, point)};
+}
 
 Dims element_at(const ir::Stage& stage, const Dims& point) {
   Dims indices;

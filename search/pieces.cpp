@@ -9,7 +9,8 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map", "recurrence"};
+  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map",
+                                        "recurrence", "attention"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -30,8 +31,8 @@ class Cutter {
         const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
-      } else if (!windows(at, piece) && !gathered(at, piece) && !contraction(at, piece) && !rows(at, piece) &&
-                 !map(at, piece)) {
+      } else if (!windows(at, piece) && !gathered(at, piece) && !attention(at, piece) && !contraction(at, piece) &&
+                 !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -75,6 +76,21 @@ class Cutter {
       found = find_gathered(program_, program_.stages[at], nullptr, constant_);
     }
     piece.gathered = std::move(found.form);
+    return found.found;
+  }
+
+  /// Products, rows of them, and products of those.
+  bool attention(size_t at, Piece& piece) {
+    Piece scores, between, output;
+    if (!contraction(at, scores)) return false;
+    const size_t row_stage = at + scores.range.count;
+    if (row_stage >= program_.stages.size() || stands_alone(row_stage) || !rows(row_stage, between)) return false;
+    const size_t last = row_stage + between.range.count;
+    if (last >= program_.stages.size() || !contraction(last, output)) return false;
+    piece.kind = Piece::Kind::attention;
+    piece.range = {at, last + output.range.count - at};
+    FoundAttention found = find_attention(program_, scores.product, between.rows, output.product, piece.range);
+    piece.attention = std::move(found.form);
     return found.found;
   }
 

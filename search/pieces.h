@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "search/attention_form.h"
 #include "search/gathered_form.h"
 #include "search/piece.h"
 #include "search/product_form.h"
@@ -13,13 +14,14 @@ namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence };
+  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence, attention };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
   GatheredForm gathered;
   ProductForm product;
   RowsForm rows;
+  AttentionForm attention;
 };
 std::string_view name_of(Piece::Kind kind);
 

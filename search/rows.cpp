@@ -63,7 +63,7 @@ class Writer {
     const LoopKind kind = k == 0 && plan_.parallel_axis >= 0 ? LoopKind::parallel : LoopKind::sequential;
     const size_t axis = order[k];
     const int64_t tile = axis + 1 == form_.rows.size() ? rows_in_tile() : 1;
-    w_.loop(kind, "i" + std::to_string(axis), ceil_div(part_[axis].extent, Dim(tile)), [&](const Dim& i) {
+    w_.loop(kind, "i" + std::to_string(axis), part_[axis].tiles(tile, context_.facts), [&](const Dim& i) {
       row_[axis] = part_[axis].first + Dim(tile) * i;
       rows(order, k + 1);
     });
@@ -74,8 +74,15 @@ class Writer {
   bool has_tiles() const { return rows_in_tile() > 1; }
 
   /// What exists of a tile at `start` of an axis.
-  Dim tile_of(int64_t tile, const Dim& extent, const Dim& start) const {
-    return context_.facts.is_multiple(extent, tile) ? Dim(tile) : min(Dim(tile), extent - start);
+  Dim part_of_lanes(const Dim& extent, const Dim& start) const {
+    const bool whole = context_.facts.is_multiple(extent, plan_.lanes);
+    return whole ? Dim(plan_.lanes) : min(Dim(plan_.lanes), extent - start);
+  }
+  Dim rows_here() const {
+    const AxisPart& part = part_.back();
+    const Dim tile(rows_in_tile());
+    return part.has_whole_tiles(rows_in_tile(), context_.facts) ? tile
+                                                                : min(tile, part.rest - (row_.back() - part.first));
   }
 
   /// What is done once for a row: for all rows of a tile.
@@ -83,8 +90,7 @@ class Writer {
     if (!has_tiles()) return body();
     const Dim start = row_.back();
     const LoopKind kind = plan_.lanes_along_rows ? LoopKind::vector : LoopKind::unrolled;
-    const Dim count = tile_of(rows_in_tile(), part_.back().extent, start - part_.back().first);
-    w_.loop(kind, plan_.lanes_along_rows ? "v" : "r", count, [&](const Dim& r) {
+    w_.loop(kind, plan_.lanes_along_rows ? "v" : "r", rows_here(), [&](const Dim& r) {
       row_.back() = start + r;
       place_in_tile_ = r;
       body();
@@ -130,7 +136,7 @@ class Writer {
       const Dim start = Dim(plan_.lanes) * c;
       for_row([&] {
         set_rows(member, point_);
-        w_.loop(LoopKind::vector, "v", tile_of(plan_.lanes, extent, start), [&](const Dim& v) {
+        w_.loop(LoopKind::vector, "v", part_of_lanes(extent, start), [&](const Dim& v) {
           point_[axis] = start + v;
           lane_ = v;
           body();

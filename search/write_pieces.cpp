@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/grammar.h"
+#include "search/attention.h"
 #include "search/contraction.h"
 #include "search/gathered.h"
 #include "search/map.h"
@@ -56,6 +57,8 @@ void write(PieceContext& context, const Piece& piece) {
     case Piece::Kind::map: {
       const ir::Stage& stage = context.program.stages[piece.range.first];
       return write_map(context, stage, plan_map(context, stage));
+    case Piece::Kind::attention:
+      return write_attention(context, piece.attention, plan_attention(context, piece.attention));
     }
     case Piece::Kind::recurrence:
       return write_recurrence(context, context.program.stages[piece.range.first]);

@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/compose.h"
 #include "ir/operator.h"
+#include "tests/search/attention_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
 #include "tests/search/recurrence_cases.h"
@@ -289,7 +290,7 @@ std::vector<Case> operator_cases() {
          {{"Mul", 14, {{1, 2, 6, sym("n")}, {}}}, {10, 3}, 11},
          {{"Add", 14, {{1, 2, 6, sym("n")}, {1, 1, 6, sym("n")}}}, {11, 4}, 12}},
         {1, 2, 3, 4}, {n}, some_n);
-  group("Attention", "contraction+rows+contraction",
+  group("Attention", "attention",
         {{{"Transpose", 13, {{1, 2, 6, 8}}, {{"perm", integers({0, 1, 3, 2})}}}, {2}, 9},
          {{"MatMul", 13, {{1, 2, 6, 8}, {1, 2, 8, 6}}}, {1, 9}, 10},
          {{"Mul", 14, {{1, 2, 6, 6}, {}}}, {10, 3}, 11},
@@ -359,6 +360,7 @@ std::vector<Case> all_cases() {
   for (Case& c : gather_cases()) cases.push_back(std::move(c));
   for (Case& c : recurrence_cases()) cases.push_back(std::move(c));
   for (Case& c : type_cases()) cases.push_back(std::move(c));
+  for (Case& c : attention_cases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "search/attention_form.h"
+#include "search/contraction_plan.h"
+#include "search/rows.h"
+
+namespace axrun::search {
+
+/// Every decision about attention; the writer only reads it.
+struct AttentionPlan {
+  ContractionPlan scores, output;
+  RowsPlan rows;
+  /// Queries at a time: their scores stay in the cache. A multiple of the tiles' rows. 0: all.
+  int64_t block = 0;
+  bool spread = false;  ///< the outermost loop, over batches or else blocks, is spread over workers
+};
+AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form);
+
+/// Writes, batch by batch and block by block of queries, the scores, what becomes of their rows, and the products
+/// with the values.
+void write_attention(PieceContext& context, const AttentionForm& form, const AttentionPlan& plan);
+
+}  // namespace axrun::search
