@@ -22,8 +22,8 @@ std::vector<uint32_t> inputs() {
     bits.push_back(magnitude);
     bits.push_back(magnitude | 0x80000000U);
   }
-  for (const float threshold :
-       {1e-3F, 0.125F, 0.625F, 1.0F, 2.125F, 3.875F, 10.0F, 87.33F, 88.72F, 89.0F, 103.97F, 104.0F}) {
+  for (const float threshold : {1e-3F, 0.125F, 0.2890625F, 1.0F, 2.125F, 3.875F, 8.9609375F, 10.0F, 87.33F,
+                                88.72F, 89.0F, 103.97F, 104.0F}) {
     for (uint32_t k = 0; k < 64; ++k) {
       const uint32_t near = std::bit_cast<uint32_t>(threshold) - 32 + k;
       bits.push_back(near);

@@ -40,11 +40,8 @@ F32 erf_of(F32 x) {
   // Among floats of this size there is room for quarters only; the lower bits count them.
   const F32 shift = b.constant(3145728.0F);
   const F32 shifted = magnitude + shift;
-  const I32 k = bits(shifted);
   const F32 r = magnitude - (shifted - shift);
-  F32 sum = b.lookup(k, coefficients.back());
-  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, r, b.lookup(k, coefficients[i]));
-  return copysign(sum, x);
+  return copysign(polynomial(r, bits(shifted), coefficients), x);
 }
 
 Program erf_program() {

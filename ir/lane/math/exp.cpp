@@ -2,17 +2,10 @@
 #include "ir/lane/math/parts.h"
 
 namespace axrun::ir::lane {
-namespace {
 
-/// e^x = 2^n * e^r with n the integer nearest to x / ln 2, so that |r| <= ln(2)/2 and a little.
-struct Reduced {
-  F32 n;
-  F32 shifted;  ///< n + 1.5 * 2^23: the lower bits are those of the integer
-  F32 value;    ///< e^r
-};
-
-Reduced reduce(F32 x) {
+F32 exp_of(F32 x) {
   Builder& b = *x.builder;
+  // e^x = 2^n * e^r with n the integer nearest to x / ln 2, so that |r| <= ln(2)/2 and a little.
   // Among floats of this size there is no room for a fraction.
   const F32 shift = b.constant(12582912.0F);
   const F32 shifted = fma(x, b.constant(1.44269504F), shift);
@@ -22,22 +15,9 @@ Reduced reduce(F32 x) {
   r = fma(n, b.constant_bits(0xb5bfbe8eU), r);      // -1.42860677e-06
   // e^r = 1 + r + r^2 q(r): q of degree 4 on [-0.3476, 0.3476], minimax for the relative error of e^r,
   // which is 2^-28.18 with the coefficients rounded to f32.
-  return {
-      n, shifted,
-      polynomial(r, {1.0F, 1.0F, 0.49999994F, 0.166665137F, 0.0416680612F, 0.00836955011F, 0.00138438132F})};
-}
-
-}  // namespace
-
-F32 exp_of(F32 x) {
-  const Reduced reduced = reduce(x);
-  return scale(reduced.value, reduced.n);
-}
-
-F32 exp_of_moderate(F32 x) {
-  const Reduced reduced = reduce(x);
-  // The exponent's field, in front of which everything else is shifted out.
-  return reduced.value * from_bits(shift_left(bits(reduced.shifted) + x.builder->integer(127), 23));
+  return scale(
+      polynomial(r, {1.0F, 1.0F, 0.49999994F, 0.166665137F, 0.0416680612F, 0.00836955011F, 0.00138438132F}),
+      n);
 }
 
 Program exp_program() {
