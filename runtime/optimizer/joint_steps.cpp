@@ -1,7 +1,8 @@
 // Steps that become one: the part of PlanImprover that moves the borders between the kernels of a plan.
 //
 // Which operators may share a kernel is decided by the expression of both together: it composes their index
-// maps, and search has one kind of schedule for it or has not.
+// maps, and search has one kind of schedule for it or has not. Light steps are also tried as the pieces of
+// one kernel, once nothing of one kind is left.
 
 #include <algorithm>
 #include <numeric>
@@ -17,9 +18,10 @@ constexpr double least_gain = 0.001;
 /// Calling a kernel takes so long that two in one are worth having, however little they do.
 constexpr double call_microseconds = 0.1;
 
-bool is_one_kind(const search::Lowered& lowered) {
-  return lowered.program && lowered.kind.find('+') == std::string::npos;
-}
+/// Where both together take no longer than this, a kernel in several pieces may be faster than two kernels.
+constexpr double light_microseconds = 10;
+
+bool is_one_kind(const std::string& kind) { return kind.find('+') == std::string::npos; }
 
 }  // namespace
 
@@ -44,7 +46,9 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
         return one.task.entry == place.entry && one.task.sizes == place.sizes;
       });
       if (task == tasks.end()) {
-        tasks.push_back({{place.entry, place.sizes, own, joint->second, 0, 0, joint}, {}});
+        const double both = microseconds[joint->first] + microseconds[joint->second];
+        tasks.push_back(
+            {{place.entry, place.sizes, own, joint->second, 0, 0, joint}, both < light_microseconds, {}});
         task = std::prev(tasks.end());
       }
       task->sites.push_back({own, joint});
@@ -84,7 +88,30 @@ bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, s
   return joined;
 }
 
-bool PlanImprover::join_steps(const OptimizerJob& job) {
+bool PlanImprover::may_join(const JointTask& task, bool in_pieces) {
+  KernelLibrary::Entry& entry = *task.task.entry;
+  if (library_->state(entry) != OptimizedKernel::State::waiting) return true;
+  std::string kind = library_->kind(entry);
+  if (kind.empty()) {
+    try {
+      const StepExpression& expression = library_->expression(entry);
+      const search::Lowered lowered =
+          tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target);
+      if (!lowered.program) {
+        library_->refuse(entry, lowered.reason);
+        return false;
+      }
+      kind = lowered.kind;
+      library_->note(entry, [&](OptimizedKernel& record) { record.kind = kind; });
+    } catch (const Error& error) {
+      library_->refuse(entry, error.what());
+      return false;
+    }
+  }
+  return is_one_kind(kind) || (in_pieces && task.is_light);
+}
+
+bool PlanImprover::join_steps(const OptimizerJob& job, bool in_pieces) {
   const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan || place_.stop.requested()) return false;
   const std::vector<JointTask> tasks = find_joints(step_times(*plan, job));
@@ -98,19 +125,9 @@ bool PlanImprover::join_steps(const OptimizerJob& job) {
              taken.count({site.plan.get(), site.joint->second}) == 0;
     });
     if (!open) continue;
-    KernelLibrary::Entry& entry = *task.task.entry;
-    if (library_->state(entry) == OptimizedKernel::State::waiting) {
-      try {
-        const StepExpression& expression = library_->expression(entry);
-        const search::Lowered lowered =
-            tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target);
-        if (!is_one_kind(lowered)) library_->refuse(entry, "no schedule of one kind");
-      } catch (const Error& error) {
-        library_->refuse(entry, error.what());
-      }
-    }
+    if (!may_join(task, in_pieces)) continue;
     try_task(task.task, plan->times().count() >= runs_that_repeat);
-    if (library_->serves(entry, task.task.sizes)) joined |= join(task, taken);
+    if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
     watch();
   }
   return joined;

@@ -467,6 +467,11 @@ OptimizedKernel::State KernelLibrary::state(const Entry& entry) const {
   return entry.record.state;
 }
 
+std::string KernelLibrary::kind(const Entry& entry) const {
+  const std::lock_guard lock(mutex_);
+  return entry.record.kind;
+}
+
 search::Sizes KernelLibrary::ranges(const Entry& entry) const { return entry.ranges; }
 
 bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const {

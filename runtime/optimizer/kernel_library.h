@@ -79,6 +79,8 @@ class KernelLibrary final : public KernelSource {
 
   const StepExpression& expression(const Entry& entry) const;
   OptimizedKernel::State state(const Entry& entry) const;
+  /// Of its schedule, as far as it is known.
+  std::string kind(const Entry& entry) const;
   search::Sizes ranges(const Entry& entry) const;
   /// A verdict has been made at these sizes, or at ones like them.
   bool is_judged(const Entry& entry, const SizeValues& sizes) const;

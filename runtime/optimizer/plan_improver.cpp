@@ -167,7 +167,9 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
-  while (settings_.join && join_steps(job)) swap(job);
+  for (const bool in_pieces : {false, true}) {
+    while (settings_.join && join_steps(job, in_pieces)) swap(job);
+  }
   fallbacks_.clear();
 } catch (const RunStopped&) {
 }

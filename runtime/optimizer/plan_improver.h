@@ -88,6 +88,7 @@ class PlanImprover {
   /// Pairs of steps that share an entry as one step.
   struct JointTask {
     Task task;
+    bool is_light;  ///< next to what calling a kernel takes
     struct Site {
       std::shared_ptr<const Plan> plan;
       std::shared_ptr<const Joint> joint;
@@ -107,7 +108,8 @@ class PlanImprover {
   void try_task(const Task& task, bool repeats);
   /// Has steps that read one another joined where one kernel for both is the faster one; false when none are.
   /// Consecutive steps grow together pair by pair, with a swap in between.
-  bool join_steps(const OptimizerJob& job);
+  bool join_steps(const OptimizerJob& job, bool in_pieces);
+  bool may_join(const JointTask& task, bool in_pieces);
   std::vector<JointTask> find_joints(const TreeTimes& times);
   /// Wherever neither step is taken for another joint; false where that is known already.
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
