@@ -52,6 +52,21 @@ int LoopWriter::allocate(const std::string& name, ElementType type, const Dims& 
   return id;
 }
 
+int LoopWriter::view(Buffer as, Place place) {
+  views_.push_back({std::move(as), std::move(place)});
+  return first_view + static_cast<int>(views_.size()) - 1;
+}
+
+/// Looked up indices stand behind those that the view adds.
+Access LoopWriter::resolved(const Access& access) const {
+  if (access.buffer < first_view) return access;
+  Access real = views_[static_cast<size_t>(access.buffer - first_view)].place(access.indices);
+  const auto added = static_cast<int>(real.indices.size()) - static_cast<int>(access.indices.size());
+  real.lookups = access.lookups;
+  for (ir::loop::Lookup& lookup : real.lookups) lookup.dimension += added;
+  return resolved(real);
+}
+
 void LoopWriter::loop(LoopKind kind, const std::string& name, const Dim& extent, const Body& body) {
   if (extent == Dim(1)) return body(Dim(0));
   const std::string variable = unused(name);
@@ -126,7 +141,7 @@ Dims LoopWriter::inverse_of(const Dims& point) const {
 void LoopWriter::store(const Access& target, Combine combine, int value, const std::string& stage,
                        const Dims& point) {
   Compute compute;
-  compute.target = target;
+  compute.target = resolved(target);
   compute.combine = combine;
   compute.value = value;
   Dims place = time_;
@@ -177,7 +192,7 @@ int LoopWriter::load(const Access& access) {
   Value v;
   v.op = ScalarOp::load;
   v.type = buffer(access.buffer).type;
-  v.access = access;
+  v.access = resolved(access);
   return intern(v);
 }
 
@@ -186,7 +201,7 @@ int LoopWriter::guarded(const Access& access, int guard, int otherwise) {
   v.op = ScalarOp::load;
   v.type = buffer(access.buffer).type;
   v.args = {guard, otherwise, ir::none};
-  v.access = access;
+  v.access = resolved(access);
   return intern(v);
 }
 

@@ -22,6 +22,10 @@ class LoopWriter {
   /// A scratch buffer for the rest of the current block.
   int allocate(const std::string& name, ir::ElementType type, const ir::Dims& dims, ir::loop::Level level);
 
+  /// A part of a buffer under dims of its own, which can be used like a buffer: `place` gives elements.
+  using Place = std::function<ir::loop::Access(const ir::Dims& indices)>;
+  int view(ir::loop::Buffer as, Place place);
+
   using Body = std::function<void(const ir::Dim& variable)>;
   /// A loop around what `body` writes. A loop of one iteration is left out, and its variable is 0.
   void loop(ir::loop::LoopKind kind, const std::string& name, const ir::Dim& extent, const Body& body);
@@ -46,7 +50,10 @@ class LoopWriter {
   int operation(ir::ScalarOp op, ir::ElementType type, std::initializer_list<int> args);
   int mul(int a, int b) { return operation(ir::ScalarOp::mul, value(a).type, {a, b}); }
   const ir::loop::Value& value(int id) const { return program_.values[static_cast<size_t>(id)]; }
-  const ir::loop::Buffer& buffer(int id) const { return program_.buffers[static_cast<size_t>(id)]; }
+  const ir::loop::Buffer& buffer(int id) const {
+    if (id >= first_view) return views_[static_cast<size_t>(id - first_view)].as;
+    return program_.buffers[static_cast<size_t>(id)];
+  }
 
   const std::vector<ir::loop::Size>& sizes() const { return program_.sizes; }
   /// The program, checked.
@@ -57,13 +64,20 @@ class LoopWriter {
     std::string variable;
     ir::Dim extent;
   };
+  struct View {
+    ir::loop::Buffer as;
+    Place place;
+  };
+  static constexpr int first_view = 1 << 24;  ///< their numbers
+  ir::loop::Access resolved(const ir::loop::Access& access) const;
   int intern(ir::loop::Value value);
   std::string unused(const std::string& name) const;
   ir::Dims inverse_of(const ir::Dims& point) const;
   ir::loop::LoopProgram program_;
   ir::loop::Block beginning_;
   std::vector<Around> around_;
-  ir::Dims time_;  ///< of the step, or nothing
+  std::vector<View> views_;
+  ir::Dims time_;                         ///< of the step, or nothing
   std::vector<ir::loop::Block*> blocks_;  ///< innermost last
   std::set<std::string> names_;           ///< of sizes and buffers
 };

@@ -1,5 +1,8 @@
 #include "search/recurrence.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "search/write_pieces.h"
 
 namespace axrun::search {
@@ -38,23 +41,24 @@ namespace {
 
 class Writer {
  public:
-  Writer(PieceContext& context, const Stage& scan) : context_(context), scan_(scan), w_(context.writer) {}
+  Writer(PieceContext& context, const Stage& scan)
+      : context_(context), scan_(scan), w_(context.writer), count_(scan.initial.size()) {}
 
   void run() {
-    for (size_t k = 0; k < scan_.initial.size(); ++k) start(k);
+    for (size_t k = 0; k < count_; ++k) start(k);
+    for (size_t r = 0; r < scan_.results.size(); ++r) give(r);
     w_.loop(LoopKind::sequential, "time", scan_.length, [&](const Dim& time) { step(time); });
-    for (size_t k = 0; k < scan_.initial.size(); ++k) {
-      const auto result = context_.buffers.find(scan_.results[k]);
-      if (result == context_.buffers.end()) continue;
-      copy(dims_of(scan_.results[k]), {result->second, {}},
-           [&](const Dims& element) { return Access{states_[k], with_time(scan_.length, element)}; });
+    for (size_t k = 0; k < count_; ++k) {
+      if (is_copied(k))
+        copy(dims_of(scan_.results[k]), context_.buffers.at(scan_.results[k]), state_at(k, scan_.length));
     }
   }
 
  private:
-  using From = std::function<Access(const Dims& element)>;
-
-  const Dims& dims_of(TensorId id) const { return context_.program.tensors[static_cast<size_t>(id)].dims; }
+  const ir::TensorDecl& tensor(TensorId id) const {
+    return context_.program.tensors[static_cast<size_t>(id)];
+  }
+  const Dims& dims_of(TensorId id) const { return tensor(id).dims; }
 
   static Dims with_time(const Dim& time, const Dims& element) {
     Dims indices = {time};
@@ -62,69 +66,115 @@ class Writer {
     return indices;
   }
 
-  /// Elements of these dims; `to` has the indices before theirs.
-  void copy(const Dims& dims, const Access& to, const From& from, Dims element = {}) {
-    if (element.size() == dims.size()) {
-      Access target = to;
-      target.indices.insert(target.indices.end(), element.begin(), element.end());
-      return w_.store(target, Combine::assign, w_.load(from(element)));
+  int view(const ir::TensorDecl& as, LoopWriter::Place place) {
+    return w_.view({as.name, as.type, as.dims}, std::move(place));
+  }
+  /// One entry of a buffer with one per time.
+  int entry(int buffer, const ir::TensorDecl& as, const Dim& time) {
+    return view(as, [=](const Dims& element) { return Access{buffer, with_time(time, element)}; });
+  }
+  int state_at(size_t k, const Dim& time) { return entry(states_[k], tensor(scan_.results[k]), time); }
+
+  /// In vectors that machine code can hold.
+  void copy(const Dims& dims, int to, int from, const Dims& element = {}) {
+    const auto move = [&](const Dims& at) { w_.store({to, at}, Combine::assign, w_.load({from, at})); };
+    const size_t d = element.size();
+    if (d == dims.size()) return move(element);
+    const auto further = [&](const Dim& index) {
+      Dims at = element;
+      at.push_back(index);
+      return at;
+    };
+    const std::string name = "i" + std::to_string(d);
+    if (d + 1 < dims.size()) {
+      w_.loop(LoopKind::sequential, name, dims[d],
+              [&](const Dim& index) { copy(dims, to, from, further(index)); });
+      return;
     }
-    const bool last = element.size() + 1 == dims.size();
-    const Dim& extent = dims[element.size()];
-    w_.loop(last ? LoopKind::vector : LoopKind::sequential, "i" + std::to_string(element.size()), extent,
-            [&](const Dim& index) {
-              Dims further = element;
-              further.push_back(index);
-              copy(dims, to, from, std::move(further));
-            });
+    constexpr int64_t block = 64;
+    w_.loop(LoopKind::sequential, name, floor_div(dims[d] + (block - 1), block), [&](const Dim& first) {
+      const Dim left = min(dims[d] - first * block, block);
+      w_.loop(LoopKind::vector, "v", left, [&](const Dim& v) { move(further(first * block + v)); });
+    });
   }
 
   void start(size_t k) {
-    const TensorId initial = scan_.initial[k];
-    const Dims& dims = dims_of(initial);
-    const ir::TensorDecl& result = context_.program.tensors[static_cast<size_t>(scan_.results[k])];
-    states_.push_back(
-        w_.allocate(result.name + "_states", result.type, with_time(scan_.length + 1, dims), Level::memory));
-    copy(dims, {states_[k], {Dim(0)}},
-         [&](const Dims& element) { return context_.values.access(initial, element); });
+    const ir::TensorDecl& result = tensor(scan_.results[k]);
+    states_.push_back(w_.allocate(result.name + "_states", result.type,
+                                  with_time(scan_.length + 1, result.dims), Level::memory));
+    copy(result.dims, state_at(k, Dim(0)), context_.buffers.at(scan_.initial[k]));
+  }
+
+  /// What the step emits as the new state k; none where that is something else.
+  std::optional<size_t> emitted_state(size_t r) const {
+    const std::vector<TensorId>& outputs = scan_.step->outputs;
+    const auto found =
+        std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(count_), outputs[r]);
+    const auto k = static_cast<size_t>(found - outputs.begin());
+    return k < count_ ? std::optional(k) : std::nullopt;
+  }
+
+  /// Outputs have memory of their own; others are read among the states.
+  bool is_copied(size_t r) const {
+    const TensorId id = scan_.results[r];
+    return std::find(context_.program.outputs.begin(), context_.program.outputs.end(), id) !=
+           context_.program.outputs.end();
+  }
+
+  void give(size_t r) {
+    const TensorId id = scan_.results[r];
+    if (is_copied(r)) return;
+    if (r < count_) {
+      context_.buffers[id] = state_at(r, scan_.length);
+    } else if (const auto k = emitted_state(r)) {
+      const int states = states_[*k];
+      context_.buffers[id] = view(tensor(id), [states](const Dims& element) {
+        Dims next = element;
+        next[0] = next[0] + 1;
+        return Access{states, next};
+      });
+    } else {
+      context_.buffers[id] = w_.allocate(tensor(id).name, tensor(id).type, dims_of(id), Level::memory);
+    }
   }
 
   void step(const Dim& time) {
     const RecurrenceStep step(scan_, time, context_.facts, context_.constant);
+    const Program& program = step.program;
     jit::Target one_core = context_.target;
     one_core.cores = 1;
-    StageValues values(step.program, w_);
-    PieceContext inner{step.program, context_.facts, one_core, step.constant, w_, values, {}};
+    StageValues values(program, w_);
+    PieceContext inner{program, context_.facts, one_core, step.constant, w_, values, {}};
     const size_t captures = scan_.captures.size();
-    for (size_t k = 0; k < step.program.operands.size(); ++k) {
-      const TensorId id = step.program.operands[k];
+    for (size_t k = 0; k < program.operands.size(); ++k) {
+      const TensorId id = program.operands[k];
       if (id == ir::none) continue;
-      if (k < captures) {
-        inner.buffers[id] = context_.buffers.at(scan_.captures[k]);
-        values.read_buffer(id, inner.buffers[id]);
-      } else {
-        const int state = states_[k - captures];
-        values.read_at(id, [state, time](const Dims& element) { return Access{state, with_time(time, element)}; });
-      }
+      inner.buffers[id] =
+          k < captures ? context_.buffers.at(scan_.captures[k]) : state_at(k - captures, time);
+      values.read_buffer(id, inner.buffers[id]);
+    }
+    // Where the step's outputs belong; what is written elsewhere is copied.
+    std::vector<int> places(scan_.results.size(), ir::none);
+    for (size_t r = 0; r < scan_.results.size(); ++r) {
+      const TensorId id = program.outputs[r];
+      if (r >= count_ && !is_copied(r) && emitted_state(r)) continue;
+      const auto result = context_.buffers.find(scan_.results[r]);
+      const ir::TensorDecl& as = program.tensors[static_cast<size_t>(id)];
+      places[r] = r < count_ ? state_at(r, time + 1) : entry(result->second, as, time);
+      if (inner.buffers.try_emplace(id, places[r]).second) places[r] = ir::none;
     }
     w_.at_time(time, [&] { write_pieces(inner, step.pieces); });
-    for (const auto& [tensor, buffer] : inner.buffers) values.read_buffer(tensor, buffer);
     for (size_t r = 0; r < scan_.results.size(); ++r) {
-      const TensorId output = step.program.outputs[r];
-      const Dims& dims = step.program.tensors[static_cast<size_t>(output)].dims;
-      const From from = [&](const Dims& element) { return values.access(output, element); };
-      if (r < scan_.initial.size()) {
-        copy(dims, {states_[r], {time + 1}}, from);
-      } else if (const auto result = context_.buffers.find(scan_.results[r]);
-                 result != context_.buffers.end()) {
-        copy(dims, {result->second, {time}}, from);
-      }
+      const TensorId id = program.outputs[r];
+      if (places[r] == ir::none) continue;
+      copy(program.tensors[static_cast<size_t>(id)].dims, places[r], inner.buffers.at(id));
     }
   }
 
   PieceContext& context_;
   const Stage& scan_;
   LoopWriter& w_;
+  const size_t count_;       ///< of states
   std::vector<int> states_;  ///< their buffers
 };
 

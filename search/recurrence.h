@@ -19,8 +19,8 @@ struct RecurrenceStep {
 };
 
 /// A scan as a loop over time: every state has a buffer with one entry per time and one more, so that nothing
-/// is overwritten; a step reads those of its time and writes the next. The pieces of a step are written as they
-/// are anywhere else, but on one core: a step is short.
+/// is overwritten; a step reads those of its time and writes the next. The pieces of a step are written as
+/// they are anywhere else, but on one core: a step is short.
 void write_recurrence(PieceContext& context, const ir::Stage& scan);
 
 }  // namespace axrun::search

@@ -15,9 +15,7 @@ using ir::TensorRef;
 
 namespace {
 
-bool is_single(const Stage& stage) {
-  return stage.kind == ir::StageKind::scan && stage.length == ir::Dim(1);
-}
+bool is_single(const Stage& stage) { return stage.kind == ir::StageKind::scan && stage.length == ir::Dim(1); }
 
 /// Final states, then what is emitted, stacked.
 void copy_single_step(ir::Builder& builder, const Stage& scan, std::map<TensorId, TensorRef>& tensors) {

@@ -34,12 +34,11 @@ bool depends_on_loops(const Program& program, const ir::Stage& stage, const Size
 /// Memory for what later pieces read.
 void allocate_results(PieceContext& context, Range range) {
   for (size_t s = range.first; s < range.first + range.count; ++s) {
-    for (const TensorId id : context.program.stages[s].results) {
-      if (context.buffers.count(id) != 0 || !is_read_outside(context.program, id, range)) continue;
-      const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
-      context.buffers[id] =
-          context.writer.allocate(tensor.name, tensor.type, tensor.dims, ir::loop::Level::memory);
-    }
+    const TensorId id = context.program.stages[s].results[0];
+    if (context.buffers.count(id) != 0 || !is_read_outside(context.program, id, range)) continue;
+    const ir::TensorDecl& tensor = context.program.tensors[static_cast<size_t>(id)];
+    context.buffers[id] =
+        context.writer.allocate(tensor.name, tensor.type, tensor.dims, ir::loop::Level::memory);
   }
 }
 
@@ -57,9 +56,9 @@ void write(PieceContext& context, const Piece& piece) {
     case Piece::Kind::map: {
       const ir::Stage& stage = context.program.stages[piece.range.first];
       return write_map(context, stage, plan_map(context, stage));
+    }
     case Piece::Kind::attention:
       return write_attention(context, piece.attention, plan_attention(context, piece.attention));
-    }
     case Piece::Kind::recurrence:
       return write_recurrence(context, context.program.stages[piece.range.first]);
   }
@@ -88,7 +87,7 @@ std::vector<bool> constant_tensors(const Program& program, const std::vector<boo
 void write_pieces(PieceContext& context, const Pieces& pieces) {
   for (const Piece& piece : pieces.pieces) {
     const auto make = [&] {
-      allocate_results(context, piece.range);
+      if (piece.kind != Piece::Kind::recurrence) allocate_results(context, piece.range);
       write(context, piece);
     };
     const size_t end = piece.range.first + piece.range.count;

@@ -319,9 +319,7 @@ Lanes* BoundBody::parameter(size_t number) {
   return &lanes_[static_cast<size_t>(parameters_[number])];
 }
 
-Lanes* BoundBody::time() {
-  return time_.empty() ? nullptr : &lanes_[static_cast<size_t>(time_[0])];
-}
+Lanes* BoundBody::time() { return time_.empty() ? nullptr : &lanes_[static_cast<size_t>(time_[0])]; }
 
 void BoundBody::run(int count, ElementSource& source) {
   for (size_t number : steps_) evaluate(number, count, source);
@@ -360,10 +358,20 @@ void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& 
       continue;
     }
     const double* __restrict x = index.value.data();
+    double* __restrict to = position.data();
+    for (size_t k = 0; k < static_cast<size_t>(count); ++k) to[k] += x[k] * stride;
+    // Negative where an index is, or is behind the end: whole numbers in the last bits of larger ones,
+    // because comparisons would not be done in vectors. What is too large for these bits is far outside.
+    constexpr double offset = 0x1.8p52;
+    const auto last = static_cast<uint64_t>(node.shape[d] - 1);
+    uint64_t bits = 0;
     for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-      outside[k] |= (x[k] >= 0 ? 0 : 1) | (x[k] < extent ? 0 : 1);
-      position[k] += x[k] * stride;
+      const uint64_t i = std::bit_cast<uint64_t>(x[k] + offset) - std::bit_cast<uint64_t>(offset);
+      bits |= i | (last - i);
     }
+    const auto any = static_cast<int64_t>(bits);
+    for (size_t k = 0; any < 0 && k < static_cast<size_t>(count); ++k)
+      outside[k] |= (x[k] >= 0 ? 0 : 1) | (x[k] < extent ? 0 : 1);
   }
   int64_t any_outside = base_outside;
   for (size_t k = 0; k < static_cast<size_t>(count); ++k) {

@@ -58,14 +58,16 @@ double iterations(const ir::loop::Block& body, const std::map<std::string, Dim>&
   return count;
 }
 
-Tensor random_tensor(ir::ElementType type, const ir::Shape& shape, int kind, std::mt19937_64& random) {
+/// Floats are multiples of `unit`.
+Tensor random_tensor(ir::ElementType type, const ir::Shape& shape, int kind, double unit,
+                     std::mt19937_64& random) {
   Tensor tensor = Tensor::allocate(type, shape);
   // Mixed, negative only (a maximum that starts at 0 is noticed), positive only.
   const int64_t low = kind == 1 ? -9 : kind == 2 ? 1 : -4, high = kind == 1 ? -1 : kind == 2 ? 9 : 4;
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const int64_t value = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
     if (ir::is_float(type)) {
-      tensor.set_real(i, static_cast<double>(value));
+      tensor.set_real(i, static_cast<double>(value) * unit);
     } else {
       tensor.set_int(i, type == ir::ElementType::boolean ? value & 1
                         : ir::is_unsigned_integer(type)  ? std::abs(value)
@@ -134,12 +136,16 @@ std::optional<std::string> try_sizes(const LoopProgram& program, const ir::Progr
                                      const std::map<std::string, int64_t>& sizes, int kind,
                                      std::mt19937_64& random) {
   std::map<std::string, Dim> known(sizes.begin(), sizes.end());
+  // From step to step of a recurrence with large weights, roundings grow until they look like mistakes.
+  const bool recurs = std::any_of(expression.stages.begin(), expression.stages.end(),
+                                  [](const ir::Stage& stage) { return stage.step != nullptr; });
+  const double unit = recurs ? 0x1p-5 : 1;
   std::vector<Tensor> inputs;
   for (const ir::loop::Buffer& buffer : program.buffers) {
     if (buffer.role != ir::loop::Role::input) continue;
     ir::Shape shape;
     for (const Dim& dim : buffer.dims) shape.push_back(dim.substitute(known).value());
-    inputs.push_back(random_tensor(buffer.type, shape, kind, random));
+    inputs.push_back(random_tensor(buffer.type, shape, kind, unit, random));
     if (!ir::is_float(buffer.type))
       lead_inside(program, static_cast<int>(&buffer - program.buffers.data()), known, inputs.back());
   }

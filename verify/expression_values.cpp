@@ -38,8 +38,7 @@ class ExpressionValues::Element final : public Symbolic {
     const Stage& stage = values_.expression_.stages[static_cast<size_t>(number)];
     const auto result = static_cast<size_t>(std::find(stage.results.begin(), stage.results.end(), tensor_) -
                                             stage.results.begin());
-    if (stage.kind == ir::StageKind::scan)
-      return *values_.of_scan(number, result, coordinates_)->head(facts);
+    if (stage.kind == ir::StageKind::scan) return *values_.of_scan(number, result, coordinates_)->head(facts);
     const bool plain = stage.kind == ir::StageKind::map ||
                        (stage.kind == ir::StageKind::reduce && stage.monoid.kind != ir::Monoid::Kind::tuple);
     if (!plain) throw Unproved{"the stage " + stage.name + " is neither a map nor a plain reduction"};
@@ -102,8 +101,7 @@ class ExpressionValues::Evaluated final : public Symbolic {
       return head;
     }
     if (e.op == ScalarOp::integer) return integer_head(e.type, terms.integer(e.integer));
-    if (e.op == ScalarOp::time || e.op == ScalarOp::parameter)
-      throw Unproved{"the expression has tuples"};
+    if (e.op == ScalarOp::time || e.op == ScalarOp::parameter) throw Unproved{"the expression has tuples"};
     if (e.op == ScalarOp::load) {
       TermList coordinates;
       for (const ir::ExprId index : e.indices) {
@@ -324,8 +322,8 @@ std::optional<Term> ExpressionValues::index(ir::ExprId id, const Place& at) {
 }
 
 /// select(x < 0, x + extent, x) of an element x of an input: the index that counts from the end where it is
-/// negative. One into a dimension of one element is none: it would vanish where such dimensions are dropped, and
-/// what is wrong with it would go unnoticed.
+/// negative. One into a dimension of one element is none: it would vanish where such dimensions are dropped,
+/// and what is wrong with it would go unnoticed.
 std::optional<Term> ExpressionValues::lookup(ir::ExprId id, const ir::Dim& extent, const Place& at) {
   const auto found = ir::index_from_end(expression_, id, extent);
   if (!found) return std::nullopt;

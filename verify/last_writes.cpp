@@ -9,9 +9,9 @@
 //   4. what shares more than d loops with R has not written it in an earlier iteration of these (fresh).
 // Everything else runs before a* or after R.
 //
-// Where that cannot be shown, because what is read was written in an earlier iteration of a loop around R, the
-// element may still have one assignment only in the whole program (only_writes): then nothing can come between
-// it and R, and it remains to be shown that it runs before R.
+// Where that cannot be shown, because what is read was written in an earlier iteration of a loop around R,
+// the element may still have one assignment only in the whole program (only_writes): then nothing can come
+// between it and R, and it remains to be shown that it runs before R.
 #include "verify/last_writes.h"
 
 #include "verify/unproved.h"
@@ -69,7 +69,8 @@ class Search {
       for (const Term other : ways) {
         if (!solver_.impossible(with(with(facts, c.hit), other))) fail(writer, "is perhaps written again by");
       }
-      if (!solver_.implied(with(facts, c.hit), before_reader(c.at))) fail(writer, "is perhaps written too late by");
+      if (!solver_.implied(with(facts, c.hit), before_reader(c.at)))
+        fail(writer, "is perhaps written too late by");
       ways.push_back(terms_.all(c.hit));
       found.push_back({c.hit, c.at, {}});
     }

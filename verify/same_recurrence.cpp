@@ -1,12 +1,12 @@
-// Recurrences are equal by induction. Claims are of the form "for all times and coordinates within the extents,
-// recurrence A of the program has the value of state B of the expression", and are shown together, by strong
-// induction over the pairs (order of B's scan, time): the claim at one pair is shown from all claims at smaller
-// ones. So the proof of a claim at a time `now` may use
+// Recurrences are equal by induction. Claims are of the form "for all times and coordinates within the
+// extents, recurrence A of the program has the value of state B of the expression", and are shown together,
+// by strong induction over the pairs (order of B's scan, time): the claim at one pair is shown from all
+// claims at smaller ones. So the proof of a claim at a time `now` may use
 //   claims about states of scans of lower order, at any time,
 //   claims about states of the same scan, at times from 0 to before `now`,
-// and nothing else; that times and coordinates are within the extents is checked at each use. Outside of these
-// proofs a claim is used at any time, and is shown once recurrences_hold has said so: whoever asks `same` must
-// ask that, too.
+// and nothing else; that times and coordinates are within the extents is checked at each use. Outside of
+// these proofs a claim is used at any time, and is shown once recurrences_hold has said so: whoever asks
+// `same` must ask that, too.
 #include <algorithm>
 
 #include "verify/loop_nest.h"

@@ -12,8 +12,8 @@ namespace axrun::verify {
 
 /// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
 /// commutative ones in any order, a quotient as a product with the reciprocal) of the same inputs, and
-/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp). The integers in
-/// them are compared by the solver. "No" may also mean that it could not be shown; then there is a reason.
+/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp). The integers
+/// in them are compared by the solver. "No" may also mean that it could not be shown; then there is a reason.
 class SameValue {
  public:
   /// size_facts: what holds everywhere.

@@ -27,7 +27,8 @@ ir::Shape shape_at(const ir::Dims& dims, const SizeValues& sizes) {
 /// Indices lead inside of a dimension of `limit` elements (0: no index), from either end.
 Tensor data(ir::ElementType type, const ir::Shape& shape, int64_t limit, std::mt19937& random) {
   Tensor tensor = Tensor::allocate(type, shape);
-  const int least = limit == 0 ? -6 : static_cast<int>(-limit), most = limit == 0 ? 6 : static_cast<int>(limit - 1);
+  const int least = limit == 0 ? -6 : static_cast<int>(-limit),
+            most = limit == 0 ? 6 : static_cast<int>(limit - 1);
   std::uniform_int_distribution<int> number(type == ir::ElementType::boolean ? 0 : least,
                                             type == ir::ElementType::boolean ? 1 : most);
   for (int64_t k = 0; k < tensor.size(); ++k) {

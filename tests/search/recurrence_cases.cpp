@@ -42,16 +42,16 @@ Program decaying_sum(const Dim& length, const Dim& width) {
   ir::Builder b("decaying_sum");
   const auto x = b.operand(0, ElementType::f32, {length, width}, "x");
   const auto start = b.operand(1, ElementType::f32, {width}, "start");
-  const auto results =
-      b.scan(length, {x}, {start},
-             [&](ir::Builder& step, const auto& captures, const auto& states) {
-               const auto sum = step.map({width}, [&](const Indices& i) {
-                 return states[0](i) * 0.5 + captures[0]({step.time(), i[0]});
-               });
-               const auto seen = step.map({width}, [&](const Indices& i) { return max(sum(i), 0.0); });
-               return ir::Builder::StepResult{{sum}, {seen}};
-             },
-             "sums");
+  const auto results = b.scan(
+      length, {x}, {start},
+      [&](ir::Builder& step, const auto& captures, const auto& states) {
+        const auto sum = step.map({width}, [&](const Indices& i) {
+          return states[0](i) * 0.5 + captures[0]({step.time(), i[0]});
+        });
+        const auto seen = step.map({width}, [&](const Indices& i) { return max(sum(i), 0.0); });
+        return ir::Builder::StepResult{{sum}, {seen}};
+      },
+      "sums");
   b.output(results[0]);
   b.output(results[1]);
   return b.finish();
@@ -70,7 +70,8 @@ Program program_of(const Recurrent& r) {
   if (r.op == "GRU") node.attributes["linear_before_reset"] = integer(r.linear_before_reset ? 1 : 0);
   const Dim directions = r.direction == "bidirectional" ? 2 : 1;
   const Dim rows = gates_of(r.op) * r.hidden;
-  const Dims state = r.batch_first ? Dims{r.batch, directions, r.hidden} : Dims{directions, r.batch, r.hidden};
+  const Dims state =
+      r.batch_first ? Dims{r.batch, directions, r.hidden} : Dims{directions, r.batch, r.hidden};
   std::vector<ir::OperandInfo> operands;
   const auto add = [&](bool present, const Dims& dims) {
     ir::OperandInfo info;
@@ -105,20 +106,30 @@ std::vector<Case> recurrence_cases() {
   add(recurrent_case("LstmForward", lstm + results, {}));
   add(recurrent_case("LstmBackward", lstm + results,
                      {.length = 3, .inputs = 5, .hidden = 20, .direction = "reverse"}));
-  add(recurrent_case("LstmOfTwoDirections", lstm + "+" + lstm + results, {.length = 4, .hidden = 8, .direction = "bidirectional"}));
-  add(recurrent_case("LstmOfBatches", lstm + results, {.length = 3, .batch = 3, .hidden = 17, .initial = true}));
-  add(recurrent_case("LstmWithPeepholes", lstm + results, {.length = 3, .batch = 2, .initial = true, .peepholes = true}));
-  add(recurrent_case("LstmOfAnyLength", lstm + results, {.length = Dim::symbol("t"), .hidden = 9}, any_length, lengths));
+  add(recurrent_case("LstmOfTwoDirections", lstm + "+" + lstm + results,
+                     {.length = 4, .hidden = 8, .direction = "bidirectional"}));
+  add(recurrent_case("LstmOfBatches", lstm + results,
+                     {.length = 3, .batch = 3, .hidden = 17, .initial = true}));
+  add(recurrent_case("LstmWithPeepholes", lstm + results,
+                     {.length = 3, .batch = 2, .initial = true, .peepholes = true}));
+  add(recurrent_case("LstmOfAnyLength", lstm + results, {.length = Dim::symbol("t"), .hidden = 9}, any_length,
+                     lengths));
   add(recurrent_case("LstmOfBatchesFirst", lstm + "+" + lstm + results,
-                     {.length = Dim::symbol("t"), .batch = 2, .hidden = 8, .direction = "bidirectional",
-                      .initial = true, .batch_first = true},
+                     {.length = Dim::symbol("t"),
+                      .batch = 2,
+                      .hidden = 8,
+                      .direction = "bidirectional",
+                      .initial = true,
+                      .batch_first = true},
                      any_length, lengths));
-  add(recurrent_case("GruForward", "contraction+map+recurrence(contraction+map+contraction)+map+map", {.op = "GRU", .length = 4, .hidden = 10}));
+  add(recurrent_case("GruForward", "contraction+map+recurrence(contraction+map+contraction)+map+map",
+                     {.op = "GRU", .length = 4, .hidden = 10}));
   add(recurrent_case("GruLinearBeforeReset", "contraction+map+recurrence(contraction+map)+map+map",
                      {.op = "GRU", .length = 3, .batch = 2, .initial = true, .linear_before_reset = true}));
-  add(recurrent_case("GruOfAnyLength", "contraction+map+recurrence(contraction+map+contraction)+map+map", {.op = "GRU", .length = Dim::symbol("t"), .direction = "reverse"},
-                     any_length, lengths));
-  add(recurrent_case("RnnForward", "contraction+map+recurrence(contraction)+map+map", {.op = "RNN", .length = 2, .hidden = 33, .bias = false}));
+  add(recurrent_case("GruOfAnyLength", "contraction+map+recurrence(contraction+map+contraction)+map+map",
+                     {.op = "GRU", .length = Dim::symbol("t"), .direction = "reverse"}, any_length, lengths));
+  add(recurrent_case("RnnForward", "contraction+map+recurrence(contraction)+map+map",
+                     {.op = "RNN", .length = 2, .hidden = 33, .bias = false}));
   add({"DecayingSum", "recurrence(map+map)", [] { return decaying_sum(6, 20); }, {}, {false, false}});
   add({"DecayingSumOfAnyLength",
        "recurrence(map+map)",

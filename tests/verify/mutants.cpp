@@ -170,7 +170,8 @@ class Surgeon {
   /// One place counts the iterations of a sequential loop backwards, is late, or stays at the first.
   bool other_time() {
     std::vector<Loop*> sequential = loops_;
-    std::erase_if(sequential, [](Loop* loop) { return loop->kind != LoopKind::sequential || loop->step != 1; });
+    std::erase_if(sequential,
+                  [](Loop* loop) { return loop->kind != LoopKind::sequential || loop->step != 1; });
     Loop* loop = pick(sequential);
     Access* access = pick(accesses_);
     if (loop == nullptr || access == nullptr) return false;
