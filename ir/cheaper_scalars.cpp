@@ -114,6 +114,8 @@ class Replacer {
       if (at(expr.args[static_cast<size_t>(k)]).op != ScalarOp::real) return std::nullopt;
     }
     const double a = at(expr.args[0]).real;
+    // Reciprocals stay: proofs take a quotient for a product with one.
+    if (expr.op == ScalarOp::div && a == 1) return std::nullopt;
     const double value = count == 1 ? real_unary(expr.op, a) : real_binary(expr.op, a, at(expr.args[1]).real);
     if (!std::isfinite(value) || !std::isfinite(round_to(expr.type, value))) return std::nullopt;
     return real(value, expr.type);
