@@ -192,16 +192,15 @@ std::string KernelComparison::bit_difference() {
 }
 
 Ratio KernelComparison::times(Background& background, const StopSignal& stop) {
-  return paired_rounds(
-      [&] {
-        const Background::Piece piece(background);
-        run(present_);
-      },
-      [&] {
-        const Background::Piece piece(background);
-        run(candidate_);
-      },
-      stop);
+  RoundOptions options;
+  options.own_time = pool_.threads() == 1;
+  const auto timed = [&](std::vector<Call>& calls) {
+    return [&] {
+      const Background::Piece piece(background);
+      run(calls);
+    };
+  };
+  return paired_rounds(timed(present_), timed(candidate_), stop, options);
 }
 
 }  // namespace axrun::runtime

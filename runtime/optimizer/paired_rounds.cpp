@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <vector>
 
 namespace axrun::runtime {
@@ -13,10 +14,17 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double time_of(const std::function<void()>& run, int calls) {
+double seconds_of_thread() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double time_of(const std::function<void()>& run, int calls, bool own_time) {
   const Clock::time_point start = Clock::now();
+  const double own_start = own_time ? seconds_of_thread() : 0;
   for (int k = 0; k < calls; ++k) run();
-  return seconds_since(start);
+  return own_time ? seconds_of_thread() - own_start : seconds_since(start);
 }
 
 constexpr int fewest_to_judge = 7;
@@ -64,19 +72,19 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
   double once = 0;
   for (int pass = 0; pass < 2; ++pass) {
     if (stop.requested()) return ratio;
-    const double first_once = time_of(first, 1);
+    const double first_once = time_of(first, 1, options.own_time);
     if (stop.requested()) return ratio;
-    once = std::min(first_once, time_of(second, 1));
+    once = std::min(first_once, time_of(second, 1, options.own_time));
     if (once > options.batch_seconds) break;
   }
   const int calls = static_cast<int>(std::clamp(options.batch_seconds / std::max(once, 1e-9), 1.0, 10000.0));
   const Clock::time_point begin = Clock::now();
   std::vector<double> ratios;
   for (int round = 0; round < options.most && !stop.requested(); ++round) {
-    const double first_before = time_of(first, calls);
-    const double second_before = time_of(second, calls);
-    const double second_after = time_of(second, calls);
-    const double first_after = time_of(first, calls);
+    const double first_before = time_of(first, calls, options.own_time);
+    const double second_before = time_of(second, calls, options.own_time);
+    const double second_after = time_of(second, calls, options.own_time);
+    const double first_after = time_of(first, calls, options.own_time);
     ratios.push_back((first_before + first_after) / std::max(second_before + second_after, 1e-12));
     summarise(ratios, ratio);
     if (round + 1 < options.fewest) continue;

@@ -26,6 +26,9 @@ struct RoundOptions {
   double share = 0.02;          ///< what a difference must exceed; rounds end early once that is clear
   double batch_seconds = 3e-4;  ///< calls are repeated until one timing takes so long
   double most_seconds = 3;      ///< after the fewest rounds
+  /// The processor time of the calling thread is what counts, not the time that passes while others have the
+  /// processor: for what that thread does alone.
+  bool own_time = false;
 };
 
 /// Measures in rounds of first, second, second, first, so that what drifts hits both alike.

@@ -25,8 +25,11 @@ constexpr int swap_times = 2;
 /// Real runs that are so much slower are looked into.
 constexpr double suspicious = 1.1;
 constexpr auto trial_time = std::chrono::seconds(20);
-/// Runs that show where the time goes; one that takes longer is the only one.
-constexpr auto looking_time = std::chrono::milliseconds(5);
+/// Runs that show where the time goes: for so long at least, a few even where they take longer, but not where
+/// they take far longer.
+constexpr auto looking_time = std::chrono::milliseconds(5),
+               long_looking_time = std::chrono::milliseconds(300);
+constexpr int few_looks = 4;
 constexpr int most_failed_starts = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
@@ -77,7 +80,9 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   const Clock::time_point start = Clock::now();
   TreeTimes least(place_.stop);
   run(plan, job, least);
-  while (Clock::now() - start < looking_time) {
+  for (int looks = 1;; ++looks) {
+    const Clock::duration taken = Clock::now() - start;
+    if (taken >= long_looking_time || (taken >= looking_time && looks >= few_looks)) break;
     TreeTimes times(place_.stop);
     run(plan, job, times);
     least.keep_least(times);
@@ -291,6 +296,7 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
   options.most = 14;
   options.share = share;
   options.most_seconds = 0.3;  // no more than the fewest where a run takes long
+  options.own_time = place_.pool.threads() == 1;
   const auto run_once = [&](const Plan& plan) {
     TreeTimes observer(place_.stop);
     run(plan, job, observer);
@@ -320,7 +326,11 @@ void PlanImprover::swap(const OptimizerJob& job) {
     // offers.
     if (equal && better->open_steps() >= now->open_steps()) return;
   }
-  const Ratio ratio = equal || settings_.always ? Ratio() : compare_plans(*now, *better, job);
+  const auto compared = [&] {
+    return equal || settings_.always ? Ratio() : compare_plans(*now, *better, job);
+  };
+  Ratio ratio = compared();
+  if (ratio.second_is_slower(share)) ratio = compared();  // few rounds, and blame lasts: asked again
   if (place_.stop.requested()) return;
   const Background::Piece piece(place_.background);
   PlanSwap swap;

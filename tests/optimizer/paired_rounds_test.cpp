@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace axrun::tests {
@@ -44,6 +46,23 @@ TEST(PairedRounds, AStopEndsThem) {
   EXPECT_LE(ratio.rounds, 6);
   stop.request();
   EXPECT_EQ(paired_rounds(work, work, stop, options).rounds, 0);
+}
+
+TEST(PairedRounds, TimeThatOthersTookCountsOnlyWhereItIsAskedFor) {
+  StopSignal stop;
+  const auto work = [] {
+    volatile double sum = 0;
+    for (int k = 0; k < 100000; ++k) sum = sum + k;
+  };
+  const auto interrupted = [&] {
+    work();
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  };
+  RoundOptions options;
+  options.batch_seconds = 0;
+  EXPECT_TRUE(paired_rounds(work, interrupted, stop, options).second_is_slower(0.5));
+  options.own_time = true;
+  EXPECT_FALSE(paired_rounds(work, interrupted, stop, options).second_is_slower(0.5));
 }
 
 TEST(PairedRounds, AVerdictNeedsRoundsThatAgree) {
