@@ -1,7 +1,6 @@
 #include "verify/error_bound.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -11,6 +10,8 @@
 #include "ir/grammar.h"
 #include "verify/bound_body.h"
 #include "verify/bound_fold.h"
+#include "verify/bound_memo.h"
+#include "verify/row_major.h"
 
 namespace axrun::verify {
 namespace {
@@ -23,55 +24,6 @@ using ir::StageKind;
 using ir::TensorId;
 
 constexpr double largest_integer = 9007199254740992.0;  // 2^53
-
-/// Zeroed memory that costs nothing where it is not touched.
-template <typename T>
-class Sparse {
- public:
-  explicit Sparse(int64_t count)
-      : data_(static_cast<T*>(std::calloc(static_cast<size_t>(std::max<int64_t>(count, 1)), sizeof(T))),
-              std::free) {
-    if (data_ == nullptr) throw NoBound{"no memory for an intermediate result"};
-  }
-  T& operator[](int64_t k) { return data_.get()[k]; }
-
- private:
-  std::unique_ptr<T, void (*)(void*)> data_;
-};
-
-/// Elements of a stage's result that have been computed.
-struct Memo {
-  explicit Memo(int64_t count) : known(count), value(count), low(count), high(count) {}
-  enum State : uint8_t { unknown, wanted, done };
-  Sparse<uint8_t> known;
-  Sparse<double> value;
-  Sparse<double> low;
-  Sparse<double> high;
-};
-
-/// Row-major position -> coordinates.
-void decode(int64_t position, const Shape& extents, Shape& coordinates) {
-  for (size_t d = extents.size(); d-- > 0;) {
-    coordinates[d] = position % extents[d];
-    position /= extents[d];
-  }
-}
-
-/// The next point in row-major order.
-void advance(const Shape& extents, Shape& coordinates) {
-  for (size_t d = extents.size(); d-- > 0;) {
-    if (++coordinates[d] < extents[d]) return;
-    coordinates[d] = 0;
-  }
-}
-
-int64_t count_of(const Shape& extents) {
-  int64_t count = 1;
-  for (int64_t extent : extents) {
-    if (__builtin_mul_overflow(count, extent, &count)) throw NoBound{"a stage is too large"};
-  }
-  return count;
-}
 
 /// What is known of a stage once sizes are.
 struct Code {
@@ -553,54 +505,5 @@ std::vector<Interval> ErrorBound::at(size_t output, std::span<const int64_t> pos
 }
 
 int64_t ErrorBound::work() const { return state_->work; }
-
-bool sign_of_zero_is_certain(const ir::Program& program, size_t output) {
-  std::vector<TensorId> open = {program.outputs.at(output)};
-  std::set<TensorId> seen;
-  while (!open.empty()) {
-    const TensorId id = open.back();
-    open.pop_back();
-    if (!seen.insert(id).second) continue;
-    for (const Stage& stage : program.stages) {
-      if (std::find(stage.results.begin(), stage.results.end(), id) == stage.results.end()) continue;
-      if (stage.kind != StageKind::map) return false;
-      // What decides, indexes or guards does not tell zeros apart; what is computed with does.
-      std::vector<ir::ExprId> values = stage.body;
-      while (!values.empty()) {
-        const ir::Expr& e = program.exprs[static_cast<size_t>(values.back())];
-        values.pop_back();
-        switch (e.op) {
-          case ScalarOp::load:
-            open.push_back(static_cast<TensorId>(e.integer));
-            if (e.args[1] != ir::none) values.push_back(e.args[1]);
-            break;
-          case ScalarOp::select:
-            values.push_back(e.args[1]);
-            values.push_back(e.args[2]);
-            break;
-          case ScalarOp::real:
-          case ScalarOp::abs:
-            break;
-          case ScalarOp::neg:
-          case ScalarOp::sqrt:
-          case ScalarOp::floor:
-          case ScalarOp::ceil:
-          case ScalarOp::truncate:
-          case ScalarOp::round_even:
-            values.push_back(e.args[0]);
-            break;
-          case ScalarOp::mul:
-          case ScalarOp::div:
-            values.push_back(e.args[0]);
-            values.push_back(e.args[1]);
-            break;
-          default:
-            return false;
-        }
-      }
-    }
-  }
-  return true;
-}
 
 }  // namespace axrun::verify

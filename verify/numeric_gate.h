@@ -64,7 +64,7 @@ struct GateReport {
 /// process with it: the caller runs the gate in a process of its own.
 ///
 /// Tested: the text names seed, sizes, inputs, worst ratio and processor. Refuted: it names the element and
-/// how to replay. Unknown: the expression cannot be bounded (scans, scatters, opaque stages, strings).
+/// how to replay. Unknown: the expression cannot be bounded (scatters, opaque stages, strings).
 Evidence test_numerically(const ir::Program& expression, const GateCandidate& candidate,
                           const GateOptions& options, GateReport* report = nullptr);
 

@@ -29,6 +29,15 @@ const char* const softmax_text = R"(program Softmax(x: f32[n, c]) -> (y) {
   y: f32[n, c] = map (i: n, j: c) { exp(x[i, j] - m[i]) / s[i] }
 })";
 
+const char* const scan_text = R"(program Scan(x: f32[t, w], a: f32[w]) -> (last, e, y) {
+  r: f32[t, w] = map (k: t, i: w) { x[k, i] * 0.5:f32 }
+  last: f32[w], p: f32[w], e: f32[t, w], y: f32[t] = scan (length: t; captures: r; states: a, a)
+  program step(r: f32[t, w], s: f32[w], p: f32[w]) -> (s1, s, s1, y) {
+    s1: f32[w] = map (i: w) { tanh(s[i]) - p[i] * r[dim(t) - 1 - time, i] }
+    y: f32[] = reduce sum (; i: w) { s1[i] + s[i] }
+  }
+})";
+
 Tensor random(const ir::Shape& shape, uint64_t seed, double low = -1, double high = 1) {
   Tensor tensor = Tensor::allocate(ElementType::f32, shape);
   std::mt19937_64 engine(seed);
@@ -64,6 +73,40 @@ void expect_reference(const char* text, const std::map<std::string, int64_t>& si
       EXPECT_GE(interval.high, interval.value);
     }
   }
+}
+
+TEST(ErrorBound, FollowsScans) {
+  for (const int64_t length : {0, 1, 2, 9}) {
+    for (const int64_t width : {1, 3, 300}) {
+      expect_reference(scan_text, {{"t", length}, {"w", width}},
+                       {random({length, width}, 1), random({width}, 2)});
+    }
+  }
+}
+
+/// What is exact stays so from step to step, and what rounds gets wider.
+TEST(ErrorBound, BoundsOfScansGrowWithTheSteps) {
+  const ir::Program program = ir::parse(R"(program Sums(x: f32[t], a: f32[]) -> (y) {
+  s: f32[], y: f32[t] = scan (length: t; captures: x; states: a)
+  program step(x: f32[t], s: f32[]) -> (s1, s1) { s1: f32[] = map () { s[] + x[time] } }
+})");
+  constexpr int64_t steps = 50;
+  Tensor ones = Tensor::allocate(ElementType::f32, {steps}), zero = Tensor::allocate(ElementType::f32, {});
+  for (int64_t k = 0; k < steps; ++k) ones.set_real(k, 1);
+  zero.set_real(0, 0);
+  ErrorBound exact(program, {{"t", steps}}, {ones, zero});
+  for (const Interval& interval : exact.at(0, all_of({steps}))) EXPECT_TRUE(interval.is_certain());
+  const std::vector<Tensor> rounding = {random({steps}, 3, 0.1, 1), zero};
+  ErrorBound bound(program, {{"t", steps}}, rounding);
+  const std::vector<Interval> intervals = bound.at(0, all_of({steps}));
+  float sum = 0;
+  for (size_t k = 0; k < steps; ++k) {
+    sum += rounding[0].as<float>()[k];
+    const Interval& interval = intervals[k];
+    EXPECT_TRUE(interval.low <= static_cast<double>(sum) && static_cast<double>(sum) <= interval.high) << k;
+    EXPECT_LT(interval.high - interval.low, 1e-4);
+  }
+  EXPECT_GT(intervals[steps - 1].high - intervals[steps - 1].low, intervals[2].high - intervals[2].low);
 }
 
 TEST(ErrorBound, CentresOnTheReference) {
