@@ -50,6 +50,12 @@ class PhaseEmitter {
     ir::Dim form;
     int64_t displacement = 0;  ///< elements
     ir::Dim lane_step;         ///< elements from one lane to the next
+    /// Where each lane looks up indices of its own: so many times `stride` elements come in addition.
+    struct LaneLookup {
+      const ir::loop::Lookup* lookup = nullptr;
+      ir::Dim extent, stride;
+    };
+    std::vector<LaneLookup> lookups = {};
   };
   struct Pointer {
     asmjit::x86::Gp base;
@@ -179,7 +185,7 @@ class PhaseEmitter {
     ir::Dim extent;                  ///< of the dimension that the index leads into
     std::vector<std::string> names;  ///< that its place mentions
   };
-  ir::Dim looked_up(const ir::loop::Lookup& lookup, const ir::Dim& extent);
+  std::optional<ir::Dim> looked_up(const ir::loop::Lookup& lookup, const ir::Dim& extent);
   const LookedUp& lookup_of(const std::string& name) const;
   static bool looks_up(const ir::Dim& form);
   bool looks_up_outside(const ir::Dim& form, const std::string& loop_variable) const;
@@ -201,6 +207,8 @@ class PhaseEmitter {
   bool uses_whole_vectors(const ir::loop::Block& block, int buffer) const;
   int registers_of(int buffer) const;
   void plan_release(const ir::loop::Block& block, int buffer);
+  LaneValue load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  LaneValue lane_indices(const Address::LaneLookup& lookup, const Selection& lanes);
   void take_registers(const ir::loop::Statement& statement);
   void release_registers(const ir::loop::Statement& statement);
 
@@ -249,6 +257,7 @@ class PhaseEmitter {
   std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers
   std::map<const ir::loop::Statement*, std::vector<int>> released_after_;  ///< buffers in registers
   int registers_taken_ = 0;                                                ///< by them, at this place
+  std::map<const ir::loop::Lookup*, ir::loop::Access> looked_up_;  ///< what lanes read as indices
   uint64_t loads_used_ = 0;
   /// Buffers in registers of which no lane beyond the mask is read.
   std::set<int> whole_vectors_;

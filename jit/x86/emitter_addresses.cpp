@@ -63,15 +63,22 @@ const PhaseEmitter::Address& PhaseEmitter::address_of(const Access& access) {
 
 PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) {
   const ir::loop::Buffer& of = buffer(access.buffer);
+  Address address;
   Dim place;
   auto lookup = access.lookups.begin();
   for (size_t d = 0; d < access.indices.size(); ++d) {
     const Dim extent = at(of.dims[d]);
-    const bool is_data = lookup != access.lookups.end() && static_cast<size_t>(lookup->dimension) == d;
-    place = place * extent + (is_data ? looked_up(*lookup++, extent) : at(access.indices[d]));
+    for (Address::LaneLookup& before : address.lookups) before.stride = before.stride * extent;
+    Dim index = at(access.indices[d]);
+    if (lookup != access.lookups.end() && static_cast<size_t>(lookup->dimension) == d) {
+      const auto same_for_lanes = looked_up(*lookup, extent);
+      if (same_for_lanes) index = *same_for_lanes;
+      if (!same_for_lanes) address.lookups.push_back({&*lookup, extent, Dim(1)});
+      ++lookup;
+    }
+    place = place * extent + index;
   }
   place = with_joined_digits(at(place));
-  Address address;
   address.buffer = access.buffer;
   if (lane_) {
     const Linear linear = linear_in(place, lane_->variable);

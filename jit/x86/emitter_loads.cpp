@@ -149,6 +149,7 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
                                     const LaneValue& otherwise) {
   const ir::loop::Buffer& of = buffer(access.buffer);
   const Address address = address_of(access);
+  if (!address.lookups.empty()) return load_looked_up(of, address, lanes);
   const bool zeros =
       !otherwise.defined() || (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0);
   const bool shared = lanes.shared && (zeros || otherwise.kind == LaneValue::Kind::constant);

@@ -25,12 +25,11 @@ std::vector<std::string> lookups_in(const Dim& dim) {
 
 }  // namespace
 
-/// The symbol that stands for it.
-Dim PhaseEmitter::looked_up(const Lookup& lookup, const Dim& extent) {
+/// The symbol that stands for it; nothing where each lane has its own.
+std::optional<Dim> PhaseEmitter::looked_up(const Lookup& lookup, const Dim& extent) {
   LookedUp made;
   made.from = work_out({lookup.buffer, lookup.indices});
-  if (lane_ && made.from.lane_step != Dim(0))
-    refuse("lanes look up indices of their own in " + buffer(lookup.buffer).name);
+  if (lane_ && made.from.lane_step != Dim(0)) return std::nullopt;
   made.extent = extent;
   for (const Dim& index : lookup.indices) index.collect_symbols(made.names);
   std::string key = load_key(made.from, "") + " below " + extent.to_string();
@@ -107,6 +106,59 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
 
 /// Where code goes that has met an index outside of its dimension: the flag that the caller looks at.
 void PhaseEmitter::emit_outside(const Gp& arguments) {
+/// Elements of 32 bits, gathered from where the lanes' own indices lead.
+LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes) {
+  constexpr int element = 4;
+  Dim elements = 1;
+  for (const Dim& dim : of.dims) elements = elements * at(dim);
+  if (size_of(of.type) != element) refuse("lanes look up elements of type " + std::string(name_of(of.type)));
+  if (facts_.range(elements * Dim(element)).high > std::numeric_limits<int32_t>::max())
+    refuse("the lanes of " + of.name + " may lie too far apart");
+  const auto times = [&](const LaneValue& value, const Dim& factor) {
+    const LaneValue by = factor.is_constant() ? lanes_.constant(static_cast<uint32_t>(factor.value()))
+                                              : lanes_.broadcast(integers_.value(factor));
+    return lanes_.apply(Opcode::i32_mul, {value, by, {}});
+  };
+  LaneValue offsets = times(LaneValue::of(lanes_.iota()), address.lane_step * Dim(element));
+  for (const Address::LaneLookup& lookup : address.lookups) {
+    const LaneValue index = times(lane_indices(lookup, lanes), lookup.stride * Dim(element));
+    offsets = lanes_.apply(Opcode::i32_add, {offsets, index, {}});
+  }
+  const Gp base = integers_.value(Dim(0));
+  cc_.lea(base, memory(address, element));
+  return lanes_.gather(base, lanes_.in_register(offsets), lanes.mask);
+}
+
+/// Checked indices as 32-bit integers; lanes that are not selected look up element 0.
+LaneValue PhaseEmitter::lane_indices(const Address::LaneLookup& lookup, const Selection& lanes) {
+  using ir::ScalarOp;
+  const ir::ElementType type = buffer(lookup.lookup->buffer).type;
+  const auto from = looked_up_.try_emplace(lookup.lookup, ir::loop::Access{lookup.lookup->buffer, lookup.lookup->indices});
+  const LaneValue read = load_memory(from.first->second, lanes);
+  const LaneValue zero = typed_.literal(type, int64_t{0});
+  const LaneValue extent = lookup.extent.is_constant() ? typed_.literal(type, lookup.extent.value())
+                                                       : lanes_.broadcast(integers_.value(lookup.extent));
+  const auto compare = [&](ScalarOp op, const LaneValue& a, const LaneValue& b) {
+    return typed_.operation(op, type, without_death(a), without_death(b));
+  };
+  const LaneValue from_end = typed_.operation(ScalarOp::add, type, without_death(read), without_death(extent));
+  const LaneValue index =
+      typed_.select(type, compare(ScalarOp::less, read, zero), from_end, without_death(read));
+  const LaneValue outside = lanes_.apply(Opcode::mask_or, {compare(ScalarOp::less, index, zero),
+                                                           compare(ScalarOp::greater_equal, index, extent), {}});
+  asmjit::x86::Vec any = lanes_.in_register(typed_.mask_as_vector(outside));
+  if (lanes_.wide()) {
+    const asmjit::x86::Vec upper = lanes_.new_vector();
+    cc_.vextracti64x4(upper.ymm(), any.zmm(), 1);
+    cc_.vpor(upper.ymm(), upper.ymm(), any.ymm());
+    any = upper;
+  }
+  cc_.vptest(any.ymm(), any.ymm());
+  if (!outside_.isValid()) outside_ = cc_.newLabel();
+  cc_.jnz(outside_);
+  return typed_.convert(type, ir::ElementType::i32, false, index);
+}
+
   if (!outside_.isValid()) return;
   cc_.bind(outside_);
   const Gp flag = cc_.newGpq();

@@ -68,6 +68,27 @@ Program pairs(const Dim& count, const Dim& inner) {
   return b.finish();
 }
 
+/// y[i, j] = x[i, columns[j]].
+Program columns_of_matrix(const Dim& rows, const Dim& width, const Dim& count, ElementType type) {
+  Builder b("columns");
+  const auto x = b.operand(0, ElementType::f32, {rows, width}, "x");
+  const auto columns = b.operand(1, type, {count}, "columns");
+  b.output(b.map({rows, count}, [&](const Indices& i) { return x({i[0], from_end(columns({i[1]}), width)}); }));
+  return b.finish();
+}
+
+/// y[i, j] = x[at[i, j], j] + x[i, across[i, j]].
+Program of_elements(const Dim& rows, const Dim& width, ElementType type) {
+  Builder b("elements");
+  const auto x = b.operand(0, ElementType::f32, {rows, width}, "x");
+  const auto at = b.operand(1, type, {rows, width}, "at");
+  const auto across = b.operand(2, ElementType::i64, {rows, width}, "across");
+  b.output(b.map({rows, width}, [&](const Indices& i) {
+    return x({from_end(at({i[0], i[1]}), rows), i[1]}) + x({i[0], from_end(across({i[0], i[1]}), width)});
+  }));
+  return b.finish();
+}
+
 /// Means of rows of a table: rows of other rows.
 Program means_of_rows(const Dim& n, const Dim& width) {
   Builder b("means");
@@ -117,6 +138,28 @@ std::vector<Case> gather_cases() {
        {n},
        {false, false, false},
        {{{"n", 1}}, {{"n", 8}}}},
+      {"ColumnsOfAMatrix",
+       "map",
+       [] { return columns_of_matrix(Dim(5), Dim(40), Dim(50), ElementType::i64); },
+       {},
+       {false, false}},
+      {"ColumnsOfAMatrixOfAnyWidth",
+       "map",
+       [] { return columns_of_matrix(Dim(3), sym("n"), sym("m"), ElementType::i32); },
+       {{"n", 2, 4096, 1}, {"m", 1, 4096, 1}},
+       {false, false},
+       {{{"n", 2}, {"m", 1}}, {{"n", 9}, {"m", 70}}, {{"n", 40}, {"m", 16}}}},
+      {"GatheredElements",
+       "map",
+       [] { return of_elements(Dim(7), sym("n"), ElementType::i64); },
+       {{"n", 2, 4096, 1}},
+       {false, false, false},
+       {{{"n", 2}}, {{"n", 35}}}},
+      {"GatheredElementsOf32Bits",
+       "map",
+       [] { return of_elements(Dim(20), Dim(30), ElementType::i32); },
+       {},
+       {false, false, false}},
       {"MeansOfRowsOfATable",
        "rows",
        [] { return means_of_rows(sym("n"), Dim(64)); },

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/error.h"
 #include "ir/evaluate.h"
 #include "ir/loop/interpreter.h"
@@ -54,6 +56,41 @@ TEST(Gathers, EndWithAnErrorWhereAnIndexIsOutside) {
         const Tensor rows = run();
         const int64_t row = index < 0 ? index + 100 : index;
         for (int64_t j = 0; j < 64; ++j) EXPECT_EQ(rows.get_real(place * 64 + j), static_cast<double>(row * 64 + j));
+      }
+    }
+  }
+}
+
+/// The same where each lane has its own index.
+TEST(Gathers, EndWithAnErrorWhereALanesIndexIsOutside) {
+  for (const ElementType type : {ElementType::i64, ElementType::i32}) {
+    const std::vector<Case> cases = gather_cases();
+    const bool wide = type == ElementType::i64;
+    const auto c = std::find_if(cases.begin(), cases.end(), [&](const Case& one) {
+      return one.name == (wide ? "ColumnsOfAMatrix" : "ColumnsOfAMatrixOfAnyWidth");
+    });
+    ASSERT_NE(c, cases.end());
+    const SizeValues sizes = wide ? SizeValues{} : SizeValues{{"n", 40}, {"m", 50}};
+    const int64_t rows = wide ? 5 : 3;
+    for (const jit::Target& target : targets_with_code()) {
+      const search::Lowered lowered = search::lower(c->make(), c->sizes, c->constant, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+      for (int64_t place = 0; place < 50; ++place) {
+        for (const int64_t index : {int64_t{-40}, int64_t{39}, int64_t{-41}, int64_t{40}, int64_t{1} << 32, INT64_MIN}) {
+          if (!wide && index != static_cast<int32_t>(index)) continue;
+          Tensor columns = Tensor::allocate(type, {50});
+          for (int64_t i = 0; i < 50; ++i) columns.set_int(i, i == place ? index : i % 40);
+          const std::vector<Tensor> inputs = {ramp({rows, 40}), columns};
+          const auto run = [&] {
+            return run_guarded(code, sizes, inputs, c->constant, verify::Placement::ends_at_guard)[0];
+          };
+          if (index < -40 || index >= 40) {
+            EXPECT_THROW(run(), Error) << index << " at " << place;
+          } else {
+            EXPECT_EQ(run().get_real(50 + place), static_cast<double>(40 + (index < 0 ? index + 40 : index)));
+          }
+        }
       }
     }
   }
