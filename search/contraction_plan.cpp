@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/scalar_cost.h"
+#include "search/epilogue.h"
 #include "search/stage_values.h"
 #include "search/transposition.h"
 #include "search/turned_product.h"
@@ -88,9 +88,7 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
       plan.row_block = plan.row_block == 0 ? most : std::min(plan.row_block, most);
   }
 
-  constexpr double long_epilogue = 20;
-  const bool long_map =
-      form.epilogue != nullptr && scalar_cost(program, form.epilogue->body[0]) >= long_epilogue;
+  const bool long_map = form.epilogue != nullptr && is_long(program, *form.epilogue);
   plan.copied = plan.depth_block == 0 && (long_map || form.across);
 
   using Spread = ContractionPlan::Spread;

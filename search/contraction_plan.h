@@ -34,8 +34,8 @@ struct ContractionPlan {
   /// Steps along k at a time: so much of a panel stays in the cache while the rows pass. Sums are collected
   /// in the cache then. 0: all.
   int64_t depth_block = 0;
-  /// Tiles are copied to the cache before the epilogue reads them: it is long, and there registers are free for
-  /// its constants and for several vectors at a time. Or results lie across.
+  /// Tiles are copied to the cache before the epilogue reads them, which is long (is_long); or results lie
+  /// across.
   bool copied = false;
   int64_t unroll = 4;  ///< of the innermost loop over k
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/scalar_cost.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -60,6 +61,11 @@ MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& redu
     if (axis != -1) axis = reduction.groups[static_cast<size_t>(axis)][0];
   }
   return matched;
+}
+
+bool is_long(const ir::Program& program, const ir::Stage& map) {
+  constexpr double least = 20;
+  return scalar_cost(program, map.body[0]) >= least;
 }
 
 std::vector<int> axes_in_memory_order(const ir::Stage& reduction, const ir::Stage* epilogue,

@@ -15,6 +15,10 @@ struct MatchedEpilogue {
 };
 MatchedEpilogue match_epilogue(const ir::Program& program, const ir::Stage& reduction, const ir::Stage& map);
 
+/// Whether a map takes so many operations that tiles are copied to the cache for it: there registers are free
+/// for its constants, and for several vectors at a time.
+bool is_long(const ir::Program& program, const ir::Stage& map);
+
 /// The same by dimensions of the reduction's result instead of its axes: several axes may be one dimension.
 MatchedEpilogue match_dimensions(const ir::Program& program, const ir::Stage& reduction,
                                  const ir::Stage& map);

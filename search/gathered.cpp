@@ -131,8 +131,8 @@ class Writer {
     if (!plan_.shared) {
       return tiles([&](int64_t vectors) {
         accumulate(vectors, all);
-        if (columns_here_ == Dim(1)) return finish(as_elements(vectors), {});
-        finish(tile_, {});
+        if (plan_.copied) return finish(as_elements(vectors), {}, LoopKind::sequential);
+        finish(columns_here_ == Dim(1) ? as_elements(vectors) : tile_, {});
       });
     }
     for_row_tiles([&] {
@@ -341,8 +341,8 @@ class Writer {
 
   /// Stores the sums of a tile, which are in `buffer`: a tile's, or (where `before` says which rows) a
   /// group's.
-  void finish(int buffer, const Dims& before) {
-    w_.loop(LoopKind::unrolled, "i1", rows_of(row_tile_), [&](const Dim& i1) {
+  void finish(int buffer, const Dims& before, LoopKind rows = LoopKind::unrolled) {
+    w_.loop(rows, "i1", rows_of(row_tile_), [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
         Access element{buffer, before};
         element.indices.push_back(i1);

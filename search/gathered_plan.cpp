@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/epilogue.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -156,9 +157,13 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
     shape.reach_lines += form.shifts[k].lines * (steps - 1);
     shape.reach_places += form.shifts[k].places * (steps - 1);
   }
-  if (shape.taps == 1) return apart.plan();
-  const Planner shared(context, form, shape, spread);
-  return shared.cycles() < apart.cycles() ? shared.plan() : apart.plan();
+  GatheredPlan plan = apart.plan();
+  if (shape.taps != 1) {
+    const Planner shared(context, form, shape, spread);
+    if (shared.cycles() < apart.cycles()) plan = shared.plan();
+  }
+  plan.copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
+  return plan;
 }
 
 }  // namespace axrun::search

@@ -17,6 +17,7 @@ struct GatheredPlan {
   /// Steps along the first axis of the sum at a time: a group's part of the matrix stays in the cache. Sums
   /// wait in the cache then. 0: all.
   int64_t depth_block = 0;
+  bool copied = false;  ///< tiles are, to the cache, before a long epilogue reads them (is_long)
   /// The reduce axes from here on are unrolled, and the one before by so much.
   size_t first_unrolled = 0;
   int64_t unroll = 1;

@@ -97,7 +97,8 @@ std::optional<GeneratedCase> rows_case(const std::string& name) {
 }
 
 /// x[channels, size, size] under a window of `kernel`, with w[filters, channels, kernel, kernel] and a bias.
-ir::Program convolution(int64_t filters, int64_t channels, int64_t size, int64_t kernel, int64_t stride) {
+ir::Program convolution(int64_t filters, int64_t channels, int64_t size, int64_t kernel, int64_t stride,
+                        bool silu) {
   Builder b("convolution");
   const int64_t pad = (kernel - 1) / 2, out = (size + 2 * pad - kernel) / stride + 1;
   const auto x = b.operand(0, ElementType::f32, {channels, size, size}, "x");
@@ -111,24 +112,34 @@ ir::Program convolution(int64_t filters, int64_t channels, int64_t size, int64_t
       },
       "sum");
   b.output(b.map(
-      {filters, out, out}, [&](const Indices& i) { return max(sum(i) + bias({i[0]}), 0.0); }, "c"));
+      {filters, out, out},
+      [&](const Indices& i) {
+        const auto x = sum(i) + bias({i[0]});
+        return silu ? x / (exp(-x) + 1.0) : max(x, 0.0);
+      },
+      "c"));
   return b.finish();
 }
 
-/// convolution_FILTERSxCHANNELSxSIZEkKERNELsSTRIDE: a square plane, padded to keep its size at stride 1.
+/// convolution_FILTERSxCHANNELSxSIZEkKERNELsSTRIDE[_silu]: a square plane, padded to keep its size at
+/// stride 1.
 std::optional<GeneratedCase> convolution_case(const std::string& name) {
   long filters = 0, channels = 0, size = 0, kernel = 0, stride = 0;
-  char rest = 0;
-  const int found = std::sscanf(name.c_str(), "convolution_%ldx%ldx%ldk%lds%ld%c", &filters, &channels, &size,
-                                &kernel, &stride, &rest);
-  if (found != 5 || filters < 1 || channels < 1 || size < 1 || kernel < 1 || stride < 1) return std::nullopt;
+  char rest[32] = "";
+  const int found = std::sscanf(name.c_str(), "convolution_%ldx%ldx%ldk%lds%ld%31s", &filters, &channels,
+                                &size, &kernel, &stride, rest);
+  const std::string epilogue = rest;
+  if (found < 5 || filters < 1 || channels < 1 || size < 1 || kernel < 1 || stride < 1) return std::nullopt;
+  if (!epilogue.empty() && epilogue != "_silu") return std::nullopt;
+  const bool silu = !epilogue.empty();
   const int64_t out = (size + (kernel - 1) / 2 * 2 - kernel) / stride + 1;
   GeneratedCase one;
   one.name = name;
   one.flops =
       2.0 * static_cast<double>(filters * channels) * static_cast<double>(out * out * kernel * kernel);
   one.constant = {false, true, true};
-  one.make = [=] { return convolution(filters, channels, size, kernel, stride); };
+  if (silu) one.base = name.substr(0, name.size() - epilogue.size());
+  one.make = [=] { return convolution(filters, channels, size, kernel, stride, silu); };
   return one;
 }
 
