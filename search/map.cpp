@@ -30,9 +30,9 @@ class Writer {
     const int across = plan.transposition.across;
     for (size_t axis = 0; axis < stage.axes.size(); ++axis) {
       if (static_cast<int>(axis) == across) continue;
-      order_.push_back({axis, axis + 1 == stage.axes.size() ? Pass::tiles : Pass::points});
+      order_.push_back({axis, axis == plan.lane_axis ? Pass::tiles : Pass::points});
     }
-    if (plan.tiles_outside) move_outside(stage.axes.size() - 1);
+    if (plan.tiles_outside) move_outside(plan.lane_axis);
     if (across != ir::none) {
       // Neighbouring tiles continue the same rows of the result, those of a group of tiles.
       const auto axis = static_cast<size_t>(across);
@@ -94,7 +94,9 @@ class Writer {
       // What is read across rows in one tile is read from the same vectors.
       constexpr int64_t few = 4;
       const bool inside = plan_.tiles_outside && k != 0 && k + 1 == order_.size();
-      if (inside && count.is_constant() && count.value() <= few) kind = LoopKind::unrolled;
+      // And what is read for all elements of a short axis is read once.
+      const bool is_short = k != 0 && axis > plan_.lane_axis;
+      if ((inside || is_short) && count.is_constant() && count.value() <= few) kind = LoopKind::unrolled;
       context_.writer.loop(kind, "i" + std::to_string(axis), count, [&](const Dim& i) {
         point_[axis] = from + Dim(step) * i;
         loops(k + 1);
@@ -153,12 +155,14 @@ class Writer {
   int64_t most(const Dim& extent) const { return extent.constant().value_or(plan_.lanes); }
 
   void lanes() {
-    const Dim start = point_.back();
-    context_.writer.loop(LoopKind::vector, "v", lanes_of(part_.back(), start), [&](const Dim& v) {
-      point_.back() = start + v;
+    Dim& place = point_[plan_.lane_axis];
+    const Part& part = part_[plan_.lane_axis];
+    const Dim start = place;
+    context_.writer.loop(LoopKind::vector, "v", lanes_of(part, start), [&](const Dim& v) {
+      place = start + v;
       element();
     });
-    point_.back() = start;
+    place = start;
   }
 
   void element() {

@@ -45,7 +45,8 @@ bool are_long_enough(const PieceContext& context, const std::vector<Dim>& cuts, 
 }
 
 /// Few parts, and long ones of an axis of lanes.
-std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage, int across) {
+std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage,
+                                        size_t lane_axis, int across) {
   const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
   std::vector<std::vector<Dim>> cuts(stage.axes.size());
   constexpr size_t most_parts = 32;
@@ -54,7 +55,7 @@ std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::S
     const Dim& extent = stage.axes[axis].extent;
     std::vector<Dim> found = cuts_of(conditions, static_cast<int>(axis), extent);
     const bool transposed = across != ir::none;
-    const bool has_lanes = axis + 1 == stage.axes.size() || static_cast<int>(axis) == across;
+    const bool has_lanes = axis == lane_axis || static_cast<int>(axis) == across;
     if (has_lanes && !are_long_enough(context, found, extent, transposed)) found.clear();
     if (parts * (found.size() + 1) > most_parts) continue;
     parts *= found.size() + 1;
@@ -79,6 +80,26 @@ int64_t tile_group(const PieceContext& context, const ir::Stage& stage, int acro
   return std::clamp<int64_t>(std::min(rows, page * most_pages / row.value()) / lanes, 1, most);
 }
 
+/// The last axis, unless it is so short that vectors along the one before it are better: operands are
+/// contiguous along that, and results that are a few elements apart are stored well enough.
+size_t axis_of_lanes(const PieceContext& context, const ir::Stage& stage) {
+  constexpr int64_t few = 4, times = 2;
+  const size_t last = stage.axes.size() - 1;
+  const std::optional<int64_t> extent = stage.axes[last].extent.constant();
+  const auto type = context.program.exprs[static_cast<size_t>(stage.body[0])].type;
+  if (last == 0 || !extent || *extent > few || type != ir::ElementType::f32) return last;
+  if (context.facts.typical(stage.axes[last - 1].extent) < times * *extent) return last;
+  bool contiguous = false;
+  for (const ir::ExprId load : loads_of(context.program, stage.body[0])) {
+    const auto position = position_of(context.program, context.program.exprs[static_cast<size_t>(load)]);
+    if (!position) return last;
+    const Dim step = position->coefficient(static_cast<int>(last) - 1);
+    if (step != Dim(0) && step != Dim(1)) return last;
+    contiguous = contiguous || step == Dim(1);
+  }
+  return contiguous ? last - 1 : last;
+}
+
 }  // namespace
 
 MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
@@ -90,11 +111,12 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   plan.transposition = find_transposition(context.program, stage, static_cast<int>(last));
   const int across = plan.transposition.across;
   const int64_t chains = across == ir::none ? 4 : 1;
-  plan.lanes = registers * std::clamp<int64_t>((typical(last) + registers - 1) / registers, 1, chains);
+  plan.lane_axis = across == ir::none ? axis_of_lanes(context, stage) : last;
+  plan.lanes = registers * std::clamp<int64_t>((typical(plan.lane_axis) + registers - 1) / registers, 1, chains);
 
   if (across != ir::none) plan.tile_group = tile_group(context, stage, across, plan.lanes);
   plan.tiles_outside = across == ir::none && reads_across_rows(context, stage);
-  plan.cuts = plan_cuts(context, stage, across);
+  plan.cuts = plan_cuts(context, stage, plan.lane_axis, across);
 
   double elements = 1;
   for (size_t axis = 0; axis <= last; ++axis) elements *= static_cast<double>(typical(axis));
@@ -103,7 +125,7 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   if (!is_worth_spreading(2 * work * elements, context.target, bytes_moved(context, {&stage}))) return plan;
   double best = 0;
   for (size_t axis = 0; axis <= last; ++axis) {
-    const int64_t step = axis == last                       ? plan.lanes
+    const int64_t step = axis == plan.lane_axis             ? plan.lanes
                          : static_cast<int>(axis) == across ? plan.lanes * plan.tile_group
                                                             : 1;
     const int64_t count = (typical(axis) + step - 1) / step;

@@ -19,12 +19,6 @@ using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
 
-namespace {
-
-/// Elements that are so far apart at most are loaded as whole vectors all the same, and picked.
-constexpr int64_t near = 3;
-
-/// The row-major position of what a load reads; nothing where it is not linear.
 std::optional<Linear> position_of(const Program& program, const Expr& load) {
   const ir::TensorDecl& tensor = program.tensors[static_cast<size_t>(load.integer)];
   Linear position;
@@ -36,6 +30,11 @@ std::optional<Linear> position_of(const Program& program, const Expr& load) {
   }
   return position;
 }
+
+namespace {
+
+/// Elements that are so far apart at most are loaded as whole vectors all the same, and picked.
+constexpr int64_t near = 3;
 
 /// How loads move along two axes of their stage.
 class Moves {

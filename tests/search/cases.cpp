@@ -136,6 +136,8 @@ Program chain(const std::vector<Link>& links, const std::vector<ir::ValueId>& ou
   return ir::compose("group", parts, outside, {links.back().output});
 }
 
+}  // namespace
+
 std::vector<Case> operator_cases() {
   const ir::loop::Size n{"n", 1, 4096, 1};
   const std::vector<SizeValues> some_n = {{{"n", 1}}, {{"n", 3}}, {{"n", 37}}};
@@ -172,6 +174,14 @@ std::vector<Case> operator_cases() {
   add("TransposeOfEverything", "map", {"Transpose", 13, {{3, 4, 5, 18}}, {{"perm", integers({3, 2, 1, 0})}}});
   add("TransposeOfTriples", "map", {"Transpose", 13, {{2, 150, 3}}, {{"perm", integers({0, 2, 1})}}});
   add("TransposeOfManyRows", "map", {"Transpose", 13, {{20, 150}}, {{"perm", integers({1, 0})}}});
+  // Lanes along the axis before a short last one.
+  add("ExpandToPairs", "map", {"Expand", 13, {{3, 37, 1}}, {}, {}, {{3, 37, 2}}});
+  add("ExpandToTriplesOfAnyRows", "map", {"Expand", 13, {{sym("n"), 5, 1}}, {}, {}, {{1, 5, 3}}}, {n}, some_n);
+  group("RepeatedFourTimes", "map",
+        {{{"Neg", 13, {{2, 3, 70, 1}}}, {1}, 10},
+         {{"Add", 14, {{2, 3, 70, 1}, {4}}}, {10, 2}, 11},
+         {{"Reshape", 14, {{2, 3, 70, 4}}, {}, {}, {{2, 3, 280}}}, {11, 20}, 12}},
+        {1, 2});
   group("TransposeInAChain", "map",
         {{{"Mul", 14, {{18, 35}, {35}}}, {1, 2}, 10},
          {{"Transpose", 13, {{18, 35}}, {{"perm", integers({1, 0})}}}, {10}, 11},
@@ -304,8 +314,6 @@ std::vector<Case> operator_cases() {
   add("DecoderMix", "contraction", {"MatMul", 13, {{1, 2, 1, sym("n")}, {1, 2, sym("n"), 8}}}, {n}, some_n);
   return cases;
 }
-
-}  // namespace
 
 Program any_rows_product() { return product(sym("m"), 3072, 768, true, true); }
 

@@ -30,6 +30,9 @@ struct Case {
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
+/// ONNX's operators, alone and in chains.
+std::vector<Case> operator_cases();
+/// These, and the cases of every kind.
 std::vector<Case> all_cases();
 
 /// relu(a[m, 768] b[768, 3072] + bias).

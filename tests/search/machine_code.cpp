@@ -130,7 +130,7 @@ void expect_computed(const Case& c) {
                             : limit > 0           ? indices(tensor.type, shape, limit, random)
                                                   : any_integers(tensor.type, shape, random);
           inputs.push_back(operands.back());
-          constant.push_back(c.constant[k]);
+          constant.push_back(k < c.constant.size() && c.constant[k]);
         }
         const Tensor want = ir::evaluate(expression, operands)[0];
         for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
