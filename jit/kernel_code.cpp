@@ -40,11 +40,6 @@ class FirstError : public asmjit::ErrorHandler {
   std::string message_;
 };
 
-int64_t second_cache_of(const Target& target) {
-  constexpr int64_t assumed = int64_t{256} << 10;
-  return target.caches.size() > 1 ? target.caches[1].bytes : assumed;
-}
-
 class EmittedCode : public KernelCode {
  public:
   EmittedCode(const LoopProgram& program, const Target& target, const CompileOptions& options)
@@ -64,8 +59,7 @@ class EmittedCode : public KernelCode {
     // Places in loops are aligned: by instructions of many bytes that do nothing, not by many of one byte.
     compiler.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);
     std::vector<asmjit::Label> entries;
-    x86::PhaseEmitter emitter(compiler, program_, layout_, wide ? 64 : 32, second_cache_of(target),
-                              options.annotate);
+    x86::PhaseEmitter emitter(compiler, program_, layout_, target, options.annotate);
     for (const Phase& phase : layout_.phases) entries.push_back(emitter.emit(phase));
     errors.require_none(program_.name);
     compiler.finalize();

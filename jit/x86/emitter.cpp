@@ -23,18 +23,24 @@ namespace {
 /// Bodies that are made twice: each can double the code inside.
 constexpr int most_versions = 24;
 
+int64_t second_cache_of(const Target& target) {
+  constexpr int64_t assumed = int64_t{256} << 10;
+  return target.caches.size() > 1 ? target.caches[1].bytes : assumed;
+}
+
 }  // namespace
 
 PhaseEmitter::PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program,
-                           const Layout& layout, int vector_bytes, int64_t second_cache_bytes, bool annotate)
+                           const Layout& layout, const Target& target, bool annotate)
     : cc_(compiler),
       program_(program),
       layout_(layout),
-      lanes_(compiler, vector_bytes),
+      lanes_(compiler, target.vector_bytes >= 64 ? 64 : 32),
       typed_(compiler, lanes_),
       integers_(compiler, facts_),
-      second_cache_(second_cache_bytes),
-      annotate_(annotate) {
+      second_cache_(second_cache_of(target)),
+      annotate_(annotate),
+      has_dots_(target.has(lanes_.wide() ? "avx512_vnni" : "avx_vnni")) {
   for (size_t k = 0; k < program.sizes.size(); ++k) {
     const ir::loop::Size& size = program.sizes[k];
     facts_.set_range(size.name, {size.low, size.high});
@@ -325,8 +331,8 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
     }
     all.push_back(lane);
   }
-  for (const Statement& statement : loop.body) {
-    const auto& compute = std::get<Compute>(statement);
+  for (size_t s = 0; s < loop.body.size(); ++s) {
+    const auto& compute = std::get<Compute>(loop.body[s]);
     values_.clear();
     uses_.clear();
     comment(buffer(compute.target.buffer).name + " = ... in lanes of " + loop.variable);
@@ -346,10 +352,19 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       }
       lane_.reset();
       values_.clear();
-      write_value(compute, lanes_.fold(compute.combine, parts));
+      write_value(compute, folded(compute.combine, type, parts));
       continue;
     }
     lane_ = all.front();
+    if (const auto dots = find_dots(loop, s)) {
+      for (const Lane& lane : all) {
+        lane_ = lane;
+        add_dots(*dots);
+      }
+      lane_.reset();
+      s += dots->count - 1;
+      continue;
+    }
     bind_lookups(compute);
     std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
     for (const Lane& lane : all) {

@@ -37,7 +37,7 @@ namespace axrun::jit::x86 {
 class PhaseEmitter {
  public:
   PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::LoopProgram& program, const Layout& layout,
-               int vector_bytes, int64_t second_cache_bytes, bool annotate);
+               const Target& target, bool annotate);
   /// The function's entry.
   asmjit::Label emit(const Phase& phase);
 
@@ -113,6 +113,20 @@ class PhaseEmitter {
   void count_uses(int id);
   static LaneValue without_death(LaneValue value);
 
+  // Products of neighbours
+  struct Dot {
+    Address one, each;
+  };
+  struct Dots {
+    const ir::loop::Compute* first;
+    size_t count;
+    bool bytes;  ///< else words
+  };
+  const ir::loop::Access* widened_load(int id) const;
+  std::optional<Dot> as_dot(const ir::loop::Compute& compute, int64_t apart);
+  std::optional<Dots> find_dots(const ir::loop::Loop& loop, size_t first);
+  void add_dots(const Dots& dots);
+
   // Loads
   /// Lanes of the vector at hand that are read.
   struct Selection {
@@ -142,6 +156,7 @@ class PhaseEmitter {
   std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);
   std::optional<LaneValue> find_load(const std::string& key);
   void keep_load(const std::string& key, const LaneValue& value);
+  LaneValue kept(const std::string& key, const std::function<LaneValue()>& make);
   LaneValue load_steps(const asmjit::x86::Mem& first, int64_t step, const Selection& lanes);
 
   // Addresses
@@ -267,6 +282,7 @@ class PhaseEmitter {
   std::map<const ir::loop::Loop*, std::vector<uint32_t>> held_constants_;
   int64_t second_cache_;  ///< bytes
   bool annotate_;
+  bool has_dots_;  ///< instructions for products of small integers
   int versions_ = 0;
 };
 

@@ -1,0 +1,135 @@
+// Products of small integers that lie next to each other, added to lanes of 32 bits: statements in a row, for
+// one target, are one instruction where the processor has it.
+#include <utility>
+
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using namespace asmjit;  // the names of registers, operands and instructions
+namespace Inst = asmjit::x86::Inst;
+using asmjit::x86::Mem;
+using asmjit::x86::Vec;
+using ir::Dim;
+using ir::ElementType;
+using ir::ScalarOp;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Compute;
+using ir::loop::Loop;
+using ir::loop::Value;
+
+/// What is read for cast:i32(load), without a guard, from memory; null for other values.
+const Access* PhaseEmitter::widened_load(int id) const {
+  const Value& cast = program_.values[static_cast<size_t>(id)];
+  if (cast.op != ScalarOp::cast || cast.type != ElementType::i32) return nullptr;
+  const Value& load = program_.values[static_cast<size_t>(cast.args[0])];
+  const bool plain = load.op == ScalarOp::load && load.args[0] == ir::none && load.access.lookups.empty() &&
+                     !in_registers(load.access.buffer);
+  return plain ? &load.access : nullptr;
+}
+
+/// target += cast:i32(one) * cast:i32(each), with `one` the same for all lanes and lanes of `each` so many
+/// elements apart.
+std::optional<PhaseEmitter::Dot> PhaseEmitter::as_dot(const Compute& compute, int64_t apart) {
+  const Value& product = program_.values[static_cast<size_t>(compute.value)];
+  const bool adds = compute.combine == Combine::add && in_registers(compute.target.buffer) &&
+                    buffer(compute.target.buffer).type == ElementType::i32;
+  if (!adds || product.op != ScalarOp::mul) return std::nullopt;
+  const Access* a = widened_load(product.args[0]);
+  const Access* b = widened_load(product.args[1]);
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  Dot dot{address_of(*a), address_of(*b)};
+  if (dot.one.lane_step != Dim(0)) std::swap(dot.one, dot.each);
+  if (dot.one.lane_step != Dim(0) || dot.each.lane_step != Dim(apart)) return std::nullopt;
+  return dot;
+}
+
+/// As many statements as one instruction takes, from this one on; nothing where they are no such.
+std::optional<PhaseEmitter::Dots> PhaseEmitter::find_dots(const Loop& loop, size_t first) {
+  for (const size_t count : {size_t{4}, size_t{2}}) {
+    if (first + count > loop.body.size()) continue;
+    const auto& compute = std::get<Compute>(loop.body[first]);
+    const auto start = as_dot(compute, static_cast<int64_t>(count));
+    if (!start) continue;
+    const ElementType one = buffer(start->one.buffer).type, each = buffer(start->each.buffer).type;
+    const bool bytes = (one == ElementType::u8 && each == ElementType::i8) ||
+                       (one == ElementType::i8 && each == ElementType::u8);
+    const bool words = one == ElementType::i16 && each == ElementType::i16;
+    if (count == 4 ? !bytes || (lanes_.wide() && !has_dots_) : !words) continue;
+    bool all = true;
+    for (size_t k = 1; all && k < count; ++k) {
+      const auto& other = std::get<Compute>(loop.body[first + k]);
+      const auto next = as_dot(other, static_cast<int64_t>(count));
+      const auto follows = [k](const Address& from, const Address& to) {
+        return from.buffer == to.buffer && from.form == to.form &&
+               to.displacement == from.displacement + static_cast<int64_t>(k);
+      };
+      all = next && slot_key(other.target) == slot_key(compute.target) && follows(start->one, next->one) &&
+            follows(start->each, next->each);
+    }
+    if (all) return Dots{&compute, count, bytes};
+  }
+  return std::nullopt;
+}
+
+LaneValue PhaseEmitter::kept(const std::string& key, const std::function<LaneValue()>& make) {
+  if (const auto found = find_load(key)) return *found;
+  const LaneValue made = make();
+  keep_load(key, made);
+  return made;
+}
+
+/// One vector of sums. Lanes that do not exist add nothing: their elements are read as 0.
+void PhaseEmitter::add_dots(const Dots& dots) {
+  const Dot dot = *as_dot(*dots.first, static_cast<int64_t>(dots.count));
+  const Vec into = slot(dots.first->target);
+  const Selection lanes = present_lanes();
+  const auto element = dots.bytes ? 1 : 2;
+  const std::string one_key = load_key(dot.one, "") + " neighbours";
+  const std::string each_key = load_key(dot.each, lanes.name) + " neighbours";
+  const auto read_one = [&] { return lanes_.broadcast(memory(dot.one, element)); };
+  const auto read_each = [&] {
+    return lanes_.load(memory(dot.each, element), lanes.mask, lanes.bits.value_or(0));
+  };
+  const bool one_is_unsigned = buffer(dot.one.buffer).type == ElementType::u8;
+  if (!dots.bytes || has_dots_) {
+    const Vec one = kept(one_key, read_one).vector, each = kept(each_key, read_each).vector;
+    if (has_dots_) {
+      // 256-bit vectors may be all that there is.
+      if (!lanes_.wide()) cc_.addInstOptions(InstOptions::kX86_Vex);
+      const InstId id = dots.bytes ? Inst::kIdVpdpbusd : Inst::kIdVpdpwssd;
+      cc_.emit(id, into, one_is_unsigned ? one : each, one_is_unsigned ? each : one);
+      return;
+    }
+    const Vec products = lanes_.new_vector();
+    cc_.emit(Inst::kIdVpmaddwd, products, each, one);
+    cc_.emit(Inst::kIdVpaddd, into, into, products);
+    return;
+  }
+  // As words: pairs of products of bytes do not fit 16 bits.
+  const auto words = [&](const Vec& bytes, ElementType type) {
+    const Vec result = lanes_.new_vector();
+    cc_.emit(type == ElementType::u8 ? Inst::kIdVpmovzxbw : Inst::kIdVpmovsxbw, result, bytes.xmm());
+    return result;
+  };
+  const Vec one = kept(one_key + " as words", [&] {
+                    return LaneValue::of(words(read_one().vector, buffer(dot.one.buffer).type));
+                  }).vector;
+  const LaneValue each = kept(each_key + " as words", [&] {
+    const Vec bytes = read_each().vector, upper = cc_.newXmm();
+    cc_.emit(Inst::kIdVextractf128, upper, bytes, imm(1));
+    const ElementType type = buffer(dot.each.buffer).type;
+    return LaneValue::of_pair(words(bytes, type), words(upper, type));
+  });
+  const Vec lower = lanes_.new_vector(), upper = lanes_.new_vector();
+  cc_.emit(Inst::kIdVpmaddwd, lower, each.vector, one);
+  cc_.emit(Inst::kIdVpmaddwd, upper, each.upper, one);
+  // Sums of neighbours: lanes 0 1 4 5 2 3 6 7.
+  constexpr int middle_parts_exchanged = 0xd8;
+  cc_.emit(Inst::kIdVphaddd, lower, lower, upper);
+  cc_.emit(Inst::kIdVpermq, lower, lower, imm(middle_parts_exchanged));
+  cc_.emit(Inst::kIdVpaddd, into, into, lower);
+}
+
+}  // namespace axrun::jit::x86
