@@ -20,6 +20,7 @@ class Writer {
       : context_(context), form_(form), plan_(plan) {}
 
   void run() {
+    if (!plan_.together) return one_after_another();
     batches(0);
     context_.parts.clear();
     context_.kept.clear();
@@ -27,6 +28,20 @@ class Writer {
 
  private:
   using Shared = AttentionForm::Shared;
+
+  void one_after_another() {
+    store(form_.score_tensor);
+    write_contraction(context_, plan_.scores);
+    context_.values.read_buffer(form_.score_tensor, context_.buffers.at(form_.score_tensor));
+    store(form_.probability_tensor);
+    write_rows(context_, form_.rows, plan_.rows);
+    context_.values.read_buffer(form_.probability_tensor, context_.buffers.at(form_.probability_tensor));
+    write_contraction(context_, plan_.output);
+  }
+  void store(TensorId tensor) {
+    const ir::TensorDecl& whole = context_.program.tensors[static_cast<size_t>(tensor)];
+    context_.buffers[tensor] = context_.writer.allocate(whole.name, whole.type, whole.dims, Level::memory);
+  }
 
   Dim extent(const Shared& shared) const {
     return form_.scores.sum->axes[static_cast<size_t>(shared.scores)].extent;

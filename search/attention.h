@@ -10,6 +10,9 @@ namespace axrun::search {
 struct AttentionPlan {
   ContractionPlan scores, output;
   RowsPlan rows;
+  /// Batch by batch and block by block. Otherwise each of the three passes over everything, because their results
+  /// are small.
+  bool together = true;
   /// Queries at a time: their scores stay in the cache. A multiple of the tiles' rows. 0: all.
   int64_t block = 0;
   bool spread = false;  ///< the outermost loop, over batches or else blocks, is spread over workers

@@ -1,6 +1,7 @@
 // Indices that are data: read, checked and kept like the variables of loops. A loop's pointers to what they lead to
 // are worked out before the loop, where they do not change in it: rows of tables are then copied like any others.
 #include <algorithm>
+#include <limits>
 
 #include "jit/x86/emitter.h"
 #include "jit/x86/refuse.h"
@@ -9,6 +10,7 @@ namespace axrun::jit::x86 {
 
 using asmjit::x86::Gp;
 using ir::Dim;
+using ir::lane::Opcode;
 using ir::loop::Lookup;
 
 namespace {
@@ -104,8 +106,6 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
   return index;
 }
 
-/// Where code goes that has met an index outside of its dimension: the flag that the caller looks at.
-void PhaseEmitter::emit_outside(const Gp& arguments) {
 /// Elements of 32 bits, gathered from where the lanes' own indices lead.
 LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes) {
   constexpr int element = 4;
@@ -159,6 +159,8 @@ LaneValue PhaseEmitter::lane_indices(const Address::LaneLookup& lookup, const Se
   return typed_.convert(type, ir::ElementType::i32, false, index);
 }
 
+/// Where code goes that has met an index outside of its dimension: the flag that the caller looks at.
+void PhaseEmitter::emit_outside(const Gp& arguments) {
   if (!outside_.isValid()) return;
   cc_.bind(outside_);
   const Gp flag = cc_.newGpq();

@@ -78,11 +78,11 @@ std::vector<Case> attention_cases() {
   const ir::loop::Size n{"n", 1, 4096, 1}, m{"m", 1, 4096, 1};
   const auto make = [](const Attention& a) { return [a] { return program_of(a); }; };
   const std::vector<bool> four(4, false);
-  const std::vector<SizeValues> some = {{{"n", 1}, {"m", 1}}, {{"n", 7}, {"m", 33}}, {{"n", 150}, {"m", 18}}};
+  const std::vector<SizeValues> some = {{{"n", 1}, {"m", 1}}, {{"n", 7}, {"m", 33}}, {{"n", 128}, {"m", 3}}};
   return {
       {"WholeAttention", "attention", make({Dim(2), Dim(16), Dim(16), 16, 16}), {}, four},
       {"AttentionOfOddSizes", "attention", make({Dim(3), Dim(13), Dim(37), 5, 11}), {}, four},
-      {"AttentionInBlocks", "attention", make({Dim(2), Dim(270), Dim(20), 8, 8, 1, true}), {}, four},
+      {"AttentionInBlocks", "attention", make({Dim(2), Dim(130), sym("m"), 4, 8, 1, true}), {m}, four, {{{"m", 1}}, {{"m", 6}}}},
       {"AttentionOfAnyLength", "attention", make({Dim(2), sym("n"), sym("m")}), {n, m}, four, some},
       {"AttentionOfPackedHeads", "attention", make({Dim(4), sym("n"), sym("m"), 16, 16, 1, true}), {n, m}, four, some},
       {"AttentionOfGroups",
