@@ -137,21 +137,16 @@ RecurrentStep::RecurrentStep(Builder& b, const RecurrentNode& node, int directio
 
 Scalar RecurrentStep::active(const Scalar& batch) const {
   if (!lengths_.defined()) return {};
-  return b_.time() < cast(ElementType::i64, lengths_({batch}));
+  return time_index() < cast(ElementType::i64, lengths_({batch}));
 }
 
-/// Backwards, a sequence is read from its own end.
-Scalar RecurrentStep::time_index(const Scalar& batch) const {
-  if (!node_.is_backward(direction_)) return b_.time();
-  const Scalar length =
-      lengths_.defined() ? cast(ElementType::i64, lengths_({batch})) : b_.extent(node_.length);
-  return length - 1 - b_.time();
+/// Backwards, the steps before the end of a sequence leave its states as they are.
+Scalar RecurrentStep::time_index() const {
+  return node_.is_backward(direction_) ? b_.extent(node_.length) - 1 - b_.time() : b_.time();
 }
 
 Scalar RecurrentStep::input(int gate, const Indices& i) const {
-  const Indices at = {time_index(i[0]), i[0], b_.integer(gate), i[1]};
-  const Scalar guard = active(i[0]);
-  return guard.defined() ? input_.guarded(at, guard, b_.real(input_.type(), 0)) : input_(at);
+  return input_({time_index(), i[0], b_.integer(gate), i[1]});
 }
 
 Scalar RecurrentStep::bias_at(int gate, const Scalar& hidden, bool recurrent) const {
@@ -264,12 +259,9 @@ void define_recurrence(const OperatorContext& context, Builder& b, const Recurre
   const auto sequence_value = [&](int direction, const Scalar& time, const Indices& i) {
     const TensorRef& emitted = results[static_cast<size_t>(direction)].emitted;
     const bool backward = node.is_backward(direction);
-    if (!node.lengths.defined()) {
-      return emitted({backward ? b.extent(node.length) - 1 - time : time, i[0], i[1]});
-    }
-    const Scalar length = cast(ElementType::i64, node.lengths({i[0]}));
-    return emitted.guarded({backward ? length - 1 - time : time, i[0], i[1]}, time < length,
-                           b.real(node.compute, 0));
+    const Scalar value = emitted({backward ? b.extent(node.length) - 1 - time : time, i[0], i[1]});
+    if (!node.lengths.defined()) return value;
+    return select(time < cast(ElementType::i64, node.lengths({i[0]})), value, b.real(node.compute, 0));
   };
   const Dim directions(node.directions);
   const Dims sequence_dims = node.batch_first ? Dims{node.batch, node.length, directions, node.hidden}

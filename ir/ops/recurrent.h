@@ -72,7 +72,7 @@ class RecurrentStep {
   TensorRef map(const Builder::MapBody& body) { return b_.map({node_.batch, node_.hidden}, body); }
 
  private:
-  Scalar time_index(const Scalar& batch) const;
+  Scalar time_index() const;
   Scalar bias_at(int gate, const Scalar& hidden, bool recurrent) const;
   Builder& b_;
   const RecurrentNode& node_;

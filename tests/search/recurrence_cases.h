@@ -18,9 +18,10 @@ struct Recurrent {
   bool peepholes = false;  ///< LSTM
   bool linear_before_reset = false;
   bool batch_first = false;
+  bool lengths = false;  ///< sequence_lens is given
 };
 
-/// Operands: X, W, R, and those of B, initial_h, initial_c, P that there are, in this order.
+/// Operands: X, W, R, and those of B, sequence_lens, initial_h, initial_c, P that there are, in this order.
 ir::Program program_of(const Recurrent& wanted);
 
 /// Scans of every form that there is a schedule for.
