@@ -42,6 +42,13 @@ std::vector<axrun::tests::ValidLoop> default_schedules() {
 
 int main(int argc, char** argv) {
   using namespace axrun::tests;
+  for (int k = 1; k < std::min(argc, 4); ++k) {
+    const std::string text = argv[k];
+    if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) continue;
+    std::fprintf(stderr, "loop_mutants: '%s' is no number\nusage: loop_mutants [WRONG [VALID [SEED [NAME]]]]\n",
+                 argv[k]);
+    return 1;
+  }
   const int wrong = argc > 1 ? std::atoi(argv[1]) : 1000;
   const int valid = argc > 2 ? std::atoi(argv[2]) : 250;
   const uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
