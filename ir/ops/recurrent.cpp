@@ -146,7 +146,7 @@ Scalar RecurrentStep::time_index() const {
 }
 
 Scalar RecurrentStep::input(int gate, const Indices& i) const {
-  return input_({time_index(), i[0], b_.integer(gate), i[1]});
+  return input_({time_index(), i[0], i[1] + Dim(gate) * node_.hidden});
 }
 
 Scalar RecurrentStep::bias_at(int gate, const Scalar& hidden, bool recurrent) const {
@@ -159,9 +159,9 @@ Scalar RecurrentStep::input_bias(int gate, const Indices& i) const { return bias
 Scalar RecurrentStep::recurrent_bias(int gate, const Indices& i) const { return bias_at(gate, i[1], true); }
 
 TensorRef RecurrentStep::product(const TensorRef& values, int first, int count) {
-  return b_.sum({node_.batch, Dim(count), node_.hidden}, {node_.hidden},
+  return b_.sum({node_.batch, Dim(count) * node_.hidden}, {node_.hidden},
                 [&](const Indices& i, const Indices& k) {
-                  const Scalar row = (i[1] + first) * node_.hidden + i[2];
+                  const Scalar row = i[1] + Dim(first) * node_.hidden;
                   return values({i[0], k[0]}) * widen(recurrence_({b_.integer(direction_), row, k[0]}));
                 });
 }
@@ -180,13 +180,12 @@ Scalar RecurrentStep::activate(int which, const Scalar& sum) const {
 
 namespace {
 
-/// Xt W^T of every time, batch entry, gate and hidden unit: [length, batch, gates, hidden].
+/// Xt W^T of every time and batch entry: [length, batch, gates * hidden].
 TensorRef input_product(Builder& b, const RecurrentNode& node, int direction) {
-  return b.sum({node.length, node.batch, Dim(node.gates), node.hidden}, {node.input_size},
+  return b.sum({node.length, node.batch, Dim(node.gates) * node.hidden}, {node.input_size},
                [&](const Indices& i, const Indices& k) {
                  const Indices at = node.batch_first ? Indices{i[1], i[0], k[0]} : Indices{i[0], i[1], k[0]};
-                 const Scalar row = i[2] * node.hidden + i[3];
-                 return widen(node.input(at)) * widen(node.weight({b.integer(direction), row, k[0]}));
+                 return widen(node.input(at)) * widen(node.weight({b.integer(direction), i[2], k[0]}));
                });
 }
 

@@ -60,7 +60,7 @@ class RecurrentStep {
   /// 0 without B.
   Scalar input_bias(int gate, const Indices& i) const;
   Scalar recurrent_bias(int gate, const Indices& i) const;
-  /// [batch, count, hidden]: values R^T for the gates first .. first + count - 1.
+  /// [batch, count * hidden]: values R^T for the gates first .. first + count - 1.
   TensorRef product(const TensorRef& values, int first, int count);
   /// Activation number `which` of the direction.
   const Activation& activation(int which) const;

@@ -9,7 +9,7 @@ namespace {
 /// The sum of a gate without peepholes: Xt W^T + Ht-1 R^T + Wb + Rb. `number` is the gate's place in
 /// `recurrent`.
 Scalar gate_sum(const RecurrentStep& s, const TensorRef& recurrent, int gate, int number, const Indices& i) {
-  const Scalar product = recurrent({i[0], i[1].builder().integer(number), i[1]});
+  const Scalar product = recurrent({i[0], i[1] + Dim(number) * s.node().hidden});
   return s.input(gate, i) + product + s.input_bias(gate, i) + s.recurrent_bias(gate, i);
 }
 
@@ -50,7 +50,6 @@ void define_gru(const OperatorContext& context, Builder& b) {
   const RecurrentNode node = recurrent_node(context, b, gates, {"Sigmoid", "Tanh"});
   const bool linear_before_reset = flag(context, "linear_before_reset", false);
   define_recurrence(context, b, node, {5}, {}, [&](RecurrentStep& s) {
-    Builder& inner = s.builder();
     const TensorRef& before = s.state(0);
     // With linear_before_reset, the hidden gate's product joins the other two and is reset afterwards.
     const TensorRef product = s.product(before, 0, linear_before_reset ? 3 : 2);
@@ -66,7 +65,7 @@ void define_gru(const OperatorContext& context, Builder& b) {
       Scalar candidate;
       if (linear_before_reset) {
         const Scalar linear =
-            product({i[0], inner.integer(hidden_gate), i[1]}) + s.recurrent_bias(hidden_gate, i);
+            product({i[0], i[1] + Dim(hidden_gate) * s.node().hidden}) + s.recurrent_bias(hidden_gate, i);
         candidate = s.input(hidden_gate, i) + gate(reset_gate, i) * linear + s.input_bias(hidden_gate, i);
       } else {
         candidate = gate_sum(s, reset_product, hidden_gate, 0, i);
