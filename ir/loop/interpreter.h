@@ -30,8 +30,8 @@ struct Outcome {
 /// Runs a loop program by its semantics, one iteration after another, and watches every access: a schedule
 /// can be tested without machine code. Arithmetic rounds to the type of each value.
 ///
-/// inputs: one tensor per input buffer, of its type and shape. Throws Error(user) for inputs that do not fit
-/// or sizes that are missing; Error(internal) for a program that is not well-formed.
+/// inputs: one tensor per input buffer, of its type and shape. Throws Error(user) for inputs that do not fit,
+/// indices in them that are out of range, or sizes that are missing; Error(internal) for a program that is not well-formed.
 Outcome interpret(const LoopProgram& program, const std::map<std::string, int64_t>& sizes,
                   const std::vector<Tensor>& inputs);
 

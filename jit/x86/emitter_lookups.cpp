@@ -106,12 +106,12 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
   return index;
 }
 
-/// Elements of 32 bits, gathered from where the lanes' own indices lead.
+/// Elements of 32 or 64 bits, gathered from where the lanes' own indices lead.
 LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes) {
-  constexpr int element = 4;
+  const auto element = static_cast<int>(size_of(of.type));
   Dim elements = 1;
   for (const Dim& dim : of.dims) elements = elements * at(dim);
-  if (size_of(of.type) != element) refuse("lanes look up elements of type " + std::string(name_of(of.type)));
+  if (element != 4 && element != 8) refuse("lanes look up elements of type " + std::string(name_of(of.type)));
   if (facts_.range(elements * Dim(element)).high > std::numeric_limits<int32_t>::max())
     refuse("the lanes of " + of.name + " may lie too far apart");
   const auto times = [&](const LaneValue& value, const Dim& factor) {
@@ -126,7 +126,7 @@ LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address
   }
   const Gp base = integers_.value(Dim(0));
   cc_.lea(base, memory(address, element));
-  return lanes_.gather(base, lanes_.in_register(offsets), lanes.mask);
+  return typed_.gather(of.type, base, offsets, lanes.mask);
 }
 
 /// Checked indices as 32-bit integers; lanes that are not selected look up element 0.

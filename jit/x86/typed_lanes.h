@@ -34,6 +34,9 @@ class TypedLanes {
   /// Lane k is at place + k * step bytes. `place` is overwritten.
   LaneValue load_apart(ir::ElementType type, const asmjit::x86::Gp& place, const asmjit::x86::Gp& step,
                        const LaneValue& mask, uint32_t bits);
+  /// Lane k is at base + offsets[k] bytes; elements of 32 or 64 bits.
+  LaneValue gather(ir::ElementType type, const asmjit::x86::Gp& base, const LaneValue& offsets,
+                   const LaneValue& mask);
   void store(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask,
              uint32_t bits);
   void store_first(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value);

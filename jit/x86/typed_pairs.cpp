@@ -91,6 +91,37 @@ LaneValue TypedLanes::as_pair(ElementType type, const LaneValue& value) {
   return joined(halves[0].vector, halves[1].vector);
 }
 
+LaneValue TypedLanes::gather(ElementType type, const Gp& base, const LaneValue& offsets, const LaneValue& mask) {
+  if (size_of(type) == 4) return lanes_.gather(base, lanes_.in_register(offsets), mask);
+  const Vec all = lanes_.in_register(offsets);
+  const Two masks = mask.defined() ? mask_halves(mask) : Two{};
+  const auto half = [&](const Vec& places, const LaneValue& selected) {
+    const Vec result = lanes_.new_vector();
+    cc_.emit(wide() ? Inst::kIdVpxord : Inst::kIdVpxor, result, result, result);
+    const asmjit::x86::Mem source = asmjit::x86::ptr(base, places);
+    // The instruction clears its mask.
+    if (wide()) {
+      const asmjit::x86::KReg lanes = cc_.newKw();
+      if (selected.defined())
+        cc_.emit(Inst::kIdKmovw, lanes, selected.mask);
+      else
+        cc_.emit(Inst::kIdKxnorw, lanes, lanes, lanes);
+      cc_.k(lanes);
+      cc_.emit(Inst::kIdVpgatherdq, result, source);
+    } else {
+      const Vec lanes = lanes_.new_vector();
+      if (selected.defined())
+        cc_.emit(Inst::kIdVmovaps, lanes, selected.vector);
+      else
+        cc_.emit(Inst::kIdVpcmpeqd, lanes, lanes, lanes);
+      cc_.emit(Inst::kIdVpgatherdq, result, source, lanes);
+    }
+    return result;
+  };
+  const Vec lower = half(wide() ? Vec(all.ymm()) : Vec(all.xmm()), masks[0]);
+  return joined(lower, half(upper_half(LaneValue::of(all)), masks[1]));
+}
+
 TypedLanes::Two TypedLanes::mask_halves(const LaneValue& mask) {
   if (wide()) {
     const asmjit::x86::KReg upper = cc_.newKw();

@@ -69,9 +69,10 @@ Program pairs(const Dim& count, const Dim& inner) {
 }
 
 /// y[i, j] = x[i, columns[j]].
-Program columns_of_matrix(const Dim& rows, const Dim& width, const Dim& count, ElementType type) {
+Program columns_of_matrix(const Dim& rows, const Dim& width, const Dim& count, ElementType type,
+                          ElementType elements = ElementType::f32) {
   Builder b("columns");
-  const auto x = b.operand(0, ElementType::f32, {rows, width}, "x");
+  const auto x = b.operand(0, elements, {rows, width}, "x");
   const auto columns = b.operand(1, type, {count}, "columns");
   b.output(b.map({rows, count}, [&](const Indices& i) { return x({i[0], from_end(columns({i[1]}), width)}); }));
   return b.finish();
@@ -149,6 +150,17 @@ std::vector<Case> gather_cases() {
        {{"n", 2, 4096, 1}, {"m", 1, 4096, 1}},
        {false, false},
        {{{"n", 2}, {"m", 1}}, {{"n", 9}, {"m", 70}}, {{"n", 40}, {"m", 16}}}},
+      {"ColumnsOfWideIntegers",
+       "map",
+       [] { return columns_of_matrix(Dim(3), Dim(30), sym("n"), ElementType::i64, ElementType::i64); },
+       {n},
+       {false, false},
+       {{{"n", 1}}, {{"n", 29}}}},
+      {"ColumnsOfWideFloats",
+       "map",
+       [] { return columns_of_matrix(Dim(3), Dim(30), Dim(43), ElementType::i32, ElementType::f64); },
+       {},
+       {false, false}},
       {"GatheredElements",
        "map",
        [] { return of_elements(Dim(7), sym("n"), ElementType::i64); },
