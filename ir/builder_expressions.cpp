@@ -125,6 +125,14 @@ ExprId Builder::simplify_integer(const Expr& expr) {
     return lowest && highest && *lowest >= 0 && *highest < right.integer;
   };
 
+  // What has been bounded by `inner` and is bounded from the other side by something that lies beyond.
+  auto right_decides = [&](ScalarOp inner) {
+    if (!right_literal || left.op != inner || !is_signed_integer(left.type)) return false;
+    const Expr& bound = program_.exprs[static_cast<size_t>(left.args[1])];
+    if (bound.op != ScalarOp::integer) return false;
+    return inner == ScalarOp::min ? bound.integer <= right.integer : bound.integer >= right.integer;
+  };
+
   switch (expr.op) {
     case ScalarOp::add:
       if (left_is(0)) return b;
@@ -159,10 +167,12 @@ ExprId Builder::simplify_integer(const Expr& expr) {
     case ScalarOp::min:
       if (a == b) return a;
       if (both_dims) return extent(min(*left_dim, *right_dim)).id();
+      if (right_decides(ScalarOp::max)) return b;
       break;
     case ScalarOp::max:
       if (a == b) return a;
       if (both_dims) return extent(max(*left_dim, *right_dim)).id();
+      if (right_decides(ScalarOp::min)) return b;
       break;
     case ScalarOp::logical_and:
       if (left_is(0) || right_is(1)) return a;

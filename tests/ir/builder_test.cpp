@@ -110,6 +110,10 @@ TEST(Builder, SimplifiesIndices) {
     EXPECT_EQ(expr(b.extent(n) + 1).dim, n + 1);
     EXPECT_EQ(expr(b.extent(n) * 2 - b.extent(n)).dim, n);
     EXPECT_EQ(expr(floor_div(b.extent(n * 6), 3)).dim, n * 2);
+    expect_integer(max(min(i[0], int64_t{3}), int64_t{3}), 3);
+    expect_integer(min(max(i[0], int64_t{3}), int64_t{2}), 2);
+    EXPECT_EQ(expr(max(min(i[0], int64_t{3}), int64_t{2})).op, ScalarOp::max);
+    EXPECT_EQ(expr(min(max(i[0], int64_t{3}), int64_t{4})).op, ScalarOp::min);
     return i[0];
   });
 }
