@@ -10,7 +10,7 @@ using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map",
-                                        "recurrence", "attention"};
+                                        "recurrence", "attention", "integer product"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -32,7 +32,7 @@ class Cutter {
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
       } else if (!windows(at, piece) && !gathered(at, piece) && !attention(at, piece) && !contraction(at, piece) &&
-                 !rows(at, piece) && !map(at, piece)) {
+                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -107,6 +107,20 @@ class Cutter {
     if (!found.found || is_better_by_rows(found.form)) return false;
     piece.product = std::move(found.form);
     return true;
+  }
+
+  bool integer_product(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::integer_product;
+    FoundIntegerProduct found;
+    for (const size_t count : {size_t{2}, size_t{1}}) {
+      const Stage* map = count == 2 ? epilogue(at) : nullptr;
+      if (count == 2 && map == nullptr) continue;
+      piece.range = {at, count};
+      found = find_integer_product(program_, program_.stages[at], map, constant_);
+      if (found.found) break;
+    }
+    piece.integer_product = std::move(found.form);
+    return found.found;
   }
 
   /// Vectors times matrices whose rows lie along the sum: each element is a sum of neighbours.

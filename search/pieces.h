@@ -5,6 +5,7 @@
 
 #include "search/attention_form.h"
 #include "search/gathered_form.h"
+#include "search/integer_product.h"
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
@@ -14,7 +15,7 @@ namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence, attention };
+  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence, attention, integer_product };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
@@ -22,6 +23,7 @@ struct Piece {
   ProductForm product;
   RowsForm rows;
   AttentionForm attention;
+  IntegerProductForm integer_product;
 };
 std::string_view name_of(Piece::Kind kind);
 

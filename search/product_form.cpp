@@ -77,7 +77,7 @@ std::vector<ExprId> factors_of(const Program& program, ExprId id) {
 }
 
 FoundProduct find_product(const Program& program, const Stage& sum, const Stage* epilogue,
-                          const std::vector<bool>& constant) {
+                          const std::vector<bool>& constant, ir::ElementType type) {
   FoundProduct result;
   ProductForm& form = result.form;
   form.sum = &sum;
@@ -88,7 +88,7 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   };
   if (sum.kind != ir::StageKind::reduce || sum.monoid.kind != ir::Monoid::Kind::sum) return no("not a sum");
   if (sum.reduce_axes.empty()) return no("a sum over nothing");
-  if (expr_of(program, sum.body[0]).type != ir::ElementType::f32) return no("not a sum of f32");
+  if (expr_of(program, sum.body[0]).type != type) return no("not a sum of " + std::string(name_of(type)));
   if (epilogue != nullptr) {
     MatchedEpilogue matched = match_epilogue(program, sum, *epilogue);
     if (!matched.reason.empty()) return no(matched.reason);

@@ -35,7 +35,8 @@ struct FoundProduct {
 };
 /// constant: one flag per tensor.
 FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
-                          const std::vector<bool>& constant);
+                          const std::vector<bool>& constant,
+                          ir::ElementType type = ir::ElementType::f32);
 
 /// What is multiplied, in order; one factor where nothing is.
 std::vector<ir::ExprId> factors_of(const ir::Program& program, ir::ExprId id);

@@ -6,6 +6,7 @@
 #include "search/attention.h"
 #include "search/contraction.h"
 #include "search/gathered.h"
+#include "search/integer_product.h"
 #include "search/map.h"
 #include "search/recurrence.h"
 #include "search/rows.h"
@@ -59,6 +60,8 @@ void write(PieceContext& context, const Piece& piece) {
     }
     case Piece::Kind::attention:
       return write_attention(context, piece.attention, plan_attention(context, piece.attention));
+    case Piece::Kind::integer_product:
+      return write_integer_product(context, piece.integer_product);
     case Piece::Kind::recurrence:
       return write_recurrence(context, context.program.stages[piece.range.first]);
   }

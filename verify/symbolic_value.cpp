@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/arithmetic.h"
+#include "verify/value_range.h"
 
 namespace axrun::verify {
 
@@ -49,6 +50,15 @@ ValueHead cast_head(Terms& terms, ir::ScalarOp op, ElementType to, ElementType f
     const bool saturate = op == ir::ScalarOp::cast_saturate;
     const int64_t value = terms.linear(inner.terms[0]).constant;
     return integer_head(to, terms.integer(ir::integer_to_integer(from, to, value, saturate)));
+  }
+  // Through a narrower type and back: nothing, where that holds the value.
+  const bool narrowed = inner.kind == ValueHead::Kind::operation && inner.op == ir::ScalarOp::cast &&
+                        ir::is_integer(inner.type) && inner.type == from && ir::is_integer(to);
+  if (op == ir::ScalarOp::cast && narrowed) {
+    Symbolic* original = inner.arguments[0];
+    const auto range = range_of(terms, original, facts);
+    const bool fits = range && ir::integer_min(from) <= range->low && range->high <= ir::integer_max(from);
+    if (fits && original->head(facts)->type == to) return *original->head(facts);
   }
   if (wide(to) && literal) {
     const int64_t value = terms.linear(inner.terms[0]).constant;

@@ -252,6 +252,7 @@ void PhaseEmitter::emit_unrolled(const Loop& loop) {
   const Dim extent = at(loop.extent);
   const Interval range = facts_.range(extent);
   if (range.high > most_unrolled) refuse("the unrolled loop " + loop.variable + " has no small extent");
+  if (emit_dots(loop)) return;
   const Block body = pointers_to(loop.body);
   const bool straight =
       std::all_of(body.begin(), body.end(), [](const Statement* s) { return is_straight(*s); });
@@ -277,6 +278,25 @@ void PhaseEmitter::emit_unrolled(const Loop& loop) {
   }
   cc_.bind(done);
   scopes_.resize(scopes_.size() - opened);
+}
+
+/// The vectors that a vector loop takes.
+std::vector<PhaseEmitter::Lane> PhaseEmitter::vectors_of(const Loop& loop) {
+  const Dim extent = at(loop.extent);
+  const Interval range = facts_.range(extent);
+  const int lanes = lanes_.count();
+  const int vectors = static_cast<int>((range.high + lanes - 1) / lanes);
+  std::vector<Lane> all;
+  for (int chunk = 0; chunk < vectors; ++chunk) {
+    Lane lane{loop.variable, chunk, {}, {}, {}};
+    const int64_t first = int64_t{chunk} * lanes;
+    if (range.low < first + lanes) {
+      lane.rest = extent - Dim(first);
+      lane.mask = mask_of(lane.rest, lane.mask_name);
+    }
+    all.push_back(lane);
+  }
+  return all;
 }
 
 void PhaseEmitter::emit_vector(const Loop& loop) {
@@ -318,21 +338,10 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
         refuse("a vector loop reads what another of its lanes writes: " + buffer(access.buffer).name);
     });
   }
-  const int lanes = lanes_.count();
-  const int vectors = static_cast<int>((range.high + lanes - 1) / lanes);
   facts_.set_range(loop.variable, {0, range.high - 1});  // the same whenever the loop is met
-  std::vector<Lane> all;
-  for (int chunk = 0; chunk < vectors; ++chunk) {
-    Lane lane{loop.variable, chunk, {}, {}, {}};
-    const int64_t first = int64_t{chunk} * lanes;
-    if (range.low < first + lanes) {
-      lane.rest = extent - Dim(first);
-      lane.mask = mask_of(lane.rest, lane.mask_name);
-    }
-    all.push_back(lane);
-  }
-  for (size_t s = 0; s < loop.body.size(); ++s) {
-    const auto& compute = std::get<Compute>(loop.body[s]);
+  const std::vector<Lane> all = vectors_of(loop);
+  for (const Statement& statement : loop.body) {
+    const auto& compute = std::get<Compute>(statement);
     values_.clear();
     uses_.clear();
     comment(buffer(compute.target.buffer).name + " = ... in lanes of " + loop.variable);
@@ -356,15 +365,6 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
       continue;
     }
     lane_ = all.front();
-    if (const auto dots = find_dots(loop, s)) {
-      for (const Lane& lane : all) {
-        lane_ = lane;
-        add_dots(*dots);
-      }
-      lane_.reset();
-      s += dots->count - 1;
-      continue;
-    }
     bind_lookups(compute);
     std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
     for (const Lane& lane : all) {

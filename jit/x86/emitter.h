@@ -97,6 +97,7 @@ class PhaseEmitter {
   void emit_iteration(const ir::loop::Loop& loop, int64_t iteration);
   void emit_unrolled(const ir::loop::Loop& loop);
   void emit_vector(const ir::loop::Loop& loop);
+  std::vector<Lane> vectors_of(const ir::loop::Loop& loop);
   template <class Body>
   void emit_versions(const Block& body, const std::string& variable, const Body& make);
 
@@ -117,15 +118,11 @@ class PhaseEmitter {
   struct Dot {
     Address one, each;
   };
-  struct Dots {
-    const ir::loop::Compute* first;
-    size_t count;
-    bool bytes;  ///< else words
-  };
   const ir::loop::Access* widened_load(int id) const;
   std::optional<Dot> as_dot(const ir::loop::Compute& compute, int64_t apart);
-  std::optional<Dots> find_dots(const ir::loop::Loop& loop, size_t first);
-  void add_dots(const Dots& dots);
+  bool are_dots(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
+  bool emit_dots(const ir::loop::Loop& neighbours);
+  void add_dots(const ir::loop::Compute& compute, int64_t count);
 
   // Loads
   /// Lanes of the vector at hand that are read.
@@ -207,6 +204,8 @@ class PhaseEmitter {
   void bind_lookups(const ir::Dim& form);
   void bind_lookups(const ir::loop::Compute& compute);
   asmjit::x86::Gp read_lookup(const LookedUp& lookup);
+  LaneValue load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  LaneValue lane_indices(const Address::LaneLookup& lookup, const Selection& lanes);
   void emit_outside(const asmjit::x86::Gp& arguments);
 
   // Registers
@@ -222,8 +221,6 @@ class PhaseEmitter {
   bool uses_whole_vectors(const ir::loop::Block& block, int buffer) const;
   int registers_of(int buffer) const;
   void plan_release(const ir::loop::Block& block, int buffer);
-  LaneValue load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
-  LaneValue lane_indices(const Address::LaneLookup& lookup, const Selection& lanes);
   void take_registers(const ir::loop::Statement& statement);
   void release_registers(const ir::loop::Statement& statement);
 
@@ -257,6 +254,7 @@ class PhaseEmitter {
   std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
   std::vector<LookedUp> lookups_;  ///< the symbol of number k is "@k"
   std::map<std::string, size_t> lookup_numbers_;
+  std::map<const ir::loop::Lookup*, ir::loop::Access> looked_up_;  ///< what lanes read as indices
   asmjit::Label outside_;  ///< where the function goes with an index outside of its dimension
   std::optional<Lane> lane_;
   std::map<std::string, asmjit::x86::Vec> slots_;
@@ -272,7 +270,6 @@ class PhaseEmitter {
   std::map<std::string, asmjit::x86::Vec> slot_of_;  ///< the same for buffers in registers
   std::map<const ir::loop::Statement*, std::vector<int>> released_after_;  ///< buffers in registers
   int registers_taken_ = 0;                                                ///< by them, at this place
-  std::map<const ir::loop::Lookup*, ir::loop::Access> looked_up_;  ///< what lanes read as indices
   uint64_t loads_used_ = 0;
   /// Buffers in registers of which no lane beyond the mask is read.
   std::set<int> whole_vectors_;

@@ -2,6 +2,7 @@
 // one target, are one instruction where the processor has it.
 #include <utility>
 
+#include "jit/x86/conditions.h"
 #include "jit/x86/emitter.h"
 
 namespace axrun::jit::x86 {
@@ -45,32 +46,59 @@ std::optional<PhaseEmitter::Dot> PhaseEmitter::as_dot(const Compute& compute, in
   return dot;
 }
 
-/// As many statements as one instruction takes, from this one on; nothing where they are no such.
-std::optional<PhaseEmitter::Dots> PhaseEmitter::find_dots(const Loop& loop, size_t first) {
-  for (const size_t count : {size_t{4}, size_t{2}}) {
-    if (first + count > loop.body.size()) continue;
-    const auto& compute = std::get<Compute>(loop.body[first]);
-    const auto start = as_dot(compute, static_cast<int64_t>(count));
-    if (!start) continue;
-    const ElementType one = buffer(start->one.buffer).type, each = buffer(start->each.buffer).type;
-    const bool bytes = (one == ElementType::u8 && each == ElementType::i8) ||
-                       (one == ElementType::i8 && each == ElementType::u8);
-    const bool words = one == ElementType::i16 && each == ElementType::i16;
-    if (count == 4 ? !bytes || (lanes_.wide() && !has_dots_) : !words) continue;
-    bool all = true;
-    for (size_t k = 1; all && k < count; ++k) {
-      const auto& other = std::get<Compute>(loop.body[first + k]);
-      const auto next = as_dot(other, static_cast<int64_t>(count));
-      const auto follows = [k](const Address& from, const Address& to) {
-        return from.buffer == to.buffer && from.form == to.form &&
-               to.displacement == from.displacement + static_cast<int64_t>(k);
-      };
-      all = next && slot_key(other.target) == slot_key(compute.target) && follows(start->one, next->one) &&
-            follows(start->each, next->each);
+/// Whether iterations of a loop, as many as one instruction takes, are such products of neighbours.
+bool PhaseEmitter::are_dots(const Loop& neighbours, const Compute& compute, int64_t count) {
+  std::optional<Dot> first;
+  std::string target;
+  for (int64_t k = 0; k < count; ++k) {
+    literals_[neighbours.variable] = k;
+    const auto dot = as_dot(compute, count);
+    const std::string here = dot ? slot_key(compute.target) : "";
+    literals_.erase(neighbours.variable);
+    if (!dot) return false;
+    if (!first) {
+      first = dot;
+      target = here;
     }
-    if (all) return Dots{&compute, count, bytes};
+    const auto follows = [k](const Address& from, const Address& to) {
+      return from.form == to.form && to.displacement == from.displacement + k;
+    };
+    if (here != target || !follows(first->one, dot->one) || !follows(first->each, dot->each)) return false;
   }
-  return std::nullopt;
+  const ElementType one = buffer(first->one.buffer).type, each = buffer(first->each.buffer).type;
+  if (count == 2) return one == ElementType::i16 && each == ElementType::i16;
+  const bool bytes = (one == ElementType::u8 && each == ElementType::i8) ||
+                     (one == ElementType::i8 && each == ElementType::u8);
+  return bytes && (has_dots_ || !lanes_.wide());
+}
+
+/// False, and nothing is made, where the unrolled loop is something else.
+bool PhaseEmitter::emit_dots(const Loop& neighbours) {
+  const auto count = at(neighbours.extent).constant();
+  if (!count || (*count != 4 && *count != 2) || neighbours.step != 1 || neighbours.body.size() != 1)
+    return false;
+  const auto* lanes = std::get_if<Loop>(&neighbours.body[0]);
+  if (lanes == nullptr || lanes->kind != ir::loop::LoopKind::vector || lanes->body.size() != 1) return false;
+  const auto* compute = std::get_if<Compute>(&lanes->body[0]);
+  const Interval range = facts_.range(at(lanes->extent));
+  if (compute == nullptr || range.high <= 0 || range.high > most_unrolled || lanes->step != 1) return false;
+  facts_.set_range(lanes->variable, {0, range.high - 1});
+  lane_ = Lane{lanes->variable, 0, {}, {}, {}};
+  const bool found = are_dots(neighbours, *compute, *count);
+  lane_.reset();
+  if (found) {
+    comment(buffer(compute->target.buffer).name + " += dot products in lanes of " + lanes->variable);
+    const std::vector<Lane> all = vectors_of(*lanes);
+    literals_[neighbours.variable] = 0;
+    for (const Lane& lane : all) {
+      lane_ = lane;
+      add_dots(*compute, *count);
+    }
+    lane_.reset();
+    literals_.erase(neighbours.variable);
+  }
+  facts_.forget_range(lanes->variable);
+  return found;
 }
 
 LaneValue PhaseEmitter::kept(const std::string& key, const std::function<LaneValue()>& make) {
@@ -81,11 +109,12 @@ LaneValue PhaseEmitter::kept(const std::string& key, const std::function<LaneVal
 }
 
 /// One vector of sums. Lanes that do not exist add nothing: their elements are read as 0.
-void PhaseEmitter::add_dots(const Dots& dots) {
-  const Dot dot = *as_dot(*dots.first, static_cast<int64_t>(dots.count));
-  const Vec into = slot(dots.first->target);
+void PhaseEmitter::add_dots(const Compute& compute, int64_t count) {
+  const Dot dot = *as_dot(compute, count);
+  const Vec into = slot(compute.target);
+  const bool bytes = count == 4;
   const Selection lanes = present_lanes();
-  const auto element = dots.bytes ? 1 : 2;
+  const auto element = bytes ? 1 : 2;
   const std::string one_key = load_key(dot.one, "") + " neighbours";
   const std::string each_key = load_key(dot.each, lanes.name) + " neighbours";
   const auto read_one = [&] { return lanes_.broadcast(memory(dot.one, element)); };
@@ -93,12 +122,12 @@ void PhaseEmitter::add_dots(const Dots& dots) {
     return lanes_.load(memory(dot.each, element), lanes.mask, lanes.bits.value_or(0));
   };
   const bool one_is_unsigned = buffer(dot.one.buffer).type == ElementType::u8;
-  if (!dots.bytes || has_dots_) {
+  if (!bytes || has_dots_) {
     const Vec one = kept(one_key, read_one).vector, each = kept(each_key, read_each).vector;
     if (has_dots_) {
       // 256-bit vectors may be all that there is.
       if (!lanes_.wide()) cc_.addInstOptions(InstOptions::kX86_Vex);
-      const InstId id = dots.bytes ? Inst::kIdVpdpbusd : Inst::kIdVpdpwssd;
+      const InstId id = bytes ? Inst::kIdVpdpbusd : Inst::kIdVpdpwssd;
       cc_.emit(id, into, one_is_unsigned ? one : each, one_is_unsigned ? each : one);
       return;
     }
@@ -108,19 +137,19 @@ void PhaseEmitter::add_dots(const Dots& dots) {
     return;
   }
   // As words: pairs of products of bytes do not fit 16 bits.
-  const auto words = [&](const Vec& bytes, ElementType type) {
+  const auto words = [&](const Vec& narrow, ElementType type) {
     const Vec result = lanes_.new_vector();
-    cc_.emit(type == ElementType::u8 ? Inst::kIdVpmovzxbw : Inst::kIdVpmovsxbw, result, bytes.xmm());
+    cc_.emit(type == ElementType::u8 ? Inst::kIdVpmovzxbw : Inst::kIdVpmovsxbw, result, narrow.xmm());
     return result;
   };
   const Vec one = kept(one_key + " as words", [&] {
                     return LaneValue::of(words(read_one().vector, buffer(dot.one.buffer).type));
                   }).vector;
   const LaneValue each = kept(each_key + " as words", [&] {
-    const Vec bytes = read_each().vector, upper = cc_.newXmm();
-    cc_.emit(Inst::kIdVextractf128, upper, bytes, imm(1));
+    const Vec whole = read_each().vector, upper = cc_.newXmm();
+    cc_.emit(Inst::kIdVextractf128, upper, whole, imm(1));
     const ElementType type = buffer(dot.each.buffer).type;
-    return LaneValue::of_pair(words(bytes, type), words(upper, type));
+    return LaneValue::of_pair(words(whole, type), words(upper, type));
   });
   const Vec lower = lanes_.new_vector(), upper = lanes_.new_vector();
   cc_.emit(Inst::kIdVpmaddwd, lower, each.vector, one);

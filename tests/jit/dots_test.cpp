@@ -15,12 +15,7 @@ using ir::Tensor;
 /// c[m, n] = a[m, k] b[k, n] with b in panels of 32 columns, of `group` neighbours along k.
 std::string product(const std::string& left, const std::string& right, int group) {
   const std::string g = std::to_string(group);
-  std::string statements;
-  for (int q = 0; q < group; ++q) {
-    const std::string k = g + "*p + " + std::to_string(q);
-    statements += "            tile[i1, j1] += mul(cast:i32(a[4*it + i1, " + k +
-                  "]), cast:i32(b[jt, p, j1, " + std::to_string(q) + "]))\n";
-  }
+  const std::string k = g + "*p + q";
   return "loops product(m: 1..64, n: 1..70, k: 1..64) {\n  input a: " + left + "[m, " + g +
          "*k]\n  input b: " + right + "[(n + 31) / 32, k, 32, " + g + R"(]
   output c: i32[m, n]
@@ -34,9 +29,13 @@ std::string product(const std::string& left, const std::string& right, int group
       }
       for p < k {
         unrolled i1 < min(4, m - 4*it) {
-          vector j1 < min(32, n - 32*jt) {
-)" + statements +
-         R"(          }
+          unrolled q < )" +
+         g + R"( {
+            vector j1 < min(32, n - 32*jt) {
+              tile[i1, j1] += mul(cast:i32(a[4*it + i1, )" +
+         k + R"(]), cast:i32(b[jt, p, j1, q]))
+            }
+          }
         }
       }
       unrolled i1 < min(4, m - 4*it) {
@@ -127,7 +126,7 @@ TEST(Dots, OfOtherTypesAreSumsOfProducts) {
     expect_product(target, product("i8", "i8", 4), "vpmulld");
     expect_product(target, product("i16", "u16", 2), "vpmulld");
     std::string apart = product("u8", "i8", 4);
-    apart.replace(apart.find("b[jt, p, j1, 1]"), 15, "b[jt, p, j1, 2]");
+    apart.replace(apart.find("b[jt, p, j1, q]"), 15, "b[jt, p, j1, 3 - q]");
     expect_product(target, apart, "vpmulld");
   }
 }

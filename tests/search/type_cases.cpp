@@ -12,9 +12,10 @@ struct Text {
   const char* name;
   const char* kind;
   const char* program;
+  std::vector<size_t> constant = {};  ///< operands
 };
 
-constexpr Text texts[] = {
+const Text texts[] = {
     {"QuantizeToBytes", "map", R"(program q(x: f32[n, 40], scale: f32[], zero: u8[]) -> (y) {
   y: u8[n, 40] = map (i0: n, i1: 40) {
     cast_saturate(u8, round_even(cast(f32, cast(f64, x[i0, i1]) / cast(f64, scale[]))) + cast(f32, zero[]))
@@ -112,6 +113,36 @@ constexpr Text texts[] = {
     {"CountOfLarge", "rows", R"(program s(x: f32[n, 50]) -> (z) {
   z: i32[n] = reduce sum (i0: n; r0: 50) { cast(i32, x[i0, r0] > 1:f32) }
 })"},
+    {"ProductOfBytes",
+     "map+map+integer product",
+     R"(program m(x: u8[n, 48], w: i8[48, 70], scale: f32[70], zero: i8[70]) -> (y) {
+  a: i32[n, 48] = map (i0: n, i1: 48) { cast(i32, x[i0, i1]) - cast(i32, 125:u8) }
+  b: i32[48, 70] = map (i0: 48, i1: 70) { cast(i32, w[i0, i1]) - cast(i32, zero[i1]) }
+  s: i32[n, 70] = reduce sum (i0: n, i1: 70; r0: 48) { a[i0, r0] * b[r0, i1] }
+  y: u8[n, 70] = map (i0: n, i1: 70) {
+    cast_saturate(u8, round_even(cast(f32, s[i0, i1]) * scale[i1] * 0.01:f32) + 115:f32)
+  }
+})",
+     {1, 2, 3}},
+    {"ProductOfBytesInBatches",
+     "map+integer product",
+     R"(program m(x: i8[3, n, 20], w: u8[64, 20]) -> (s) {
+  a: i32[3, n, 20] = map (i0: 3, i1: n, i2: 20) { cast(i32, x[i0, i1, i2]) }
+  s: i32[3, n, 64] = reduce sum (i0: 3, i1: n, i2: 64; r0: 20) { a[i0, i1, r0] * cast(i32, w[i2, r0]) }
+})",
+     {1}},
+    {"ProductOfWords",
+     "integer product",
+     R"(program m(x: i16[n, 10], w: i16[10, 16]) -> (s) {
+  s: i32[n, 16] = reduce sum (i0: n, i1: 16; r0: 10) { cast(i32, x[i0, r0]) * cast(i32, w[r0, i1]) }
+})",
+     {1}},
+    {"ProductOfWideIntegers",
+     "rows",
+     R"(program m(x: u16[n, 10], w: i16[10, 16]) -> (s) {
+  s: i32[n, 16] = reduce sum (i0: n, i1: 16; r0: 10) { cast(i32, x[i0, r0]) * cast(i32, w[r0, i1]) }
+})",
+     {1}},
 };
 
 }  // namespace
@@ -122,6 +153,7 @@ std::vector<Case> type_cases() {
     const ir::Program program = ir::parse(text.program);
     Case made{text.name, text.kind, [program] { return program; }, {{"n", 1, 4096, 1}}, {}, {}};
     made.constant.assign(program.operands.size(), false);
+    for (const size_t operand : text.constant) made.constant[operand] = true;
     for (const int64_t n : {1, 3, 8, 17, 40}) made.values.push_back({{"n", n}});
     cases.push_back(std::move(made));
   }
