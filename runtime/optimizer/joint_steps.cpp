@@ -48,7 +48,7 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
       if (task == tasks.end()) {
         const double both = microseconds[joint->first] + microseconds[joint->second];
         tasks.push_back(
-            {{place.entry, place.sizes, own, joint->second, 0, 0, joint}, both < light_microseconds, {}});
+            {{place.entry, place.sizes, own, joint->second, 0, 0, joint, both < light_microseconds}, {}});
         task = std::prev(tasks.end());
       }
       task->sites.push_back({own, joint});
@@ -108,7 +108,7 @@ bool PlanImprover::may_join(const JointTask& task, bool in_pieces) {
       return false;
     }
   }
-  return is_one_kind(kind) || (in_pieces && task.is_light);
+  return is_one_kind(kind) || (in_pieces && task.task.is_light);
 }
 
 bool PlanImprover::join_steps(const OptimizerJob& job, bool in_pieces) {

@@ -246,14 +246,16 @@ void PlanImprover::compare(const Task& task) {
   const Step& own = plan.steps()[task.step];
   const Step& step = task.joint ? task.joint->step : own;
   std::vector<StepKernel> present;
-  bool by_fallback = false;  // some of the work at least
+  // Where they take as long: the generated kernel is better than the fallback's for a part of the work at
+  // least, and one call better than two.
+  bool better_equal = task.is_light;
   if (task.joint) {
     for (const size_t s : {task.joint->first, task.joint->second}) {
       present.push_back({&plan.steps()[s], plan.steps()[s].kernel});
-      by_fallback = by_fallback || !is_generated(plan.steps()[s]);
+      better_equal = better_equal || !is_generated(plan.steps()[s]);
     }
   } else {
-    by_fallback = true;
+    better_equal = true;
     if (!is_generated(own)) present.push_back({&own, own.kernel});
     // A step that was joined from several has all of these in the fallback.
     static const std::vector<Step> none;
@@ -285,7 +287,7 @@ void PlanImprover::compare(const Task& task) {
   if (place_.stop.requested()) return;
   const Background::Piece last(place_.background);
   const bool use = settings_.always || ratio.second_is_faster(share) ||
-                   (by_fallback && ratio.second_is_about_as_fast(equal_share));
+                   (better_equal && ratio.second_is_about_as_fast(equal_share));
   library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 

@@ -84,11 +84,11 @@ class PlanImprover {
     double microseconds = 0;           ///< of all
     /// Instead of that step: what it does together with an earlier one, as one.
     std::shared_ptr<const Joint> joint = nullptr;
+    bool is_light = false;  ///< of a joint: both steps, next to what going from one to the other takes
   };
   /// Pairs of steps that share an entry as one step.
   struct JointTask {
     Task task;
-    bool is_light;  ///< next to what calling a kernel takes
     struct Site {
       std::shared_ptr<const Plan> plan;
       std::shared_ptr<const Joint> joint;
