@@ -57,6 +57,45 @@ Program decaying_sum(const Dim& length, const Dim& width) {
   return b.finish();
 }
 
+/// Along the first of two axes.
+Program cumulative(const std::string& op, const Dim& length, const Dim& width, bool exclusive, bool reverse) {
+  ir::Node node;
+  node.name = "n";
+  node.op = op;
+  node.version = 26;
+  node.attributes = {{"exclusive", integer(exclusive ? 1 : 0)}, {"reverse", integer(reverse ? 1 : 0)}};
+  node.inputs = {0, 1};
+  node.outputs = {2};
+  ir::Tensor axis = ir::Tensor::allocate(ElementType::i64, {1});
+  axis.set_int(0, 0);
+  std::vector<ir::OperandInfo> operands(2);
+  operands[0].present = operands[1].present = true;
+  operands[0].type = ElementType::f32;
+  operands[0].dims = Dims{length, width};
+  operands[1].type = ElementType::i64;
+  operands[1].dims = Dims{1};
+  operands[1].constant = &axis;
+  return ir::define_node(node, operands);
+}
+
+/// Of x + skip, with moments that are updated element by element.
+Program skip_normalization(const Dim& rows, const Dim& width) {
+  ir::Node node;
+  node.name = "n";
+  node.domain = "com.microsoft";
+  node.op = "SkipLayerNormalization";
+  node.version = 1;
+  node.inputs = {0, 1, 2, 3};
+  node.outputs = {4};
+  std::vector<ir::OperandInfo> operands(4);
+  for (size_t k = 0; k < 4; ++k) {
+    operands[k].present = true;
+    operands[k].type = ElementType::f32;
+    operands[k].dims = k < 2 ? Dims{1, rows, width} : Dims{width};
+  }
+  return ir::define_node(node, operands);
+}
+
 }  // namespace
 
 Program program_of(const Recurrent& r) {
@@ -152,6 +191,29 @@ std::vector<Case> recurrence_cases() {
                      any_length, lengths));
   add(recurrent_case("RnnForward", "contraction+map+recurrence(contraction)+map+map",
                      {.op = "RNN", .length = 2, .hidden = 33, .bias = false}));
+  add({"CumulativeSum",
+       "map+recurrence(map+map)+map",
+       [] { return cumulative("CumSum", 6, 40, false, false); },
+       {},
+       {false, true}});
+  add({"CumulativeSumBackwards",
+       "map+recurrence(map+map)+map",
+       [] { return cumulative("CumSum", Dim::symbol("t"), 70, true, true); },
+       any_length,
+       {false, true},
+       lengths});
+  add({"CumulativeProduct",
+       "map+recurrence(map+map)+map",
+       [] { return cumulative("CumProd", 4, Dim::symbol("w"), true, false); },
+       {{"w", 1, 100}},
+       {false, true},
+       {{{"w", 1}}, {{"w", 65}}}});
+  add({"SkipNormalization",
+       "map+map+recurrence(map+map)+map+map",
+       [] { return skip_normalization(Dim::symbol("t"), 24); },
+       any_length,
+       {false, false, true, true},
+       lengths});
   add({"DecayingSum", "recurrence(map+map)", [] { return decaying_sum(6, 20); }, {}, {false, false}});
   add({"DecayingSumOfAnyLength",
        "recurrence(map+map)",
