@@ -36,6 +36,11 @@ class Surgeon {
     }
     for (Access* access : accesses_) {
       for (Dim& index : access->indices) indices_.push_back(&index);
+      for (ir::loop::Lookup& lookup : access->lookups) {
+        lookups_.push_back(&lookup);
+        for (Dim& index : lookup.indices) indices_.push_back(&index);
+      }
+      if (!access->lookups.empty()) looking_up_.push_back(access);
     }
   }
 
@@ -73,6 +78,8 @@ class Surgeon {
         {"guard", &Surgeon::guard},
         {"claim", &Surgeon::claim},
         {"allocation", &Surgeon::allocation},
+        {"lookup", &Surgeon::looked_up_elsewhere},
+        {"lookup", &Surgeon::looked_up_not},
     };
     const auto& [name, mutation] = kinds[below(kinds.size())];
     try {
@@ -158,6 +165,27 @@ class Surgeon {
       }
     }
     return false;
+  }
+
+  /// An index comes from another input, or leads into another dimension.
+  bool looked_up_elsewhere() {
+    Access* access = pick(looking_up_);
+    if (access == nullptr) return false;
+    ir::loop::Lookup& lookup = access->lookups[below(access->lookups.size())];
+    if (coin()) {
+      lookup.dimension = static_cast<int>(below(access->indices.size()));
+    } else {
+      lookup.buffer = lookups_[below(lookups_.size())]->buffer;
+    }
+    return true;
+  }
+
+  /// It is always the same.
+  bool looked_up_not() {
+    Access* access = pick(looking_up_);
+    if (access == nullptr) return false;
+    access->lookups.erase(access->lookups.begin() + static_cast<std::ptrdiff_t>(below(access->lookups.size())));
+    return true;
   }
 
   bool shifted() {
@@ -511,6 +539,8 @@ class Surgeon {
   std::vector<Value*> loads_;
   std::vector<Access*> accesses_;
   std::vector<Dim*> indices_;
+  std::vector<ir::loop::Lookup*> lookups_;
+  std::vector<Access*> looking_up_;
 };
 
 }  // namespace
