@@ -439,6 +439,7 @@ void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std
 
 std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, const SizeValues& sizes,
                                                         const Plan& plan, const Step& step, int threads) {
+  if (!entry.generated) return nullptr;
   Constants constants;
   for (const int input : entry.generated->inputs) {
     const auto at = static_cast<size_t>(input);
@@ -508,6 +509,8 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
     entry.record.steps += std::exchange(entry.range->record.steps, 0);
     entry.record.share += std::exchange(entry.range->record.share, 0);
   }
+  // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
+  if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
 }
 
 void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {

@@ -41,19 +41,24 @@ class HinderedKernel final : public JitKernel {
 /// The library's kernels, as they turn out in plans.
 class HinderedSource final : public KernelSource {
  public:
-  HinderedSource(std::shared_ptr<KernelSource> source, const std::atomic<bool>& hindered)
-      : source_(std::move(source)), hindered_(hindered) {}
+  HinderedSource(std::shared_ptr<KernelSource> source, const std::atomic<bool>& hindered, size_t fewest_nodes)
+      : source_(std::move(source)), hindered_(hindered), fewest_nodes_(fewest_nodes) {}
   Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override {
     Found found = source_->find(graph, nodes, context);
-    if (const auto* jit = dynamic_cast<const JitKernel*>(found.kernel.get())) {
+    const auto* jit = dynamic_cast<const JitKernel*>(found.kernel.get());
+    if (jit != nullptr && nodes.size() >= fewest_nodes_) {
       found.kernel = std::make_shared<HinderedKernel>(jit->parts(), hindered_);
     }
     return found;
+  }
+  std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override {
+    return source_->joined_groups(graph);
   }
 
  private:
   std::shared_ptr<KernelSource> source_;
   const std::atomic<bool>& hindered_;
+  size_t fewest_nodes_;
 };
 
 /// y = x * w + b over [128, 64], which the generated kernel computes faster than the precompiled one.
@@ -66,18 +71,31 @@ ModelMaker broadcast_model(const ir::Dim& rows) {
   return m;
 }
 
+/// Two steps over [128, 64], the second of which reads every row of the first.
+ModelMaker two_steps() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {128, 64});
+  const ir::ValueId a = m.node("Abs", {x});
+  m.output(m.node("Softmax", {a}, {{"axis", ModelMaker::attribute(int64_t{-1})}}));
+  return m;
+}
+
 /// A session's parts, with a plan table of its own and an optimiser on it.
 class Bench {
  public:
   explicit Bench(LowerFunction lower = search::lower, const ir::Dim& rows = 128)
-      : session_(make_session(rows)) {
+      : Bench(broadcast_model(rows), 1, std::move(lower)) {}
+  /// Kernels of fewer nodes are never hindered.
+  Bench(const ModelMaker& model, size_t fewest_nodes, LowerFunction lower = search::lower)
+      : session_(make_session(model)) {
     OptimizerHost host;
     host.graph = session_->model().graph;
     host.plans = &plans_;
-    host.build = [this](const std::vector<RuntimeValue>& inputs, std::shared_ptr<KernelSource> kernels) {
+    host.build = [this, fewest_nodes](const std::vector<RuntimeValue>& inputs,
+                                      std::shared_ptr<KernelSource> kernels) {
       PlanOptions how;
       how.packs = packs_;
-      if (kernels) how.kernels = std::make_shared<HinderedSource>(kernels, hindered);
+      if (kernels) how.kernels = std::make_shared<HinderedSource>(kernels, hindered, fewest_nodes);
       ir::ValueFact fact;
       fact.type = inputs[0].tensor.type();
       fact.dims = ir::to_dims(inputs[0].tensor.shape());
@@ -112,11 +130,11 @@ class Bench {
   std::atomic<bool> hindered{false};
 
  private:
-  static std::unique_ptr<Session> make_session(const ir::Dim& rows) {
+  static std::unique_ptr<Session> make_session(const ModelMaker& model) {
     SessionOptions options;
     options.threads = 1;
     options.tier = Tier::fallback;
-    return broadcast_model(rows).session(options);
+    return model.session(options);
   }
   std::unique_ptr<Session> session_;
   std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
@@ -158,6 +176,31 @@ TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
   for (int k = 0; k < 40; ++k) bench.run();
   EXPECT_TRUE(comes_true([&] { return bench.says("undo"); }));
   EXPECT_EQ(generated_steps(*bench.plan()), 0);
+}
+
+TEST(Undo, StepsThatWereJoinedComeApartAgain) {
+  const Knobs knobs{};
+  Bench bench(two_steps(), 2);
+  for (int k = 0; k < 40; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  ASSERT_EQ(bench.plan()->steps().size(), 1u) << "the joint kernel is no faster";
+  bench.hindered = true;
+  for (int k = 0; k < 40; ++k) bench.run();
+  EXPECT_TRUE(comes_true([&] { return bench.says("undo"); }));
+  EXPECT_EQ(bench.plan()->steps().size(), 2u);
+  // It is blamed, and its shares of the time are its parts' again.
+  for (int k = 0; k < 40; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  EXPECT_EQ(bench.plan()->steps().size(), 2u);
+  int steps = 0;
+  double shares = 0;
+  for (const OptimizedKernel& kernel : bench.optimizer().status().kernels) {
+    steps += kernel.steps;
+    shares += kernel.share;
+    EXPECT_TRUE(kernel.steps == 0 || kernel.ops.find('+') == std::string::npos) << kernel.ops;
+  }
+  EXPECT_EQ(steps, 2);
+  EXPECT_NEAR(shares, 1, 1e-6);
 }
 
 /// A schedule for the same work, one element at a time, through a chain that the processor cannot shorten.
