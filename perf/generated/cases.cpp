@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ir/builder.h"
+#include "ir/operator.h"
 
 namespace axrun::perf {
 namespace {
@@ -143,11 +144,46 @@ std::optional<GeneratedCase> convolution_case(const std::string& name) {
   return one;
 }
 
+/// One direction of one sequence, from states that are given.
+ir::Program lstm(int64_t steps, int64_t inputs, int64_t hidden) {
+  ir::Node node;
+  node.op = "LSTM";
+  node.version = 22;
+  node.inputs = {0, 1, 2, 3, ir::absent, 4, 5};
+  node.outputs = {6, 7, 8};
+  const std::vector<ir::Dims> dims = {
+      {steps, 1, inputs}, {1, 4 * hidden, inputs}, {1, 4 * hidden, hidden}, {1, 8 * hidden}, {},
+      {1, 1, hidden},     {1, 1, hidden}};
+  std::vector<ir::OperandInfo> operands(dims.size());
+  for (size_t k = 0; k < dims.size(); ++k) {
+    operands[k].present = node.inputs[k] != ir::absent;
+    operands[k].type = ElementType::f32;
+    operands[k].dims = dims[k];
+  }
+  return ir::define_node(node, operands);
+}
+
+/// lstm_STEPSxINPUTSxHIDDEN.
+std::optional<GeneratedCase> lstm_case(const std::string& name) {
+  long steps = 0, inputs = 0, hidden = 0;
+  char rest = 0;
+  if (std::sscanf(name.c_str(), "lstm_%ldx%ldx%ld%c", &steps, &inputs, &hidden, &rest) != 3 || steps < 1 ||
+      inputs < 1 || hidden < 1)
+    return std::nullopt;
+  GeneratedCase one;
+  one.name = name;
+  one.flops = 8.0 * static_cast<double>(steps * hidden) * static_cast<double>(inputs + hidden);
+  one.constant = {false, true, true, true, false, false, false};
+  one.make = [=] { return lstm(steps, inputs, hidden); };
+  return one;
+}
+
 }  // namespace
 
 std::optional<GeneratedCase> generated_case(const std::string& name) {
   if (auto rows = rows_case(name)) return rows;
   if (auto convolution = convolution_case(name)) return convolution;
+  if (auto lstm = lstm_case(name)) return lstm;
   long m = 0, k = 0, n = 0;
   char rest[32] = "";
   const int found = std::sscanf(name.c_str(), "product_%ldx%ldx%ld%31s", &m, &k, &n, rest);
@@ -179,6 +215,8 @@ std::vector<std::string> generated_cases() {
   for (const char* sizes :
        {"64x64x56k3s1", "128x128x28k3s1", "256x256x14k3s1", "512x512x7k3s1", "64x3x224k7s2"})
     names.push_back(std::string("convolution_") + sizes);
+  for (const char* sizes : {"1x128x128", "16x128x64", "50x256x256"})
+    names.push_back(std::string("lstm_") + sizes);
   return names;
 }
 
