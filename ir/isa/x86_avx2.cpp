@@ -66,14 +66,18 @@ vrcpps xy:avx (d:f32 v w, a:f32 v|m r) { d[i] = unordered(a[i], a[i]) ? as_f32(b
 vrsqrtps xy:avx (d:f32 v w, a:f32 v|m r) { d[i] = unordered(a[i], a[i]) ? as_f32(bits(a[i]) | 0x400000) : bits(a[i]) & 0x7f800000 == 0 ? as_f32(bits(a[i]) & 0x80000000 | 0x7f800000) : a[i] < as_f32(0) ? as_f32(0xffc00000) : bits(a[i]) & 0x7fffffff == 0x7f800000 ? as_f32(0) : within(as_f64(0x3ff0000000000000) / sqrt(to_f64(a[i])), 3, 13) }
 # Rounding and comparisons; the 16-bit constants say for which predicates each relation holds.
 vroundps xy:avx (d:f32 v w, a:f32 v|m r, imm:0..15) { d[i] = round(a[i], imm & 4 != 0 ? 0 : imm & 3) }
+vroundpd xy:avx (d:f64 v w, a:f64 v|m r, imm:0..15) { d[i] = round(a[i], imm & 4 != 0 ? 0 : imm & 3) }
 vroundss x:avx (d:f32 v w, a:f32 v r, b:f32 low32|m r, imm:0..15) { d[i] = i == 0 ? round(b[0], imm & 4 != 0 ? 0 : imm & 3) : a[i] }
 vcmpps xy:avx (d:u32 v w, a:f32 v r, b:f32 v|m r, imm:0..31) { d[i] = (unordered(a[i], b[i]) ? 0x8778 : a[i] < b[i] ? 0x9696 : a[i] == b[i] ? 0xa5a5 : 0xf0f0) >> (imm & 15) & 1 != 0 ? 0xffffffff : 0 }
+vcmppd xy:avx (d:u64 v w, a:f64 v r, b:f64 v|m r, imm:0..31) { d[i] = (unordered(a[i], b[i]) ? 0x8778 : a[i] < b[i] ? 0x9696 : a[i] == b[i] ? 0xa5a5 : 0xf0f0) >> (imm & 15) & 1 != 0 ? wrap_u64(0 - 1) : 0 }
 vpcmpeqb x:avx y:avx2 (d:u8 v w, a:u8 v r, b:u8 v|m r) { d[i] = a[i] == b[i] ? 0xff : 0 }
 vpcmpgtb x:avx y:avx2 (d:u8 v w, a:i8 v r, b:i8 v|m r) { d[i] = b[i] < a[i] ? 0xff : 0 }
 vpcmpeqw x:avx y:avx2 (d:u16 v w, a:u16 v r, b:u16 v|m r) { d[i] = a[i] == b[i] ? 0xffff : 0 }
 vpcmpgtw x:avx y:avx2 (d:u16 v w, a:i16 v r, b:i16 v|m r) { d[i] = b[i] < a[i] ? 0xffff : 0 }
 vpcmpeqd x:avx y:avx2 (d:u32 v w, a:u32 v r, b:u32 v|m r) { d[i] = a[i] == b[i] ? 0xffffffff : 0 }
 vpcmpgtd x:avx y:avx2 (d:u32 v w, a:i32 v r, b:i32 v|m r) { d[i] = b[i] < a[i] ? 0xffffffff : 0 }
+vpcmpeqq x:avx y:avx2 (d:u64 v w, a:u64 v r, b:u64 v|m r) { d[i] = a[i] == b[i] ? wrap_u64(0 - 1) : 0 }
+vpcmpgtq x:avx y:avx2 (d:u64 v w, a:i64 v r, b:i64 v|m r) { d[i] = b[i] < a[i] ? wrap_u64(0 - 1) : 0 }
 # Conversions.
 vcvtdq2ps xy:avx (d:f32 v w, a:i32 v|m r) { d[i] = to_f32(a[i]) }
 vcvtps2dq xy:avx (d:i32 v w, a:f32 v|m r) { d[i] = near_i32(a[i]) }
@@ -215,6 +219,7 @@ vpbroadcastq xy:avx2 (d:u64 v w, a:u64 low64|m r) { d[i] = a[0] }
 vblendps xy:avx (d:f32 v w, a:f32 v r, b:f32 v|m r, imm:0..255) { d[i] = imm >> i & 1 != 0 ? b[i] : a[i] }
 vpblendd xy:avx2 (d:u32 v w, a:u32 v r, b:u32 v|m r, imm:0..255) { d[i] = imm >> i & 1 != 0 ? b[i] : a[i] }
 vblendvps xy:avx (d:f32 v w, a:f32 v r, b:f32 v|m r, c:i32 v r) { d[i] = c[i] < 0 ? b[i] : a[i] }
+vblendvpd xy:avx (d:f64 v w, a:f64 v r, b:f64 v|m r, c:i64 v r) { d[i] = c[i] < 0 ? b[i] : a[i] }
 vpblendvb x:avx y:avx2 (d:u8 v w, a:u8 v r, b:u8 v|m r, c:i8 v r) { d[i] = c[i] < 0 ? b[i] : a[i] }
 # Loads, stores and moves.
 vmovups.load xy:avx (d:f32 v w, a:f32 m r) { d[i] = a[i] }

@@ -45,8 +45,12 @@ vrcp14ps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:f32 v|m r) maskable broadca
 vrsqrt14ps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:f32 v|m r) maskable broadcastable { d[i] = unordered(a[i], a[i]) ? as_f32(bits(a[i]) | 0x400000) : bits(a[i]) & 0x7fffffff == 0 ? as_f32(bits(a[i]) & 0x80000000 | 0x7f800000) : a[i] < as_f32(0) ? as_f32(0xffc00000) : bits(a[i]) & 0x7fffffff == 0x7f800000 ? as_f32(0) : within(as_f64(0x3ff0000000000000) / sqrt(to_f64(a[i])), 1, 14) }
 # Rounding and comparisons; the 16-bit constants say for which predicates each relation holds.
 vrndscaleps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:f32 v|m r, imm:0..15) maskable broadcastable { d[i] = round(a[i], imm & 4 != 0 ? 0 : imm & 3) }
+vrndscalepd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:f64 v|m r, imm:0..15) maskable broadcastable { d[i] = round(a[i], imm & 4 != 0 ? 0 : imm & 3) }
 vcmpps z:avx512f xy:avx512f+avx512vl (d:bit k w, a:f32 v r, b:f32 v|m r, imm:0..31) maskable broadcastable { d[i] = (unordered(a[i], b[i]) ? 0x8778 : a[i] < b[i] ? 0x9696 : a[i] == b[i] ? 0xa5a5 : 0xf0f0) >> (imm & 15) & 1 != 0 }
+vcmppd z:avx512f xy:avx512f+avx512vl (d:bit k w, a:f64 v r, b:f64 v|m r, imm:0..31) maskable broadcastable { d[i] = (unordered(a[i], b[i]) ? 0x8778 : a[i] < b[i] ? 0x9696 : a[i] == b[i] ? 0xa5a5 : 0xf0f0) >> (imm & 15) & 1 != 0 }
 vpcmpd z:avx512f xy:avx512f+avx512vl (d:bit k w, a:i32 v r, b:i32 v|m r, imm:0..7) maskable broadcastable { d[i] = imm == 0 ? a[i] == b[i] : imm == 1 ? a[i] < b[i] : imm == 2 ? a[i] <= b[i] : imm == 3 ? false : imm == 4 ? a[i] != b[i] : imm == 5 ? b[i] <= a[i] : imm == 6 ? b[i] < a[i] : true }
+vpcmpq z:avx512f xy:avx512f+avx512vl (d:bit k w, a:i64 v r, b:i64 v|m r, imm:0..7) maskable broadcastable { d[i] = imm == 0 ? a[i] == b[i] : imm == 1 ? a[i] < b[i] : imm == 2 ? a[i] <= b[i] : imm == 3 ? false : imm == 4 ? a[i] != b[i] : imm == 5 ? b[i] <= a[i] : imm == 6 ? b[i] < a[i] : true }
+vptestmd z:avx512f xy:avx512f+avx512vl (d:bit k w, a:u32 v r, b:u32 v|m r) maskable broadcastable { d[i] = a[i] & b[i] != 0 }
 vpcmpud z:avx512f xy:avx512f+avx512vl (d:bit k w, a:u32 v r, b:u32 v|m r, imm:0..7) maskable broadcastable { d[i] = imm == 0 ? a[i] == b[i] : imm == 1 ? a[i] < b[i] : imm == 2 ? a[i] <= b[i] : imm == 3 ? false : imm == 4 ? a[i] != b[i] : imm == 5 ? b[i] <= a[i] : imm == 6 ? b[i] < a[i] : true }
 vpcmpb z:avx512bw xy:avx512bw+avx512vl (d:bit k w, a:i8 v r, b:i8 v|m r, imm:0..7) maskable { d[i] = imm == 0 ? a[i] == b[i] : imm == 1 ? a[i] < b[i] : imm == 2 ? a[i] <= b[i] : imm == 3 ? false : imm == 4 ? a[i] != b[i] : imm == 5 ? b[i] <= a[i] : imm == 6 ? b[i] < a[i] : true }
 vpcmpub z:avx512bw xy:avx512bw+avx512vl (d:bit k w, a:u8 v r, b:u8 v|m r, imm:0..7) maskable { d[i] = imm == 0 ? a[i] == b[i] : imm == 1 ? a[i] < b[i] : imm == 2 ? a[i] <= b[i] : imm == 3 ? false : imm == 4 ? a[i] != b[i] : imm == 5 ? b[i] <= a[i] : imm == 6 ? b[i] < a[i] : true }
@@ -59,6 +63,10 @@ vcvtps2pd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:f32 v/2|m r) maskable { d[
 vcvtdq2pd z:avx512f xy:avx512f+avx512vl (d:f64 v w, a:i32 v/2|m r) maskable { d[i] = to_f64(a[i]) }
 vcvtpd2ps z:avx512f xy:avx512f+avx512vl (d:f32 v/2 w, a:f64 v|m r) maskable broadcastable { d[i] = to_f32(a[i]) }
 vcvttpd2dq z:avx512f xy:avx512f+avx512vl (d:i32 v/2 w, a:f64 v|m r) maskable broadcastable { d[i] = trunc_i32(a[i]) }
+vcvtqq2pd z:avx512dq xy:avx512dq+avx512vl (d:f64 v w, a:i64 v|m r) maskable broadcastable { d[i] = to_f64(a[i]) }
+vcvtqq2ps z:avx512dq xy:avx512dq+avx512vl (d:f32 v/2 w, a:i64 v|m r) maskable broadcastable { d[i] = to_f32(a[i]) }
+vcvttpd2qq z:avx512dq xy:avx512dq+avx512vl (d:i64 v w, a:f64 v|m r) maskable broadcastable { d[i] = trunc_i64(a[i]) }
+vcvttps2qq z:avx512dq xy:avx512dq+avx512vl (d:i64 v w, a:f32 v/2|m r) maskable { d[i] = trunc_i64(a[i]) }
 vcvtudq2ps z:avx512f xy:avx512f+avx512vl (d:f32 v w, a:u32 v|m r) maskable broadcastable { d[i] = to_f32(a[i]) }
 vcvtps2udq z:avx512f xy:avx512f+avx512vl (d:u32 v w, a:f32 v|m r) maskable broadcastable { d[i] = near_u32(a[i]) }
 vcvttps2udq z:avx512f xy:avx512f+avx512vl (d:u32 v w, a:f32 v|m r) maskable broadcastable { d[i] = trunc_u32(a[i]) }
@@ -75,6 +83,7 @@ vpmovsxdq z:avx512f xy:avx512f+avx512vl (d:i64 v w, a:i32 v/2|m r) maskable { d[
 vpmovzxdq z:avx512f xy:avx512f+avx512vl (d:u64 v w, a:u32 v/2|m r) maskable { d[i] = a[i] }
 vpmovdb z:avx512f xy:avx512f+avx512vl (d:u8 v/4|m w, a:u32 v r) maskable { d[i] = wrap_u8(a[i]) }
 vpmovdw z:avx512f xy:avx512f+avx512vl (d:u16 v/2|m w, a:u32 v r) maskable { d[i] = wrap_u16(a[i]) }
+vpmovqd z:avx512f xy:avx512f+avx512vl (d:u32 v/2|m w, a:u64 v r) maskable { d[i] = wrap_u32(a[i]) }
 vpmovsdb z:avx512f xy:avx512f+avx512vl (d:i8 v/4|m w, a:i32 v r) maskable { d[i] = sat_i8(a[i]) }
 vpmovusdb z:avx512f xy:avx512f+avx512vl (d:u8 v/4|m w, a:u32 v r) maskable { d[i] = sat_u8(a[i]) }
 vpmovsdw z:avx512f xy:avx512f+avx512vl (d:i16 v/2|m w, a:i32 v r) maskable { d[i] = sat_i16(a[i]) }
@@ -102,6 +111,7 @@ vpmulhw z:avx512bw xy:avx512bw+avx512vl (d:i16 v w, a:i16 v r, b:i16 v|m r) mask
 vpmulhuw z:avx512bw xy:avx512bw+avx512vl (d:u16 v w, a:u16 v r, b:u16 v|m r) maskable { d[i] = a[i] * b[i] >> 16 }
 vpmulhrsw z:avx512bw xy:avx512bw+avx512vl (d:i16 v w, a:i16 v r, b:i16 v|m r) maskable { d[i] = wrap_i16((a[i] * b[i] >> 14) + 1 >> 1) }
 vpmulld z:avx512f xy:avx512f+avx512vl (d:i32 v w, a:i32 v r, b:i32 v|m r) maskable broadcastable { d[i] = wrap_i32(a[i] * b[i]) }
+vpmullq z:avx512dq xy:avx512dq+avx512vl (d:i64 v w, a:i64 v r, b:i64 v|m r) maskable broadcastable { d[i] = wrap_i64(a[i] * b[i]) }
 vpmuludq z:avx512f xy:avx512f+avx512vl (d:u64 v w, a:u64 v r, b:u64 v|m r) maskable { d[i] = (a[i] & 0xffffffff) * (b[i] & 0xffffffff) }
 vpmaddwd z:avx512bw xy:avx512bw+avx512vl (d:i32 v w, a:i16 v r, b:i16 v|m r) maskable { d[i] = wrap_i32(a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]) }
 vpmaddubsw z:avx512bw xy:avx512bw+avx512vl (d:i16 v w, a:u8 v r, b:i8 v|m r) maskable { d[i] = sat_i16(a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]) }

@@ -19,6 +19,7 @@ kxorw x:avx512f (d:bit k w, a:bit k r, b:bit k r) { d[i] = a[i] ? not(b[i]) : b[
 kxnorw x:avx512f (d:bit k w, a:bit k r, b:bit k r) { d[i] = a[i] ? b[i] : not(b[i]) }
 kshiftlw x:avx512f (d:bit k w, a:bit k r, imm:0..255) { d[i] = i < imm ? false : a[i - imm] }
 kshiftrw x:avx512f (d:bit k w, a:bit k r, imm:0..255) { d[i] = i + imm < 16 ? a[i + imm] : false }
+kunpckbw x:avx512f (d:bit k w, a:bit k r, b:bit k r) { d[i] = i < 8 ? b[i] : a[i - 8] }
 )";
 // clang-format on
 
