@@ -72,6 +72,22 @@ TEST(StepExpression, SizesAreSolvedFromSums) {
   EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {10, 3}})) << "seq would be negative";
 }
 
+/// The step of a scan has the same sizes as what is around it.
+TEST(StepExpression, SizesAreRenamedInStepsToo) {
+  ModelMaker m;
+  const ir::ValueId a = m.input("a", ElementType::f32, {Dim::symbol("past"), 1, 3});
+  const ir::ValueId b = m.input("b", ElementType::f32, {Dim::symbol("seq"), 1, 3});
+  const ir::ValueId x = m.node("Concat", {a, b}, {{"axis", ModelMaker::attribute(int64_t{0})}});
+  m.output(m.node("RNN", {x, m.weights({1, 4, 3}, 1), m.weights({1, 4, 4}, 2)},
+                  {{"hidden_size", ModelMaker::attribute(int64_t{4})}}));
+  const Expressed made(m, {{4, 1, 3}, {5, 1, 3}});
+  ASSERT_TRUE(made.expression) << made.reason;
+  EXPECT_EQ(made.expression->symbols, std::vector<std::string>{"n0"});
+  EXPECT_NE(made.expression->text.find("scan (length: n0"), std::string::npos) << made.expression->text;
+  EXPECT_EQ(made.expression->text.find("seq"), std::string::npos) << made.expression->text;
+  EXPECT_NO_THROW(ir::parse(made.expression->text));
+}
+
 TEST(StepExpression, EqualStepsHaveEqualText) {
   const auto text_with = [](const std::string& first, const std::string& second, uint64_t seed) {
     ModelMaker m;
