@@ -52,6 +52,22 @@ int normal_axis(const ir::Node& node, int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+/// Element `index` of a scanned tensor along an axis: a view where its elements lie side by side, which keeps
+/// `owner` alive.
+RuntimeValue element(const RuntimeValue& scanned, const std::shared_ptr<const ir::Tensor>& owner, int axis,
+                     int64_t index) {
+  const ir::Shape& shape = scanned.tensor.shape();
+  const bool side_by_side =
+      scanned.tensor.type() != ir::ElementType::string &&
+      std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
+  if (!side_by_side) return {take(scanned.tensor, axis, index, false), scanned.type};
+  ir::Shape rest = shape;
+  rest.erase(rest.begin() + axis);
+  const auto bytes = static_cast<size_t>(ir::element_count(rest)) * ir::size_of(scanned.tensor.type());
+  char* data = const_cast<char*>(scanned.tensor.as<char>()) + static_cast<size_t>(index) * bytes;
+  return {ir::Tensor::borrow(scanned.tensor.type(), rest, data, owner), scanned.type};
+}
+
 /// One sequence: states and scanned tensors in, final states and stacked tensors out, `length` steps.
 std::vector<RuntimeValue> scan_sequence(const ir::Node& node, const ir::Graph& body, const ScanPlan& plan,
                                         const std::vector<RuntimeValue>& inputs, int64_t length,
@@ -59,13 +75,19 @@ std::vector<RuntimeValue> scan_sequence(const ir::Node& node, const ir::Graph& b
   std::vector<RuntimeValue> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(plan.states));
   std::vector<std::vector<ir::Tensor>> slices(plan.emitted);
   std::vector<ir::ElementType> types(plan.emitted, ir::ElementType::f32);
+  std::vector<std::shared_ptr<const ir::Tensor>> owners;
+  for (size_t k = 0; k < plan.scanned; ++k) {
+    const ir::Tensor& x = inputs[plan.states + k].tensor;
+    owners.push_back(x.keeps_buffer() ? std::make_shared<const ir::Tensor>(x) : nullptr);
+  }
   for (int64_t t = 0; t < length; ++t) {
-    std::vector<RuntimeValue> arguments = state;
+    std::vector<RuntimeValue> arguments = std::move(state);
+    state.resize(plan.states);
     for (size_t k = 0; k < plan.scanned; ++k) {
       const RuntimeValue& x = inputs[plan.states + k];
       const int axis = normal_axis(node, plan.input_axes[k], x.tensor.rank());
       const int64_t index = plan.input_reverse[k] != 0 ? length - 1 - t : t;
-      arguments.emplace_back(take(x.tensor, axis, index, false), x.type);
+      arguments.push_back(element(x, owners[k], axis, index));
     }
     std::vector<RuntimeValue> results = run_body(body, arguments);
     for (size_t k = 0; k < plan.states; ++k) state[k] = std::move(results[k]);

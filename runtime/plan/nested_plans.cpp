@@ -62,30 +62,41 @@ BodyPlans::BodyPlans(const ir::Node& node, const std::vector<ValueFact>& facts, 
 std::vector<RuntimeValue> BodyPlans::run(const std::vector<RuntimeValue>& inputs,
                                          const std::function<RuntimeValue(ValueId)>& lookup,
                                          const RunContext& context) {
+  std::vector<Going> all;
   return run_graph_operator(
       node_, inputs, [&](const ir::Graph& graph, const std::vector<RuntimeValue>& arguments) {
-        const auto body = std::find_if(bodies_.begin(), bodies_.end(),
-                                       [&](const Body& b) { return b.graph.get() == &graph; });
-        AXRUN_ASSERT(body != bodies_.end());
-        return run_body(*body, arguments, lookup, context);
+        auto going = std::find_if(all.begin(), all.end(),
+                                  [&](const Going& one) { return one.body->graph.get() == &graph; });
+        if (going == all.end()) {
+          const auto body = std::find_if(bodies_.begin(), bodies_.end(),
+                                         [&](const Body& b) { return b.graph.get() == &graph; });
+          AXRUN_ASSERT(body != bodies_.end());
+          going = all.emplace(all.end());
+          going->body = &*body;
+          going->live_in.resize(graph.inputs.size());
+          for (const auto& capture : graph.captures) going->live_in.push_back(lookup(capture.first));
+        }
+        return run_body(*going, arguments, context);
       });
 }
 
-std::vector<RuntimeValue> BodyPlans::run_body(Body& body, const std::vector<RuntimeValue>& inputs,
-                                              const std::function<RuntimeValue(ValueId)>& lookup,
+std::vector<RuntimeValue> BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,
                                               const RunContext& context) {
+  const Body& body = *going.body;
   if (inputs.size() != body.graph->inputs.size()) fail_at(node_, "the body's inputs do not match");
-  std::vector<RuntimeValue> live_in = inputs;
-  for (const auto& capture : body.graph->captures) live_in.push_back(lookup(capture.first));
-  std::string key;
-  for (const RuntimeValue& value : live_in) append_signature(key, value);
-  const auto plan = body.plans->get(key, [&] {
-    std::vector<ValueFact> facts;
-    for (const RuntimeValue& value : live_in) facts.push_back(fact_of(value));
-    return build(body, std::move(facts));
-  });
+  std::copy(inputs.begin(), inputs.end(), going.live_in.begin());
+  going.key.clear();
+  for (const RuntimeValue& value : going.live_in) append_signature(going.key, value);
+  if (!going.plan || going.key != going.last_key) {
+    going.plan = body.plans->get(going.key, [&] {
+      std::vector<ValueFact> facts;
+      for (const RuntimeValue& value : going.live_in) facts.push_back(fact_of(value));
+      return build(body, std::move(facts));
+    });
+    going.last_key = going.key;
+  }
   std::vector<RuntimeValue> outputs(body.graph->outputs.size());
-  plan->run(live_in, outputs, context);
+  going.plan->run(going.live_in, outputs, context);
   return outputs;
 }
 

@@ -32,8 +32,14 @@ class BodyPlans {
     std::vector<ir::ValueFact> captured_constants;  ///< per capture; undefined where not constant
     std::unique_ptr<PlanCache> plans;
   };
-  std::vector<RuntimeValue> run_body(Body& body, const std::vector<RuntimeValue>& inputs,
-                                     const std::function<RuntimeValue(ir::ValueId)>& lookup,
+  /// What stays from one run of a body to the next while its operator runs.
+  struct Going {
+    const Body* body = nullptr;
+    std::vector<RuntimeValue> live_in;  ///< the captures are there from the beginning
+    std::string key, last_key;
+    std::shared_ptr<const Plan> plan;  ///< for last_key
+  };
+  std::vector<RuntimeValue> run_body(Going& going, const std::vector<RuntimeValue>& inputs,
                                      const RunContext& context);
   /// Facts of the live-ins of a body whose captured values are constant where the enclosing graph's are.
   std::shared_ptr<const Plan> build(const Body& body, std::vector<ir::ValueFact> facts) const;
