@@ -73,21 +73,26 @@ class Writer {
       return block(queries);
     }
     const Dim size(plan_.block);
+    const PackedRight keys = pack(plan_.scores), values = pack(plan_.output);
     context_.writer.loop(kind(form_.batch.empty()), "qb", ceil_div(queries, size), [&](const Dim& qb) {
       decide(form_.query, {size * qb, queries - size * qb, plan_.block, qb, queries});
-      block(size);
+      block(size, keys, values);
     });
   }
 
+  PackedRight pack(const ContractionPlan& plan) {
+    return plan.right == ContractionPlan::Right::packed_once ? pack_right(context_, plan) : PackedRight{};
+  }
+
   /// The rows of one block, at most `rows`.
-  void block(const Dim& rows) {
+  void block(const Dim& rows, const PackedRight& keys = {}, const PackedRight& values = {}) {
     keep(form_.score_tensor, rows, &Shared::score_dimension);
-    write_contraction(context_, plan_.scores);
+    write_contraction(context_, plan_.scores, keys);
     read(form_.score_tensor);
     keep(form_.probability_tensor, rows, &Shared::probability_dimension);
     write_rows(context_, form_.rows, plan_.rows);
     read(form_.probability_tensor);
-    write_contraction(context_, plan_.output);
+    write_contraction(context_, plan_.output, values);
   }
 
   void keep(TensorId tensor, const Dim& rows, int Shared::*dimension) {

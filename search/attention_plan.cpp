@@ -38,14 +38,19 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   }
   plan.rows.parallel_axis = -1;
 
-  // Fewer queries would not make up for the keys and values that are packed again for each block; more drive what
-  // they read out of the cache.
+  // Fewer queries would read keys and values too often; more drive what they read out of the cache.
   constexpr int64_t fewest = 48, most = 128;
   const int64_t rows = plan.rows.lanes_along_rows ? plan.rows.lanes : plan.rows.rows_at_once;
   const int64_t tile = std::lcm(std::lcm(plan.scores.tile.rows, plan.output.tile.rows), rows);
   const int64_t wanted = std::clamp<int64_t>(second / 4 / (keys * 4), fewest, most);
   plan.block = std::max<int64_t>(1, wanted / tile) * tile;
   if (queries.is_constant() && queries.value() <= plan.block) plan.block = 0;
+
+  // The keys and values of a batch are packed before its blocks.
+  for (ContractionPlan* product : {&plan.scores, &plan.output}) {
+    if (plan.block != 0 && product->right == ContractionPlan::Right::packed_inside)
+      product->right = ContractionPlan::Right::packed_once;
+  }
 
   double depth = 1;
   for (const ir::Axis& axis : scores.reduce_axes) depth *= static_cast<double>(facts.typical(axis.extent));

@@ -28,7 +28,7 @@ namespace {
 
 class Writer {
  public:
-  Writer(PieceContext& context, const ContractionPlan& plan)
+  Writer(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed)
       : context_(context),
         program_(context.program),
         form_(plan.form),
@@ -43,13 +43,20 @@ class Writer {
         column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
         row_tail_(!row_part().has_whole_tiles(plan.tile.rows, context.facts)),
         column_tail_(!context.facts.is_multiple(columns_, plan.tile.columns)),
-        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
+        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
+        packed_(packed.buffer),
+        packed_outer_(packed.outer) {}
+
+  PackedRight pack() {
+    pack_everything();
+    return {packed_, packed_outer_};
+  }
 
   void run() {
     if (form_.epilogue != nullptr)
       prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
     if (plan_.left_packed) w_.at_beginning([&] { left_.write(); });
-    if (plan_.right == Right::packed_once) w_.at_beginning([&] { pack_everything(); });
+    if (plan_.right == Right::packed_once && packed_ == ir::none) w_.at_beginning([&] { pack_everything(); });
     loops(steps(), 0);
     values_.clear_values();
   }
@@ -63,6 +70,7 @@ class Writer {
   }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   /// To a place in the part of the axis that is written.
+  Dim place_in_part(int axis) { return coordinate(axis) - part_of(context_, sum_, axis).first; }
   void move_to(int axis, const Dim& place) { coordinate(axis) = part_of(context_, sum_, axis).first + place; }
 
   // --- the panels of b ---
@@ -89,7 +97,7 @@ class Writer {
     const auto tiles = [&](LoopKind kind) {
       w_.loop(kind, "jt", column_tiles_, [&](const Dim& jt) {
         Dims indices;
-        for (const int axis : outer) indices.push_back(coordinate(axis));
+        for (const int axis : outer) indices.push_back(place_in_part(axis));
         indices.push_back(jt);
         packed_at_ = indices;
         pack_panel(jt);
@@ -304,7 +312,7 @@ class Writer {
       pack_panel(column_tile_);
     } else if (plan_.right == Right::packed_once) {
       packed_at_.clear();
-      for (const int axis : packed_outer_) packed_at_.push_back(coordinate(axis));
+      for (const int axis : packed_outer_) packed_at_.push_back(place_in_part(axis));
       packed_at_.push_back(column_tile_);
     }
   }
@@ -436,7 +444,7 @@ class Writer {
   Dims point_;      ///< of the sum: axes, then reduce axes
   Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;
   Dim part_;  ///< of k
-  int packed_ = ir::none;
+  int packed_;
   Dims packed_at_;  ///< the first indices of the panel in use
   std::vector<int> packed_outer_;
   int tile_ = ir::none;
@@ -444,8 +452,12 @@ class Writer {
 
 }  // namespace
 
-void write_contraction(PieceContext& context, const ContractionPlan& plan) {
-  Writer(context, plan).run();
+void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed) {
+  Writer(context, plan, packed).run();
+}
+
+PackedRight pack_right(PieceContext& context, const ContractionPlan& plan) {
+  return Writer(context, plan, {}).pack();
 }
 
 }  // namespace axrun::search

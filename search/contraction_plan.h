@@ -16,7 +16,7 @@ struct ContractionPlan {
 
   /// How the right side is read in the innermost loop. Packed: as panels [tiles of columns, k, tile.columns].
   enum class Right : uint8_t {
-    packed_once,    ///< from panels made at the beginning of the program
+    packed_once,    ///< from panels made at the beginning of the program, or by whoever calls pack_right
     packed_inside,  ///< from a panel made before the rows of a tile of columns
     direct,         ///< where it lies
   };
