@@ -44,7 +44,12 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   const int64_t tile = std::lcm(std::lcm(plan.scores.tile.rows, plan.output.tile.rows), rows);
   const int64_t wanted = std::clamp<int64_t>(second / 4 / (keys * 4), fewest, most);
   plan.block = std::max<int64_t>(1, wanted / tile) * tile;
-  if (queries.is_constant() && queries.value() <= plan.block) plan.block = 0;
+  if (queries.is_constant()) {
+    // Blocks of about the same size; none for hardly more than one.
+    const int64_t count = std::max<int64_t>(1, (queries.value() + wanted / 4) / wanted);
+    const int64_t each = (queries.value() + count - 1) / count;
+    plan.block = count == 1 ? 0 : (each + tile - 1) / tile * tile;
+  }
 
   // The keys and values of a batch are packed before its blocks.
   for (ContractionPlan* product : {&plan.scores, &plan.output}) {

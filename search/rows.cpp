@@ -338,15 +338,16 @@ class Writer {
 
   Row row_in_result(const Member& member) {
     const Member& last = form_.members.back();
-    const auto result = context_.buffers.find(last.stage->results[0]);
-    if (&last == &member || last.stage->kind != ir::StageKind::map || result == context_.buffers.end() ||
-        result->second == taken_result_ || type_of(last) != type_of(member) ||
+    if (&last == &member || last.stage->kind != ir::StageKind::map ||
+        !is_stored(context_, last.stage->results[0]) || type_of(last) != type_of(member) ||
         last.columns.size() != member.columns.size())
       return {};
+    const int result = result_at(context_, *last.stage, Dims(last.stage->axes.size(), Dim(0))).buffer;
+    if (result == taken_result_) return {};
     // Lanes lie side by side there.
     const std::vector<int>& lanes = plan_.lanes_along_rows ? last.rows : last.columns;
     if (lanes.empty() || last.stage->groups.back().back() != lanes.back()) return {};
-    Row row{result->second, nullptr, {}};
+    Row row{result, nullptr, {}};
     for (const ExprId load : loads_of(context_.program, last.stage->body[0])) {
       const Expr& read = context_.program.exprs[static_cast<size_t>(load)];
       if (read.integer != member.stage->results[0]) continue;
@@ -377,7 +378,7 @@ class Writer {
       set_rows(*row.last, point);
       for (size_t k = 0; k < row.columns.size(); ++k)
         point[static_cast<size_t>(row.columns[k])] = indices[static_cast<size_t>(member.columns[k])];
-      return {row.buffer, element_at(*row.last->stage, point)};
+      return result_at(context_, *row.last->stage, point);
     }
     Access access{row.buffer, {}};
     if (plan_.rows_at_once > 1) access.indices.push_back(place_in_tile_);
