@@ -44,19 +44,23 @@ std::map<TensorId, const Stage*> candidates(const Program& program, const SizeFa
     if (std::find(program.outputs.begin(), program.outputs.end(), result) != program.outputs.end()) continue;
     if (scanned.count(result) != 0) continue;
     const double cost = scalar_cost(program, stage.body[0]);
+    constexpr double cheap = 4, few = 4;
     double evaluations = 0;  // for each element
     for (const Stage& reader : program.stages) {
       if (reader.kind == ir::StageKind::scan) continue;
+      // Products of integers pack both sides: every element is worked out once.
+      const bool packs = cost <= cheap && reader.kind == ir::StageKind::reduce &&
+                         expr_of(program, reader.body[0]).type == ir::ElementType::i32 &&
+                         expr_of(program, reader.body[0]).op == ScalarOp::mul;
       for (const ExprId load : loads_of(program, reader.body[0])) {
         if (static_cast<TensorId>(expr_of(program, load).integer) != result) continue;
         const Dim points = points_of(reader), elements = points_of(stage);
-        evaluations += points == elements
+        evaluations += points == elements || packs
                            ? 1.0
                            : static_cast<double>(facts.typical(points)) /
                                  static_cast<double>(std::max<int64_t>(1, facts.typical(elements)));
       }
     }
-    constexpr double cheap = 4, few = 4;
     if (cost == 0 || evaluations <= 1 || (cost <= cheap && evaluations <= few)) found[result] = &stage;
   }
   return found;

@@ -114,7 +114,7 @@ const Text texts[] = {
   z: i32[n] = reduce sum (i0: n; r0: 50) { cast(i32, x[i0, r0] > 1:f32) }
 })"},
     {"ProductOfBytes",
-     "map+map+integer product",
+     "integer product",
      R"(program m(x: u8[n, 48], w: i8[48, 70], scale: f32[70], zero: i8[70]) -> (y) {
   a: i32[n, 48] = map (i0: n, i1: 48) { cast(i32, x[i0, i1]) - cast(i32, 125:u8) }
   b: i32[48, 70] = map (i0: 48, i1: 70) { cast(i32, w[i0, i1]) - cast(i32, zero[i1]) }
@@ -125,7 +125,7 @@ const Text texts[] = {
 })",
      {1, 2, 3}},
     {"ProductOfBytesInBatches",
-     "map+integer product",
+     "integer product",
      R"(program m(x: i8[3, n, 20], w: u8[64, 20]) -> (s) {
   a: i32[3, n, 20] = map (i0: 3, i1: n, i2: 20) { cast(i32, x[i0, i1, i2]) }
   s: i32[3, n, 64] = reduce sum (i0: 3, i1: n, i2: 64; r0: 20) { a[i0, i1, r0] * cast(i32, w[i2, r0]) }
