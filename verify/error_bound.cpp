@@ -1,3 +1,5 @@
+// Every kind of stage computes into the memos of the others, on demand: one struct, and one file that is
+// longer than others.
 #include "verify/error_bound.h"
 
 #include <algorithm>
@@ -51,6 +53,7 @@ struct ErrorBound::State : ElementSource {
   std::vector<std::unique_ptr<Memo>> memos;
   std::vector<Code> codes;  ///< by stage
   int64_t work = 0;
+  int share_of_steps = 1;
   // In the step of a scan:
   State* around = nullptr;
   std::map<TensorId, TensorId> captured;  ///< what operands are there
@@ -362,7 +365,10 @@ struct ErrorBound::State : ElementSource {
     const auto memo_of = [&](size_t result) -> Memo& {
       return *memos[static_cast<size_t>(stage.results[result])];
     };
-    for (int64_t t = 0; t < length; ++t) {
+    constexpr int64_t least = 4;
+    const int64_t followed =
+        std::min(length, std::max(least, (length + share_of_steps - 1) / share_of_steps));
+    for (int64_t t = 0; t < followed; ++t) {
       inner.time = t;
       inner.forget();
       for (size_t k = 0; k < states; ++k) {
@@ -376,10 +382,18 @@ struct ErrorBound::State : ElementSource {
         inner.copy_all(id, r < states ? *current[r] : memo_of(r), r < states ? 0 : t * count);
       }
     }
-    for (size_t k = 0; k < states; ++k) {
-      const int64_t count = count_of(shapes[static_cast<size_t>(stage.results[k])]);
-      memos[static_cast<size_t>(stage.results[k])] = std::move(current[k]);
-      for (int64_t p = 0; p < count; ++p) memo_of(k).known[p] = Memo::done;
+    for (size_t k = 0; k < states; ++k) memos[static_cast<size_t>(stage.results[k])] = std::move(current[k]);
+    for (size_t r = 0; r < stage.results.size(); ++r) {
+      const int64_t count = count_of(shapes[static_cast<size_t>(stage.results[r])]);
+      const int64_t unknown =
+          r < states ? (followed < length ? 0 : count) : count / std::max<int64_t>(length, 1) * followed;
+      for (int64_t p = 0; p < count; ++p) {
+        memo_of(r).known[p] = Memo::done;
+        if (p < unknown) continue;
+        memo_of(r).value[p] = 0;
+        memo_of(r).low[p] = Interval::anything(0).low;
+        memo_of(r).high[p] = Interval::anything(0).high;
+      }
     }
     work += inner.work;
   }
@@ -483,6 +497,8 @@ ErrorBound::ErrorBound(const ir::Program& program, const std::map<std::string, i
                        const std::vector<ir::Tensor>& operands)
     : state_(std::make_unique<State>(program, sizes, operands)) {}
 ErrorBound::~ErrorBound() = default;
+
+void ErrorBound::follow_share_of_steps(int share) { state_->share_of_steps = share; }
 
 const ir::Shape& ErrorBound::output_shape(size_t output) const {
   return state_->shapes[static_cast<size_t>(state_->program.outputs.at(output))];

@@ -26,7 +26,8 @@ namespace axrun::verify {
 ///   overflow    a sum may become infinite where its positive or its negative terms alone do
 ///   decisions   comparisons, selections, rounding to integers: both sides where the interval straddles
 ///   tuples      folded in order, and the radius of their real components doubled for other orders
-///   scans       all steps are followed, from the first one on, as soon as an element of a result is asked for
+///   scans       all steps are followed, from the first one on, as soon as an element of a result is asked
+///   for
 class ErrorBound {
  public:
   /// operands[k] belongs to Program::operands[k] (undefined where that is none); their elements and the
@@ -36,6 +37,10 @@ class ErrorBound {
              const std::vector<ir::Tensor>& operands);
   ErrorBound(ir::Program&&, const std::map<std::string, int64_t>&, const std::vector<ir::Tensor>&) = delete;
   ~ErrorBound();
+
+  /// Scans are followed for one in `share` of their steps, the first ones, and for at least four. What later
+  /// steps give may be anything, as far as this is concerned: for tests that are one of many. Before `at`.
+  void follow_share_of_steps(int share);
 
   const ir::Shape& output_shape(size_t output) const;
   /// At these row-major positions of an output. Throws NoBound where data leads out of bounds or divides an

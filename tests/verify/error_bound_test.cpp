@@ -109,6 +109,24 @@ TEST(ErrorBound, BoundsOfScansGrowWithTheSteps) {
   EXPECT_GT(intervals[steps - 1].high - intervals[steps - 1].low, intervals[2].high - intervals[2].low);
 }
 
+TEST(ErrorBound, AShareOfTheStepsIsFollowed) {
+  const ir::Program program = ir::parse(scan_text);
+  const std::map<std::string, int64_t> sizes = {{"t", 24}, {"w", 2}};
+  const std::vector<Tensor> operands = {random({24, 2}, 1), random({2}, 2)};
+  ErrorBound whole(program, sizes, operands), part(program, sizes, operands);
+  part.follow_share_of_steps(4);
+  const auto all = whole.at(1, all_of({24, 2})), some = part.at(1, all_of({24, 2}));
+  for (size_t k = 0; k < all.size(); ++k) {
+    EXPECT_FALSE(all[k].is_anything());
+    EXPECT_EQ(some[k].is_anything(), k / 2 >= 6) << k;
+    if (k / 2 < 6) {
+      EXPECT_EQ(some[k].low, all[k].low) << k;
+    }
+  }
+  for (const Interval& last : part.at(0, all_of({2}))) EXPECT_TRUE(last.is_anything());
+  for (const Interval& last : whole.at(0, all_of({2}))) EXPECT_FALSE(last.is_anything());
+}
+
 TEST(ErrorBound, CentresOnTheReference) {
   expect_reference(product_text, {{"m", 5}, {"k", 300}, {"n", 7}},
                    {random({5, 300}, 1), random({300, 7}, 2), random({7}, 3)});
