@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "ir/view.h"
 #include "runtime/plan/plan_builder.h"
@@ -49,23 +51,28 @@ bool PlanBuilder::joinable(const std::vector<int>& nodes) const {
   return true;
 }
 
-void PlanBuilder::join_groups(const std::vector<int>& nodes) {
+void PlanBuilder::join_groups(const std::vector<std::vector<int>>& sets) {
+  if (sets.empty()) return;
   find_consumers();
-  Group joined{nodes};
-  size_t covered = 0;
-  const auto inside = [&](const Group& group) {
-    return std::includes(nodes.begin(), nodes.end(), group.nodes.begin(), group.nodes.end());
-  };
-  for (const Group& group : groups_) {
-    if (!inside(group)) continue;
-    covered += group.nodes.size();
-    joined.parts.push_back(group);
+  std::vector<int> group_of(graph_->nodes.size(), -1);
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    for (const int n : groups_[g].nodes) group_of[static_cast<size_t>(n)] = static_cast<int>(g);
   }
-  if (covered != nodes.size() || joined.parts.size() < 2 || !joinable(nodes)) return;
-  const auto last = std::find_if(groups_.begin(), groups_.end(),
-                                 [&](const Group& group) { return group.nodes.back() == nodes.back(); });
-  *last = std::move(joined);
-  std::erase_if(groups_, [&](const Group& group) { return group.nodes != nodes && inside(group); });
+  for (const std::vector<int>& nodes : sets) {
+    std::set<int> members;  // in order of their last nodes, as groups are
+    for (const int n : nodes) members.insert(group_of[static_cast<size_t>(n)]);
+    if (members.size() < 2 || *members.begin() < 0) continue;
+    size_t covered = 0;
+    for (const int g : members) covered += groups_[static_cast<size_t>(g)].nodes.size();
+    if (covered != nodes.size() || !joinable(nodes)) continue;
+    Group joined{nodes};
+    for (const int g : members) {
+      joined.parts.push_back(std::exchange(groups_[static_cast<size_t>(g)], {}));
+    }
+    for (const int n : nodes) group_of[static_cast<size_t>(n)] = *members.rbegin();
+    groups_[static_cast<size_t>(*members.rbegin())] = std::move(joined);
+  }
+  std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
 }
 
 std::vector<Joint> PlanBuilder::joints(const Plan& plan) {

@@ -202,8 +202,7 @@ void PlanBuilder::form_groups() {
   std::vector<ValueFact> facts(graph_->values.size());
   for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
   groups_ = fuse({*graph_, scheduled_, programs_, facts, uses_});
-  if (!options_.kernels) return;
-  for (const std::vector<int>& nodes : options_.kernels->joined_groups(*graph_)) join_groups(nodes);
+  if (options_.kernels) join_groups(options_.kernels->joined_groups(*graph_));
 }
 
 ValueId PlanBuilder::root(ValueId id) {

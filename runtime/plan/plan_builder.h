@@ -81,7 +81,7 @@ class PlanBuilder {
   void find_consumers();
   /// One step may stand for these nodes, where the last of them stands.
   bool joinable(const std::vector<int>& nodes) const;
-  void join_groups(const std::vector<int>& nodes);
+  void join_groups(const std::vector<std::vector<int>>& sets);
   bool make_view(int node);
   std::vector<ir::ValueId> reads_of_node(int node) const;
   ir::ValueId root(ir::ValueId id);
