@@ -16,10 +16,11 @@ std::optional<ExprId> index_from_end(const Program& program, ExprId id, const Di
   if (whole.op != ScalarOp::select || whole.type != ElementType::i64) return std::nullopt;
   const ExprId index = whole.args[2];
   const Expr &negative = at(whole.args[0]), &moved = at(whole.args[1]);
-  const bool tests = negative.op == ScalarOp::less && negative.args[0] == index && is_size(at(negative.args[1]), Dim(0));
-  const bool moves = moved.op == ScalarOp::add &&
-                     ((moved.args[0] == index && is_size(at(moved.args[1]), extent)) ||
-                      (moved.args[1] == index && is_size(at(moved.args[0]), extent)));
+  const bool tests =
+      negative.op == ScalarOp::less && negative.args[0] == index && is_size(at(negative.args[1]), Dim(0));
+  const bool moves =
+      moved.op == ScalarOp::add && ((moved.args[0] == index && is_size(at(moved.args[1]), extent)) ||
+                                    (moved.args[1] == index && is_size(at(moved.args[0]), extent)));
   if (!tests || !moves) return std::nullopt;
   ExprId load = index;
   if (at(load).op == ScalarOp::cast) load = at(load).args[0];

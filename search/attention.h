@@ -10,8 +10,8 @@ namespace axrun::search {
 struct AttentionPlan {
   ContractionPlan scores, output;
   RowsPlan rows;
-  /// Batch by batch and block by block. Otherwise each of the three passes over everything, because their results
-  /// are small.
+  /// Batch by batch and block by block. Otherwise each of the three passes over everything, because their
+  /// results are small.
   bool together = true;
   /// Queries at a time: their scores stay in the cache. A multiple of the tiles' rows. 0: all.
   int64_t block = 0;
@@ -19,8 +19,8 @@ struct AttentionPlan {
 };
 AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form);
 
-/// Writes, batch by batch and block by block of queries, the scores, what becomes of their rows, and the products
-/// with the values.
+/// Writes, batch by batch and block by block of queries, the scores, what becomes of their rows, and the
+/// products with the values.
 void write_attention(PieceContext& context, const AttentionForm& form, const AttentionPlan& plan);
 
 }  // namespace axrun::search

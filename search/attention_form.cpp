@@ -27,9 +27,10 @@ std::vector<int> axes_read(const Program& program, const Expr& load) {
   return axes;
 }
 
-/// The dimensions of a tensor along which stages read their own rows: for each axis of the rows, in every load the
-/// same one. Nothing where the rows are not told apart, or nobody reads it.
-std::optional<std::vector<int>> dimensions_of_rows(const Program& program, const RowsForm& rows, TensorId tensor) {
+/// The dimensions of a tensor along which stages read their own rows: for each axis of the rows, in every
+/// load the same one. Nothing where the rows are not told apart, or nobody reads it.
+std::optional<std::vector<int>> dimensions_of_rows(const Program& program, const RowsForm& rows,
+                                                   TensorId tensor) {
   std::optional<std::vector<int>> result;
   for (const RowsForm::Member& member : rows.members) {
     for (const ExprId id : loads_of(program, member.stage->body[0])) {
@@ -54,7 +55,9 @@ bool reads(const Program& program, const Stage& stage, TensorId tensor) {
                      [&](ExprId id) { return program.exprs[static_cast<size_t>(id)].integer == tensor; });
 }
 
-bool has(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool has(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 class Finder {
  public:
@@ -63,8 +66,10 @@ class Finder {
   bool run(Range whole) {
     form_.score_tensor = form_.scores.last().results[0];
     form_.probability_tensor = form_.rows.members.back().stage->results[0];
-    const bool varies = !form_.scores.left_constant && !form_.scores.right_constant && !form_.output.right_constant;
-    if (!varies || form_.scores.row == ir::none || form_.output.row == ir::none || !passes_on(whole)) return false;
+    const bool varies =
+        !form_.scores.left_constant && !form_.scores.right_constant && !form_.output.right_constant;
+    if (!varies || form_.scores.row == ir::none || form_.output.row == ir::none || !passes_on(whole))
+      return false;
     const auto score_dimensions = dimensions_of_rows(program_, form_.rows, form_.score_tensor);
     const auto output_axes = axes_of_output();
     if (!score_dimensions || !output_axes) return false;
@@ -90,8 +95,8 @@ class Finder {
   }
 
  private:
-  /// The scores are read by the rows only, what the rows give by the last product only, and nothing else is read
-  /// outside.
+  /// The scores are read by the rows only, what the rows give by the last product only, and nothing else is
+  /// read outside.
   bool passes_on(Range whole) const {
     for (size_t s = whole.first; s + 1 < whole.first + whole.count; ++s) {
       const TensorId result = program_.stages[s].results[0];
@@ -106,7 +111,8 @@ class Finder {
     for (const Stage* stage : {form_.output.sum, form_.output.epilogue}) {
       if (stage != nullptr && reads(program_, *stage, form_.score_tensor)) return false;
     }
-    return form_.output.epilogue == nullptr || !reads(program_, *form_.output.epilogue, form_.probability_tensor);
+    return form_.output.epilogue == nullptr ||
+           !reads(program_, *form_.output.epilogue, form_.probability_tensor);
   }
 
   /// The axis of the first sum that a dimension of the scores is.

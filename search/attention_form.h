@@ -7,16 +7,16 @@
 
 namespace axrun::search {
 
-/// Whole attention: products of queries and keys, their softmax row by row (or anything else that is worked out from
-/// a row of them), and products of that and values. All three pass over the same batches and the same rows, one for
-/// each query, so that it can be computed for a few queries at a time.
+/// Whole attention: products of queries and keys, their softmax row by row (or anything else that is worked
+/// out from a row of them), and products of that and values. All three pass over the same batches and the
+/// same rows, one for each query, so that it can be computed for a few queries at a time.
 struct AttentionForm {
   /// An axis that the three have in common.
   struct Shared {
-    int scores = ir::none;       ///< axis of the first sum
-    int row = ir::none;          ///< of the rows
-    int output = ir::none;       ///< axis of the last sum
-    int score_dimension = 0;     ///< of what the first product gives
+    int scores = ir::none;          ///< axis of the first sum
+    int row = ir::none;             ///< of the rows
+    int output = ir::none;          ///< axis of the last sum
+    int score_dimension = 0;        ///< of what the first product gives
     int probability_dimension = 0;  ///< of what the rows give
   };
   ProductForm scores, output;

@@ -22,9 +22,10 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   for (const AttentionForm::Shared& shared : form.batch)
     batches *= static_cast<double>(typical(scores, shared.scores));
   const double points = batches * static_cast<double>(facts.typical(queries) * keys);
-  const int64_t second = context.target.caches.size() > 1 ? context.target.caches[1].bytes : int64_t{256} << 10;
-  const bool literal = queries.is_constant() &&
-                       scores.axes[static_cast<size_t>(form.scores.column)].extent.is_constant();
+  const int64_t second =
+      context.target.caches.size() > 1 ? context.target.caches[1].bytes : int64_t{256} << 10;
+  const bool literal =
+      queries.is_constant() && scores.axes[static_cast<size_t>(form.scores.column)].extent.is_constant();
   constexpr double bytes = 2 * 4;  // of a score and of its probability
   plan.together = !literal || bytes * points > static_cast<double>(second) / 2;
   if (!plan.together) return plan;

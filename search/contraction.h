@@ -9,14 +9,16 @@ namespace axrun::search {
 
 /// Writes a product as it was planned: panels of b, tiles of c accumulated in registers, the epilogue while
 /// they are stored.
-/// packed: what pack_right has made at this place, or around it; otherwise panels are made where the plan says.
+/// packed: what pack_right has made at this place, or around it; otherwise panels are made where the plan
+/// says.
 struct PackedRight {
   int buffer = ir::none;
   std::vector<int> outer;  ///< axes of the sum that are its first dimensions
 };
 void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed = {});
 
-/// Writes the panels of b, which the plan has packed once, for those parts of axes that are decided at this place.
+/// Writes the panels of b, which the plan has packed once, for those parts of axes that are decided at this
+/// place.
 PackedRight pack_right(PieceContext& context, const ContractionPlan& plan);
 
 }  // namespace axrun::search

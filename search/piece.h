@@ -14,8 +14,8 @@ namespace axrun::search {
 /// What is passed of an axis: from `first` on all that there is, or a block of it.
 struct AxisPart {
   ir::Dim first;
-  ir::Dim rest;       ///< elements of the axis from there on
-  int64_t block = 0;  ///< how many of them at most; 0: all
+  ir::Dim rest;                     ///< elements of the axis from there on
+  int64_t block = 0;                ///< how many of them at most; 0: all
   ir::Dim number = {}, total = {};  ///< of a block: how many are before it; extent of the axis
 
   /// How many tiles it has; a block must have whole ones. Tile t has min(tile, rest - t * tile) elements.
@@ -55,8 +55,8 @@ struct PieceContext {
 /// The part of an axis of a stage that is to be written: all of it where no loop has decided.
 AxisPart part_of(const PieceContext& context, const ir::Stage& stage, int axis);
 
-/// Whether the elements of a tensor have a place outside of the piece that computes them, and where the result of
-/// a stage goes at a point of its axes.
+/// Whether the elements of a tensor have a place outside of the piece that computes them, and where the
+/// result of a stage goes at a point of its axes.
 bool is_stored(const PieceContext& context, ir::TensorId tensor);
 ir::loop::Access result_at(const PieceContext& context, const ir::Stage& stage, const ir::Dims& point);
 ir::loop::Access place_in(const KeptPart& kept, const ir::Dims& indices);

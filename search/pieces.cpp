@@ -9,8 +9,8 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows", "gathered", "contraction", "rows", "map",
-                                        "recurrence", "attention", "integer product"};
+  constexpr std::string_view names[] = {"windows", "gathered",   "contraction", "rows",
+                                        "map",     "recurrence", "attention",   "integer product"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -31,8 +31,9 @@ class Cutter {
         const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
-      } else if (!windows(at, piece) && !gathered(at, piece) && !attention(at, piece) && !contraction(at, piece) &&
-                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
+      } else if (!windows(at, piece) && !gathered(at, piece) && !attention(at, piece) &&
+                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
+                 !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -84,12 +85,14 @@ class Cutter {
     Piece scores, between, output;
     if (!contraction(at, scores)) return false;
     const size_t row_stage = at + scores.range.count;
-    if (row_stage >= program_.stages.size() || stands_alone(row_stage) || !rows(row_stage, between)) return false;
+    if (row_stage >= program_.stages.size() || stands_alone(row_stage) || !rows(row_stage, between))
+      return false;
     const size_t last = row_stage + between.range.count;
     if (last >= program_.stages.size() || !contraction(last, output)) return false;
     piece.kind = Piece::Kind::attention;
     piece.range = {at, last + output.range.count - at};
-    FoundAttention found = find_attention(program_, scores.product, between.rows, output.product, piece.range);
+    FoundAttention found =
+        find_attention(program_, scores.product, between.rows, output.product, piece.range);
     piece.attention = std::move(found.form);
     return found.found;
   }

@@ -81,8 +81,9 @@ class Writer {
   Dim rows_here() const {
     const AxisPart& part = part_.back();
     const Dim tile(rows_in_tile());
-    return part.has_whole_tiles(rows_in_tile(), context_.facts) ? tile
-                                                                : min(tile, part.rest - (row_.back() - part.first));
+    return part.has_whole_tiles(rows_in_tile(), context_.facts)
+               ? tile
+               : min(tile, part.rest - (row_.back() - part.first));
   }
 
   /// What is done once for a row: for all rows of a tile.

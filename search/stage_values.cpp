@@ -72,7 +72,8 @@ std::optional<LookedUp> looked_up_at(const Program& program, const Expr& load, s
   };
   const Dim& extent = program.tensors[static_cast<size_t>(load.integer)].dims[dimension];
   const auto found = ir::index_from_end(program, load.indices[dimension], extent);
-  if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_operand(load.integer)) return std::nullopt;
+  if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_operand(load.integer))
+    return std::nullopt;
   const Expr& read = program.exprs[static_cast<size_t>(*found)];
   if (!is_operand(read.integer)) return std::nullopt;
   LookedUp result{static_cast<ir::TensorId>(read.integer), {}};

@@ -300,8 +300,8 @@ std::string Terms::text(Term term) const {
       out += (out.empty() ? "" : " + ") + std::to_string(n.linear.constant);
     return out;
   }
-  constexpr const char* names[] = {"",       "", "div", "mod", "min", "max", "product",
-                                   "choose", "lookup", "", ">=0", "==0", "not", "all", "any"};
+  constexpr const char* names[] = {"",       "", "div", "mod", "min", "max", "product", "choose",
+                                   "lookup", "", ">=0", "==0", "not", "all", "any"};
   std::string out = std::string(names[static_cast<size_t>(n.kind)]) + "(";
   for (size_t k = 0; k < n.arguments.size(); ++k) out += (k == 0 ? "" : ", ") + text(n.arguments[k]);
   return out + ")";

@@ -156,7 +156,8 @@ class Checker {
       const bool leads = lookup.dimension >= next &&
                          static_cast<size_t>(lookup.dimension) < access.indices.size() &&
                          access.indices[static_cast<size_t>(lookup.dimension)] == Dim(0);
-      if (!leads) wrong(where + ": the dimensions whose indices are looked up are not in order, or have others");
+      if (!leads)
+        wrong(where + ": the dimensions whose indices are looked up are not in order, or have others");
       next = lookup.dimension + 1;
       if (from.role != Role::input || (from.type != ElementType::i32 && from.type != ElementType::i64))
         wrong(where + ": " + from.name + " is no input of i32 or i64, to look indices up");
@@ -237,7 +238,8 @@ class Checker {
     const Value& v = program_.values[static_cast<size_t>(id)];
     if (v.op == ScalarOp::load) {
       access(v.access, where);
-      const bool plain = v.args[0] == none && program_.buffers[static_cast<size_t>(v.access.buffer)].role == Role::input;
+      const bool plain =
+          v.args[0] == none && program_.buffers[static_cast<size_t>(v.access.buffer)].role == Role::input;
       if (!v.access.lookups.empty() && !plain)
         wrong(where + ": indices are looked up for what is no input, or under a guard");
     }

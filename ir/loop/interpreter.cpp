@@ -136,8 +136,8 @@ class Interpreter {
     const int64_t index = from.get_int(position(lookup.buffer, lookup.indices, {}));
     const int64_t inside = index < 0 ? index + size : index;
     if (inside < 0 || inside >= size)
-      throw Error(Fault::user, here(buffer(lookup.buffer).name + ": index " + std::to_string(index) +
-                                    " is out of range"));
+      throw Error(Fault::user,
+                  here(buffer(lookup.buffer).name + ": index " + std::to_string(index) + " is out of range"));
     return inside;
   }
 
@@ -151,9 +151,8 @@ class Interpreter {
       const bool looks_up = lookup != lookups.end() && static_cast<size_t>(lookup->dimension) == d;
       const int64_t index = looks_up ? look_up(*lookup++, storage.tensor.shape()[d]) : evaluate(indices[d]);
       if (index < 0 || index >= storage.tensor.shape()[d]) {
-        throw Stop{Mistake::out_of_bounds,
-                   here(buffer(id).name + ": index " + std::to_string(index) + " of dimension " +
-                        std::to_string(d))};
+        throw Stop{Mistake::out_of_bounds, here(buffer(id).name + ": index " + std::to_string(index) +
+                                                " of dimension " + std::to_string(d))};
       }
       position += index * storage.strides[d];
     }

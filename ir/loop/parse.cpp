@@ -174,7 +174,8 @@ class Parser {
         Access from = this->access();
         if (!from.lookups.empty()) s_.fail_at(at, "what is looked up is not looked up itself");
         s_.expect(")");
-        access.lookups.push_back({static_cast<int>(access.indices.size()), from.buffer, std::move(from.indices)});
+        access.lookups.push_back(
+            {static_cast<int>(access.indices.size()), from.buffer, std::move(from.indices)});
         access.indices.emplace_back(0);
       } else {
         access.indices.push_back(s_.dim(",]"));

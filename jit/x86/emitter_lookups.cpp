@@ -1,5 +1,6 @@
-// Indices that are data: read, checked and kept like the variables of loops. A loop's pointers to what they lead to
-// are worked out before the loop, where they do not change in it: rows of tables are then copied like any others.
+// Indices that are data: read, checked and kept like the variables of loops. A loop's pointers to what they
+// lead to are worked out before the loop, where they do not change in it: rows of tables are then copied like
+// any others.
 #include <algorithm>
 #include <limits>
 
@@ -47,8 +48,8 @@ const PhaseEmitter::LookedUp& PhaseEmitter::lookup_of(const std::string& name) c
   return lookups_[std::stoul(name.substr(1))];
 }
 
-/// Whether an address can be worked out before a loop: what it looks up is certain to be read, and the same in
-/// every iteration.
+/// Whether an address can be worked out before a loop: what it looks up is certain to be read, and the same
+/// in every iteration.
 bool PhaseEmitter::looks_up_outside(const Dim& form, const std::string& loop_variable) const {
   const auto is_outside = [&](const std::string& name) {
     if (name == loop_variable) return false;
@@ -107,7 +108,8 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
 }
 
 /// Elements of 32 or 64 bits, gathered from where the lanes' own indices lead.
-LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes) {
+LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address,
+                                       const Selection& lanes) {
   const auto element = static_cast<int>(size_of(of.type));
   Dim elements = 1;
   for (const Dim& dim : of.dims) elements = elements * at(dim);
@@ -133,7 +135,8 @@ LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address
 LaneValue PhaseEmitter::lane_indices(const Address::LaneLookup& lookup, const Selection& lanes) {
   using ir::ScalarOp;
   const ir::ElementType type = buffer(lookup.lookup->buffer).type;
-  const auto from = looked_up_.try_emplace(lookup.lookup, ir::loop::Access{lookup.lookup->buffer, lookup.lookup->indices});
+  const auto from =
+      looked_up_.try_emplace(lookup.lookup, ir::loop::Access{lookup.lookup->buffer, lookup.lookup->indices});
   const LaneValue read = load_memory(from.first->second, lanes);
   const LaneValue zero = typed_.literal(type, int64_t{0});
   const LaneValue extent = lookup.extent.is_constant() ? typed_.literal(type, lookup.extent.value())
@@ -141,11 +144,13 @@ LaneValue PhaseEmitter::lane_indices(const Address::LaneLookup& lookup, const Se
   const auto compare = [&](ScalarOp op, const LaneValue& a, const LaneValue& b) {
     return typed_.operation(op, type, without_death(a), without_death(b));
   };
-  const LaneValue from_end = typed_.operation(ScalarOp::add, type, without_death(read), without_death(extent));
+  const LaneValue from_end =
+      typed_.operation(ScalarOp::add, type, without_death(read), without_death(extent));
   const LaneValue index =
       typed_.select(type, compare(ScalarOp::less, read, zero), from_end, without_death(read));
-  const LaneValue outside = lanes_.apply(Opcode::mask_or, {compare(ScalarOp::less, index, zero),
-                                                           compare(ScalarOp::greater_equal, index, extent), {}});
+  const LaneValue outside = lanes_.apply(
+      Opcode::mask_or,
+      {compare(ScalarOp::less, index, zero), compare(ScalarOp::greater_equal, index, extent), {}});
   asmjit::x86::Vec any = lanes_.in_register(typed_.mask_as_vector(outside));
   if (lanes_.wide()) {
     const asmjit::x86::Vec upper = lanes_.new_vector();

@@ -91,7 +91,8 @@ LaneValue TypedLanes::as_pair(ElementType type, const LaneValue& value) {
   return joined(halves[0].vector, halves[1].vector);
 }
 
-LaneValue TypedLanes::gather(ElementType type, const Gp& base, const LaneValue& offsets, const LaneValue& mask) {
+LaneValue TypedLanes::gather(ElementType type, const Gp& base, const LaneValue& offsets,
+                             const LaneValue& mask) {
   if (size_of(type) == 4) return lanes_.gather(base, lanes_.in_register(offsets), mask);
   const Vec all = lanes_.in_register(offsets);
   const Two masks = mask.defined() ? mask_halves(mask) : Two{};

@@ -34,12 +34,13 @@ Program program_of(const Attention& a) {
     const Dims dims = a.packed ? Dims{length, heads * Dim(size)} : Dims{heads, length, Dim(size)};
     return b.operand(k, ElementType::f32, dims, name);
   };
-  const TensorRef q = operand(0, a.heads, a.queries, a.key_size, "q"), k = operand(1, key_heads, a.keys, a.key_size, "k"),
+  const TensorRef q = operand(0, a.heads, a.queries, a.key_size, "q"),
+                  k = operand(1, key_heads, a.keys, a.key_size, "k"),
                   v = operand(2, key_heads, a.keys, a.value_size, "v");
   TensorRef mask;
   if (a.mask) mask = b.operand(3, ElementType::f32, {a.queries, a.keys}, "mask");
-  const auto at = [&](const TensorRef& tensor, const Scalar& head, const Scalar& position, const Scalar& component,
-                      int64_t size) {
+  const auto at = [&](const TensorRef& tensor, const Scalar& head, const Scalar& position,
+                      const Scalar& component, int64_t size) {
     return a.packed ? tensor({position, head * size + component}) : tensor({head, position, component});
   };
   const auto key_head = [&](const Scalar& head) { return a.group == 1 ? head : floor_div(head, a.group); };
@@ -57,17 +58,16 @@ Program program_of(const Attention& a) {
   const auto in_row = [](const Indices& i, const Indices& r) { return Indices{i[0], i[1], r[0]}; };
   const auto highest = b.reduce(Kind::max, rows, {a.keys},
                                 [&](const Indices& i, const Indices& r) { return logits(in_row(i, r)); });
-  const auto power =
-      b.map(scores, [&](const Indices& i) { return exp(logits(i) - highest({i[0], i[1]})); });
+  const auto power = b.map(scores, [&](const Indices& i) { return exp(logits(i) - highest({i[0], i[1]})); });
   const auto total =
       b.sum(rows, {a.keys}, [&](const Indices& i, const Indices& r) { return power(in_row(i, r)); });
   const auto probability = b.map(scores, [&](const Indices& i) { return power(i) / total({i[0], i[1]}); });
   // [queries, heads * size], as what follows reads it.
-  b.output(b.reduce_grouped(Kind::sum, {a.queries, a.heads, Dim(a.value_size)}, {{0}, {1, 2}}, {a.keys},
-                            [&](const Indices& i, const Indices& r) {
-                              return probability({i[1], i[0], r[0]}) *
-                                     at(v, key_head(i[1]), r[0], i[2], a.value_size);
-                            }));
+  b.output(b.reduce_grouped(
+      Kind::sum, {a.queries, a.heads, Dim(a.value_size)}, {{0}, {1, 2}}, {a.keys},
+      [&](const Indices& i, const Indices& r) {
+        return probability({i[1], i[0], r[0]}) * at(v, key_head(i[1]), r[0], i[2], a.value_size);
+      }));
   if (a.shared_scores) b.output(logits);
   return b.finish();
 }
@@ -82,17 +82,37 @@ std::vector<Case> attention_cases() {
   return {
       {"WholeAttention", "attention", make({Dim(2), Dim(16), Dim(16), 16, 16}), {}, four},
       {"AttentionOfOddSizes", "attention", make({Dim(3), Dim(13), Dim(37), 5, 11}), {}, four},
-      {"AttentionInBlocks", "attention", make({Dim(2), Dim(130), sym("m"), 4, 8, 1, true}), {m}, four, {{{"m", 1}}, {{"m", 6}}}},
+      {"AttentionInBlocks",
+       "attention",
+       make({Dim(2), Dim(130), sym("m"), 4, 8, 1, true}),
+       {m},
+       four,
+       {{{"m", 1}}, {{"m", 6}}}},
       {"AttentionOfAnyLength", "attention", make({Dim(2), sym("n"), sym("m")}), {n, m}, four, some},
-      {"AttentionOfPackedHeads", "attention", make({Dim(4), sym("n"), sym("m"), 16, 16, 1, true}), {n, m}, four, some},
+      {"AttentionOfPackedHeads",
+       "attention",
+       make({Dim(4), sym("n"), sym("m"), 16, 16, 1, true}),
+       {n, m},
+       four,
+       some},
       {"AttentionOfGroups",
        "attention",
        make({Dim(4), sym("n"), sym("m"), 8, 16, 2, false, false}),
        {n, m},
        four,
        some},
-      {"AttentionWithoutBatch", "attention", make({Dim(1), sym("n"), Dim(24), 16, 32}), {n}, four, {{{"n", 3}}, {{"n", 131}}}},
-      {"AttentionOfOneQuery", "rows+rows+contraction", make({Dim(3), Dim(1), sym("m"), 16, 16}), {m}, four, {{{"m", 1}}, {{"m", 35}}}},
+      {"AttentionWithoutBatch",
+       "attention",
+       make({Dim(1), sym("n"), Dim(24), 16, 32}),
+       {n},
+       four,
+       {{{"n", 3}}, {{"n", 131}}}},
+      {"AttentionOfOneQuery",
+       "rows+rows+contraction",
+       make({Dim(3), Dim(1), sym("m"), 16, 16}),
+       {m},
+       four,
+       {{{"m", 1}}, {{"m", 35}}}},
       {"AttentionWhoseScoresAreAsked",
        "contraction+rows+contraction",
        make({Dim(2), Dim(9), Dim(12), 8, 8, 1, false, true, true}),

@@ -1,8 +1,7 @@
 // Whole attention as machine code, against the reference interpreter.
-#include "tests/search/attention_cases.h"
-
 #include <gtest/gtest.h>
 
+#include "tests/search/attention_cases.h"
 #include "tests/search/machine_code.h"
 
 namespace axrun::tests {

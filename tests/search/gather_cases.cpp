@@ -74,7 +74,9 @@ Program columns_of_matrix(const Dim& rows, const Dim& width, const Dim& count, E
   Builder b("columns");
   const auto x = b.operand(0, elements, {rows, width}, "x");
   const auto columns = b.operand(1, type, {count}, "columns");
-  b.output(b.map({rows, count}, [&](const Indices& i) { return x({i[0], from_end(columns({i[1]}), width)}); }));
+  b.output(b.map({rows, count}, [&](const Indices& i) {
+    return x({i[0], from_end(columns({i[1]}), width)});
+  }));
   return b.finish();
 }
 
@@ -98,8 +100,12 @@ Program means_of_rows(const Dim& n, const Dim& width) {
   const auto row = b.map({n, width}, [&](const Indices& i) {
     return table({from_end(tokens({i[0]}), Dim(30)), i[1]});
   });
-  const auto total = b.sum({n}, {width}, [&](const Indices& i, const Indices& r) { return row({i[0], r[0]}); });
-  b.output(b.map({n, width}, [&](const Indices& i) { return row({i[0], i[1]}) - total({i[0]}) * (1.0 / 64); }));
+  const auto total = b.sum({n}, {width}, [&](const Indices& i, const Indices& r) {
+    return row({i[0], r[0]});
+  });
+  b.output(b.map({n, width}, [&](const Indices& i) {
+    return row({i[0], i[1]}) - total({i[0]}) * (1.0 / 64);
+  }));
   return b.finish();
 }
 
@@ -108,7 +114,11 @@ Program means_of_rows(const Dim& n, const Dim& width) {
 std::vector<Case> gather_cases() {
   const ir::loop::Size n{"n", 1, 4096, 1};
   return {
-      {"RowsOfATable", "map", [] { return rows_of_table(Dim(100), Dim(64), Dim(1), Dim(9)); }, {}, {true, false}},
+      {"RowsOfATable",
+       "map",
+       [] { return rows_of_table(Dim(100), Dim(64), Dim(1), Dim(9)); },
+       {},
+       {true, false}},
       {"RowsOfATableWithATail",
        "map",
        [] { return rows_of_table(Dim(31), Dim(77), Dim(2), sym("n"), ElementType::i32); },

@@ -1,6 +1,4 @@
 // Reads at indices that are data, as machine code.
-#include "tests/search/gather_cases.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "ir/error.h"
 #include "ir/evaluate.h"
 #include "ir/loop/interpreter.h"
+#include "tests/search/gather_cases.h"
 #include "tests/search/machine_code.h"
 #include "verify/loop_proof.h"
 
@@ -40,8 +39,8 @@ TEST(Gathers, EndWithAnErrorWhereAnIndexIsOutside) {
     ASSERT_TRUE(lowered.program) << lowered.reason;
     const auto code = jit::KernelCode::compile(*lowered.program, target, {});
     for (int64_t place = 0; place < 9; ++place) {
-      for (const int64_t index : {int64_t{-100}, int64_t{-1}, int64_t{99}, int64_t{-101}, int64_t{100}, int64_t{1} << 40,
-                                  INT64_MIN, INT64_MAX}) {
+      for (const int64_t index : {int64_t{-100}, int64_t{-1}, int64_t{99}, int64_t{-101}, int64_t{100},
+                                  int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
         Tensor tokens = Tensor::allocate(ElementType::i64, {9});
         for (int64_t i = 0; i < 9; ++i) tokens.set_int(i, i == place ? index : i);
         const std::vector<Tensor> inputs = {table, tokens};
@@ -55,7 +54,8 @@ TEST(Gathers, EndWithAnErrorWhereAnIndexIsOutside) {
         }
         const Tensor rows = run();
         const int64_t row = index < 0 ? index + 100 : index;
-        for (int64_t j = 0; j < 64; ++j) EXPECT_EQ(rows.get_real(place * 64 + j), static_cast<double>(row * 64 + j));
+        for (int64_t j = 0; j < 64; ++j)
+          EXPECT_EQ(rows.get_real(place * 64 + j), static_cast<double>(row * 64 + j));
       }
     }
   }
@@ -77,7 +77,8 @@ TEST(Gathers, EndWithAnErrorWhereALanesIndexIsOutside) {
       ASSERT_TRUE(lowered.program) << lowered.reason;
       const auto code = jit::KernelCode::compile(*lowered.program, target, {});
       for (int64_t place = 0; place < 50; ++place) {
-        for (const int64_t index : {int64_t{-40}, int64_t{39}, int64_t{-41}, int64_t{40}, int64_t{1} << 32, INT64_MIN}) {
+        for (const int64_t index :
+             {int64_t{-40}, int64_t{39}, int64_t{-41}, int64_t{40}, int64_t{1} << 32, INT64_MIN}) {
           if (!wide && index != static_cast<int32_t>(index)) continue;
           Tensor columns = Tensor::allocate(type, {50});
           for (int64_t i = 0; i < 50; ++i) columns.set_int(i, i == place ? index : i % 40);
@@ -99,7 +100,8 @@ TEST(Gathers, EndWithAnErrorWhereALanesIndexIsOutside) {
 /// The loop program of rows of a table, with one thing changed at a time.
 TEST(Gathers, WrongLookupsAreNotProved) {
   const std::vector<Case> cases = gather_cases();
-  const search::Lowered lowered = search::lower(cases[1].make(), cases[1].sizes, cases[1].constant, avx512_like());
+  const search::Lowered lowered =
+      search::lower(cases[1].make(), cases[1].sizes, cases[1].constant, avx512_like());
   ASSERT_TRUE(lowered.program) << lowered.reason;
   const std::string text = ir::loop::print(*lowered.program);
   const auto verdict = [&](const std::string& from, const std::string& to) {
