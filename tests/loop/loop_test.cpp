@@ -241,5 +241,48 @@ TEST(Races, FollowTheTreeOfIterations) {
   EXPECT_FALSE(contexts.concurrent(contexts.outside, b));
 }
 
+const std::string rows_text = R"(loops rows(n: 1..64) {
+  input table: f32[5, 3]
+  input tokens: i64[n]
+  output y: f32[n, 3]
+  for i < n {
+    vector v < 3 {
+      y[i, v] = table[lookup(tokens[i]), v] computes y(i, v) inverse(x0, x1)
+    }
+  }
+}
+)";
+
+TEST(Lookups, PrintParseAndRun) {
+  EXPECT_EQ(print(parse(rows_text)), rows_text);
+  const Tensor table = small_integers({5, 3}, 1);
+  const auto run = [&](int64_t token) {
+    Tensor tokens = Tensor::allocate(ElementType::i64, {2});
+    tokens.set_int(0, 3);
+    tokens.set_int(1, token);
+    return interpret(parse(rows_text), {{"n", 2}}, {table, tokens});
+  };
+  for (const int64_t token : {0, 4, -1, -5}) {
+    const Outcome outcome = run(token);
+    ASSERT_FALSE(outcome.mistake) << outcome.text;
+    for (int64_t j = 0; j < 3; ++j)
+      EXPECT_EQ(outcome.outputs[0].get_real(3 + j), table.get_real((token + 5) % 5 * 3 + j));
+  }
+  for (const int64_t token : {int64_t{5}, int64_t{-6}, INT64_MIN}) EXPECT_THROW(run(token), Error);
+}
+
+TEST(Lookups, AreOfInputsOfIntegersAndNeverGuarded) {
+  const auto refuse = [](const std::string& from, const std::string& to) {
+    EXPECT_THROW(parse(changed(rows_text, from, to)), Error) << to;
+  };
+  refuse("tokens: i64[n]", "tokens: f32[n]");
+  refuse("lookup(tokens[i])", "lookup(tokens[i, 0])");
+  refuse("lookup(tokens[i])", "lookup(tokens[j])");
+  refuse("lookup(tokens[i])", "lookup(y[i, v])");
+  refuse("y[i, v] =", "y[lookup(tokens[i]), v] =");
+  refuse("table[lookup(tokens[i]), v]", "guarded(table[lookup(tokens[i]), v], less(index(v), 2:i64), 0:f32)");
+  refuse("table[lookup(tokens[i]), v]", "table[lookup(tokens[lookup(tokens[i])]), v]");
+}
+
 }  // namespace
 }  // namespace axrun::tests
