@@ -88,7 +88,12 @@ class Writer {
     const int64_t lanes = context.target.lanes(4), typical = context.facts.typical(columns_);
     const bool many = context.target.vector_registers > 16;
     width_ = lanes * std::clamp<int64_t>((typical + lanes - 1) / lanes, 1, many ? 4 : 2);
-    height_ = std::clamp<int64_t>(context.facts.typical(rows_), 1, many ? 6 : 4);
+    // Sums, a row of the right side, and an element of the left one; without dot products, words of them too.
+    const int64_t vectors = width_ / lanes, others = many ? vectors + 2 : 2 * vectors + 4;
+    const int64_t rows = std::max<int64_t>(1, context.facts.typical(rows_));
+    const int64_t most = (context.target.vector_registers - others) / vectors;
+    const int64_t tiles = (rows + most - 1) / most;
+    height_ = (rows + tiles - 1) / tiles;
     row_tail_ = !context.facts.is_multiple(rows_, height_);
     column_tail_ = !context.facts.is_multiple(columns_, width_);
   }
