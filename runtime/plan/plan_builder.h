@@ -26,8 +26,9 @@ struct FusionInput {
   const std::vector<int>& uses;  ///< per value: reads by `nodes`, outputs and others
 };
 
-/// Groups nodes that a kernel can execute together. Every node appears once; groups are ordered by their last
-/// node.
+/// Groups nodes that a precompiled kernel can execute together: what these are is known by operator.
+/// Generated kernels take more, by what expressions say (joints.h). Every node appears once; groups are
+/// ordered by their last node.
 std::vector<Group> fuse(const FusionInput& input);
 
 /// What a plan was made of, beside its graph and facts.
