@@ -288,6 +288,9 @@ LaneValue TypedLanes::clamped(ElementType from, ElementType to, const LaneValue&
 
 LaneValue TypedLanes::convert(ElementType from, ElementType to, bool saturate, const LaneValue& value) {
   if (from == to) return value;
+  // Beyond the range of i64 only bits are moved.
+  const bool unsigned_64 = from == ElementType::u64 || to == ElementType::u64;
+  if (unsigned_64 && (ir::is_float(from) || ir::is_float(to) || saturate)) refuse_cast(from, to);
   const Form source = form_of(from), target = form_of(to);
   if (target == Form::mask) {
     if (source == Form::f32) return apply(Opcode::mask_not, apply(Opcode::equal, value, lanes_.constant(0)));

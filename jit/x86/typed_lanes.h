@@ -112,6 +112,7 @@ class TypedLanes {
   LaneValue f64_operation(ir::ScalarOp op, const Two& a, const Two& b);
   LaneValue f64_comparison(const Two& a, const Two& b, int predicate);
   LaneValue to_i64(ir::ElementType from, const LaneValue& value);
+  Two truncated(ir::ElementType from, const LaneValue& value);
   LaneValue from_i64(ir::ElementType to, bool saturate, const LaneValue& value);
   LaneValue to_f64(ir::ElementType from, const LaneValue& value);
   LaneValue from_f64(ir::ElementType to, const LaneValue& value);

@@ -257,12 +257,36 @@ LaneValue TypedLanes::wide_integer_comparison(ScalarOp op, const Two& a, const T
   return inverted ? apply(Opcode::mask_not, result) : result;
 }
 
+/// f32 or f64 to i64; the least integer where out of range. Lane by lane where there is no instruction for
+/// more.
+TypedLanes::Two TypedLanes::truncated(ElementType from, const LaneValue& value) {
+  const bool single = from == ElementType::f32;
+  if (wide()) {
+    if (single) return in_halves(Inst::kIdVcvttps2qq, value);
+    const Two x = halves_of(from, value);
+    const LaneValue both = joined(lanes_.new_vector(), lanes_.new_vector());
+    cc_.emit(Inst::kIdVcvttpd2qq, both.vector, x[0].vector);
+    cc_.emit(Inst::kIdVcvttpd2qq, both.upper, x[1].vector);
+    return halves_of(ElementType::i64, both);
+  }
+  const int bytes = single ? 4 : 8;
+  const Mem floats = cc_.newStack(static_cast<uint32_t>(count() * bytes), 64);
+  const Mem integers = cc_.newStack(static_cast<uint32_t>(count() * 8), 64);
+  store(from, floats, value, {}, 0);
+  const Gp integer = cc_.newGpq();
+  for (int lane = 0; lane < count(); ++lane) {
+    const Mem element = floats.cloneAdjusted(lane * bytes).cloneResized(static_cast<uint32_t>(bytes));
+    cc_.emit(single ? Inst::kIdVcvttss2si : Inst::kIdVcvttsd2si, integer, element);
+    cc_.mov(integers.cloneAdjusted(lane * 8).cloneResized(8), integer);
+  }
+  return halves_of(ElementType::i64, load(ElementType::i64, integers, {}, 0));
+}
+
 LaneValue TypedLanes::to_i64(ElementType from, const LaneValue& value) {
   if (form_of(from) == Form::i64) return value;
   if (form_of(from) == Form::f32) {
-    if (!wide()) refuse_cast(from, ElementType::i64);
     const LaneValue x = LaneValue::of(lanes_.in_register(value));
-    const Two near = in_halves(Inst::kIdVcvttps2qq, x);  // the least integer where out of range
+    const Two near = truncated(ElementType::f32, x);
     const LaneValue limit = lanes_.constant(std::bit_cast<uint32_t>(static_cast<float>(two_to_63)));
     const LaneValue large = apply(Opcode::less_equal, limit, x);
     const Two most = halves_of(ElementType::i64, literal64(~(uint64_t{1} << 63)));
@@ -350,13 +374,10 @@ LaneValue TypedLanes::from_f64(ElementType to, const LaneValue& value) {
   const auto bound = [&](double limit) { return halves_of(ElementType::f64, literal64(bits_of(limit))); };
   const LaneValue number = apply(Opcode::mask_not, f64_comparison(x, x, unordered_predicate));
   if (form_of(to) == Form::i64) {
-    if (!wide()) refuse_cast(ElementType::f64, to);
-    const Vec lower = lanes_.new_vector(), upper = lanes_.new_vector();
-    cc_.emit(Inst::kIdVcvttpd2qq, lower, x[0].vector);  // the least integer where out of range
-    cc_.emit(Inst::kIdVcvttpd2qq, upper, x[1].vector);
+    const Two near = truncated(ElementType::f64, value);
     const LaneValue large = f64_comparison(bound(two_to_63), x, less_equal_predicate);
     const Two most = halves_of(to, literal64(static_cast<uint64_t>(ir::integer_max(to))));
-    const LaneValue bounded = pair_select(large, most, {LaneValue::of(lower), LaneValue::of(upper)});
+    const LaneValue bounded = pair_select(large, most, near);
     return pair_select(number, halves_of(to, bounded), halves_of(to, literal64(0)));
   }
   // The instructions answer their second operand for NaN.

@@ -102,8 +102,8 @@ bool runs_as_interpreted(const std::string& text, const jit::Target& target) {
 }
 
 const std::vector<std::string> integers = {"i4", "u4", "i8", "u8", "i16", "u16", "i32", "i64"};
-const std::vector<std::string> all_types = {"i4",  "u4",  "i8",  "u8",   "i16", "u16", "i32",
-                                            "u32", "i64", "f16", "bf16", "f32", "f64", "bool"};
+const std::vector<std::string> all_types = {"i4",  "u4",  "i8",  "u8",   "i16", "u16", "i32", "u32",
+                                            "i64", "u64", "f16", "bf16", "f32", "f64", "bool"};
 
 TEST(Types, AreCopied) {
   for (const jit::Target& target : code_targets()) {
@@ -129,9 +129,11 @@ TEST(Types, AreConverted) {
     }
     // Nothing that quantised models and token models are made of.
     const bool wide = target.vector_bytes >= 64;
-    EXPECT_EQ(refused, wide ? "i32-bf16 u32-bf16 i64-f16 i64-bf16 f64-u32 f64-f16 f64-bf16 "
-                            : "i32-bf16 u32-f16 u32-bf16 u32-f32 i64-f16 i64-bf16 f16-u32 f16-i64 bf16-u32 "
-                              "bf16-i64 f32-u32 f32-i64 f64-u32 f64-i64 f64-f16 f64-bf16 ")
+    EXPECT_EQ(refused,
+              wide ? "i32-bf16 u32-bf16 i64-f16 i64-bf16 u64-f16 u64-bf16 u64-f32 u64-f64 f16-u64 bf16-u64 "
+                     "f32-u64 f64-u32 f64-u64 f64-f16 f64-bf16 "
+                   : "i32-bf16 u32-f16 u32-bf16 u32-f32 i64-f16 i64-bf16 u64-f16 u64-bf16 u64-f32 u64-f64 "
+                     "f16-u32 f16-u64 bf16-u32 bf16-u64 f32-u32 f32-u64 f64-u32 f64-u64 f64-f16 f64-bf16 ")
         << target.vector_bytes << " bytes";
   }
 }
@@ -164,7 +166,7 @@ TEST(Types, AreCompared) {
   for (const jit::Target& target : code_targets()) {
     for (const std::string& type : all_types) {
       for (const char* op : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}) {
-        if (type == "bool" && op[0] != 'e' && op[0] != 'n') continue;
+        if ((type == "bool" || type == "u64") && op[0] != 'e' && op[0] != 'n') continue;
         const std::string value = std::string(op) + "(x[32*i0 + i1], y[32*i0 + i1])";
         EXPECT_TRUE(runs_as_interpreted(statement(type, type, "bool", value), target)) << type << ' ' << op;
         const std::string chosen = "select(" + value + ", y[32*i0 + i1], x[32*i0 + i1])";
