@@ -322,7 +322,7 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
     }
   }
   if (std::atomic_ref(outside).load(std::memory_order_relaxed) != 0)
-    throw Error(Fault::user, code->program().name + ": an index is out of range");
+    throw Error(Fault::user, "an index is out of range");
 }
 
 void BoundKernel::prepare(const void* const* inputs, Workers& workers) {

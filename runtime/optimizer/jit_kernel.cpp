@@ -23,7 +23,11 @@ void JitKernel::run(const KernelCall& call) const {
   for (size_t k = 0; k < parts_.inputs.size(); ++k) inputs[k] = call.inputs[parts_.inputs[k]];
   for (size_t k = 0; k < parts_.outputs.size(); ++k) outputs[k] = call.outputs[parts_.outputs[k]];
   PoolWorkers workers(call.pool);
-  parts_.kernel->run(inputs.data(), outputs.data(), call.scratch, workers);
+  try {
+    parts_.kernel->run(inputs.data(), outputs.data(), call.scratch, workers);
+  } catch (const Error& error) {
+    throw Error(error.fault(), parts_.place + ": " + error.what());
+  }
 }
 
 bool JitKernel::ignores_input(int input) const {

@@ -274,14 +274,15 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     outputs.push_back(context.outputs[k].shape);
     positions.push_back(static_cast<int>(k));
   }
-  found.kernel = make(*entry, sizes, constants, outputs, positions, context.threads);
+  found.kernel = make(*entry, sizes, constants, outputs, positions, context.node, context.threads);
   return found;
 }
 
 std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const SizeValues& sizes,
                                                   const Constants& constants,
                                                   const std::vector<ir::Shape>& outputs,
-                                                  const std::vector<int>& output_positions, int threads) {
+                                                  const std::vector<int>& output_positions,
+                                                  const ir::Node& node, int threads) {
   // Nothing of this changes once there is code.
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
   const GeneratedCode& generated = *entry.generated;
@@ -289,6 +290,7 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Size
   parts.kernel = bind(entry, generated, sizes, constants);
   parts.inputs = generated.inputs;
   parts.outputs = output_positions;
+  parts.place = fmt::format("{} '{}'", node.op, node.name);
   parts.threads = threads;
   parts.flops = [expression = entry.shared_expression, sizes] { return flops_at(*expression, sizes); };
   std::string open;
@@ -458,7 +460,7 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
     outputs.push_back(*ir::constant_dims(*plan.fact(step.outputs[k]).dims));
     positions.push_back(static_cast<int>(k));
   }
-  return make(entry, sizes, constants, outputs, positions, threads);
+  return make(entry, sizes, constants, outputs, positions, *step.node, threads);
 }
 
 const StepExpression& KernelLibrary::expression(const Entry& entry) const { return *entry.shared_expression; }

@@ -117,7 +117,8 @@ class KernelLibrary final : public KernelSource {
 
   std::shared_ptr<const Kernel> make(const Entry& entry, const SizeValues& sizes, const Constants& constants,
                                      const std::vector<ir::Shape>& outputs,
-                                     const std::vector<int>& output_positions, int threads);
+                                     const std::vector<int>& output_positions, const ir::Node& node,
+                                     int threads);
   std::shared_ptr<const jit::BoundKernel> bind(const Entry& entry, const GeneratedCode& code,
                                                const SizeValues& sizes, const Constants& constants);
   /// Whether a kernel serves these sizes, and whether that may still change. Under the lock.

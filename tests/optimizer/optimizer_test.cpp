@@ -196,6 +196,33 @@ TEST(Optimizer, RangeKernelsServeNewShapesWithoutCompiling) {
   EXPECT_EQ(after.prepared_bytes, before.prepared_bytes);
 }
 
+TEST(Optimizer, BadIndicesAreTheUsersFaultBeforeAndAfterSwaps) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  ModelMaker model;
+  const ir::ValueId ids = model.input("ids", ir::ElementType::i64, {3});
+  model.output(model.node("Relu", {model.node("Gather", {model.weights({6, 40}, 1), ids})}));
+  const auto session = model.session(with_threads(1));
+  const std::vector<RuntimeValue> good = {RuntimeValue(ir::Tensor::from_i64({0, -6, 5}))};
+  const std::vector<RuntimeValue> bad = {RuntimeValue(ir::Tensor::from_i64({0, 6, 5}))};
+  const auto message = [&] {
+    try {
+      session->run(bad);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::user);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string before = message();
+  EXPECT_NE(before.find("Gather 'Gather_"), std::string::npos) << before;
+  answer_twice(*session, good);
+  ASSERT_TRUE(session->wait_for_optimizer(patience));
+  const OptimizerStatus status = session->optimizer_status();
+  ASSERT_EQ(status.swapped, status.steps) << text_of(status);
+  EXPECT_EQ(message().substr(0, before.find(':')), before.substr(0, before.find(':')));
+  expect_near(session->run(good)[0].tensor, fallback_answer(model, good), "after the error");
+}
+
 TEST(Optimizer, SizesThatGrowAreSizesOfTheirOwn) {
   const Knobs knobs{{"AXRUN_SWAP", "always"}};
   const ModelMaker model = growing_model();
