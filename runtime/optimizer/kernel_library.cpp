@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "ir/error.h"
 #include "ir/operation_count.h"
 #include "runtime/optimizer/jit_kernel.h"
+#include "runtime/optimizer/kernel_entry.h"
+#include "runtime/optimizer/kernel_sizes.h"
 
 namespace axrun::runtime {
 namespace {
@@ -18,57 +19,6 @@ namespace {
 constexpr size_t most_fixed_forms = 4;
 /// Entries for single sizes that an entry for a range may have.
 constexpr size_t most_specialised = 4;
-
-/// Sizes within a factor of two of each other count as alike.
-bool alike(const SizeValues& a, const SizeValues& b) {
-  for (const auto& [name, value] : a) {
-    const auto other = b.find(name);
-    if (other == b.end()) return false;
-    const double ratio = (static_cast<double>(value) + 1) / (static_cast<double>(other->second) + 1);
-    if (ratio > 2 || ratio < 0.5) return false;
-  }
-  return true;
-}
-
-double distance(const SizeValues& a, const SizeValues& b) {
-  double sum = 0;
-  for (const auto& [name, value] : a) {
-    const auto other = b.find(name);
-    if (other == b.end()) return HUGE_VAL;
-    sum += std::fabs(std::log2((static_cast<double>(value) + 1) / (static_cast<double>(other->second) + 1)));
-  }
-  return sum;
-}
-
-bool covers(const search::Sizes& ranges, const SizeValues& sizes) {
-  return std::all_of(ranges.begin(), ranges.end(), [&](const ir::loop::Size& range) {
-    const auto found = sizes.find(range.name);
-    return found != sizes.end() && found->second >= range.low && found->second <= range.high &&
-           found->second % range.divisor == 0;
-  });
-}
-
-std::string text_of(const search::Sizes& ranges) {
-  std::string text;
-  for (const ir::loop::Size& range : ranges) {
-    text += fmt::format("{}{}: {}..{}", text.empty() ? "" : ", ", range.name, range.low, range.high);
-  }
-  return text;
-}
-
-/// The sizes for which a kernel is wanted that is first needed at these. A size of 0 or 1 is taken for that
-/// very size: one row of a product, one step of a decoder want a schedule of their own.
-search::Sizes ranges_around(const StepExpression& expression, const SizeValues& sizes) {
-  constexpr int64_t common = int64_t{1} << 14;
-  search::Sizes ranges;
-  for (const std::string& name : expression.symbols) {
-    const int64_t value = sizes.at(name);
-    int64_t high = common;
-    while (high < value) high *= 2;
-    ranges.push_back(value < 2 ? ir::loop::Size{name, value, value, 1} : ir::loop::Size{name, 2, high, 1});
-  }
-  return ranges;
-}
 
 std::string product_text(const ir::Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
@@ -87,10 +37,6 @@ double flops_at(const StepExpression& expression, const SizeValues& sizes) {
   }
   return ir::count_operations(program, expression.constant).floating();
 }
-
-}  // namespace
-
-namespace {
 
 bool same_content(const ir::Tensor& a, const ir::Tensor& b) {
   if (a.type() != b.type() || a.shape() != b.shape()) return false;
@@ -111,33 +57,6 @@ std::vector<std::pair<ir::ValueId, ir::Tensor>> contents_of(const Plan& plan, co
 }
 
 }  // namespace
-
-struct KernelLibrary::Entry {
-  std::string key;
-  std::shared_ptr<const StepExpression>
-      shared_expression;  ///< kernels that count their work outlive the library
-  search::Sizes ranges;
-  std::optional<GeneratedCode> generated;
-  std::vector<KernelVerdict> verdicts;
-  OptimizedKernel record;
-  std::vector<std::shared_ptr<Entry>> specialised;  ///< of an entry for a range
-  Entry* range = nullptr;                           ///< of a specialised entry: whose it is
-  uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
-  Role role = Role::step;
-  struct Taken {
-    std::shared_ptr<Entry> from;
-    double share = 0;
-  };
-  std::vector<Taken> taken;  ///< of a joint: the steps whose place it has taken
-};
-
-struct KernelLibrary::Form {
-  StepExpression expression;
-  std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
-  std::vector<ir::Shape> shapes;  ///< then
-  /// What it takes for granted that is constant in some plans of the graph only.
-  std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
-};
 
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
                                                                   const std::vector<ir::Shape>& shapes,
@@ -417,28 +336,6 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   return place;
 }
 
-void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& reason, int steps,
-                                     double share) {
-  auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
-    return one.ops == ops && one.reason == reason;
-  });
-  if (record == unexpressed_.end()) {
-    record = unexpressed_.emplace(record);
-    record->ops = ops;
-    record->state = OptimizedKernel::State::refused;
-    record->reason = reason;
-  }
-  record->steps += steps;
-  record->share += share;
-}
-
-void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std::string& reason,
-                                        double share) {
-  const Step& one = plan.steps()[step];
-  const std::lock_guard lock(mutex_);
-  if (without_kernel_.emplace(&plan.graph(), one.node).second) note_unexpressed(one.ops, reason, 0, share);
-}
-
 std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, const SizeValues& sizes,
                                                         const Plan& plan, const Step& step, int threads) {
   if (!entry.generated) return nullptr;
@@ -461,151 +358,6 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
     positions.push_back(static_cast<int>(k));
   }
   return make(entry, sizes, constants, outputs, positions, *step.node, threads);
-}
-
-const StepExpression& KernelLibrary::expression(const Entry& entry) const { return *entry.shared_expression; }
-
-OptimizedKernel::State KernelLibrary::state(const Entry& entry) const {
-  const std::lock_guard lock(mutex_);
-  return entry.record.state;
-}
-
-std::string KernelLibrary::kind(const Entry& entry) const {
-  const std::lock_guard lock(mutex_);
-  return entry.record.kind;
-}
-
-search::Sizes KernelLibrary::ranges(const Entry& entry) const { return entry.ranges; }
-
-bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(entry.verdicts.begin(), entry.verdicts.end(), [&](const KernelVerdict& verdict) {
-    return options_.exact_sizes ? verdict.sizes == sizes : alike(sizes, verdict.sizes);
-  });
-}
-
-void KernelLibrary::refuse(Entry& entry, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  entry.record.state = OptimizedKernel::State::refused;
-  entry.record.reason = reason;
-}
-
-void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
-  const std::lock_guard lock(mutex_);
-  entry.record.kind = code.kind;
-  entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
-  entry.generated = std::move(code);
-  entry.record.state = OptimizedKernel::State::accepted;
-}
-
-void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
-  entry.record.speedup = verdict.speedup;
-  entry.verdicts.push_back(std::move(verdict));
-  const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
-                                                   [](const KernelVerdict& one) { return one.use; });
-  entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
-  if (used && entry.range != nullptr) {
-    // It serves the steps now.
-    entry.record.steps += std::exchange(entry.range->record.steps, 0);
-    entry.record.share += std::exchange(entry.range->record.share, 0);
-  }
-  // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
-  if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
-}
-
-void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {
-  std::shared_ptr<Entry> special;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
-  }
-  Entry& blamed = special ? *special : entry;
-  judge(blamed, {sizes, false, 0});
-  const std::lock_guard lock(mutex_);
-  for (const Entry::Taken& taken : blamed.taken) {
-    ++taken.from->record.steps;
-    taken.from->record.share += taken.share;
-    blamed.record.share -= taken.share;
-  }
-  if (!blamed.taken.empty()) blamed.record.steps = 0;
-  blamed.taken.clear();
-}
-
-std::vector<std::vector<int>> KernelLibrary::joined_groups(const ir::Graph& graph) {
-  const std::lock_guard lock(mutex_);
-  const auto found = joined_.find(&graph);
-  return found == joined_.end() ? std::vector<std::vector<int>>() : found->second;
-}
-
-std::shared_ptr<KernelLibrary::Entry> KernelLibrary::serving(const std::shared_ptr<Entry>& entry,
-                                                             const SizeValues& sizes) const {
-  if (choose(*entry, sizes).use) return entry;
-  const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
-  return special && choose(*special, sizes).use ? special : entry;
-}
-
-bool KernelLibrary::serves(const Entry& entry, const SizeValues& sizes) const {
-  const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Entry> special = specialised_at(entry.specialised, sizes);
-  return choose(entry, sizes).use || (special && choose(*special, sizes).use);
-}
-
-bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
-                         const std::shared_ptr<Entry>& entry, const SizeValues& sizes,
-                         const std::vector<Place>& parts) {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::vector<int>>& known = joined_[&graph];
-  if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
-  known.push_back(nodes);
-  Entry& joint = *serving(entry, sizes);
-  ++joint.record.steps;
-  for (const Place& part : parts) {
-    if (!part.entry) continue;
-    const std::shared_ptr<Entry> from = serving(part.entry, part.sizes);
-    if (from->record.steps == 0) continue;
-    const double share = from->record.share / from->record.steps;
-    --from->record.steps;
-    from->record.share -= share;
-    joint.record.share += share;
-    joint.taken.push_back({from, share});
-  }
-  return true;
-}
-
-void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {
-  const std::lock_guard lock(mutex_);
-  change(entry.record);
-}
-
-std::vector<OptimizedKernel> KernelLibrary::records() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<OptimizedKernel> records;
-  for (const auto& entry : order_) {
-    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(entry->record);
-  }
-  records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
-  return records;
-}
-
-int64_t KernelLibrary::code_bytes() const {
-  const std::lock_guard lock(mutex_);
-  int64_t bytes = 0;
-  for (const auto& entry : order_) bytes += entry->generated ? entry->record.code_bytes : 0;
-  return bytes;
-}
-
-int64_t KernelLibrary::prepared_bytes() const {
-  const std::lock_guard lock(mutex_);
-  int64_t bytes = 0;
-  std::set<const void*> counted;
-  for (const auto& [key, kernel] : bound_) {
-    const auto alive = kernel.lock();
-    if (!alive || !counted.insert(alive->prepared_memory()).second) continue;
-    if (alive->prepared_memory() != nullptr) bytes += static_cast<int64_t>(alive->prepared_bytes());
-  }
-  return bytes;
 }
 
 }  // namespace axrun::runtime

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/optimizer/kernel_library.h"
+
+namespace axrun::runtime {
+
+/// What the library knows of one expression.
+struct KernelLibrary::Entry {
+  std::string key;
+  std::shared_ptr<const StepExpression>
+      shared_expression;  ///< kernels that count their work outlive the library
+  search::Sizes ranges;
+  std::optional<GeneratedCode> generated;
+  std::vector<KernelVerdict> verdicts;
+  OptimizedKernel record;
+  std::vector<std::shared_ptr<Entry>> specialised;  ///< of an entry for a range
+  Entry* range = nullptr;                           ///< of a specialised entry: whose it is
+  uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
+  Role role = Role::step;
+  struct Taken {
+    std::shared_ptr<Entry> from;
+    double share = 0;
+  };
+  std::vector<Taken> taken;  ///< of a joint: the steps whose place it has taken
+};
+
+struct KernelLibrary::Form {
+  StepExpression expression;
+  std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
+  std::vector<ir::Shape> shapes;  ///< then
+  /// What it takes for granted that is constant in some plans of the graph only.
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
+};
+
+}  // namespace axrun::runtime

@@ -1,0 +1,179 @@
+// What is known of kernels, and what has come of them: the part of the library that says it.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/optimizer/kernel_entry.h"
+#include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/kernel_sizes.h"
+
+namespace axrun::runtime {
+
+const StepExpression& KernelLibrary::expression(const Entry& entry) const { return *entry.shared_expression; }
+
+OptimizedKernel::State KernelLibrary::state(const Entry& entry) const {
+  const std::lock_guard lock(mutex_);
+  return entry.record.state;
+}
+
+std::string KernelLibrary::kind(const Entry& entry) const {
+  const std::lock_guard lock(mutex_);
+  return entry.record.kind;
+}
+
+search::Sizes KernelLibrary::ranges(const Entry& entry) const { return entry.ranges; }
+
+bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(entry.verdicts.begin(), entry.verdicts.end(), [&](const KernelVerdict& verdict) {
+    return options_.exact_sizes ? verdict.sizes == sizes : alike(sizes, verdict.sizes);
+  });
+}
+
+void KernelLibrary::refuse(Entry& entry, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  entry.record.state = OptimizedKernel::State::refused;
+  entry.record.reason = reason;
+}
+
+void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
+  const std::lock_guard lock(mutex_);
+  entry.record.kind = code.kind;
+  entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
+  entry.generated = std::move(code);
+  entry.record.state = OptimizedKernel::State::accepted;
+}
+
+void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
+  entry.record.speedup = verdict.speedup;
+  entry.verdicts.push_back(std::move(verdict));
+  const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
+                                                   [](const KernelVerdict& one) { return one.use; });
+  entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
+  if (used && entry.range != nullptr) {
+    // It serves the steps now.
+    entry.record.steps += std::exchange(entry.range->record.steps, 0);
+    entry.record.share += std::exchange(entry.range->record.share, 0);
+  }
+  // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
+  if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
+}
+
+void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {
+  std::shared_ptr<Entry> special;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
+  }
+  Entry& blamed = special ? *special : entry;
+  judge(blamed, {sizes, false, 0});
+  const std::lock_guard lock(mutex_);
+  for (const Entry::Taken& taken : blamed.taken) {
+    ++taken.from->record.steps;
+    taken.from->record.share += taken.share;
+    blamed.record.share -= taken.share;
+  }
+  if (!blamed.taken.empty()) blamed.record.steps = 0;
+  blamed.taken.clear();
+}
+
+std::vector<std::vector<int>> KernelLibrary::joined_groups(const ir::Graph& graph) {
+  const std::lock_guard lock(mutex_);
+  const auto found = joined_.find(&graph);
+  return found == joined_.end() ? std::vector<std::vector<int>>() : found->second;
+}
+
+std::shared_ptr<KernelLibrary::Entry> KernelLibrary::serving(const std::shared_ptr<Entry>& entry,
+                                                             const SizeValues& sizes) const {
+  if (choose(*entry, sizes).use) return entry;
+  const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
+  return special && choose(*special, sizes).use ? special : entry;
+}
+
+bool KernelLibrary::serves(const Entry& entry, const SizeValues& sizes) const {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Entry> special = specialised_at(entry.specialised, sizes);
+  return choose(entry, sizes).use || (special && choose(*special, sizes).use);
+}
+
+bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
+                         const std::shared_ptr<Entry>& entry, const SizeValues& sizes,
+                         const std::vector<Place>& parts) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<int>>& known = joined_[&graph];
+  if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
+  known.push_back(nodes);
+  Entry& joint = *serving(entry, sizes);
+  ++joint.record.steps;
+  for (const Place& part : parts) {
+    if (!part.entry) continue;
+    const std::shared_ptr<Entry> from = serving(part.entry, part.sizes);
+    if (from->record.steps == 0) continue;
+    const double share = from->record.share / from->record.steps;
+    --from->record.steps;
+    from->record.share -= share;
+    joint.record.share += share;
+    joint.taken.push_back({from, share});
+  }
+  return true;
+}
+
+void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(entry.record);
+}
+
+std::vector<OptimizedKernel> KernelLibrary::records() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<OptimizedKernel> records;
+  for (const auto& entry : order_) {
+    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(entry->record);
+  }
+  records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
+  return records;
+}
+
+int64_t KernelLibrary::code_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& entry : order_) bytes += entry->generated ? entry->record.code_bytes : 0;
+  return bytes;
+}
+
+int64_t KernelLibrary::prepared_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  std::set<const void*> counted;
+  for (const auto& [key, kernel] : bound_) {
+    const auto alive = kernel.lock();
+    if (!alive || !counted.insert(alive->prepared_memory()).second) continue;
+    if (alive->prepared_memory() != nullptr) bytes += static_cast<int64_t>(alive->prepared_bytes());
+  }
+  return bytes;
+}
+
+void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& reason, int steps,
+                                     double share) {
+  auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
+    return one.ops == ops && one.reason == reason;
+  });
+  if (record == unexpressed_.end()) {
+    record = unexpressed_.emplace(record);
+    record->ops = ops;
+    record->state = OptimizedKernel::State::refused;
+    record->reason = reason;
+  }
+  record->steps += steps;
+  record->share += share;
+}
+
+void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std::string& reason,
+                                        double share) {
+  const Step& one = plan.steps()[step];
+  const std::lock_guard lock(mutex_);
+  if (without_kernel_.emplace(&plan.graph(), one.node).second) note_unexpressed(one.ops, reason, 0, share);
+}
+
+}  // namespace axrun::runtime
