@@ -42,8 +42,7 @@ assert "--budget" in sys.argv
 on = os.environ["AXRUN_OPTIMIZE"] == "1"
 if FAILURE == "refuse":
     sys.exit("fake: the model is not supported")
-if on:
-    time.sleep(LATER)
+time.sleep(0.15 + on * LATER)  # so long that what the machine does besides hardly counts
 print(json.dumps(dict(engine="fake", version="1", load_ms=1, session_ms=1, first_ms=1, start_to_first_ms=2)), flush=True)
 us = 300.0
 for line in sys.stdin:
