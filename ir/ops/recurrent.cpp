@@ -63,6 +63,14 @@ std::vector<Activation> parse_activations(const OperatorContext& context,
   return result;
 }
 
+/// Lengths read from a table of all there are: one beyond the input is an error of the user's.
+TensorRef ends_within(Builder& b, const RecurrentNode& node) {
+  const TensorRef ends = b.map({node.length + 1}, [](const Indices& i) { return i[0]; });
+  return b.map({node.batch}, [&](const Indices& i) {
+    return ends({max(cast(ElementType::i64, node.lengths(i)), int64_t{0})});
+  });
+}
+
 }  // namespace
 
 Scalar Activation::operator()(const Scalar& x) const {
@@ -117,6 +125,7 @@ RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gat
   if (context.has(4)) {
     typed_operand(b, context, 4, {ElementType::i32});
     node.lengths = shaped_operand(b, context, 4, {node.batch}, "sequence_lens");
+    if (node.reverse || node.directions == 2) node.lengths = ends_within(b, node);
   }
   return node;
 }

@@ -32,7 +32,7 @@ struct RecurrentNode {
   TensorRef weight;      ///< W [directions, gates * hidden, input]
   TensorRef recurrence;  ///< R [directions, gates * hidden, hidden]
   TensorRef bias;        ///< B [directions, 2 * gates * hidden], or undefined
-  TensorRef lengths;     ///< sequence_lens [batch], or undefined
+  TensorRef lengths;     ///< of the sequences, [batch], or undefined
   std::vector<Activation> activations;
 
   bool is_backward(int direction) const { return reverse || direction == 1; }

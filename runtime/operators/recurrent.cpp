@@ -42,6 +42,7 @@ class RecurrentKernel final : public Kernel {
     wants_hidden_ = context.has_output(1);
     wants_cell_ = context.has_output(2);
     name_ = context.node.op;
+    node_ = context.node.name;
     const auto round = [](int64_t floats) { return (floats + 15) / 16 * 16; };
     const int64_t states = s_.batch * s_.hidden;
     Layout& l = layout_;
@@ -151,11 +152,18 @@ class RecurrentKernel final : public Kernel {
     if (!s_.has_lengths) return run_rows(d, 0, s_.batch, s_.length);
     const auto* lengths = static_cast<const int32_t*>(call.inputs[4]);
     const bool equal = std::all_of(lengths, lengths + s_.batch, [&](int32_t l) { return l == lengths[0]; });
-    if (equal) return run_rows(d, 0, s_.batch, steps_of(lengths[0]));
-    for (int64_t row = 0; row < s_.batch; ++row) run_rows(d, row, 1, steps_of(lengths[row]));
+    if (equal) return run_rows(d, 0, s_.batch, steps_of(lengths[0], number));
+    for (int64_t row = 0; row < s_.batch; ++row) run_rows(d, row, 1, steps_of(lengths[row], number));
   }
 
-  int64_t steps_of(int32_t length) const { return std::clamp<int64_t>(length, 0, s_.length); }
+  int64_t steps_of(int32_t length, int number) const {
+    if (length > s_.length && s_.backward(number)) {
+      throw Error(Fault::user,
+                  fmt::format("{} '{}': a sequence length of {} exceeds the {} steps of the input", name_,
+                              node_, length, s_.length));
+    }
+    return std::clamp<int64_t>(length, 0, s_.length);
+  }
 
   /// Rows of a state tensor, [directions, batch, hidden] or with the batch first.
   Rows state_rows(const void* data, int direction) const {
@@ -317,7 +325,7 @@ class RecurrentKernel final : public Kernel {
   bool wants_sequence_ = false, wants_hidden_ = false, wants_cell_ = false;
   Layout layout_;
   double work_ = 0;
-  std::string name_;
+  std::string name_, node_;
 };
 
 std::unique_ptr<Kernel> make(const StepContext& context, Cell cell) {
