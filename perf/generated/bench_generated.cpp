@@ -1,7 +1,8 @@
 // Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump CASE] [CASE...]
 //
-// A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN, or
-// FLOPS:FILE, a loop program that does FLOPS operations at its lowest sizes.
+// A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN,
+// gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, or FLOPS:FILE,
+// a loop program that does FLOPS operations at its lowest sizes.
 //
 // Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each

@@ -97,6 +97,46 @@ std::optional<GeneratedCase> rows_case(const std::string& name) {
   return one;
 }
 
+/// softmax(q k^T / sqrt(size)) v of heads that lie one after another.
+ir::Program attention(int64_t heads, int64_t queries, int64_t keys, int64_t size) {
+  Builder b("attention");
+  const auto q = b.operand(0, ElementType::f32, {heads, queries, size}, "q");
+  const auto k = b.operand(1, ElementType::f32, {heads, keys, size}, "k");
+  const auto v = b.operand(2, ElementType::f32, {heads, keys, size}, "v");
+  const ir::Dims scores{heads, queries, keys}, rows{heads, queries};
+  const auto products =
+      b.sum(scores, {size}, [&](const Indices& i, const Indices& r) {
+        return q({i[0], i[1], r[0]}) * k({i[0], i[2], r[0]});
+      });
+  const auto scaled = b.map(
+      scores, [&](const Indices& i) { return products(i) * (1 / std::sqrt(static_cast<double>(size))); });
+  const auto in_row = [](const Indices& i, const Indices& r) { return Indices{i[0], i[1], r[0]}; };
+  const auto top = b.reduce(ir::Monoid::Kind::max, rows, {keys},
+                            [&](const Indices& i, const Indices& r) { return scaled(in_row(i, r)); });
+  const auto power = b.map(scores, [&](const Indices& i) { return exp(scaled(i) - top({i[0], i[1]})); });
+  const auto total =
+      b.sum(rows, {keys}, [&](const Indices& i, const Indices& r) { return power(in_row(i, r)); });
+  const auto share = b.map(scores, [&](const Indices& i) { return power(i) / total({i[0], i[1]}); });
+  b.output(b.sum({heads, queries, size}, {keys}, [&](const Indices& i, const Indices& r) {
+    return share({i[0], i[1], r[0]}) * v({i[0], r[0], i[2]});
+  }));
+  return b.finish();
+}
+
+std::optional<GeneratedCase> attention_case(const std::string& name) {
+  long heads = 0, queries = 0, keys = 0, size = 0;
+  char rest = 0;
+  const int found =
+      std::sscanf(name.c_str(), "attention_%ldx%ldx%ldx%ld%c", &heads, &queries, &keys, &size, &rest);
+  if (found != 4 || heads < 1 || queries < 1 || keys < 1 || size < 1) return std::nullopt;
+  GeneratedCase one;
+  one.name = name;
+  one.flops = 4.0 * static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys) *
+              static_cast<double>(size);
+  one.make = [=] { return attention(heads, queries, keys, size); };
+  return one;
+}
+
 /// x[channels, size, size] under a window of `kernel`, with w[filters, channels, kernel, kernel] and a bias.
 ir::Program convolution(int64_t filters, int64_t channels, int64_t size, int64_t kernel, int64_t stride,
                         bool silu) {
@@ -144,37 +184,58 @@ std::optional<GeneratedCase> convolution_case(const std::string& name) {
   return one;
 }
 
-/// One direction of one sequence, from states that are given.
-ir::Program lstm(int64_t steps, int64_t inputs, int64_t hidden) {
+ir::Attribute attribute(ir::Attribute::Kind kind, int64_t value, const std::string& words = {}) {
+  ir::Attribute made;
+  made.kind = kind;
+  made.integer = value;
+  made.string = words;
+  return made;
+}
+
+/// Of one sequence, from states that are given. gru: both directions, or forwards as long as a length that is
+/// data.
+ir::Program recurrent(const std::string& op, int64_t steps, int64_t inputs, int64_t hidden, bool lengths) {
+  const bool gru = op == "GRU";
+  const int64_t directions = gru && !lengths ? 2 : 1, rows = (gru ? 3 : 4) * hidden;
   ir::Node node;
-  node.op = "LSTM";
+  node.op = op;
   node.version = 22;
-  node.inputs = {0, 1, 2, 3, ir::absent, 4, 5};
-  node.outputs = {6, 7, 8};
-  const std::vector<ir::Dims> dims = {
-      {steps, 1, inputs}, {1, 4 * hidden, inputs}, {1, 4 * hidden, hidden}, {1, 8 * hidden}, {},
-      {1, 1, hidden},     {1, 1, hidden}};
+  if (gru) {
+    node.attributes["linear_before_reset"] = attribute(ir::Attribute::Kind::integer, 1);
+    if (directions == 2)
+      node.attributes["direction"] = attribute(ir::Attribute::Kind::string, 0, "bidirectional");
+  }
+  const ir::Dims state = {directions, 1, hidden};
+  std::vector<ir::Dims> dims = {{steps, 1, inputs},       {directions, rows, inputs}, {directions, rows, hidden},
+                                {directions, 2 * rows}, {},                         state};
+  if (lengths) dims[4] = {1};
+  if (!gru) dims.push_back(state);
   std::vector<ir::OperandInfo> operands(dims.size());
   for (size_t k = 0; k < dims.size(); ++k) {
-    operands[k].present = node.inputs[k] != ir::absent;
-    operands[k].type = ElementType::f32;
+    operands[k].present = !dims[k].empty();
+    operands[k].type = k == 4 ? ElementType::i32 : ElementType::f32;
     operands[k].dims = dims[k];
+    node.inputs.push_back(operands[k].present ? static_cast<ir::ValueId>(k) : ir::absent);
   }
+  for (int k = 0; k < (gru ? 2 : 3); ++k) node.outputs.push_back(static_cast<ir::ValueId>(dims.size()) + k);
   return ir::define_node(node, operands);
 }
 
-/// lstm_STEPSxINPUTSxHIDDEN.
-std::optional<GeneratedCase> lstm_case(const std::string& name) {
+/// lstm_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths.
+std::optional<GeneratedCase> recurrent_case(const std::string& name) {
   long steps = 0, inputs = 0, hidden = 0;
-  char rest = 0;
-  if (std::sscanf(name.c_str(), "lstm_%ldx%ldx%ld%c", &steps, &inputs, &hidden, &rest) != 3 || steps < 1 ||
-      inputs < 1 || hidden < 1)
+  char op[8] = "", rest[16] = "";
+  const int found = std::sscanf(name.c_str(), "%4[a-z]_%ldx%ldx%ld%15s", op, &steps, &inputs, &hidden, rest);
+  const bool gru = std::string(op) == "gru", lengths = gru && std::string(rest) == "_lengths";
+  if (found < 4 || (!gru && std::string(op) != "lstm") || (found == 5 && !lengths) || steps < 1 || inputs < 1 ||
+      hidden < 1)
     return std::nullopt;
   GeneratedCase one;
   one.name = name;
-  one.flops = 8.0 * static_cast<double>(steps * hidden) * static_cast<double>(inputs + hidden);
+  one.flops = (gru ? 6.0 : 8.0) * static_cast<double>(steps * hidden) * static_cast<double>(inputs + hidden);
+  if (gru && !lengths) one.flops *= 2;
   one.constant = {false, true, true, true, false, false, false};
-  one.make = [=] { return lstm(steps, inputs, hidden); };
+  one.make = [=] { return recurrent(gru ? "GRU" : "LSTM", steps, inputs, hidden, lengths); };
   return one;
 }
 
@@ -182,8 +243,9 @@ std::optional<GeneratedCase> lstm_case(const std::string& name) {
 
 std::optional<GeneratedCase> generated_case(const std::string& name) {
   if (auto rows = rows_case(name)) return rows;
+  if (auto attention = attention_case(name)) return attention;
   if (auto convolution = convolution_case(name)) return convolution;
-  if (auto lstm = lstm_case(name)) return lstm;
+  if (auto recurrent = recurrent_case(name)) return recurrent;
   long m = 0, k = 0, n = 0;
   char rest[32] = "";
   const int found = std::sscanf(name.c_str(), "product_%ldx%ldx%ld%31s", &m, &k, &n, rest);
@@ -217,6 +279,8 @@ std::vector<std::string> generated_cases() {
     names.push_back(std::string("convolution_") + sizes);
   for (const char* sizes : {"1x128x128", "16x128x64", "50x256x256"})
     names.push_back(std::string("lstm_") + sizes);
+  // Tashkeel's.
+  for (const char* sizes : {"22x96x48", "22x96x48_lengths"}) names.push_back(std::string("gru_") + sizes);
   return names;
 }
 
