@@ -17,6 +17,12 @@ ValidLoop parsed(const LoopCase& text) {
 
 namespace {
 
+void count_wrong(ProofTrial& trial, const ValidLoop& valid, const std::string& kind) {
+  ++trial.wrong;
+  ++trial.wrong_by_kind[kind];
+  for (const std::string& schedule : valid.schedules) ++trial.by_schedule[schedule].wrong;
+}
+
 std::string described(const std::string& name, const ir::Program& expression,
                       const ir::loop::LoopProgram& program) {
   return name + "\n" + print(expression) + print(program);
@@ -26,6 +32,7 @@ std::string described(const std::string& name, const ir::Program& expression,
 
 void try_valid(ProofTrial& trial, const ValidLoop& valid) {
   ++trial.valid;
+  for (const std::string& schedule : valid.schedules) ++trial.by_schedule[schedule].valid;
   const std::string what = described(valid.name, valid.expression, valid.program);
   const Evidence evidence = verify::prove(valid.program, valid.expression);
   trial.valid_seconds.push_back(evidence.seconds);
@@ -58,8 +65,7 @@ void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t 
       search.trials = 40;
       const auto found = verify::counterexample(mutant->program, valid.expression, search);
       if (found) {
-        ++trial.wrong;
-        ++trial.wrong_by_kind[mutant->kind];
+        count_wrong(trial, valid, mutant->kind);
         const std::string name = valid.name + ", " + mutant->kind;
         trial.accepted.push_back(described(name, valid.expression, mutant->program) + *found);
         --count;
@@ -67,8 +73,7 @@ void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t 
         ++trial.equal;
       }
     } else if (evidence.verdict == Verdict::refuted) {
-      ++trial.wrong;
-      ++trial.wrong_by_kind[mutant->kind];
+      count_wrong(trial, valid, mutant->kind);
       --count;
     } else {
       ++trial.undecided;

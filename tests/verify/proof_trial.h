@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ValidLoop {
   std::string name;
   ir::Program expression;
   ir::loop::LoopProgram program;
+  std::set<std::string> schedules = {};  ///< of its pieces: "contraction", "map"; or how it was made
 };
 ValidLoop parsed(const LoopCase& text);
 
@@ -28,7 +30,12 @@ struct ProofTrial {
   std::vector<std::string> accepted;  ///< those of them that were proved, with the program
   int equal = 0;                      ///< mutants that were proved and differ nowhere where they were run
   int undecided = 0;                  ///< mutants that were not proved and differ nowhere
-  std::map<std::string, int> wrong_by_kind;
+  std::map<std::string, int> wrong_by_kind;  ///< of the mistake
+  struct Counts {
+    int valid = 0;
+    int wrong = 0;
+  };
+  std::map<std::string, Counts> by_schedule;  ///< a program counts for the schedule of each of its pieces
   std::map<std::string, int> undecided_by_reason;
 
   std::vector<double> valid_seconds;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "ir/error.h"
 #include "tests/search/cases.h"
@@ -23,6 +25,20 @@ void print_times(const char* what, std::vector<double> seconds) {
               at(0.95), at(1));
 }
 
+/// The names in "contraction+recurrence(rows+map)".
+std::set<std::string> names_in(const std::string& kind) {
+  std::set<std::string> names;
+  std::string name;
+  for (const char c : kind + "+") {
+    if (c != '+' && c != '(' && c != ')') {
+      name += c;
+    } else if (!name.empty()) {
+      names.insert(std::exchange(name, {}));
+    }
+  }
+  return names;
+}
+
 /// The default schedules of all cases of tests/search.
 std::vector<axrun::tests::ValidLoop> default_schedules() {
   using namespace axrun::tests;
@@ -31,8 +47,8 @@ std::vector<axrun::tests::ValidLoop> default_schedules() {
     for (const axrun::jit::Target& target : {avx512_like(), avx2_like()}) {
       axrun::search::Lowered lowered = axrun::search::lower(c.make(), c.sizes, c.constant, target);
       if (!lowered.program) continue;
-      made.push_back(
-          {c.name + " for " + target.name, std::move(lowered.expression), std::move(*lowered.program)});
+      made.push_back({c.name + " for " + target.name, std::move(lowered.expression),
+                      std::move(*lowered.program), names_in(lowered.kind)});
     }
   }
   return made;
@@ -56,9 +72,13 @@ int main(int argc, char** argv) {
 
   ProofTrial trial;
   std::vector<ValidLoop> bases = default_schedules();
-  for (const LoopCase& by_hand : loop_cases()) bases.push_back(parsed(by_hand));
+  const auto add = [&](const LoopCase& text, const char* how) {
+    bases.push_back(parsed(text));
+    bases.back().schedules = {how};
+  };
+  for (const LoopCase& by_hand : loop_cases()) add(by_hand, "(by hand)");
   for (int k = 0; k < valid; ++k)
-    bases.push_back(parsed(random_schedule(seed * 1000000 + static_cast<uint64_t>(k))));
+    add(random_schedule(seed * 1000000 + static_cast<uint64_t>(k)), "(at random)");
   const std::string part = argc > 4 ? argv[4] : "";
   std::erase_if(bases, [&](const ValidLoop& base) { return base.name.find(part) == std::string::npos; });
   for (const ValidLoop& base : bases) try_valid(trial, base);
@@ -72,6 +92,9 @@ int main(int argc, char** argv) {
   std::printf("wrong programs: %d, accepted: %zu (besides: %d equal mutants proved, %d undecided)\n",
               trial.wrong, trial.accepted.size(), trial.equal, trial.undecided);
   for (const auto& [kind, count] : trial.wrong_by_kind) std::printf("  %-16s %d\n", kind.c_str(), count);
+  std::printf("schedules, valid and wrong programs with a piece of each:\n");
+  for (const auto& [schedule, counts] : trial.by_schedule)
+    std::printf("  %-16s %5d %6d\n", schedule.c_str(), counts.valid, counts.wrong);
   if (std::getenv("REASONS") != nullptr) {
     for (const auto& [reason, count] : trial.undecided_by_reason)
       std::printf("  %4d undecided, %s\n", count, reason.c_str());
