@@ -161,7 +161,7 @@ class Fusion {
     for (ValueId id : node(n).inputs) {
       if (id == ir::absent) continue;
       const int group = map_group_of(id);
-      if (group >= 0 && port(id).shape == shape) producers.insert(group);
+      if (group >= 0 && port(id).shape == shape && !ends_in_bytes(n, id)) producers.insert(group);
     }
     // All producers at once (x * sigmoid(x) needs both), otherwise one by one.
     std::vector<std::set<int>> attempts = {producers};
@@ -180,6 +180,16 @@ class Fusion {
     }
     start_group({n});
     map_groups_.insert(static_cast<int>(groups_.size()) - 1);
+  }
+
+  /// The bytes of `id` become floats in n for something else than elementwise work, which will rather read
+  /// the bytes (join_byte_groups).
+  bool ends_in_bytes(int n, ValueId id) const {
+    const ValueId result = node(n).outputs[0];
+    if (!ir::is_integer(port(id).type) || ir::size_of(port(id).type) != 1) return false;
+    if (port(result).type != ir::ElementType::f32) return false;
+    const std::vector<int>& readers = consumers_[static_cast<size_t>(result)];
+    return readers.size() == 1 && uses(result) == 1 && !is_map(readers[0]);
   }
 
   int map_group_of(ValueId id) const {

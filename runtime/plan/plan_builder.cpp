@@ -11,6 +11,7 @@
 #include "runtime/plan/frame.h"
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/nested_plans.h"
+#include "runtime/plan/sequence_kernel.h"
 
 namespace axrun::runtime {
 
@@ -201,7 +202,9 @@ void PlanBuilder::form_groups() {
   }
   std::vector<ValueFact> facts(graph_->values.size());
   for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
-  groups_ = fuse({*graph_, scheduled_, programs_, facts, uses_});
+  const FusionInput input{*graph_, scheduled_, programs_, facts, uses_};
+  groups_ = fuse(input);
+  join_byte_groups(input, groups_);
   if (options_.kernels) join_groups(options_.kernels->joined_groups(*graph_));
 }
 
@@ -303,8 +306,8 @@ void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>
   }
 }
 
-bool PlanBuilder::make_group_step(const Group& group) {
-  const ir::Node& node = graph_->nodes[static_cast<size_t>(group.nodes.front())];
+StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(nodes.front())];
   StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs};
   const auto port_of = [&](ValueId id) {
     StepPort port;
@@ -316,23 +319,48 @@ bool PlanBuilder::make_group_step(const Group& group) {
     if (fact.constant.defined()) port.constant = &fact.constant;
     return port;
   };
-  Step step;
-  step.node = &node;
-  for (int n : group.nodes) {
-    const ir::Node& member = graph_->nodes[static_cast<size_t>(n)];
-    context.group.push_back(&member);
+  for (int n : nodes) {
+    context.group.push_back(&graph_->nodes[static_cast<size_t>(n)]);
     context.programs.push_back(&*programs_[static_cast<size_t>(n)]);
-    step.ops += (step.ops.empty() ? "" : "+") + member.op;
   }
-  find_ports(group.nodes, context.input_ids, context.output_ids);
+  find_ports(nodes, context.input_ids, context.output_ids);
   for (const ValueId id : context.input_ids) context.inputs.push_back(port_of(id));
   for (const ValueId id : context.output_ids) context.outputs.push_back(port_of(id));
+  return context;
+}
+
+std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const StepContext& whole) const {
+  std::vector<SequenceKernel::Part> parts;
+  for (const Group& one : group.parts) {
+    const StepContext context = context_of(one.nodes);
+    SequenceKernel::Part part;
+    part.kernel = make_kernel(context);
+    if (part.kernel == nullptr) return nullptr;
+    part.inputs = context.input_ids;
+    part.outputs = context.output_ids;
+    for (const StepPort& port : context.outputs) {
+      part.output_bytes.push_back(
+          port.present ? static_cast<size_t>(port.count()) * ir::size_of(port.type) : 0);
+    }
+    parts.push_back(std::move(part));
+  }
+  return std::make_shared<SequenceKernel>(std::move(parts), whole.input_ids, whole.output_ids);
+}
+
+bool PlanBuilder::make_group_step(const Group& group) {
+  const StepContext context = context_of(group.nodes);
+  Step step;
+  step.node = &context.node;
+  for (const ir::Node* member : context.group) step.ops += (step.ops.empty() ? "" : "+") + member->op;
+  bool sequence = group.is_sequence;
   if (options_.kernels) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
     step.kernel = std::move(found.kernel);
+    sequence = sequence && found.open;
     // What may yet be found for joined groups shows in their parts.
-    if (found.open && group.parts.empty()) ++plan_->open_steps_;
+    if (found.open && (group.parts.empty() || sequence)) ++plan_->open_steps_;
   }
+  if (step.kernel == nullptr && sequence) step.kernel = sequence_of(group, context);
   if (step.kernel == nullptr && group.parts.empty()) step.kernel = make_kernel(context);
   if (step.kernel == nullptr) return false;
   step.nodes = group.nodes;

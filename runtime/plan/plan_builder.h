@@ -15,6 +15,8 @@ struct Group {
   std::vector<int> nodes;
   /// The groups that it was joined from, in order: they stand in for it where no kernel takes the whole.
   std::vector<Group> parts = {};
+  /// The parts run as one step, one after another, until it is known that no kernel takes the whole.
+  bool is_sequence = false;
 };
 
 /// What fusion looks at: nodes that will be executed, with their programs, and the facts of every value.
@@ -30,6 +32,10 @@ struct FusionInput {
 /// Generated kernels take more, by what expressions say (joints.h). Every node appears once; groups are
 /// ordered by their last node.
 std::vector<Group> fuse(const FusionInput& input);
+
+/// Steps on floats that are made of bytes, for them alone, take what widens the bytes along, and what makes
+/// bytes of their result: sequences, so that what lies between steps is bytes.
+void join_byte_groups(const FusionInput& input, std::vector<Group>& groups);
 
 /// What a plan was made of, beside its graph and facts.
 struct PlanRecipe {
@@ -73,6 +79,10 @@ class PlanBuilder {
   void defer(int node);
   void make_steps_of(const Group& group);
   bool make_group_step(const Group& group);
+  /// What kernels of these nodes are made from.
+  StepContext context_of(const std::vector<int>& nodes) const;
+  /// The factories' kernels of a group's parts, one after another; null where a part has none.
+  std::shared_ptr<const Kernel> sequence_of(const Group& group, const StepContext& whole) const;
   /// What a step of these nodes reads, the first node's inputs by position and then the others' in order of
   /// first use, and what it gives: the last node's outputs, absent where nobody reads them, and then all that
   /// is read outside.
