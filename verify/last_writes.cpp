@@ -12,6 +12,11 @@
 // Where that cannot be shown, because what is read was written in an earlier iteration of a loop around R,
 // the element may still have one assignment only in the whole program (only_writes): then nothing can come
 // between it and R, and it remains to be shown that it runs before R.
+//
+// Or a loop around R combines with the element again and again (writes_so_far): if a* is as in 1, and no
+// other assignment writes the element in R's iterations of the d loops, all executions of combining
+// statements in these iterations count that run before R. Those that share more than d loops with A must run
+// after it.
 #include "verify/last_writes.h"
 
 #include "verify/unproved.h"
@@ -44,7 +49,7 @@ class Search {
         const TermList here = always ? facts : with(facts, candidate.hit);
         ordered(here, candidate, contributions);
         fresh(here, candidate.shared);
-        found.push_back({always ? TermList{} : candidate.hit, candidate.at, contributions});
+        found.push_back({always ? TermList{} : candidate.hit, candidate.at, contributions, true});
         if (always) return found;
         facts.push_back(terms_.negation(terms_.all(candidate.hit)));
         if (solver_.impossible(facts)) return found;
@@ -72,10 +77,39 @@ class Search {
       if (!solver_.implied(with(facts, c.hit), before_reader(c.at)))
         fail(writer, "is perhaps written too late by");
       ways.push_back(terms_.all(c.hit));
-      found.push_back({c.hit, c.at, {}});
+      found.push_back({c.hit, c.at, {}, true});
     }
     if (!solver_.implied(facts, terms_.any(ways))) fail_unwritten();
     return found;
+  }
+
+  Content run_so_far(const TermList& facts) {
+    const std::vector<int>& writers = nest_.writers(buffer_);
+    const auto assigns = [&](int writer) { return combine(writer) == Combine::assign; };
+    for (const int writer : above()) {
+      if (!assigns(writer)) continue;
+      const Candidate c = execution(writer);
+      if (!solver_.implied(facts, terms_.all(c.hit))) fail(writer, "is perhaps not written by");
+      unique(facts, c);
+      Content content{{}, c.at, {}, false};
+      for (const int other : writers) {
+        // Outside of the loops that are around both: before the assignment, or after the reader.
+        if (other == writer || shared_with_reader(other) < c.shared) continue;
+        const Candidate o = execution(other, c.shared);
+        if (solver_.impossible(with(facts, o.any_hit))) continue;
+        if (assigns(other)) fail(other, "is perhaps written again by");
+        if (other < writer) {
+          if (nest_.common(other, writer) > c.shared) fail(other, "is perhaps combined too early by");
+          continue;
+        }
+        Contribution found = contribution(facts, o);
+        found.domain.push_back(before_reader(found.at));
+        content.contributions.push_back(std::move(found));
+      }
+      ordered(facts, c, content.contributions);
+      return content;
+    }
+    fail_unwritten();
   }
 
   bool written(const TermList& facts) {
@@ -275,6 +309,11 @@ std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const Ter
 std::vector<Content> only_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
                                  const Instance& reader, int buffer, const TermList& element) {
   return Search(nest, solver, reader, buffer, element).run_once(facts);
+}
+
+Content writes_so_far(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,
+                      int buffer, const TermList& element) {
+  return Search(nest, solver, reader, buffer, element).run_so_far(facts);
 }
 
 bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,

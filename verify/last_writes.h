@@ -14,11 +14,13 @@ struct Contribution {
 };
 
 /// What an element of a buffer holds, under a condition: the value that one execution of a statement
-/// assigned, combined with contributions, those of one statement together, in the order of the text.
+/// assigned, combined with contributions, those of one statement together, in the order of the text (but not
+/// `in_order` where they are of many iterations).
 struct Content {
   TermList condition;
   Instance assigned;
   std::vector<Contribution> contributions;
+  bool in_order = true;
 };
 
 /// What is read by `reader` from an element of a scratch buffer or output, wherever the facts hold. The
@@ -33,6 +35,12 @@ std::vector<Content> last_writes(const LoopNest& nest, Solver& solver, const Ter
 /// most, and never combined with: what an earlier iteration of a loop around the reader wrote counts, too.
 std::vector<Content> only_writes(const LoopNest& nest, Solver& solver, const TermList& facts,
                                  const Instance& reader, int buffer, const TermList& element);
+
+/// The same where loops around the reader, or around both what multiplies and what adds, combine with the
+/// element in many iterations: the last assignment, and of every combining statement the executions between
+/// that and the reader, in no order.
+Content writes_so_far(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,
+                      int buffer, const TermList& element);
 
 /// Whether an assignment has reached the element before.
 bool surely_written(const LoopNest& nest, Solver& solver, const TermList& facts, const Instance& reader,

@@ -1,6 +1,9 @@
 #include "verify/program_values.h"
 
+#include <algorithm>
+
 #include "verify/loop_values.h"
+#include "verify/rescaling.h"
 #include "verify/unproved.h"
 
 namespace axrun::verify {
@@ -30,7 +33,8 @@ ValueHead two_cases(Terms& terms, Term condition, Symbolic* then, Symbolic* othe
 /// What an assignment and the contributions after it leave in an element.
 class ProgramValues::Held final : public Symbolic {
  public:
-  Held(ProgramValues& values, Content content) : values_(values), content_(std::move(content)) {}
+  Held(ProgramValues& values, Content content, Instance reader)
+      : values_(values), content_(std::move(content)), reader_(std::move(reader)) {}
 
  private:
   const ir::loop::Compute& statement(const Instance& at) const {
@@ -40,6 +44,10 @@ class ProgramValues::Held final : public Symbolic {
   ValueHead unfold(const TermList& facts) override {
     Symbolic* held = values_.value(statement(content_.assigned).value, content_.assigned);
     const auto& list = content_.contributions;
+    const auto other_kind = [&](const Contribution& c) {
+      return statement(c.at).combine != statement(list.front().at).combine;
+    };
+    if (!content_.in_order && std::any_of(list.begin(), list.end(), other_kind)) return rescaled(facts, held);
     for (size_t begin = 0; begin < list.size();) {
       const Combine combine = statement(list[begin].at).combine;
       size_t end = begin;
@@ -78,6 +86,25 @@ class ProgramValues::Held final : public Symbolic {
     return values_.keep(std::make_unique<Unfolded>(std::move(head)));
   }
 
+  ValueHead rescaled(const TermList& facts, Symbolic* before) {
+    const LoopNest& nest = values_.nest_;
+    if (!is_identity(nest.terms(), *before->head(facts), Monoid::Kind::sum))
+      throw Unproved{"what is multiplied and added to again and again does not start at 0"};
+    const RescaledLoop loop = rescaled_loop(nest, values_.solver_, facts, reader_, content_.contributions);
+    ValueHead head;
+    head.kind = ValueHead::Kind::rescaled;
+    head.type = nest.buffer(statement(content_.assigned).target.buffer).type;
+    for (const Contribution& c : loop.added) head.parts.push_back(part(c));
+    const auto factor = [this, loop](Term time) {
+      Instance at = loop.factor.at;
+      const std::map<Term, Term> moved = {{at.values[loop.depth], time}};
+      for (Term& value : at.values) value = values_.nest_.terms().substitute(value, moved);
+      return values_.value(statement(at).value, at);
+    };
+    head.rescaling = std::make_shared<const Rescaling>(Rescaling{loop.times, loop.last, factor});
+    return head;
+  }
+
   Symbolic* contribution(size_t k) {
     const Contribution& c = content_.contributions[k];
     return values_.value(statement(c.at).value, c.at);
@@ -99,6 +126,7 @@ class ProgramValues::Held final : public Symbolic {
 
   ProgramValues& values_;
   Content content_;
+  Instance reader_;
 };
 
 /// A read, without a guard.
@@ -120,7 +148,7 @@ class ProgramValues::Read final : public Symbolic {
     }
     std::vector<Content> contents;
     try {
-      contents = last_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
+      contents = written(facts);
     } catch (const Unproved& unproved) {
       // Perhaps an earlier iteration wrote it, and nothing else did: then the value does not depend on the
       // reader, who has only to come later.
@@ -134,9 +162,21 @@ class ProgramValues::Read final : public Symbolic {
       head.recurrence = values_.recurrence(buffer_);
       return head;
     }
-    head = values_.cases_of(std::move(contents));
+    head = values_.cases_of(std::move(contents), reader_);
     if (head.arguments.size() == 1) return *head.arguments[0]->head(facts);
     return head;
+  }
+
+  std::vector<Content> written(const TermList& facts) {
+    try {
+      return last_writes(values_.nest_, values_.solver_, facts, reader_, buffer_, element_);
+    } catch (const Unproved& unproved) {
+      try {
+        return {writes_so_far(values_.nest_, values_.solver_, facts, reader_, buffer_, element_)};
+      } catch (const Unproved&) {
+        throw unproved;
+      }
+    }
   }
 
   ProgramValues& values_;
@@ -155,7 +195,7 @@ class ProgramValues::Once final : public Symbolic {
   ValueHead unfold(const TermList& facts) override {
     const Instance end;
     ValueHead head =
-        values_.cases_of(only_writes(values_.nest_, values_.solver_, facts, end, buffer_, element_));
+        values_.cases_of(only_writes(values_.nest_, values_.solver_, facts, end, buffer_, element_), end);
     if (head.arguments.size() == 1) return *head.arguments[0]->head(facts);
     return head;
   }
@@ -211,7 +251,7 @@ class ProgramValues::Evaluated final : public Symbolic {
 };
 
 /// Where several conditions hold, the first counts.
-ValueHead ProgramValues::cases_of(std::vector<Content> contents) {
+ValueHead ProgramValues::cases_of(std::vector<Content> contents, const Instance& reader) {
   Terms& terms = nest_.terms();
   ValueHead head;
   head.kind = ValueHead::Kind::cases;
@@ -221,7 +261,7 @@ ValueHead ProgramValues::cases_of(std::vector<Content> contents) {
     head.type = nest_.buffer(nest_.leaf(content.assigned.leaf).compute->target.buffer).type;
     head.terms.push_back(terms.all(with(none_before, condition)));
     none_before.push_back(terms.negation(condition));
-    head.arguments.push_back(keep(std::make_unique<Held>(*this, std::move(content))));
+    head.arguments.push_back(keep(std::make_unique<Held>(*this, std::move(content), reader)));
   }
   return head;
 }

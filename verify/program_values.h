@@ -26,7 +26,7 @@ class ProgramValues {
   class Held;
   class Once;
   Symbolic* keep(std::unique_ptr<Symbolic> made);
-  ValueHead cases_of(std::vector<Content> contents);
+  ValueHead cases_of(std::vector<Content> contents, const Instance& reader);
   std::shared_ptr<const Recurrence> recurrence(int buffer);
 
   const LoopNest& nest_;

@@ -1,6 +1,7 @@
 // Reductions are equal if their terms are: there is a map from the terms of one to those of the other, under
 // which the terms are equal and every term is hit exactly once (at least once where the monoid is
 // idempotent). The map and its inverse are guesses; what is believed is checked here.
+#include <algorithm>
 #include <deque>
 
 #include "verify/loop_nest.h"
@@ -114,6 +115,7 @@ std::vector<TermList> SameValue::guesses(const TermList& facts, const Part& a, c
 std::vector<TermList> SameValue::points(const TermList& facts, const Part& a, const Part& b) {
   if (b.variables.empty()) return {{}};
   std::vector<TermList> found;
+  if (one_side_ && a.variables.size() == b.variables.size()) found.push_back(a.variables);
   if (a.claim.stage == b.claim.stage && a.claim.point.size() == b.claim.point.size()) {
     TermList point;
     for (const Term variable : b.variables) {
@@ -132,6 +134,10 @@ std::vector<TermList> SameValue::points(const TermList& facts, const Part& a, co
 bool SameValue::matches(const TermList& facts, Monoid::Kind monoid, const Part& a, const Part& b,
                         Match& match) {
   const TermList mine = with(facts, a.domain);
+  const bool shared = std::any_of(a.variables.begin(), a.variables.end(), [&](Term variable) {
+    return std::count(b.variables.begin(), b.variables.end(), variable) != 0;
+  });
+  if (shared) return matches_itself(facts, a, b, match);
   for (const TermList& point : points(facts, a, b)) {
     const Term here = terms_.same(b.variables, point);
     const TermList both = with(mine, here);
@@ -156,6 +162,17 @@ bool SameValue::matches(const TermList& facts, Monoid::Kind monoid, const Part& 
     return true;
   }
   return false;
+}
+
+/// Two values of the program may have unfolded to parts with the same variables.
+bool SameValue::matches_itself(const TermList& facts, const Part& a, const Part& b, Match& match) {
+  const TermList mine = with(facts, a.domain);
+  if (a.variables != b.variables || !solver_.implied(mine, terms_.all(b.domain)) ||
+      !same(with(mine, b.domain), a.body, b.body))
+    return no("a reduction is compared with another one over its own variables");
+  match = {&a, a.variables, {}};
+  for (const Term variable : a.variables) match.inverse.emplace(variable, variable);
+  return true;
 }
 
 /// That a's term at the inverse of b's variables exists and is theirs.

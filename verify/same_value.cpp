@@ -63,6 +63,7 @@ ValueHead lifted(const ValueHead& head, Symbolic* value, ir::Monoid::Kind monoid
 }  // namespace
 
 bool SameValue::same(const TermList& facts, Symbolic* a, Symbolic* b) {
+  if (a == b) return true;
   solver_.check_time();
   if (++steps_ > most_steps) throw Unproved{"the values are too large to compare"};
   const auto key = std::make_tuple(a, b, facts);
@@ -106,6 +107,11 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     return true;
   }
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
+  const bool both_rescaled = p->kind == Kind::rescaled && e->kind == Kind::rescaled;
+  const bool product = p->kind == Kind::operation && e->kind == Kind::reduction && has_rescaled(facts, a, 4);
+  if (both_rescaled || product) return same_rescaled(facts, a, b);
+  if (one_side_ && (p->kind == Kind::carried || e->kind == Kind::carried))
+    return no("recurrences of the program are not compared with each other");
   if (p->kind == Kind::carried && e->kind == Kind::carried) return same_recurrence(facts, *p, *e);
   if (p->kind == Kind::carried) return same(facts, p->recurrence->at(p->terms), b);
   if (e->kind == Kind::carried) return same(facts, a, e->recurrence->at(e->terms));
@@ -157,6 +163,7 @@ bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int d
   const auto p = a->head(facts), e = b->head(facts);
   if (p->kind == Kind::cases || e->kind == Kind::cases || depth == 0) return true;
   if (p->kind == Kind::carried || e->kind == Kind::carried) return true;
+  if (p->kind == Kind::rescaled || e->kind == Kind::rescaled) return true;
   if ((p->kind == Kind::reduction) != (e->kind == Kind::reduction)) return true;
   if (p->kind != e->kind) return no("values of different kinds are compared");
   if (p->kind == Kind::input) return p->input == e->input || no("different inputs are read");

@@ -12,8 +12,9 @@ namespace axrun::verify {
 
 /// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
 /// commutative ones in any order, a quotient as a product with the reciprocal) of the same inputs, and
-/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp). The integers
-/// in them are compared by the solver. "No" may also mean that it could not be shown; then there is a reason.
+/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp); sums that are
+/// rescaled whenever a maximum grows (same_rescaled.cpp). The integers in them are compared by the solver.
+/// "No" may also mean that it could not be shown; then there is a reason.
 class SameValue {
  public:
   /// size_facts: what holds everywhere.
@@ -38,6 +39,25 @@ class SameValue {
     std::shared_ptr<const Recurrence> program, expression;
     MergedDims coordinates;  ///< of the program's, those after the time
   };
+  /// A product over the reals: of `above`, divided by all of `below`, times exp(sum of `plus` - sum of
+  /// `minus`).
+  struct Product {
+    std::vector<Symbolic*> above, below, plus, minus;
+  };
+  bool same_rescaled(const TermList& facts, Symbolic* program, Symbolic* expression);
+  bool has_rescaled(const TermList& facts, Symbolic* value, int depth);
+  void multiply(const TermList& facts, Symbolic* value, bool inverse, Product& product);
+  void multiply_rescaled(const TermList& facts, const ValueHead& sum, bool inverse, Product& product);
+  Product factors(const TermList& facts, Symbolic* value);
+  Product divisor(const TermList& facts, const Rescaling& rescaling, Term time);
+  void require_telescoping(const TermList& facts, const Rescaling& rescaling);
+  Product softmax_product(const TermList& facts, Symbolic* expression);
+  void cancel(const TermList& facts, Product& product);
+  bool pair_up(const TermList& facts, std::vector<Symbolic*>& left, std::vector<Symbolic*>& right);
+  bool at_most(const TermList& facts, Symbolic* a, Symbolic* b);
+  bool is_positive(const TermList& facts, Symbolic* value);
+  Symbolic* product_of(const Product& product, ir::ElementType type);
+  Symbolic* sum_of(std::vector<Part> parts, ir::ElementType type);
   bool same_recurrence(const TermList& facts, const ValueHead& a, const ValueHead& b);
   bool holds(const Induction& induction);
   bool compare(const TermList& facts, Symbolic* a, Symbolic* b);
@@ -49,6 +69,7 @@ class SameValue {
   ValueHead normal(const TermList& facts, ValueHead operation);
   std::vector<Part> flat(const TermList& facts, const ValueHead& reduction);
   bool matches(const TermList& facts, ir::Monoid::Kind monoid, const Part& a, const Part& b, Match& match);
+  bool matches_itself(const TermList& facts, const Part& a, const Part& b, Match& match);
   std::vector<TermList> points(const TermList& facts, const Part& a, const Part& b);
   std::vector<TermList> guesses(const TermList& facts, const Part& a, const Part& b);
   void inputs(const TermList& facts, Symbolic* value, int depth, std::vector<ValueHead>& found);
@@ -68,6 +89,7 @@ class SameValue {
   Term now_;
   std::map<std::tuple<Symbolic*, Symbolic*, TermList>, bool> known_;
   std::map<Symbolic*, Symbolic*> reciprocals_;
+  bool one_side_ = false;  ///< values of the program are compared with each other
   std::deque<Unfolded> kept_;
   std::string reason_ = "the values differ";
   int steps_ = 0;

@@ -28,14 +28,22 @@ struct Part {
   Claim claim;
 };
 
-/// Values that are defined from those at earlier times: the states of a scan, or a buffer that holds them all.
-/// The first coordinate is the time, from 0.
+/// Values that are defined from those at earlier times: the states of a scan, or a buffer that holds them
+/// all. The first coordinate is the time, from 0.
 struct Recurrence {
-  int number = 0;     ///< of the state, or the buffer
-  int order = 0;      ///< states of a scan may use any of those of a scan of lower order
-  TermList extents;   ///< of the coordinates
+  int number = 0;    ///< of the state, or the buffer
+  int order = 0;     ///< states of a scan may use any of those of a scan of lower order
+  TermList extents;  ///< of the coordinates
   /// The value at coordinates within the extents, as it is defined.
   std::function<Symbolic*(const TermList&)> at;
+};
+
+/// What happens to sums that are multiplied by a factor once in every iteration of a loop, before more is
+/// added: the body of a part counts times the factors of all later times, up to the last one.
+struct Rescaling {
+  TermList times;  ///< for each part, which of its variables is the time, from 0
+  Term last;       ///< there is a factor for every time from 0 to this, which may be -1; no part is later
+  std::function<Symbolic*(Term time)> factor;
 };
 
 /// What a value is at its outermost operation.
@@ -49,6 +57,7 @@ struct ValueHead {
     operation,  ///< op of the arguments
     reduction,  ///< of all parts together; the identity where there is none
     carried,    ///< the value of `recurrence` at the coordinates `terms`
+    rescaled,   ///< sum of all parts under a `rescaling`
   };
   Kind kind = Kind::operation;
   ir::ElementType type = ir::ElementType::f32;
@@ -60,6 +69,7 @@ struct ValueHead {
   ir::Monoid::Kind monoid = ir::Monoid::Kind::sum;
   std::vector<Part> parts;
   std::shared_ptr<const Recurrence> recurrence;
+  std::shared_ptr<const Rescaling> rescaling;
 };
 
 /// A value over the elements of the inputs, unfolded on demand.
