@@ -51,7 +51,7 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {
         least = cost;
-        best = {height, width};
+        best = {height, width, cost};
       }
     }
   }

@@ -11,6 +11,7 @@ namespace axrun::search {
 struct RegisterTile {
   int64_t rows = 1;
   int64_t columns = 1;
+  double cycles = 0;  ///< about so many for a step along k of the whole product
 };
 
 /// The tile for a product of about `rows` x `columns` (f32) that leaves the least work for the multiply-add

@@ -2,21 +2,65 @@
 
 #include <utility>
 
+#include "search/register_tile.h"
+
 namespace axrun::search {
+namespace {
+
+/// Sizes of one product of matrices.
+struct Shape {
+  int64_t rows = 1, columns = 1, depth = 1;
+};
+
+/// Lanes computed for each that is wanted.
+double padding(int64_t count, int64_t lanes) {
+  return static_cast<double>((count + lanes - 1) / lanes * lanes) / static_cast<double>(count);
+}
+
+/// Whether turned tiles take less time: they read the right side where it lies, which many rows else have
+/// packed for every product, but their results pass through the cache. Cycles as measured for many
+/// convolutions.
+bool is_faster_turned(const Shape& shape, const jit::Target& target) {
+  // For a vector that is packed. Prefetchers lose rows that are shorter than a page.
+  constexpr double near_cycles = 4, far_cycles = 14;
+  constexpr int64_t page = 4096;
+  constexpr int64_t least_steps = 128, least_tiles = 4;  // of what is packed
+  // For a vector of results.
+  constexpr double aligned_cycles = 3, unaligned_cycles = 5, turned_cycles = 11;
+  constexpr double good_enough = 1.05;
+  const int64_t lanes = target.lanes(4);
+  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const auto depth = static_cast<double>(shape.depth);
+  const auto vectors_of = [&](int64_t count) {
+    return static_cast<double>(count) * static_cast<double>(shape.columns) / static_cast<double>(lanes);
+  };
+  const RegisterTile tile = register_tile(shape.rows, shape.columns, target, true);
+  const bool packed = shape.depth >= least_steps && shape.rows > (least_tiles - 1) * tile.rows;
+  const bool near = shape.columns * 4 >= page || shape.depth * shape.columns * 4 <= second / 4;
+  const double store_cycles = shape.columns % lanes == 0 ? aligned_cycles : unaligned_cycles;
+  const double straight = tile.cycles * depth + store_cycles * vectors_of(shape.rows) +
+                          (packed ? (near ? near_cycles : far_cycles) * vectors_of(shape.depth) : 0);
+  const double turned = register_tile(shape.columns, shape.rows, target, true, lanes).cycles * depth +
+                        turned_cycles * vectors_of(shape.rows);
+  return turned < good_enough * straight;
+}
+
+}  // namespace
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {
   if (!form.left_constant || form.right_constant || form.row == ir::none) return form;
-  const auto extent = [&](int axis) { return form.sum->axes[static_cast<size_t>(axis)].extent.constant(); };
-  const auto columns = extent(form.column), rows = extent(form.row);
-  if (!columns || !rows) return form;
-  const int64_t lanes = context.target.lanes(4);
-  // Lanes computed for each that is wanted. Turned results pass through the cache, which costs as much as a few
-  // steps of the sum.
-  const auto padding = [&](int64_t count) {
-    return static_cast<double>((count + lanes - 1) / lanes * lanes) / static_cast<double>(count);
+  const auto extent = [&](int axis) {
+    return context.facts.typical(form.sum->axes[static_cast<size_t>(axis)].extent);
   };
+  Shape shape{extent(form.row), extent(form.column)};
+  for (const ir::Axis& axis : form.sum->reduce_axes) shape.depth *= context.facts.typical(axis.extent);
+  const int64_t lanes = context.target.lanes(4);
   constexpr double worth = 1.15;
-  if (*columns < 2 || *rows < lanes || padding(*columns) < worth * padding(*rows)) return form;
+  if (shape.columns < 2 || shape.rows < lanes) return form;
+  const bool fills_better = padding(shape.columns, lanes) >= worth * padding(shape.rows, lanes);
+  const bool faster =
+      columns_are_contiguous(context.program, form) && is_faster_turned(shape, context.target);
+  if (!fills_better && !faster) return form;
   ProductForm other = form;
   std::swap(other.left, other.right);
   std::swap(other.left_constant, other.right_constant);

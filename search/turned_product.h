@@ -5,9 +5,10 @@
 
 namespace axrun::search {
 
-/// A product of constants and few columns, seen from the other side: where its columns fill vectors badly and its
-/// rows don't, rows become columns (`ProductForm::across`). A convolution of 3x3 positions computes channels next
-/// to each other, not positions.
+/// A product of constants seen from the other side, rows as columns (`ProductForm::across`): where its
+/// columns fill vectors badly and its rows don't, or where its sums are so long that what it takes to turn
+/// their results is less than what packing the right side takes. A convolution of 3x3 positions computes
+/// channels next to each other, not positions.
 ProductForm turned(const PieceContext& context, const ProductForm& form);
 
 }  // namespace axrun::search

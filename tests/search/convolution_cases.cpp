@@ -122,8 +122,14 @@ std::vector<Case> convolution_cases() {
   add("contraction", {"ConvolvedPointsInGroups", {}, 2, 12, 9, {6, 6}, {1, 1}, {}, {}, {}, {}, residual});
   // Channels are columns where there are few points.
   add("contraction", {"ConvolvedFewPoints", {}, 1, 20, 40, {3, 3}, {1, 1}, {}, {}, {}, {}, residual});
-  add("contraction", {"ConvolvedFewPointsInGroups", {}, 2, 8, 34, {7, 7}, {1, 1}, {}, {}, {}, {}, normalized});
+  add("contraction",
+      {"ConvolvedFewPointsInGroups", {}, 2, 8, 34, {7, 7}, {1, 1}, {}, {}, {}, {}, normalized});
   add("contraction", {"ConvolvedFewDeepPoints", {}, 1, 1100, 48, {7, 7}, {1, 1}, {}, {}, {}, {}, residual});
+  // And where they are added up over many channels, however many points there are.
+  add("contraction", {"ConvolvedDeepPoints", {}, 1, 130, 32, {4, 12}, {1, 1}, {}, {}, {}, {}, clip});
+  add("contraction",
+      {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 130, 32, {sym("h"), 6}, {1, 1}, {}, {}, {}, {}, residual},
+      {h}, {{{"h", 3}}, {{"h", 7}}});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }

@@ -15,6 +15,25 @@ TEST_P(EveryConvolution, IsComputedAsTheExpressionSays) { expect_computed(GetPar
 INSTANTIATE_TEST_SUITE_P(Convolutions, EveryConvolution, testing::ValuesIn(convolution_cases()),
                          [](const auto& info) { return info.param.name; });
 
+/// Deep products of many filters take channels side by side, shallow ones points.
+TEST(Convolutions, TurnsProductsOfManyChannels) {
+  const auto is_turned = [](int64_t channels, int64_t filters, const ir::Dims& plane,
+                            const jit::Target& target) {
+    const Convolved points{"points", {}, 1, channels, filters, plane, {1, 1}};
+    const search::Sizes sizes = {{"h", 3, 4096, 1}};
+    const search::Lowered lowered = search::lower(program_of(points), sizes, {false, true}, target);
+    EXPECT_TRUE(lowered.program) << lowered.reason;
+    return lowered.program && ir::loop::print(*lowered.program).find("turned_") != std::string::npos;
+  };
+  for (const jit::Target& target : {avx512_like(), avx2_like()}) {
+    EXPECT_TRUE(is_turned(1024, 128, {14, 14}, target));
+    EXPECT_TRUE(is_turned(130, 32, {4, 12}, target));
+    EXPECT_TRUE(is_turned(130, 32, {ir::Dim::symbol("h"), 6}, target));
+    EXPECT_FALSE(is_turned(16, 96, {112, 112}, target));
+    EXPECT_FALSE(is_turned(64, 256, {56, 56}, target));
+  }
+}
+
 /// Shapes drawn at random: gathered for each term, and shared by terms.
 TEST(Convolutions, OfRandomShapes) {
   std::mt19937 random(11);
