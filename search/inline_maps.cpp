@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "search/linear.h"
 #include "search/rebuild.h"
@@ -166,8 +167,13 @@ class Inliner {
     const auto map = inlined_.find(tensor);
     if (map == inlined_.end()) {
       const TensorRef& source = tensors_.at(tensor);
-      if (!guarded) return source(indices);
-      return source.guarded(indices, copy(expr.args[0]), copy(expr.args[1]));
+      const bool fixed = std::all_of(expr.indices.begin(), expr.indices.end(), [&](ExprId index) {
+        return expr_of(from_, index).op == ScalarOp::integer;
+      });
+      if (inside_.defined() && guarded) throw Refused{guarded_};
+      if (guarded) return source.guarded(indices, copy(expr.args[0]), copy(expr.args[1]));
+      if (!inside_.defined() || fixed) return source(indices);
+      return source.guarded(indices, inside_, builder_.literal(expr.type, 0));
     }
     const Stage& stage = *map->second;
     Indices point(stage.axes.size());
@@ -175,6 +181,8 @@ class Inliner {
       Dims group;
       for (const int axis : stage.groups[d]) group.push_back(stage.axes[static_cast<size_t>(axis)].extent);
       if (group.empty()) continue;
+      // Whether an index that is data is inside is known where it is looked up only.
+      if (!loads_of(from_, expr.indices[d]).empty()) throw Refused{tensor};
       const auto parts = split_index(builder_, indices[d], group, scope_);
       if (!parts) throw Refused{tensor};
       for (size_t k = 0; k < group.size(); ++k) point[static_cast<size_t>(stage.groups[d][k])] = (*parts)[k];
@@ -184,7 +192,15 @@ class Inliner {
     const Expr& body = expr_of(from_, stage.body[0]);
     const bool moves = body.op == ScalarOp::load && body.args[0] == ir::none &&
                        inlined_.count(static_cast<TensorId>(body.integer)) == 0;
-    if (!moves) throw Refused{tensor};
+    if (!moves) {
+      // What integer products read is worked out where it is packed: from 0 where nothing may be read.
+      if (!ir::is_integer(body.type) || inside_.defined()) throw Refused{tensor};
+      guarded_ = tensor;
+      inside_ = copy(expr.args[0]);
+      const Scalar worked_out = value(stage.body[0], point);
+      const Scalar inside = std::exchange(inside_, Scalar());
+      return select(inside, worked_out, copy(expr.args[1]));
+    }
     Indices source;
     for (const ExprId index : body.indices) source.push_back(value(index, point));
     return tensors_.at(static_cast<TensorId>(body.integer))
@@ -196,7 +212,9 @@ class Inliner {
   const SizeFacts& facts_;
   ir::Builder builder_;
   std::map<TensorId, TensorRef> tensors_;
-  Dims scope_;  ///< extents of the axes of the stage that is being written
+  Dims scope_;                   ///< extents of the axes of the stage that is being written
+  Scalar inside_;                ///< where loads may read at all; undefined: everywhere
+  TensorId guarded_ = ir::none;  ///< the map that is written under this guard
 };
 
 }  // namespace

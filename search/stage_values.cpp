@@ -70,10 +70,16 @@ std::optional<LookedUp> looked_up_at(const Program& program, const Expr& load, s
   const auto is_operand = [&](int64_t tensor) {
     return std::find(program.operands.begin(), program.operands.end(), tensor) != program.operands.end();
   };
+  // A table that is the same whatever the data.
+  const auto is_fixed = [&](const ir::Stage& stage) {
+    return stage.kind == ir::StageKind::map && stage.results[0] == load.integer &&
+           loads_of(program, stage.body[0]).empty();
+  };
+  const bool is_table = is_operand(load.integer) ||
+                        std::any_of(program.stages.begin(), program.stages.end(), is_fixed);
   const Dim& extent = program.tensors[static_cast<size_t>(load.integer)].dims[dimension];
   const auto found = ir::index_from_end(program, load.indices[dimension], extent);
-  if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_operand(load.integer))
-    return std::nullopt;
+  if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_table) return std::nullopt;
   const Expr& read = program.exprs[static_cast<size_t>(*found)];
   if (!is_operand(read.integer)) return std::nullopt;
   LookedUp result{static_cast<ir::TensorId>(read.integer), {}};

@@ -16,7 +16,8 @@ namespace axrun::search {
 std::optional<ir::Dim> index_at(const ir::Program& program, ir::ExprId id, const ir::Dims& point);
 
 /// An index that is data, at a point of its stage: an element of an operand that leads into a dimension of an
-/// operand. Nothing where it is read elsewhere, or is worked out from it in any other way.
+/// operand, or of what reads nothing. Nothing where it is read elsewhere, or is worked out from it in any
+/// other way.
 struct LookedUp {
   ir::TensorId tensor = ir::none;
   ir::Dims indices;

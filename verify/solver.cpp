@@ -113,7 +113,8 @@ class Solver::Z3 {
     return context_.function("product", integers_, integers_, integers_)(a, b);
   }
 
-  /// What is true of the products, and of quotients by what is no literal, that the term mentions.
+  /// What is true of the products, of quotients by what is no literal, and of indices that are data, that the
+  /// term mentions. What is looked up is inside of its dimension, or the program has ended.
   void axioms(Term term, std::set<Term>& visited) {
     if (!visited.insert(term).second) return;
     const Terms::Node n = terms_.node(term);  // a copy: more terms are made
@@ -126,6 +127,8 @@ class Solver::Z3 {
       solver_.add(z3::implies(a >= 0 && b >= 1, ab >= a));
       for (size_t k = 0; k < 2; ++k) chosen_factor(term, n.arguments[k], n.arguments[1 - k], visited);
     }
+    if (n.kind == Kind::lookup)
+      solver_.add(expression(term) >= 0 && expression(term) < expression(n.arguments[0]));
     const bool divides = n.kind == Kind::floor_div || n.kind == Kind::floor_mod;
     if (divides && !terms_.is_literal(n.arguments[1])) {
       const z3::expr a = expression(n.arguments[0]), b = expression(n.arguments[1]);

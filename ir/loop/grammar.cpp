@@ -238,10 +238,10 @@ class Checker {
     const Value& v = program_.values[static_cast<size_t>(id)];
     if (v.op == ScalarOp::load) {
       access(v.access, where);
-      const bool plain =
-          v.args[0] == none && program_.buffers[static_cast<size_t>(v.access.buffer)].role == Role::input;
+      const Buffer& read = program_.buffers[static_cast<size_t>(v.access.buffer)];
+      const bool plain = v.args[0] == none && read.role != Role::output && read.level == Level::memory;
       if (!v.access.lookups.empty() && !plain)
-        wrong(where + ": indices are looked up for what is no input, or under a guard");
+        wrong(where + ": indices are looked up for what is no input and not in memory, or under a guard");
     }
     if (v.op == ScalarOp::extent) symbols(v.index, where);
     for (const int argument : v.args) {

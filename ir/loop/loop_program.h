@@ -52,7 +52,8 @@ struct Lookup {
 struct Access {
   int buffer = none;
   Dims indices;
-  /// Of loads of inputs without a guard: dimensions whose index is looked up, in order; there `indices` has 0.
+  /// Of loads without a guard, of inputs or scratch memory: dimensions whose index is looked up, in order; there
+  /// `indices` has 0.
   std::vector<Lookup> lookups = {};
 };
 

@@ -9,6 +9,7 @@
 
 #include "ir/ops/compute.h"
 #include "ir/ops/elementwise_parts.h"
+#include "ir/ops/indexing_parts.h"
 #include "ir/ops/requirements.h"
 
 namespace axrun::ir {
@@ -63,11 +64,14 @@ std::vector<Activation> parse_activations(const OperatorContext& context,
   return result;
 }
 
-/// Lengths read from a table of all there are: one beyond the input is an error of the user's.
+/// Lengths read from a table of all there are: one beyond the input is an error of the user's. Negative ones
+/// are 0, and an error where they are not inside of the table from its end.
 TensorRef ends_within(Builder& b, const RecurrentNode& node) {
-  const TensorRef ends = b.map({node.length + 1}, [](const Indices& i) { return i[0]; });
+  const Dim count = node.length + 1;
+  const TensorRef ends = b.map({count}, [](const Indices& i) { return i[0]; });
   return b.map({node.batch}, [&](const Indices& i) {
-    return ends({max(cast(ElementType::i64, node.lengths(i)), int64_t{0})});
+    const Scalar length = cast(ElementType::i64, node.lengths(i));
+    return select(length < 0, b.integer(0), ends({from_end(length, count)}));
   });
 }
 

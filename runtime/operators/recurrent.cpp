@@ -157,9 +157,9 @@ class RecurrentKernel final : public Kernel {
   }
 
   int64_t steps_of(int32_t length, int number) const {
-    if (length > s_.length && s_.backward(number)) {
+    if ((length > s_.length || length < -s_.length - 1) && s_.backward(number)) {
       throw Error(Fault::user,
-                  fmt::format("{} '{}': a sequence length of {} exceeds the {} steps of the input", name_,
+                  fmt::format("{} '{}': a sequence of length {} does not fit the {} steps of the input", name_,
                               node_, length, s_.length));
     }
     return std::clamp<int64_t>(length, 0, s_.length);

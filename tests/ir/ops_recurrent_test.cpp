@@ -203,11 +203,17 @@ TEST(LSTM, SymbolicLengthAndBatch) {
   EXPECT_THROW(node.output_dims(0, {t, n, 3}), Error);
 }
 
-TEST(LSTM, LengthsBeyondTheInputAreTheUsersError) {
+TEST(LSTM, LengthsThatDoNotFitTheInputAreTheUsersError) {
   const Example e(6, 4);
-  NodeUnderTest node("LSTM", 14, 1);
-  node.input(e.x).input(e.w).input(e.r).input(e.bias).input(ints({3}, {9, 1, 1}, ElementType::i32));
-  EXPECT_THROW(node.set("direction", "reverse").run(), Error);
+  const int64_t steps = e.x.shape()[0];
+  const auto run = [&](int64_t length) {
+    NodeUnderTest node("LSTM", 14, 1);
+    node.input(e.x).input(e.w).input(e.r).input(e.bias).input(ints({3}, {length, 1, 1}, ElementType::i32));
+    return to_reals(node.set("direction", "reverse").run());
+  };
+  for (const int64_t length : {steps + 1, int64_t{1} << 30, -steps - 2}) EXPECT_THROW(run(length), Error);
+  for (const int64_t negative : {int64_t{-1}, -steps - 1}) EXPECT_EQ(run(negative), run(0));
+  EXPECT_NE(run(steps), run(steps - 1));
 }
 
 }  // namespace

@@ -79,13 +79,16 @@ TEST(BadEmbedding, IsRefused) {
 }
 
 TEST(BadLength, OfABackwardSequenceIsRefused) {
-  Case c;
-  NodeBuilder node(c, "GRU", 14);
-  node.input(filled(ElementType::f32, {3, 1, 2}, 1)).input(filled(ElementType::f32, {1, 6, 2}, 1));
-  node.input(filled(ElementType::f32, {1, 6, 2}, 1)).absent().input(filled(ElementType::i32, {1}, 4));
-  node.text("direction", "reverse").integer("hidden_size", 2);
-  node.output();
-  expect_refusal(c, "backward");
+  for (const int64_t length : {4, -5}) {
+    SCOPED_TRACE(length);
+    Case c;
+    NodeBuilder node(c, "GRU", 14);
+    node.input(filled(ElementType::f32, {3, 1, 2}, 1)).input(filled(ElementType::f32, {1, 6, 2}, 1));
+    node.input(filled(ElementType::f32, {1, 6, 2}, 1)).absent().input(filled(ElementType::i32, {1}, length));
+    node.text("direction", "reverse").integer("hidden_size", 2);
+    node.output();
+    expect_refusal(c, "backward");
+  }
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ std::vector<Case> recurrence_cases() {
                      {.op = "GRU", .length = 3, .batch = 2, .initial = true, .linear_before_reset = true}));
   add(recurrent_case("GruOfAnyLength", "contraction+map+recurrence(contraction+map+contraction)+map+map",
                      {.op = "GRU", .length = Dim::symbol("t"), .direction = "reverse"}, any_length, lengths));
-  const std::string gru = "contraction+map+recurrence(contraction+map)";
+  const std::string gru = "contraction+map+recurrence(contraction+map)", ends = "map+map+";
   add(recurrent_case("GruOfSequences", gru + "+map+map",
                      {.op = "GRU",
                       .length = 3,
@@ -177,15 +177,25 @@ std::vector<Case> recurrence_cases() {
                       .hidden = 8,
                       .linear_before_reset = true,
                       .lengths = true}));
-  add(recurrent_case("GruOfAnySequence", gru + "+map+map",
+  add(recurrent_case("GruOfSequencesBothWays", ends + gru + "+" + gru + "+map+map",
+                     {.op = "GRU",
+                      .length = 3,
+                      .batch = 2,
+                      .inputs = 3,
+                      .hidden = 8,
+                      .direction = "bidirectional",
+                      .linear_before_reset = true,
+                      .lengths = true}));
+  add(recurrent_case("GruOfAnySequence", ends + gru + "+" + gru + "+map+map",
                      {.op = "GRU",
                       .length = Dim::symbol("t"),
+                      .direction = "bidirectional",
                       .initial = true,
                       .linear_before_reset = true,
                       .lengths = true},
                      any_length, lengths));
-  add(recurrent_case("LstmOfSequences", "contraction+map+map+recurrence(" + step + "+map)" + results,
-                     {.length = Dim::symbol("t"), .batch = 3, .lengths = true},
+  add(recurrent_case("LstmOfSequences", ends + "contraction+map+map+recurrence(" + step + "+map)" + results,
+                     {.length = Dim::symbol("t"), .batch = 19, .direction = "reverse", .lengths = true},
                      any_length, lengths));
   add(recurrent_case("RnnForward", "contraction+map+recurrence(contraction)+map+map",
                      {.op = "RNN", .length = 2, .hidden = 33, .bias = false}));
