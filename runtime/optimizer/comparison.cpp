@@ -65,7 +65,8 @@ std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candi
 }  // namespace
 
 KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKernel>& present,
-                                   const StepKernel& candidate, ThreadPool& pool)
+                                   const StepKernel& candidate, const IntegersRead& integers,
+                                   ThreadPool& pool)
     : pool_(pool) {
   const Step& whole = *candidate.step;
   Places given;
@@ -76,7 +77,14 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
       given[id] = fact.constant.data();
       continue;
     }
-    operands_.push_back(ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims)));
+    const ir::Shape shape = *ir::constant_dims(*fact.dims);
+    const auto known = integers.find({&plan, id});
+    if (known != integers.end() && known->second.type() == fact.type && known->second.shape() == shape) {
+      read_.push_back(known->second);
+      given[id] = read_.back().data();
+      continue;
+    }
+    operands_.push_back(ir::Tensor::allocate(fact.type, shape));
     given[id] = operands_.back().data();
   }
   for (const ir::ValueId id : whole.outputs) {

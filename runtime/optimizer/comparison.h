@@ -6,6 +6,7 @@
 
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/paired_rounds.h"
+#include "runtime/optimizer/plan_tree.h"
 #include "runtime/plan/plan.h"
 
 namespace axrun::runtime {
@@ -17,13 +18,13 @@ struct StepKernel {
 };
 
 /// A kernel and those that do its work at present, on equal buffers: made-up inputs, the model's own
-/// constants.
+/// constants, integers that a run has read where they are known.
 class KernelComparison {
  public:
   /// present: in order; they compute what the candidate's step computes from its inputs. Nodes of that step
   /// that are in none of theirs are views. The kernels must be made for the plan's shapes.
   KernelComparison(const Plan& plan, const std::vector<StepKernel>& present, const StepKernel& candidate,
-                   ThreadPool& pool);
+                   const IntegersRead& integers, ThreadPool& pool);
 
   /// Runs both once. Empty where their results agree as results of different rounding may; otherwise where
   /// they do not.
@@ -50,7 +51,8 @@ class KernelComparison {
   std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t)) const;
 
   ThreadPool& pool_;
-  std::vector<ir::Tensor> operands_;   ///< inputs that are not constant
+  std::vector<ir::Tensor> operands_;   ///< inputs that are made up
+  std::vector<ir::Tensor> read_;       ///< inputs that a run has read
   std::vector<ir::ValueId> compared_;  ///< outputs of the candidate
   std::vector<Call> present_, candidate_;
   Results present_results_, candidate_results_;

@@ -78,7 +78,7 @@ void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& 
 TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
-  TreeTimes least(place_.stop);
+  TreeTimes least(place_.stop, &integers_);
   run(plan, job, least);
   for (int looks = 1;; ++looks) {
     const Clock::duration taken = Clock::now() - start;
@@ -151,6 +151,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
   fallbacks_.clear();
+  integers_.clear();
   const std::vector<Task> tasks = find_tasks(*plan, job);
   {
     const Background::Piece piece(place_.background);
@@ -176,6 +177,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     while (settings_.join && join_steps(job, in_pieces)) swap(job);
   }
   fallbacks_.clear();
+  integers_.clear();
 } catch (const RunStopped&) {
 }
 
@@ -272,7 +274,7 @@ void PlanImprover::compare(const Task& task) {
     library_->refuse(*task.entry, "it does not fit the step");
     return;
   }
-  KernelComparison comparison(plan, present, {&step, candidate}, place_.pool);
+  KernelComparison comparison(plan, present, {&step, candidate}, integers_, place_.pool);
   std::string difference = comparison.difference();
   if (difference.empty() && settings_.deterministic) {
     difference = comparison.bit_difference();

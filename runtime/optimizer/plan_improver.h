@@ -139,6 +139,8 @@ class PlanImprover {
   std::optional<SymbolicFacts> symbolic_;
   /// Of the plans of the job at hand, made when first needed.
   std::map<std::shared_ptr<const Plan>, std::shared_ptr<const Plan>> fallbacks_;
+  /// Of these plans, and of those inside of them.
+  IntegersRead integers_;
   std::vector<Trial> trials_;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/optimizer/plan_tree.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/optimizer/jit_kernel.h"
 
@@ -29,6 +30,22 @@ std::vector<double>& TreeTimes::times_of(const Plan& plan) {
   const auto [found, fresh] = index_.emplace(&plan, plans_.size());
   if (fresh) plans_.push_back({plan.shared_from_this(), std::vector<double>(plan.steps().size(), 0)});
   return plans_[found->second].microseconds;
+}
+
+void TreeTimes::step_reads(const Plan& plan, const Step& step, const std::vector<const void*>& inputs) {
+  constexpr size_t most_bytes = 1 << 16;
+  for (size_t k = 0; k < step.inputs.size() && integers_ != nullptr; ++k) {
+    if (step.inputs[k] == ir::absent || inputs[k] == nullptr) continue;
+    const ir::ValueFact& fact = plan.fact(step.inputs[k]);
+    const bool integer = ir::is_signed_integer(fact.type) || ir::is_unsigned_integer(fact.type);
+    const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
+    if (!integer || fact.constant.defined() || !shape) continue;
+    const auto [found, fresh] = integers_->try_emplace({&plan, step.inputs[k]});
+    if (!fresh) continue;
+    if (static_cast<size_t>(ir::element_count(*shape)) * ir::size_of(fact.type) > most_bytes) continue;
+    found->second = ir::Tensor::allocate(fact.type, *shape);
+    std::memcpy(found->second.data(), inputs[k], found->second.bytes());
+  }
 }
 
 void TreeTimes::step_done(const Plan& plan, size_t index, double, double elapsed_us) {

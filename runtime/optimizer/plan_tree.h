@@ -19,10 +19,17 @@ namespace axrun::runtime {
 /// Thrown out of a run of the model when a stop is requested.
 struct RunStopped {};
 
+/// Small operands of integers that steps of plans have read in a run. They may be indices, or say how much
+/// there is to do.
+using IntegersRead = std::map<std::pair<const Plan*, ir::ValueId>, ir::Tensor>;
+
 /// Times of the steps of one run of a plan and of all that it runs inside. Throws RunStopped out of the run.
 class TreeTimes final : public StepObserver {
  public:
-  explicit TreeTimes(const StopSignal& stop) : stop_(stop) {}
+  /// Adds what is read to `integers` where it has none yet; null: does not look.
+  explicit TreeTimes(const StopSignal& stop, IntegersRead* integers = nullptr)
+      : stop_(stop), integers_(integers) {}
+  void step_reads(const Plan& plan, const Step& step, const std::vector<const void*>& inputs) override;
   void step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) override;
 
   struct Times {
@@ -40,6 +47,7 @@ class TreeTimes final : public StepObserver {
   std::vector<double>& times_of(const Plan& plan);
 
   const StopSignal& stop_;
+  IntegersRead* integers_;
   std::vector<Times> plans_;
   std::map<const Plan*, size_t> index_;
   /// Steps done that no other one is known to enclose: when each began, and what it took.

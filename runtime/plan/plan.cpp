@@ -157,6 +157,7 @@ void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) c
     for (size_t k = 0; k < step.outputs.size(); ++k) {
       frame.call_outputs[k] = step.outputs[k] == ir::absent ? nullptr : frame.pointer(step.outputs[k]);
     }
+    if (context.observer != nullptr) context.observer->step_reads(*this, step, frame.call_inputs);
     step.kernel->run({frame.call_inputs.data(), frame.call_outputs.data(),
                       static_cast<char*>(frame.arena.data()) + scratch_offset_, context.pool});
     return;

@@ -63,6 +63,8 @@ struct OutputCopy {
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
+  /// What a step with a kernel is about to read: one address per input.
+  virtual void step_reads(const class Plan&, const Step&, const std::vector<const void*>&) {}
   /// The steps until the next call of step_done for a step with bodies are steps of its bodies.
   virtual void bodies_begin() {}
   virtual void step_done(const class Plan& plan, size_t index, double start_us, double elapsed_us) = 0;

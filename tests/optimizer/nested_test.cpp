@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -201,6 +202,45 @@ TEST(NestedPlans, ABodyThatRunsOftenCountsEveryTime) {
   for (const int64_t trips : {1, 3, 7}) {
     expect_answer(*session, model, looping(trips), std::to_string(trips) + " trips");
   }
+}
+
+/// How often a layer steps is data: candidates are compared for lengths that a run had.
+TEST(TreeTimes, KeepTheIntegersThatStepsRead) {
+  ModelMaker m;
+  const ValueId x = m.input("x", ElementType::f32, {6, 2, 4});
+  const ValueId lengths = m.input("lengths", ElementType::i32, {2});
+  const ValueId doubled = m.node("Add", {lengths, lengths});
+  const std::vector<ValueId> inputs = {x, m.weights({1, 24, 4}, 1), m.weights({1, 24, 8}, 2), ir::absent,
+                                       doubled};
+  m.output(m.node("GRU", inputs, {{"hidden_size", ModelMaker::attribute(int64_t{8})}}));
+  const auto session = m.session(one_thread(Tier::fallback));
+  ir::Tensor given = ir::Tensor::allocate(ElementType::i32, {2});
+  given.set_int(0, 3);
+  given.set_int(1, 2);
+  const Values live_in = {RuntimeValue(ModelMaker::random({6, 2, 4}, 9)), RuntimeValue(given)};
+  std::vector<ir::ValueFact> facts(2);
+  for (size_t k = 0; k < 2; ++k) {
+    facts[k].type = live_in[k].tensor.type();
+    facts[k].dims = ir::to_dims(live_in[k].tensor.shape());
+  }
+  const auto& graph = session->model().graph;
+  PlanOptions options;
+  options.packs = std::make_shared<PackCache>();
+  const std::shared_ptr<const Plan> plan = build_plan(graph, graph->inputs, facts, options);
+  const auto layer = std::find_if(plan->steps().begin(), plan->steps().end(),
+                                  [](const Step& step) { return step.ops == "GRU"; });
+  ASSERT_NE(layer, plan->steps().end());
+
+  IntegersRead read;
+  Values outputs(1);
+  const StopSignal stop;
+  const auto pool = ThreadPool::make(1);
+  TreeTimes times(stop, &read);
+  plan->run(live_in, outputs, {*pool, &times});
+  EXPECT_EQ(read.size(), 2u) << "the lengths and their doubles, no floats";
+  const ir::Tensor& kept = read.at({plan.get(), layer->inputs[4]});
+  EXPECT_EQ(kept.get_int(0), 6);
+  EXPECT_EQ(kept.get_int(1), 4);
 }
 
 TEST(NestedPlans, BodiesOfOpenSizesShareRangeKernels) {
