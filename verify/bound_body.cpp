@@ -388,6 +388,23 @@ void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& 
     source.read(node.tensor, positions.data(), count, result);
     return;
   }
+  if (guarded && all_certain && argument(node, 0).certain && argument(node, 1).certain) {
+    const Lanes &guard = argument(node, 0), &otherwise = argument(node, 1);
+    int64_t stray = 0;
+    for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
+      const bool reads = guard.value[guard.uniform ? 0 : k] != 0;
+      stray |= reads ? outside[k] : 0;
+      positions[k] = reads ? std::bit_cast<int64_t>(position[k] + 0x1p52) & ((int64_t{1} << 52) - 1) : -1;
+    }
+    if (stray != 0) throw NoBound{"data leads out of bounds"};
+    source.read(node.tensor, positions.data(), count, result);
+    for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
+      if (positions[k] >= 0) continue;
+      result.value[k] = otherwise.value[otherwise.uniform ? 0 : k];
+      if (!result.certain) result.low[k] = result.high[k] = result.value[k];
+    }
+    return;
+  }
   // Lanes that read for certain, those that do not, and those that may read anything or nothing.
   std::array<bool, most_lanes> unsure;
   for (int lane = 0; lane < count; ++lane) {

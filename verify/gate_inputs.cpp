@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <unordered_set>
 
@@ -58,9 +59,34 @@ std::vector<int64_t> index_limits(const ir::Program& program, const std::map<std
   return limits;
 }
 
-/// Calls set(k, value) for real operands.
-template <typename Set>
-void fill_reals(int64_t count, ElementType type, const FillOptions& o, Set set) {
+/// How many numbers are drawn before they repeat; all that there are where those are few. Rows and planes do
+/// not begin anew with the same numbers: a kernel that takes one for another is noticed.
+int64_t period_of(const OperandPlan& operand, const FillOptions& o) {
+  const int64_t count = ir::element_count(operand.shape);
+  const Shape strides = ir::row_major_strides(operand.shape);
+  for (const int64_t prime : {65521, 1048573, 16777213}) {
+    const bool varied =
+        std::none_of(strides.begin(), strides.end(), [&](int64_t stride) { return stride % prime == 0; });
+    // Specials are in every repetition, and not in every reduction.
+    const bool long_enough = static_cast<double>(prime) * o.special_share >= 2;
+    if (2 * prime <= count && varied && long_enough) return prime;
+  }
+  return count;
+}
+
+/// The first `period` elements over and over.
+void repeat(void* data, int64_t period, int64_t count, ElementType type) {
+  const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements) * ir::size_of(type); };
+  auto* to = static_cast<char*>(data);
+  for (int64_t k = period; k < count; k += period)
+    std::memcpy(to + bytes(k), to, bytes(std::min(period, count - k)));
+}
+
+/// Real operands: calls set(k, value) for the first `period`, then `repeat_all`, then set again where one
+/// number among all is singled out.
+template <typename Set, typename Repeat>
+void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptions& o, Set set,
+                Repeat repeat_all) {
   Random random(o.seed);
   auto uniform = [&] { return static_cast<int32_t>(random.next()) * 0x1p-31; };
   auto sign = [&] { return (random.next() & 1) != 0 ? 1.0 : -1.0; };
@@ -72,38 +98,39 @@ void fill_reals(int64_t count, ElementType type, const FillOptions& o, Set set) 
     return sign() * std::ldexp(1 + random.unit(), -127 - static_cast<int>(random.below(22)));
   };
   auto sprinkled = [&](auto special) {
-    for (int64_t k = 0; k < count; ++k) set(k, random.unit() < o.special_share ? special() : uniform());
+    for (int64_t k = 0; k < period; ++k) set(k, random.unit() < o.special_share ? special() : uniform());
+    repeat_all();
     // However few there are, one is at either end or in between.
     if (count > 0)
       set(random.below(3) == 0 ? 0 : random.below(2) == 0 ? count - 1 : random.below(count), special());
   };
   switch (o.distribution) {
     case Distribution::small_integers:
-      for (int64_t k = 0; k < count; ++k) {
+      for (int64_t k = 0; k < period; ++k) {
         if (o.magnitude == 0) {
           set(k, random.below(8) == 0 ? sign() : 0.0);
         } else {
           set(k, static_cast<double>(random.below(2 * o.magnitude + 1) - o.magnitude));
         }
       }
-      return;
+      return repeat_all();
     case Distribution::uniform:
-      for (int64_t k = 0; k < count; ++k) set(k, uniform());
-      return;
+      for (int64_t k = 0; k < period; ++k) set(k, uniform());
+      return repeat_all();
     case Distribution::wide_exponents:
-      for (int64_t k = 0; k < count; ++k)
+      for (int64_t k = 0; k < period; ++k)
         set(k, sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(49)) - 24));
-      return;
+      return repeat_all();
     case Distribution::mostly_zeros:
-      for (int64_t k = 0; k < count; ++k) set(k, random.below(10) == 0 ? uniform() : 0.0);
-      return;
+      for (int64_t k = 0; k < period; ++k) set(k, random.below(10) == 0 ? uniform() : 0.0);
+      return repeat_all();
     case Distribution::all_positive:
-      for (int64_t k = 0; k < count; ++k) set(k, 1 - random.unit());
-      return;
+      for (int64_t k = 0; k < period; ++k) set(k, 1 - random.unit());
+      return repeat_all();
     case Distribution::large:
-      for (int64_t k = 0; k < count; ++k)
+      for (int64_t k = 0; k < period; ++k)
         set(k, sign() * std::ldexp(1 + random.unit(), 40 + static_cast<int>(random.below(26))));
-      return;
+      return repeat_all();
     case Distribution::nans:
       return sprinkled([&] { return nan; });
     case Distribution::positive_infinities:
@@ -111,13 +138,13 @@ void fill_reals(int64_t count, ElementType type, const FillOptions& o, Set set) 
     case Distribution::negative_infinities:
       return sprinkled([&] { return -infinity; });
     case Distribution::signed_zeros:
-      for (int64_t k = 0; k < count; ++k) set(k, random.below(2) == 0 ? uniform() : sign() * 0.0);
-      return;
+      for (int64_t k = 0; k < period; ++k) set(k, random.below(2) == 0 ? uniform() : sign() * 0.0);
+      return repeat_all();
     case Distribution::denormals:
-      for (int64_t k = 0; k < count; ++k)
+      for (int64_t k = 0; k < period; ++k)
         set(k, o.singled_out && (o.special_share >= 1 || random.unit() < o.special_share) ? denormal()
                                                                                           : uniform());
-      return;
+      return repeat_all();
     case Distribution::largest:
       return sprinkled([&] { return sign() * most; });
     case Distribution::all_specials:
@@ -195,23 +222,27 @@ int64_t longest_reduction(const ir::Program& program, const std::map<std::string
 
 void fill(void* data, const OperandPlan& operand, const FillOptions& options) {
   const int64_t count = ir::element_count(operand.shape);
+  const int64_t period = period_of(operand, options);
+  const auto repeat_all = [&] { repeat(data, period, count, operand.type); };
   if (operand.type == ElementType::f32) {
     auto* to = static_cast<float*>(data);
-    return fill_reals(count, operand.type, options,
-                      [to](int64_t k, double value) { to[k] = static_cast<float>(value); });
+    return fill_reals(
+        count, period, operand.type, options,
+        [to](int64_t k, double value) { to[k] = static_cast<float>(value); }, repeat_all);
   }
   ir::visit_element(operand.type, [&]<typename Row>(Row) {
     if (ir::is_float(operand.type)) {
-      return fill_reals(count, operand.type, options, [data](int64_t k, double value) {
-        ir::store_element(data, k, Row::from_real(value));
-      });
+      return fill_reals(
+          count, period, operand.type, options,
+          [data](int64_t k, double value) { ir::store_element(data, k, Row::from_real(value)); }, repeat_all);
     }
     Random random(options.seed);
-    for (int64_t k = 0; k < count; ++k) {
+    for (int64_t k = 0; k < period; ++k) {
       const int64_t value = operand.type == ElementType::boolean ? any_boolean(options, random) ? 1 : 0
                                                                  : any_integer(operand, options, random);
       ir::store_element(data, k, Row::from_integer(value));
     }
+    repeat_all();
   });
 }
 

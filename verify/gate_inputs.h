@@ -51,7 +51,8 @@ struct FillOptions {
   uint64_t seed = 1;
   bool singled_out = true;  ///< denormals: this is the operand that has them
 };
-/// Fills an array of the operand's type and shape.
+/// Fills an array of the operand's type and shape. Large ones repeat a sample of the distribution, of a prime
+/// number of elements that divides no stride of theirs.
 void fill(void* data, const OperandPlan& operand, const FillOptions& options);
 
 /// Row-major positions to look at, without repetition; all of them where there are no more than `count`. The

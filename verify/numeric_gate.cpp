@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cfenv>
 #include <chrono>
 #include <cmath>
@@ -13,6 +12,8 @@
 #include "ir/element_access.h"
 #include "verify/error_bound.h"
 #include "verify/gate_inputs.h"
+#include "verify/gate_memory.h"
+#include "verify/gate_trials.h"
 #include "verify/guarded_memory.h"
 
 namespace axrun::verify {
@@ -30,10 +31,6 @@ double seconds_since(Clock::time_point start) {
 struct Refusal {
   std::string text;
 };
-
-/// A quiet NaN that no computation gives.
-constexpr uint32_t unwritten_f32 = 0x7FE5A9C3;
-constexpr unsigned char unwritten_byte = 0xA5;
 
 std::string sizes_text(const std::map<std::string, int64_t>& sizes) {
   std::string text;
@@ -68,34 +65,28 @@ bool environment_intact() {
   return std::fegetround() == FE_TONEAREST && product == 0x1p-141f;
 }
 
-struct Trial {
-  Distribution distribution;
-  int share;  ///< one in so many of the samples, of the work, and of the steps of scans
-};
-/// As a share: as few steps as there may be.
+/// As a share: as few steps of scans as there may be.
 constexpr int few_steps = 1 << 20;
 
-constexpr Trial trials[] = {
-    {Distribution::small_integers, 1},
-    {Distribution::small_integers, 4},
-    {Distribution::uniform, 4},
-    {Distribution::wide_exponents, 4},
-    {Distribution::mostly_zeros, 4},
-    {Distribution::all_positive, 4},
-    {Distribution::large, 4},
-    {Distribution::uniform, 4},
-    {Distribution::nans, 8},
-    {Distribution::positive_infinities, 8},
-    {Distribution::negative_infinities, 8},
-    {Distribution::signed_zeros, 8},
-    {Distribution::denormals, 8},
-    {Distribution::denormals, 8},
-    {Distribution::largest, 8},
-    {Distribution::all_specials, 8},
-};
-constexpr int trial_count = static_cast<int>(std::size(trials));
-/// Trials with stand-ins are numbered after the others.
-constexpr int exact_pair_trials = 3;
+std::map<std::string, ir::Dim> as_dims(const std::map<std::string, int64_t>& sizes) {
+  std::map<std::string, ir::Dim> dims;
+  for (const auto& [name, value] : sizes) dims.emplace(name, ir::Dim(value));
+  return dims;
+}
+
+ir::Shape shape_of(const ir::TensorDecl& declared, const std::map<std::string, ir::Dim>& dims) {
+  ir::Shape shape;
+  for (const ir::Dim& dim : declared.dims) {
+    const auto extent = dim.substitute(dims).constant();
+    if (!extent || *extent < 0) throw NoBound{"the size " + dim.to_string() + " is not known"};
+    shape.push_back(*extent);
+  }
+  return shape;
+}
+
+size_t bytes_of(ElementType type, const ir::Shape& shape) {
+  return static_cast<size_t>(ir::element_count(shape)) * ir::size_of(type);
+}
 
 /// One size assignment: its memory, and trials in it.
 class Bench {
@@ -112,16 +103,10 @@ class Bench {
         special_share_(0.5 / static_cast<double>(longest_reduction(program, sizes))) {
     for (const OperandPlan& plan : plans_)
       operands_.emplace_back(bytes_of(plan.type, plan.shape), size_of(plan.type));
-    std::map<std::string, ir::Dim> dims;
-    for (const auto& [name, value] : sizes) dims.emplace(name, ir::Dim(value));
+    const std::map<std::string, ir::Dim> dims = as_dims(sizes);
     for (ir::TensorId id : program.outputs) {
       const ir::TensorDecl& declared = program.tensors[static_cast<size_t>(id)];
-      ir::Shape shape;
-      for (const ir::Dim& dim : declared.dims) {
-        const auto extent = dim.substitute(dims).constant();
-        if (!extent || *extent < 0) throw NoBound{"the size " + dim.to_string() + " is not known"};
-        shape.push_back(*extent);
-      }
+      ir::Shape shape = shape_of(declared, dims);
       if (declared.type == ElementType::string)
         throw NoBound{"the output " + declared.name + " is not of numbers"};
       results_.emplace_back(bytes_of(declared.type, shape), size_of(declared.type));
@@ -135,7 +120,7 @@ class Bench {
   void choose_magnitude() {
     for (int magnitude : {8, 3, 1, 0}) {
       magnitude_ = magnitude;
-      fill_operands(Distribution::small_integers, 0);
+      fill_operands({});
       ErrorBound bound(program_, sizes_, tensors());
       bound.follow_share_of_steps(few_steps);
       if (all_exact(bound)) return;
@@ -143,10 +128,11 @@ class Bench {
     magnitude_ = 4;
   }
 
-  void run(int number, const Trial& trial) {
+  void run(const GateTrial& trial) {
+    const int number = trial.number;
     where_ = fmt::format("{}; trial {} ({}), seed {}", sizes_text(sizes_), number,
                          name_of(trial.distribution), options_.seed);
-    fill_operands(trial.distribution, number);
+    fill_operands(trial);
     if (options_.exact) return compare_with_twin();
     // The bound comes first: operands that lead out of bounds are not given to the candidate.
     const auto start = Clock::now();
@@ -155,8 +141,8 @@ class Bench {
     std::vector<std::vector<int64_t>> positions;
     std::vector<std::vector<Interval>> intervals;
     for (size_t k = 0; k < results_.size(); ++k) {
-      positions.push_back(sample(k, number, options_.samples / trial.share));
-      intervals.push_back(judge(bound, k, positions.back(), options_.work / trial.share));
+      positions.push_back(sample(k, number, options_.samples * trial.times / trial.share));
+      intervals.push_back(judge(bound, k, positions.back(), options_.work * trial.times / trial.share));
     }
     report_.bound_seconds += seconds_since(start);
     call(candidate_);
@@ -168,9 +154,6 @@ class Bench {
   }
 
  private:
-  static size_t bytes_of(ElementType type, const ir::Shape& shape) {
-    return static_cast<size_t>(ir::element_count(shape)) * ir::size_of(type);
-  }
   static size_t size_of(ElementType type) { return ir::size_of(type); }
 
   std::vector<Tensor> tensors() const {
@@ -187,48 +170,35 @@ class Bench {
     return tensors;
   }
 
-  void fill_operands(Distribution distribution, int number) {
+  void fill_operands(const GateTrial& trial) {
+    const int number = trial.number;
+    const auto placement = [&](size_t array) {
+      return static_cast<Placement>((static_cast<size_t>(trial.placement()) + array) % 3);
+    };
     for (size_t k = 0; k < operands_.size(); ++k) {
-      operands_[k].place(static_cast<Placement>((static_cast<size_t>(number) + k) % 3));
+      operands_[k].place(placement(k));
       FillOptions fill_options;
-      fill_options.distribution = distribution;
+      fill_options.distribution = trial.distribution;
       fill_options.magnitude = magnitude_;
       fill_options.seed = seed_ + 1000003 * static_cast<uint64_t>(number) + k;
       fill_options.special_share = special_share_;
       // Processors are slow with denormals: large operands have few.
       constexpr size_t large = 1 << 18;
-      if (distribution == Distribution::denormals)
+      if (trial.distribution == Distribution::denormals)
         fill_options.special_share = operands_[k].bytes() < large ? 1 : 0.01;
       fill_options.singled_out = static_cast<size_t>(number) % operands_.size() == k;
       fill(operands_[k].data(), plans_[k], fill_options);
       operands_[k].forbid_writes();
-      hash(operands_[k]);
+      report_.inputs_hash = hash_of(operands_[k].data(), operands_[k].bytes(), report_.inputs_hash);
     }
     for (size_t k = 0; k < results_.size(); ++k) {
-      results_[k].place(static_cast<Placement>((static_cast<size_t>(number) + operands_.size() + k) % 3));
+      results_[k].place(placement(operands_.size() + k));
       clear(k);
     }
   }
 
-  void hash(const GuardedArray& array) {
-    const auto* bytes = static_cast<const unsigned char*>(array.data());
-    uint64_t hash = report_.inputs_hash ^ 0xCBF29CE484222325u;
-    for (size_t k = 0; k < array.bytes(); k += 8) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes + k, std::min<size_t>(8, array.bytes() - k));
-      hash = (hash ^ word) * 0x9FB21C651E98DF25u;
-      hash ^= hash >> 29;
-    }
-    report_.inputs_hash = hash;
-  }
-
   void clear(size_t k) {
-    if (type(k) != ElementType::f32) {
-      if (results_[k].bytes() != 0) std::memset(results_[k].data(), unwritten_byte, results_[k].bytes());
-      return;
-    }
-    auto* words = static_cast<uint32_t*>(results_[k].data());
-    for (size_t i = 0; i < results_[k].bytes() / 4; ++i) words[i] = unwritten_f32;
+    mark_unwritten(results_[k].data(), results_[k].bytes(), type(k) == ElementType::f32);
   }
 
   ElementType type(size_t k) const { return decl(k).type; }
@@ -299,12 +269,9 @@ class Bench {
 
   void check_written(size_t k) {
     if (type(k) != ElementType::f32) return;
-    const auto* words = static_cast<const uint32_t*>(results_[k].data());
-    for (size_t i = 0; i < results_[k].bytes() / 4; ++i) {
-      if (words[i] == unwritten_f32)
-        throw Refusal{fmt::format("{} was not written; {}",
-                                  element_text(decl(k), shapes_[k], static_cast<int64_t>(i)), where_)};
-    }
+    const int64_t element = first_unwritten(results_[k].data(), results_[k].bytes());
+    if (element < 0) return;
+    throw Refusal{fmt::format("{} was not written; {}", element_text(decl(k), shapes_[k], element), where_)};
   }
 
   void check(size_t k, const Tensor& result, int64_t position, const Interval& bound) {
@@ -392,14 +359,35 @@ bool wanted(const GateOptions& options, int trial) {
   return options.only_trial < 0 || options.only_trial == trial;
 }
 
+/// What operands and results take.
+int64_t memory_of(const ir::Program& program, const std::map<std::string, int64_t>& sizes) {
+  size_t bytes = 0;
+  for (const OperandPlan& plan : plan_operands(program, sizes)) bytes += bytes_of(plan.type, plan.shape);
+  for (const ir::TensorId id : program.outputs) {
+    const ir::TensorDecl& declared = program.tensors[static_cast<size_t>(id)];
+    bytes += bytes_of(declared.type, shape_of(declared, as_dims(sizes)));
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+void run_trials(const std::vector<GateTrial>& trials, bool exact_pair, Bench& bench,
+                const GateOptions& options) {
+  for (const GateTrial& trial : trials) {
+    if (trial.exact_pair == exact_pair && wanted(options, trial.number)) bench.run(trial);
+  }
+}
+
 void run_all(const ir::Program& expression, const GateCandidate& candidate, const GateOptions& options,
              GateReport& report) {
+  std::vector<int64_t> bytes;
+  for (const auto& sizes : options.sizes) bytes.push_back(memory_of(expression, sizes));
+  const std::vector<std::vector<GateTrial>> trials = plan_gate_trials(bytes, options.large_bytes);
   for (size_t s = 0; s < options.sizes.size(); ++s) {
     const uint64_t seed = options.seed * 0x9E3779B97F4A7C15u + s;
-    Bench bench(expression, candidate, options, options.sizes[s], seed, report);
-    if (!options.exact) bench.choose_magnitude();
-    for (int k = 0; k < trial_count; ++k) {
-      if (wanted(options, k)) bench.run(k, trials[k]);
+    {
+      Bench bench(expression, candidate, options, options.sizes[s], seed, report);
+      if (!options.exact) bench.choose_magnitude();
+      run_trials(trials[s], false, bench, options);
     }
     if (!options.exact_pair || options.exact) continue;
     GateOptions pair_options = options;
@@ -407,10 +395,7 @@ void run_all(const ir::Program& expression, const GateCandidate& candidate, cons
     Bench pair(options.exact_pair->expression, options.exact_pair->candidate, pair_options, options.sizes[s],
                seed, report);
     pair.choose_magnitude();
-    for (int k = 0; k < exact_pair_trials; ++k) {
-      if (wanted(options, trial_count + k))
-        pair.run(trial_count + k, {Distribution::small_integers, k == 0 ? 1 : 4});
-    }
+    run_trials(trials[s], true, pair, options);
   }
 }
 

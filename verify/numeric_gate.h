@@ -43,6 +43,8 @@ struct GateOptions {
   std::optional<Pair> exact_pair;
   /// Scalar operations of the bound, per output, in the first trial; shared out like `samples`.
   int64_t work = 4000000;
+  /// Of sizes at which operands and results take more memory, a few trials: verify/gate_trials.h.
+  int64_t large_bytes = int64_t{64} << 20;
   /// Only the trial with this number, to replay a refutation; -1: all.
   int only_trial = -1;
 };

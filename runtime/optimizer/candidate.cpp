@@ -64,7 +64,7 @@ class Candidate {
     request.program = text_;
     request.expression = expression_.text;
     request.lowered = ir::print(lowered_.expression);
-    request.sizes = sizes_to_test(ranges_, sizes_);
+    request.sizes = sizes_to_test(expression_.program, ranges_, sizes_);
     request.constant = expression_.constant;
     request.target = tools_.target;
     request.seed = tools_.seed;
@@ -116,11 +116,32 @@ class Candidate {
   CandidateOutcome outcome_;
 };
 
+/// What operands and results take.
+double bytes_at(const ir::Program& expression, const SizeValues& sizes) {
+  std::map<std::string, ir::Dim> values;
+  for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
+  std::vector<ir::TensorId> tensors = expression.operands;
+  tensors.insert(tensors.end(), expression.outputs.begin(), expression.outputs.end());
+  double bytes = 0;
+  for (const ir::TensorId id : tensors) {
+    if (id == ir::none) continue;
+    const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(id)];
+    auto here = static_cast<double>(ir::size_of(tensor.type));
+    for (const ir::Dim& dim : tensor.dims)
+      here *= static_cast<double>(dim.substitute(values).constant().value_or(1));
+    bytes += here;
+  }
+  return bytes;
+}
+
 }  // namespace
 
-std::vector<SizeValues> sizes_to_test(const search::Sizes& ranges, const SizeValues& at_hand) {
+std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const search::Sizes& ranges,
+                                      const SizeValues& at_hand) {
   std::vector<SizeValues> all = {at_hand};
   if (ranges.empty()) return all;
+  constexpr double little = 64 << 20;
+  const double most_bytes = std::max(little, bytes_at(expression, at_hand));
   // Within, at and beyond the ends of small tiles; 0 stands for the lower end of the range.
   constexpr int64_t wanted[] = {0, 1, 7, 16, 37};
   constexpr size_t count = std::size(wanted);
@@ -131,6 +152,9 @@ std::vector<SizeValues> sizes_to_test(const search::Sizes& ranges, const SizeVal
       // Every size gets every value, in other company each time.
       const int64_t value = std::clamp(wanted[(start + 2 * k) % count], range.low, range.high);
       sizes[range.name] = std::max(range.low, value / range.divisor * range.divisor);
+    }
+    if (bytes_at(expression, sizes) > most_bytes) {
+      for (const auto& [name, value] : at_hand) sizes[name] = std::min(sizes[name], value);
     }
     if (std::find(all.begin(), all.end(), sizes) == all.end()) all.push_back(std::move(sizes));
   }

@@ -35,15 +35,16 @@ struct CandidateOutcome {
   GeneratedCode code;
 };
 
-/// Lowers the expression, has the worker prove, compile, test and time it, and compiles it here: the very
-/// code that the worker tested, byte by byte. `record` gets what becomes known. Answers `refused` with the
+/// Lowers the expression, has the worker prove, compile and test it, and compiles it here: the very code
+/// that the worker tested, byte by byte. `record` gets what becomes known. Answers `refused` with the
 /// reason "stopped" when told to stop.
 CandidateOutcome try_candidate(const StepExpression& expression, const SizeValues& sizes,
                                const search::Sizes& ranges, const CandidateTools& tools,
                                WorkerProcess& worker, const StopSignal& stop, OptimizedKernel& record);
 
 /// Sizes at which a kernel for these ranges is tested: the ones at hand first, then small and odd ones that
-/// leave tails of every kind.
-std::vector<SizeValues> sizes_to_test(const search::Sizes& ranges, const SizeValues& at_hand);
+/// leave tails of every kind; none at which the expression takes much more memory than at hand.
+std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const search::Sizes& ranges,
+                                      const SizeValues& at_hand);
 
 }  // namespace axrun::runtime

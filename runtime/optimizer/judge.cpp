@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -21,7 +20,6 @@ namespace axrun::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Sizes = std::map<std::string, int64_t>;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -29,13 +27,6 @@ double seconds_since(Clock::time_point start) {
 
 constexpr size_t alignment = 64;
 size_t rounded_up(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-struct Aligned {
-  explicit Aligned(size_t bytes) : data(::operator new (bytes + 1, std::align_val_t{alignment})) {}
-  ~Aligned() { ::operator delete (data, std::align_val_t{alignment}); }
-  Aligned(const Aligned&) = delete;
-  void* data;
-};
 
 /// Several workers played by one thread, the last range first: no worker's memory may be another's, and no
 /// order be taken for granted.
@@ -76,25 +67,6 @@ class Candidate {
     if (!scratch.surroundings_intact()) throw Error(Fault::internal, "it writes before its scratch memory");
   }
 
-  /// operands: one per input buffer.
-  double seconds_per_call(const Sizes& sizes, const std::vector<const void*>& operands,
-                          const std::vector<void*>& results) const {
-    constexpr double enough_seconds = 0.05;
-    constexpr int most_calls = 1000;
-    jit::BoundKernel kernel(code_, sizes, constant_);
-    jit::Workers& alone = jit::inline_workers();
-    prepare(kernel, operands, alone);
-    const Aligned scratch(kernel.scratch_bytes(alone.count()));
-    double best = HUGE_VAL;
-    const Clock::time_point begin = Clock::now();
-    for (int calls = 0; calls < most_calls && (calls < 3 || seconds_since(begin) < enough_seconds); ++calls) {
-      const Clock::time_point start = Clock::now();
-      kernel.run(operands.data(), results.data(), scratch.data, alone);
-      best = std::min(best, seconds_since(start));
-    }
-    return best;
-  }
-
  private:
   void prepare(jit::BoundKernel& kernel, const std::vector<const void*>& operands,
                jit::Workers& workers) const {
@@ -107,28 +79,6 @@ class Candidate {
   std::vector<size_t> inputs_;
   std::vector<bool> constant_;
 };
-
-/// The first call of the first sizes, on memory of this process.
-double time_of(const Candidate& candidate, const ir::loop::LoopProgram& program, const Sizes& sizes) {
-  std::map<std::string, ir::Dim> values;
-  for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
-  std::vector<ir::Tensor> tensors;
-  std::vector<const void*> operands;
-  std::vector<void*> results;
-  for (const ir::loop::Buffer& buffer : program.buffers) {
-    if (buffer.role == ir::loop::Role::scratch) continue;
-    ir::Shape shape;
-    for (const ir::Dim& dim : buffer.dims) shape.push_back(dim.substitute(values).value());
-    tensors.push_back(ir::Tensor::allocate(buffer.type, shape));
-    // Ordinary numbers: denormals and NaN may take longer.
-    if (ir::is_float(buffer.type)) {
-      for (int64_t i = 0; i < tensors.back().size(); ++i) tensors.back().set_real(i, 0.5);
-    }
-    if (buffer.role == ir::loop::Role::input) operands.push_back(tensors.back().data());
-    if (buffer.role == ir::loop::Role::output) results.push_back(tensors.back().data());
-  }
-  return candidate.seconds_per_call(sizes, operands, results);
-}
 
 /// The kernel with stand-ins for what rounds, to be tested to the bit; nothing where nothing rounds (the
 /// ordinary probes are exact then) or where there is no machine code for the stand-ins.
@@ -213,9 +163,6 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
         fmt::format("the machine code is {}: {}", verify::name_of(reply.gate.verdict), reply.gate.text);
     return reply;
   }
-
-  entering(WorkerStage::timing);
-  reply.seconds_per_call = time_of(candidate, program, request.sizes.front());
   return reply;
 }
 

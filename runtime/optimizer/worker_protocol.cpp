@@ -13,10 +13,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 1;
+constexpr int protocol = 2;
 constexpr size_t longest_text = 4096;
-constexpr std::array<std::string_view, 5> stage_names = {"reading", "proving", "compiling", "testing",
-                                                         "timing"};
+constexpr std::array<std::string_view, 4> stage_names = {"reading", "proving", "compiling", "testing"};
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(Fault::user, what); }
 
@@ -212,7 +211,6 @@ std::string to_text(const WorkerReply& reply) {
                     {"proof", json_of(reply.proof)},
                     {"gate", json_of(reply.gate)},
                     {"compile_seconds", reply.compile_seconds},
-                    {"seconds_per_call", reply.seconds_per_call},
                     {"code_bytes", reply.code_bytes},
                     {"code_hash", reply.code_hash}}}});
 }
@@ -236,7 +234,6 @@ WorkerMessage message_from(std::string_view text) {
   reply.proof = evidence_from(member(answer, "proof"));
   reply.gate = evidence_from(member(answer, "gate"));
   reply.compile_seconds = amount_of(answer, "compile_seconds");
-  reply.seconds_per_call = amount_of(answer, "seconds_per_call");
   reply.code_bytes = unsigned_of(answer, "code_bytes");
   reply.code_hash = unsigned_of(answer, "code_hash");
   if (reply.refusal.empty() && !(reply.proof.verdict == verify::Verdict::proved && reply.gate.accepted())) {

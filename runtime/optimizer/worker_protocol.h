@@ -35,13 +35,12 @@ struct WorkerReply {
   verify::Evidence proof;
   verify::Evidence gate;
   double compile_seconds = 0;
-  double seconds_per_call = 0;
   uint64_t code_bytes = 0;
   uint64_t code_hash = 0;  ///< hash_of_code
 };
 
 /// What the worker does; it says so before each stage, so that its end can be explained.
-enum class WorkerStage : uint8_t { reading, proving, compiling, testing, timing };
+enum class WorkerStage : uint8_t { reading, proving, compiling, testing };
 std::string_view name_of(WorkerStage stage);
 
 /// Longest messages that either side takes.

@@ -45,13 +45,11 @@ TEST(WorkerProtocol, RepliesArriveAsTheyWereSent) {
   sent.gate = {verify::Verdict::tested, "4 sizes", 1.5};
   sent.code_bytes = 1234;
   sent.code_hash = 0xfedcba9876543210u;
-  sent.seconds_per_call = 1e-6;
   const WorkerMessage got = message_from(to_text(sent));
   ASSERT_TRUE(got.reply.has_value());
   EXPECT_EQ(got.reply->proof.text, "3 questions");
   EXPECT_EQ(got.reply->gate.verdict, verify::Verdict::tested);
   EXPECT_EQ(got.reply->code_hash, sent.code_hash);
-  EXPECT_EQ(got.reply->seconds_per_call, sent.seconds_per_call);
   EXPECT_EQ(message_from(to_text(WorkerStage::proving)).stage, WorkerStage::proving);
 }
 
@@ -59,7 +57,7 @@ TEST(WorkerProtocol, DamagedMessagesAreRefusedOrRead) {
   WorkerReply reply;
   reply.proof = {verify::Verdict::proved, "p", 0};
   reply.gate = {verify::Verdict::tested, "t", 0};
-  const std::string texts[] = {to_text(some_request()), to_text(reply), to_text(WorkerStage::timing),
+  const std::string texts[] = {to_text(some_request()), to_text(reply), to_text(WorkerStage::testing),
                                hello_text()};
   constexpr unsigned seed = 20240;
   std::mt19937 random(seed);

@@ -353,6 +353,16 @@ TEST(GateMutants, AreRefused) {
   EXPECT_GE(refused, 60);
 }
 
+/// Mistakes at some extents only are found where few trials are done at most sizes.
+TEST(GateMutants, AreRefusedWhereSizesCountAsLarge) {
+  GateOptions options = options_for({"m", "n", "k"}, 48);
+  options.large_bytes = 0;
+  refused = 0;
+  const std::vector<Mutant> mutants = product_mutants();
+  expect_refuted(product_text, mutants, options);
+  EXPECT_EQ(refused, static_cast<int>(mutants.size()));
+}
+
 /// How a process ends in which the gate runs.
 enum class Ending { accepted, refused, segmentation_fault, other };
 std::ostream& operator<<(std::ostream& out, Ending ending) {

@@ -79,10 +79,10 @@ WorkerReply misbehave(const WorkerRequest& request, const std::function<void(Wor
     send_raw(
         framed(R"({"reply": {"refusal": "", "proof": {"verdict": "proved", "text": "", "seconds": 1e999},)"
                R"("gate": {"verdict": "tested", "text": "", "seconds": 0}, "compile_seconds": 0,)"
-               R"("seconds_per_call": 0, "code_bytes": 1, "code_hash": 1}})"));
+               R"("code_bytes": 1, "code_hash": 1}})"));
   }
   if (what == "stages") {
-    for (int k = 0; k < 100; ++k) entering(WorkerStage::timing);
+    for (int k = 0; k < 100; ++k) entering(WorkerStage::testing);
   }
   WorkerReply reply;
   reply.proof = {verify::Verdict::proved, "by nobody", 0.25};

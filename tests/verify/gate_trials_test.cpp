@@ -1,0 +1,126 @@
+#include "verify/gate_trials.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "verify/gate_memory.h"
+
+namespace axrun::verify::test {
+namespace {
+
+/// By trial: samples of all sizes together, as multiples of what the trial has at one size.
+std::map<int, int> samples_of(const std::vector<std::vector<GateTrial>>& plan) {
+  std::map<int, int> samples;
+  for (const auto& trials : plan) {
+    for (const GateTrial& trial : trials) samples[trial.number] += trial.times;
+  }
+  return samples;
+}
+
+TEST(GateTrials, EveryTrialComparesAsManyElementsWhateverSizesTake) {
+  const auto small = plan_gate_trials({10, 20, 30}, 100);
+  const auto large = plan_gate_trials({1000, 200, 300}, 100);
+  EXPECT_EQ(samples_of(small), samples_of(large));
+  EXPECT_EQ(samples_of(small).size(), size_t{gate_trial_count + exact_pair_trials});
+  EXPECT_EQ(large[1].size(), small[1].size());  // the smallest
+  EXPECT_LT(large[0].size(), small[0].size());
+  EXPECT_LT(large[2].size(), small[2].size());
+  for (const auto& trials : small) {
+    for (const GateTrial& trial : trials) EXPECT_EQ(trial.times, 1);
+  }
+}
+
+TEST(GateTrials, OneSizeHasAllTrialsHoweverLarge) {
+  const auto plan = plan_gate_trials({1000}, 100);
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_EQ(plan[0].size(), size_t{gate_trial_count + exact_pair_trials});
+  EXPECT_TRUE(plan_gate_trials({}, 100).empty());
+}
+
+TEST(GateTrials, LargeSizesHaveExactProbesSpecialsAndEveryPlacement) {
+  const std::vector<GateTrial> large = plan_gate_trials({1000, 1}, 100)[0];
+  std::set<Distribution> distributions;
+  std::set<Placement> placements;
+  bool exact_pair = false;
+  for (const GateTrial& trial : large) {
+    exact_pair |= trial.exact_pair;
+    if (trial.exact_pair) continue;
+    distributions.insert(trial.distribution);
+    placements.insert(trial.placement());
+  }
+  EXPECT_TRUE(exact_pair);
+  EXPECT_EQ(placements.size(), 3U);
+  EXPECT_EQ(distributions.count(Distribution::small_integers), 1U);
+  EXPECT_EQ(distributions.count(Distribution::all_specials), 1U);
+}
+
+std::vector<float> filled(const ir::Shape& shape, const FillOptions& options) {
+  std::vector<float> values(static_cast<size_t>(ir::element_count(shape)));
+  fill(values.data(), {ir::ElementType::f32, shape, 0}, options);
+  return values;
+}
+
+/// The distance after which the numbers repeat; their count where they do not.
+size_t period_of(const std::vector<float>& values) {
+  for (const size_t prime : {65521, 1048573}) {
+    if (prime < values.size() &&
+        std::equal(values.begin() + static_cast<std::ptrdiff_t>(prime), values.end(), values.begin()))
+      return prime;
+  }
+  return values.size();
+}
+
+TEST(GateInputs, LargeOperandsRepeatAtNoStrideOfTheirs) {
+  FillOptions options;
+  EXPECT_EQ(period_of(filled({100, 1000}, options)), 100000U);
+  EXPECT_EQ(period_of(filled({200, 1000}, options)), 65521U);
+  EXPECT_EQ(period_of(filled({3, 65521}, options)), 3U * 65521);
+  EXPECT_EQ(period_of(filled({40, 65521}, options)), 1048573U);
+  // So few specials that a short sample might have none.
+  options.special_share = 1e-5;
+  EXPECT_EQ(period_of(filled({200, 1000}, options)), 200000U);
+}
+
+TEST(GateInputs, LargeOperandsHaveTheirShareOfSpecials) {
+  FillOptions options;
+  options.distribution = Distribution::nans;
+  options.special_share = 1e-3;
+  const std::vector<float> values = filled({500, 1000}, options);
+  const auto nans = std::count_if(values.begin(), values.end(), [](float x) { return std::isnan(x); });
+  EXPECT_GT(nans, 300);
+  EXPECT_LT(nans, 700);
+}
+
+TEST(GateMemory, FindsTheFirstUnwrittenElement) {
+  std::vector<float> values(3000);
+  const size_t bytes = values.size() * sizeof(float);
+  mark_unwritten(values.data(), bytes, true);
+  EXPECT_EQ(first_unwritten(values.data(), bytes), 0);
+  std::fill(values.begin(), values.end(), 1.0f);
+  EXPECT_EQ(first_unwritten(values.data(), bytes), -1);
+  for (const size_t at : {size_t{0}, size_t{1023}, size_t{1024}, size_t{2999}}) {
+    std::vector<float> some = values;
+    mark_unwritten(some.data() + at, sizeof(float), true);
+    EXPECT_EQ(first_unwritten(some.data(), bytes), static_cast<int64_t>(at));
+  }
+}
+
+TEST(GateMemory, EveryByteCountsInTheHash) {
+  std::vector<unsigned char> bytes(150, 7);
+  const uint64_t hash = hash_of(bytes.data(), bytes.size(), 1);
+  for (unsigned char& byte : bytes) {
+    byte ^= 1;
+    EXPECT_NE(hash_of(bytes.data(), bytes.size(), 1), hash);
+    byte ^= 1;
+  }
+  EXPECT_EQ(hash_of(bytes.data(), bytes.size(), 1), hash);
+  EXPECT_NE(hash_of(bytes.data(), bytes.size(), 2), hash);
+}
+
+}  // namespace
+}  // namespace axrun::verify::test

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verify/gate_inputs.h"
+#include "verify/guarded_memory.h"
+
+namespace axrun::verify {
+
+/// What the gate does with the operands of one call.
+struct GateTrial {
+  int number = 0;  ///< for messages, for the seed, and to replay it
+  Distribution distribution = Distribution::small_integers;
+  int share = 1;  ///< one in so many of the samples, of the work, and of the steps of scans
+  int times = 1;  ///< so often these samples and this work
+  bool exact_pair = false;
+
+  /// Of the first operand; the others and the results follow in turn.
+  Placement placement() const { return static_cast<Placement>((number + number / 3) % 3); }
+};
+
+inline constexpr int gate_trial_count = 16;
+/// Trials with stand-ins are numbered after the others.
+inline constexpr int exact_pair_trials = 3;
+
+/// The trials at each of several sizes, those of the exact pair last.
+///
+/// bytes[s] is what operands and results take at size s. At up to `large` bytes, and at the smallest size
+/// whatever it takes, every trial is done. A size that takes more is there for what shows at large extents
+/// only (offsets, strides, ends of long loops): it has the exact probes with all their samples, wide
+/// exponents, special values of all kinds, and the first trial of the exact pair, and in these every
+/// placement next to guard pages. What it leaves out is made up for at the smallest size: there every trial
+/// that is left out elsewhere compares as many elements more.
+std::vector<std::vector<GateTrial>> plan_gate_trials(const std::vector<int64_t>& bytes, int64_t large);
+
+}  // namespace axrun::verify
