@@ -5,42 +5,20 @@
 #include <vector>
 
 #include "ir/arithmetic.h"
+#include "ir/expression_replacer.h"
 #include "ir/types.h"
 
 namespace axrun::ir {
 
 namespace {
 
-class Replacer {
+class Replacer final : public ExpressionReplacer {
  public:
-  explicit Replacer(const Program& from) : from_(from), result_(from) { result_.exprs.clear(); }
-
-  Program run() {
-    std::vector<ExprId> place;
-    for (Expr expr : from_.exprs) {
-      for (ExprId& argument : expr.args) {
-        if (argument != none) argument = place[static_cast<size_t>(argument)];
-      }
-      for (ExprId& index : expr.indices) index = place[static_cast<size_t>(index)];
-      place.push_back(replaced(expr));
-    }
-    for (Stage& stage : result_.stages) {
-      for (auto* list : {&stage.body, &stage.target, &stage.monoid.identity, &stage.monoid.combine}) {
-        for (ExprId& id : *list) id = place[static_cast<size_t>(id)];
-      }
-      if (stage.guard != none) stage.guard = place[static_cast<size_t>(stage.guard)];
-      if (stage.step) stage.step = std::make_shared<const Program>(use_cheaper_scalars(*stage.step));
-    }
-    return std::move(result_);
-  }
+  using ExpressionReplacer::ExpressionReplacer;
 
  private:
-  const Expr& at(ExprId id) const { return result_.exprs[static_cast<size_t>(id)]; }
+  Program in_step(const Program& step) override { return Replacer(step).run(); }
 
-  ExprId append(const Expr& expr) {
-    result_.exprs.push_back(expr);
-    return static_cast<ExprId>(result_.exprs.size()) - 1;
-  }
   ExprId real(double value, ElementType type = ElementType::f32) {
     Expr expr;
     expr.op = ScalarOp::real;
@@ -121,7 +99,7 @@ class Replacer {
     return real(value, expr.type);
   }
 
-  ExprId replaced(const Expr& expr) {
+  ExprId replaced(const Expr& expr) override {
     if (expr.args[0] != none) {
       if (const auto literal = folded(expr)) return *literal;
     }
@@ -149,9 +127,6 @@ class Replacer {
     if (power_of_two && std::abs(exponent) < safe) return product(x, real(1 / literal, expr.type));
     return append(expr);
   }
-
-  const Program& from_;
-  Program result_;
 };
 
 }  // namespace

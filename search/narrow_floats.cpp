@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/arithmetic.h"
+#include "ir/expression_replacer.h"
 #include "ir/types.h"
 
 namespace axrun::search {
@@ -52,35 +53,12 @@ bool f32_holds(ElementType type) {
   return type == ElementType::boolean || ir::bits_of(type) <= 16;
 }
 
-class Replacer {
+class Replacer final : public ir::ExpressionReplacer {
  public:
-  explicit Replacer(const Program& from) : from_(from), result_(from) { result_.exprs.clear(); }
-
-  Program run() {
-    std::vector<ExprId> place;
-    for (Expr expr : from_.exprs) {
-      for (ExprId& argument : expr.args) {
-        if (argument != none) argument = place[static_cast<size_t>(argument)];
-      }
-      for (ExprId& index : expr.indices) index = place[static_cast<size_t>(index)];
-      place.push_back(replaced(expr));
-    }
-    for (ir::Stage& stage : result_.stages) {
-      for (auto* list : {&stage.body, &stage.target, &stage.monoid.identity, &stage.monoid.combine}) {
-        for (ExprId& id : *list) id = place[static_cast<size_t>(id)];
-      }
-      if (stage.guard != none) stage.guard = place[static_cast<size_t>(stage.guard)];
-    }
-    return std::move(result_);
-  }
+  using ExpressionReplacer::ExpressionReplacer;
 
  private:
-  const Expr& at(ExprId id) const { return result_.exprs[static_cast<size_t>(id)]; }
-
-  ExprId append(const Expr& expr) {
-    result_.exprs.push_back(expr);
-    return static_cast<ExprId>(result_.exprs.size()) - 1;
-  }
+  Program in_step(const Program& step) override { return Replacer(step).run(); }
 
   ExprId cast(ElementType type, ExprId argument) {
     if (at(argument).type == type) return argument;
@@ -129,7 +107,7 @@ class Replacer {
     }
   }
 
-  ExprId replaced(const Expr& expr) {
+  ExprId replaced(const Expr& expr) override {
     if (expr.args[0] == none || expr.op == ScalarOp::load || at(expr.args[0]).type != ElementType::f64)
       return append(expr);
     const bool casts = expr.op == ScalarOp::cast || expr.op == ScalarOp::cast_saturate;
@@ -158,8 +136,6 @@ class Replacer {
     return found != none ? found : append(expr);
   }
 
-  const Program& from_;
-  Program result_;
   std::map<ExprId, ExprId> twins_;
 };
 
