@@ -28,6 +28,8 @@ double time_of(const std::function<void()>& run, int calls, bool own_time) {
 }
 
 constexpr int fewest_to_judge = 7;
+/// Of rounds of long calls, where the second is slower.
+constexpr int fewest_if_slower = 3;
 
 void summarise(std::vector<double> ratios, Ratio& ratio) {
   std::sort(ratios.begin(), ratios.end());
@@ -68,28 +70,50 @@ bool Ratio::second_is_about_as_fast(double share) const {
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,
                     const StopSignal& stop, const RoundOptions& options) {
   Ratio ratio;
+  std::vector<double> ratios;
+  const auto add = [&](double first_time, double second_time) {
+    ratios.push_back(first_time / std::max(second_time, 1e-12));
+    summarise(ratios, ratio);
+  };
+  const Clock::time_point begin = Clock::now();
   // The first calls find cold caches; they also tell how many make a batch.
-  double once = 0;
+  double once = 0, first_once = 0, second_once = 0;
   for (int pass = 0; pass < 2; ++pass) {
     if (stop.requested()) return ratio;
-    const double first_once = time_of(first, 1, options.own_time);
+    first_once = time_of(first, 1, options.own_time);
     if (stop.requested()) return ratio;
-    once = std::min(first_once, time_of(second, 1, options.own_time));
+    second_once = time_of(second, 1, options.own_time);
+    once = std::min(first_once, second_once);
     if (once > options.batch_seconds) break;
   }
+  const bool is_long = once >= options.long_seconds;
+  const bool endless = once > options.most_seconds;  // no caches to speak of
+  if (is_long && (options.warm || endless)) add(first_once, second_once);
   const int calls = static_cast<int>(std::clamp(options.batch_seconds / std::max(once, 1e-9), 1.0, 10000.0));
-  const Clock::time_point begin = Clock::now();
-  std::vector<double> ratios;
-  for (int round = 0; round < options.most && !stop.requested(); ++round) {
+  const auto enough = [&] {
+    if (ratio.rounds >= options.most || stop.requested()) return true;
+    if (ratio.rounds == 0) return false;
+    const bool late = seconds_since(begin) > options.most_seconds;
+    if (late && options.fewest_if_long > 0 && ratio.rounds >= options.fewest_if_long) return true;
+    const bool slower = ratio.second_is_slower(options.share);
+    if (is_long && slower && ratio.rounds >= fewest_if_slower) return true;
+    if (ratio.rounds < options.fewest) return false;
+    return late || slower || ratio.second_is_faster(options.share);
+  };
+  while (!enough()) {
     const double first_before = time_of(first, calls, options.own_time);
     const double second_before = time_of(second, calls, options.own_time);
+    if (is_long) {
+      add(first_before, second_before);
+      if (enough()) break;
+    }
     const double second_after = time_of(second, calls, options.own_time);
     const double first_after = time_of(first, calls, options.own_time);
-    ratios.push_back((first_before + first_after) / std::max(second_before + second_after, 1e-12));
-    summarise(ratios, ratio);
-    if (round + 1 < options.fewest) continue;
-    const bool clear = ratio.second_is_faster(options.share) || ratio.second_is_slower(options.share);
-    if (clear || seconds_since(begin) > options.most_seconds) break;
+    if (is_long) {
+      add(first_after, second_after);
+    } else {
+      add(first_before + first_after, second_before + second_after);
+    }
   }
   return ratio;
 }

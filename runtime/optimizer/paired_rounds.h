@@ -26,6 +26,13 @@ struct RoundOptions {
   double share = 0.02;          ///< what a difference must exceed; rounds end early once that is clear
   double batch_seconds = 3e-4;  ///< calls are repeated until one timing takes so long
   double most_seconds = 3;      ///< after the fewest rounds
+  /// Calls that take so long are hardly disturbed: each of the two pairs of first and second that a round has
+  /// counts as a round, and they end as soon as the second is clearly the slower one.
+  double long_seconds = 0.02;
+  /// Rounds that are enough where the fewest would take longer than `most_seconds`; 0: none are.
+  int fewest_if_long = 0;
+  /// Both have been called before: where calls are long, the first ones count.
+  bool warm = false;
   /// The processor time of the calling thread is what counts, not the time that passes while others have the
   /// processor: for what that thread does alone.
   bool own_time = false;

@@ -21,7 +21,7 @@ constexpr double equal_share = 0.005;
 /// Between two plans that are put in force while candidates are tried: at least, and as a multiple of the
 /// time that the last one took to build and to compare.
 constexpr auto between_swaps = std::chrono::milliseconds(250);
-constexpr int swap_times = 2;
+constexpr int swap_times = 3;
 /// Real runs that are so much slower are looked into.
 constexpr double suspicious = 1.1;
 constexpr auto trial_time = std::chrono::seconds(20);
@@ -299,7 +299,8 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
   options.fewest = 3;
   options.most = 14;
   options.share = share;
-  options.most_seconds = 0.3;  // no more than the fewest where a run takes long
+  options.most_seconds = 0.3;
+  options.fewest_if_long = 1;
   options.own_time = place_.pool.threads() == 1;
   const auto run_once = [&](const Plan& plan) {
     TreeTimes observer(place_.stop);

@@ -30,6 +30,68 @@ TEST(PairedRounds, RoundsGoForthAndBack) {
   EXPECT_LE(ratio.first_won + ratio.second_won, 3);
 }
 
+TEST(PairedRounds, PairsOfLongCallsAreRounds) {
+  std::string order;
+  StopSignal stop;
+  RoundOptions options;
+  options.fewest = options.most = 3;
+  options.batch_seconds = options.long_seconds = 0;
+  options.share = 1e9;  // nothing is ever clear
+  const auto a = [&] { order += 'a'; };
+  const auto b = [&] { order += 'b'; };
+  EXPECT_EQ(paired_rounds(a, b, stop, options).rounds, 3);
+  EXPECT_EQ(order,
+            "ab"
+            "abba"
+            "ab");
+  order.clear();
+  options.warm = true;
+  EXPECT_EQ(paired_rounds(a, b, stop, options).rounds, 3);
+  EXPECT_EQ(order, "ababba");
+}
+
+TEST(PairedRounds, LongCallsEndEarlyWhereTheSecondIsClearlySlower) {
+  StopSignal stop;
+  int calls = 0;
+  const auto work = [&](int times) {
+    ++calls;
+    volatile double sum = 0;
+    for (int k = 0; k < times; ++k) sum = sum + k;
+  };
+  RoundOptions options;
+  options.long_seconds = 0;
+  options.batch_seconds = 0;
+  options.warm = true;
+  options.own_time = true;
+  const auto quick = [&] { work(100'000); };
+  const auto slow = [&] { work(500'000); };
+  EXPECT_TRUE(paired_rounds(quick, slow, stop, options).second_is_slower(options.share));
+  EXPECT_EQ(calls, 6);
+  EXPECT_TRUE(paired_rounds(slow, quick, stop, options).second_is_faster(options.share));
+  EXPECT_GE(calls, 6 + 14);
+}
+
+TEST(PairedRounds, FewRoundsAreEnoughWhereTheyTakeLong) {
+  StopSignal stop;
+  int calls = 0;
+  const auto work = [&] {
+    ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  RoundOptions options;
+  options.share = 1e9;
+  options.most_seconds = 1e-3;
+  EXPECT_EQ(paired_rounds(work, work, stop, options).rounds, options.fewest);
+  calls = 0;
+  options.fewest_if_long = 1;
+  EXPECT_EQ(paired_rounds(work, work, stop, options).rounds, 1);
+  EXPECT_EQ(calls, 6);
+  calls = 0;
+  options.long_seconds = 1e-3;
+  EXPECT_EQ(paired_rounds(work, work, stop, options).rounds, 1);
+  EXPECT_EQ(calls, 2) << "a single call takes longer than all may";
+}
+
 TEST(PairedRounds, AStopEndsThem) {
   StopSignal stop;
   int calls = 0;
