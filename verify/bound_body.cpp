@@ -238,6 +238,7 @@ bool is_literal(ScalarOp op) {
 
 void Lanes::set_uniform(const Interval& interval) {
   uniform = true;
+  consecutive = false;
   put(0, interval);
   finish(1);
 }
@@ -329,6 +330,7 @@ void BoundBody::evaluate(size_t number, int count, ElementSource& source) {
   const Node& node = nodes_[number];
   Lanes& result = lanes_[number];
   result.uniform = true;
+  result.consecutive = false;
   for (int argument : node.args) {
     if (argument >= 0) result.uniform &= lanes_[static_cast<size_t>(argument)].uniform;
   }
@@ -338,7 +340,24 @@ void BoundBody::evaluate(size_t number, int count, ElementSource& source) {
   if (!fast(node, result, lanes)) general(node, result, lanes);
 }
 
+/// Where one index goes on from lane to lane and the others are the same. False where that is not known, or
+/// something is not inside.
+bool BoundBody::load_run(const Node& node, Lanes& result, int count, ElementSource& source) const {
+  int64_t first = 0, step = 0;
+  for (size_t d = 0; d < node.indices.size(); ++d) {
+    const Lanes& index = lanes_[static_cast<size_t>(node.indices[d])];
+    if (!index.certain || (!index.uniform && (!index.consecutive || step != 0))) return false;
+    const double x = index.value[0], last = index.uniform ? x : x + (count - 1);
+    if (!(x >= 0 && last < static_cast<double>(node.shape[d]))) return false;
+    first += static_cast<int64_t>(x) * node.strides[d];
+    if (!index.uniform) step = node.strides[d];
+  }
+  source.read_run(node.tensor, first, step, count, result);
+  return true;
+}
+
 void BoundBody::load(const Node& node, Lanes& result, int count, ElementSource& source) {
+  if (node.args[0] < 0 && load_run(node, result, count, source)) return;
   auto& positions = positions_;
   auto& position = position_;
   auto& outside = outside_;
@@ -447,9 +466,11 @@ bool BoundBody::fast(const Node& node, Lanes& result, int count) {
   const Pair pair{a, b};
   if (a.certain && b.certain && fast_comparison(node.op, pair, result, count)) return true;
   if (node.from == ElementType::f32) return fast_f32(node.op, pair, result, count);
-  if (node.from == ElementType::i64 && a.certain && b.certain)
-    return fast_index(node.op, pair, result, count);
-  return false;
+  if (node.from != ElementType::i64 || !a.certain || !b.certain) return false;
+  const bool shifted = (a.consecutive && b.uniform && (node.op == ScalarOp::add || node.op == ScalarOp::sub)) ||
+                       (a.uniform && b.consecutive && node.op == ScalarOp::add);
+  result.consecutive = shifted;
+  return fast_index(node.op, pair, result, count);
 }
 
 void BoundBody::general(const Node& node, Lanes& result, int count) {

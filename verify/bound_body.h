@@ -19,6 +19,7 @@ inline constexpr int most_lanes = 256;
 struct Lanes {
   bool uniform = true;  ///< element 0 stands for all
   bool certain = true;  ///< low and high are equal to value, and not stored
+  bool consecutive = false;  ///< known to be: every value is one more than the one before; certain
   std::array<double, most_lanes> value;
   std::array<double, most_lanes> low;
   std::array<double, most_lanes> high;
@@ -41,6 +42,8 @@ class ElementSource {
   virtual ~ElementSource() = default;
   /// Intervals of elements by row-major position, in order; a negative position is not looked at and gets 0.
   virtual void read(ir::TensorId tensor, const int64_t* positions, int count, Lanes& lanes) = 0;
+  /// The same of positions first, first + step, ...: none is negative.
+  virtual void read_run(ir::TensorId tensor, int64_t first, int64_t step, int count, Lanes& lanes) = 0;
 };
 
 /// The expressions that some roots reach, evaluated over blocks of points.
@@ -73,6 +76,7 @@ class BoundBody {
   };
   void evaluate(size_t number, int count, ElementSource& source);
   void load(const Node& node, Lanes& result, int count, ElementSource& source);
+  bool load_run(const Node& node, Lanes& result, int count, ElementSource& source) const;
   bool fast(const Node& node, Lanes& result, int count);
   void general(const Node& node, Lanes& result, int count);
   const Lanes& argument(const Node& node, size_t k) const {

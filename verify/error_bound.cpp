@@ -54,6 +54,7 @@ struct ErrorBound::State : ElementSource {
   std::vector<Code> codes;  ///< by stage
   int64_t work = 0;
   int share_of_steps = 1;
+  int64_t most_work_of_steps = 0;  ///< 0: no limit
   // In the step of a scan:
   State* around = nullptr;
   std::map<TensorId, TensorId> captured;  ///< what operands are there
@@ -207,6 +208,43 @@ struct ErrorBound::State : ElementSource {
     lanes.certain = certain;
   }
 
+  void read_run(TensorId id, int64_t first, int64_t step, int count, Lanes& lanes) override {
+    const auto index = static_cast<size_t>(id);
+    const ir::Tensor* operand = operand_of[index];
+    const auto outer = captured.find(id);
+    if (outer != captured.end()) return around->read_run(outer->second, first, step, count, lanes);
+    if (operand != nullptr && operand->type() == ElementType::f32) {
+      const float* data = operand->as<float>() + first;
+      for (int k = 0; k < count; ++k) lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
+      lanes.certain = true;
+      return;
+    }
+    if (operand != nullptr || (stage_of[index] >= 0 && !is_known(*memos[index], first, step, count))) {
+      std::array<int64_t, most_lanes> positions;
+      for (int k = 0; k < count; ++k) positions[static_cast<size_t>(k)] = first + k * step;
+      return read(id, positions.data(), count, lanes);
+    }
+    Memo& memo = *memos[index];
+    int64_t uncertain = 0;
+    for (int k = 0; k < count; ++k) {
+      const int64_t position = first + k * step;
+      const auto lane = static_cast<size_t>(k);
+      const double value = memo.value[position], low = memo.low[position], high = memo.high[position];
+      lanes.value[lane] = value;
+      lanes.low[lane] = low;
+      lanes.high[lane] = high;
+      uncertain |= (low == value ? 0 : 1) | (high == value ? 0 : 1);
+    }
+    lanes.certain = uncertain == 0;
+  }
+
+  static bool is_known(Memo& memo, int64_t first, int64_t step, int count) {
+    for (int k = 0; k < count; ++k) {
+      if (memo.known[first + k * step] != Memo::done) return false;
+    }
+    return true;
+  }
+
   static void read_operand(const ir::Tensor& tensor, const int64_t* positions, int count, Lanes& lanes) {
     lanes.certain = true;
     if (tensor.type() == ElementType::f32) {
@@ -275,6 +313,7 @@ struct ErrorBound::State : ElementSource {
       lanes->certain = true;
       int64_t coordinate = first / stride % extents[d];
       int64_t left = stride - first % stride;
+      lanes->consecutive = stride == 1 && coordinate + count <= extents[d];
       for (int k = 0; k < count;) {
         const int end = static_cast<int>(std::min<int64_t>(count, k + left));
         std::fill(lanes->value.begin() + k, lanes->value.begin() + end, static_cast<double>(coordinate));
@@ -298,6 +337,7 @@ struct ErrorBound::State : ElementSource {
       if (lanes == nullptr) continue;
       lanes->uniform = false;
       lanes->certain = true;
+      lanes->consecutive = false;
       to[d] = lanes->value.data();
     }
     for (int k = 0; k < points; ++k) {
@@ -366,9 +406,11 @@ struct ErrorBound::State : ElementSource {
       return *memos[static_cast<size_t>(stage.results[result])];
     };
     constexpr int64_t least = 4;
-    const int64_t followed =
-        std::min(length, std::max(least, (length + share_of_steps - 1) / share_of_steps));
+    int64_t followed = std::min(length, std::max(least, (length + share_of_steps - 1) / share_of_steps));
+    const int64_t before = work;
     for (int64_t t = 0; t < followed; ++t) {
+      if (t >= least && most_work_of_steps > 0 && work - before + inner.work > most_work_of_steps) followed = t;
+      if (t == followed) break;
       inner.time = t;
       inner.forget();
       for (size_t k = 0; k < states; ++k) {
@@ -498,7 +540,10 @@ ErrorBound::ErrorBound(const ir::Program& program, const std::map<std::string, i
     : state_(std::make_unique<State>(program, sizes, operands)) {}
 ErrorBound::~ErrorBound() = default;
 
-void ErrorBound::follow_share_of_steps(int share) { state_->share_of_steps = share; }
+void ErrorBound::follow_share_of_steps(int share, int64_t most_work) {
+  state_->share_of_steps = share;
+  state_->most_work_of_steps = most_work;
+}
 
 const ir::Shape& ErrorBound::output_shape(size_t output) const {
   return state_->shapes[static_cast<size_t>(state_->program.outputs.at(output))];

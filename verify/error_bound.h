@@ -38,9 +38,10 @@ class ErrorBound {
   ErrorBound(ir::Program&&, const std::map<std::string, int64_t>&, const std::vector<ir::Tensor>&) = delete;
   ~ErrorBound();
 
-  /// Scans are followed for one in `share` of their steps, the first ones, and for at least four. What later
-  /// steps give may be anything, as far as this is concerned: for tests that are one of many. Before `at`.
-  void follow_share_of_steps(int share);
+  /// Scans are followed for one in `share` of their steps, the first ones, and for at least four; no further
+  /// where that takes more than `most_work` (0: whatever it takes). What later steps give may be anything, as
+  /// far as this is concerned: for tests that are one of many. Before `at`.
+  void follow_share_of_steps(int share, int64_t most_work = 0);
 
   const ir::Shape& output_shape(size_t output) const;
   /// At these row-major positions of an output. Throws NoBound where data leads out of bounds or divides an

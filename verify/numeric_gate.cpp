@@ -137,7 +137,7 @@ class Bench {
     // The bound comes first: operands that lead out of bounds are not given to the candidate.
     const auto start = Clock::now();
     ErrorBound bound(program_, sizes_, tensors());
-    bound.follow_share_of_steps(trial.share);
+    bound.follow_share_of_steps(trial.share, trial.share == 1 ? 0 : options_.work);
     std::vector<std::vector<int64_t>> positions;
     std::vector<std::vector<Interval>> intervals;
     for (size_t k = 0; k < results_.size(); ++k) {

@@ -127,6 +127,26 @@ TEST(ErrorBound, AShareOfTheStepsIsFollowed) {
   for (const Interval& last : whole.at(0, all_of({2}))) EXPECT_FALSE(last.is_anything());
 }
 
+TEST(ErrorBound, NoMoreStepsAreFollowedThanTakeTheWork) {
+  const ir::Program program = ir::parse(scan_text);
+  const std::map<std::string, int64_t> sizes = {{"t", 24}, {"w", 2}};
+  const std::vector<Tensor> operands = {random({24, 2}, 1), random({2}, 2)};
+  const auto followed = [&](int64_t most_work) {
+    ErrorBound bound(program, sizes, operands);
+    bound.follow_share_of_steps(1, most_work);
+    int64_t steps = 0;
+    for (const Interval& interval : bound.at(1, all_of({24, 2}))) steps += interval.is_anything() ? 0 : 1;
+    return std::pair(steps / 2, bound.work());
+  };
+  const auto [all, work] = followed(0);
+  EXPECT_EQ(all, 24);
+  EXPECT_EQ(followed(work).first, 24);
+  EXPECT_EQ(followed(1).first, 4) << "four at least";
+  const auto [half, half_work] = followed(work / 2);
+  EXPECT_TRUE(half >= 12 && half <= 14) << half;
+  EXPECT_LE(half_work, work / 2 + work / 24 + 1);
+}
+
 TEST(ErrorBound, CentresOnTheReference) {
   expect_reference(product_text, {{"m", 5}, {"k", 300}, {"n", 7}},
                    {random({5, 300}, 1), random({300, 7}, 2), random({7}, 3)});
