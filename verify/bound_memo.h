@@ -4,24 +4,46 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "verify/interval.h"
 
 namespace axrun::verify {
 
-/// Zeroed memory that costs nothing where it is not touched.
+/// Zeroed memory that costs nothing where it is not touched. Of large arrays the untouched parts take no
+/// address space either: where that is limited, a sample of a large tensor must still fit.
 template <typename T>
 class Sparse {
  public:
-  explicit Sparse(int64_t count)
-      : data_(static_cast<T*>(std::calloc(static_cast<size_t>(std::max<int64_t>(count, 1)), sizeof(T))),
-              std::free) {
-    if (data_ == nullptr) throw NoBound{"no memory for an intermediate result"};
+  explicit Sparse(int64_t count) {
+    const int64_t elements = std::max<int64_t>(count, 1);
+    if (elements > largest_whole) {
+      parts_.resize(static_cast<size_t>(elements / part + 1));
+    } else {
+      whole_ = zeroed(elements);
+    }
   }
-  T& operator[](int64_t k) { return data_.get()[k]; }
+  T& operator[](int64_t k) {
+    if (whole_) return whole_[static_cast<size_t>(k)];
+    Memory& memory = parts_[static_cast<size_t>(k / part)];
+    if (!memory) memory = zeroed(part);
+    return memory[static_cast<size_t>(k % part)];
+  }
 
  private:
-  std::unique_ptr<T, void (*)(void*)> data_;
+  static constexpr int64_t largest_whole = int64_t{1} << 22, part = int64_t{1} << 12;
+  struct Free {
+    void operator()(T* data) const { std::free(data); }
+  };
+  using Memory = std::unique_ptr<T[], Free>;
+  static Memory zeroed(int64_t count) {
+    Memory memory(static_cast<T*>(std::calloc(static_cast<size_t>(count), sizeof(T))));
+    if (!memory) throw NoBound{"no memory for an intermediate result"};
+    return memory;
+  }
+
+  Memory whole_;
+  std::vector<Memory> parts_;  ///< of large arrays
 };
 
 /// Elements of a stage's result that have been computed.

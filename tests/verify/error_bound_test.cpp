@@ -209,6 +209,19 @@ TEST(ErrorBound, HoldsSumsInAnyOrderAndIsTight) {
   EXPECT_GT(interval.high - interval.low, 0);
 }
 
+/// Address space is limited where the bound is used: 2^33 elements of four numbers would not fit.
+TEST(ErrorBound, UntouchedPartsOfLargeIntermediatesTakeNoMemory) {
+  Tensor x = Tensor::allocate(ElementType::f32, {1});
+  x.as<float>()[0] = 3;
+  const ir::Program program = ir::parse(
+      "program P(x: f32[1]) -> (z) {\n"
+      "  y: f32[n] = map (i: n) { x[0] * 2:f32 }\n"
+      "  z: f32[3] = map (i: 3) { y[i * 4000000000] }\n}");
+  ErrorBound bound(program, {{"n", int64_t{1} << 33}}, {x});
+  const std::vector<int64_t> positions = {0, 1, 2};
+  for (const Interval& interval : bound.at(0, positions)) EXPECT_EQ(interval.value, 6);
+}
+
 TEST(ErrorBound, OverflowDependsOnTheOrder) {
   Tensor x = Tensor::allocate(ElementType::f32, {4});
   const ir::Program program =
