@@ -1,5 +1,6 @@
 #include "search/lowering.h"
 
+#include "search/matrices_of_lines.h"
 #include "search/pieces.h"
 #include "search/simplify.h"
 #include "search/supported.h"
@@ -24,6 +25,30 @@ void declare_interface(PieceContext& context) {
   for (const TensorId id : context.program.outputs) declare(id, ir::loop::Role::output);
 }
 
+/// Sums in integers are worth it where there are schedules for them.
+bool has_integer_schedules(const Program& program, const SizeFacts& facts,
+                           const std::vector<bool>& constant) {
+  const Pieces pieces = cut(program, facts, constant);
+  const auto is = [](const Piece& piece, Piece::Kind kind) { return piece.kind == kind; };
+  bool found = false;
+  for (const Piece& piece : pieces.pieces) {
+    const ir::Stage& stage = program.stages[piece.range.first];
+    const bool sums = stage.kind == ir::StageKind::reduce && stage.monoid.kind == ir::Monoid::Kind::sum;
+    const bool integers = is(piece, Piece::Kind::gathered_words) || is(piece, Piece::Kind::integer_product);
+    const ir::ElementType type = program.tensors[static_cast<size_t>(stage.results[0])].type;
+    if (sums && type == ir::ElementType::i32 && !integers) return false;
+    found = found || integers;
+  }
+  return found && pieces.reason.empty();
+}
+
+Program simplified(const Program& expression, const SizeFacts& facts, const Sizes& sizes,
+                   const std::vector<bool>& constant) {
+  Program integers = simplify(expression, facts, true);
+  if (has_integer_schedules(integers, facts, constant_tensors(integers, constant, sizes))) return integers;
+  return simplify(expression, facts);
+}
+
 }  // namespace
 
 Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
@@ -33,7 +58,9 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   if (!lowered.reason.empty()) return lowered;
 
   const SizeFacts facts(sizes);
-  lowered.expression = simplify(expression, facts);
+  lowered.expression = simplified(expression, facts, sizes, constant);
+  lowered.expression =
+      matrices_of_lines(lowered.expression, constant_tensors(lowered.expression, constant, sizes), target);
   const Program& program = lowered.expression;
   lowered.reason = unindexable_because(program);
   if (!lowered.reason.empty()) return lowered;

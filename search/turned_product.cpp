@@ -7,10 +7,7 @@
 namespace axrun::search {
 namespace {
 
-/// Sizes of one product of matrices.
-struct Shape {
-  int64_t rows = 1, columns = 1, depth = 1;
-};
+using Shape = ProductShape;
 
 /// Lanes computed for each that is wanted.
 double padding(int64_t count, int64_t lanes) {
@@ -26,7 +23,7 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
   constexpr int64_t page = 4096;
   constexpr int64_t least_steps = 128, least_tiles = 4;  // of what is packed
   // For a vector of results.
-  constexpr double aligned_cycles = 3, unaligned_cycles = 5, turned_cycles = 11;
+  constexpr double aligned_cycles = 3, unaligned_cycles = 5;
   constexpr double good_enough = 1.05;
   const int64_t lanes = target.lanes(4);
   const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
@@ -40,12 +37,18 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
   const double store_cycles = shape.columns % lanes == 0 ? aligned_cycles : unaligned_cycles;
   const double straight = tile.cycles * depth + store_cycles * vectors_of(shape.rows) +
                           (packed ? (near ? near_cycles : far_cycles) * vectors_of(shape.depth) : 0);
-  const double turned = register_tile(shape.columns, shape.rows, target, true, lanes).cycles * depth +
-                        turned_cycles * vectors_of(shape.rows);
-  return turned < good_enough * straight;
+  return cycles_turned(shape, target) < good_enough * straight;
 }
 
 }  // namespace
+
+double cycles_turned(const ProductShape& shape, const jit::Target& target) {
+  constexpr double turned_cycles = 11;  // for a vector of results
+  const int64_t lanes = target.lanes(4);
+  const RegisterTile tile = register_tile(shape.columns, shape.rows, target, true, lanes);
+  return tile.cycles * static_cast<double>(shape.depth) +
+         turned_cycles * static_cast<double>(shape.rows * shape.columns) / static_cast<double>(lanes);
+}
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {
   if (!form.left_constant || form.right_constant || form.row == ir::none) return form;

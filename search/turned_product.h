@@ -5,6 +5,14 @@
 
 namespace axrun::search {
 
+/// Sizes of one product of matrices.
+struct ProductShape {
+  int64_t rows = 1, columns = 1, depth = 1;
+};
+
+/// About how many cycles of one core a product takes that is computed from the other side.
+double cycles_turned(const ProductShape& shape, const jit::Target& target);
+
 /// A product of constants seen from the other side, rows as columns (`ProductForm::across`): where its
 /// columns fill vectors badly and its rows don't, or where its sums are so long that what it takes to turn
 /// their results is less than what packing the right side takes. A convolution of 3x3 positions computes

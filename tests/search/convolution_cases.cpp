@@ -130,6 +130,28 @@ std::vector<Case> convolution_cases() {
   add("contraction",
       {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 130, 32, {sym("h"), 6}, {1, 1}, {}, {}, {}, {}, residual},
       {h}, {{{"h", 3}}, {{"h", 7}}});
+  // Lines of few points are gathered into a matrix first.
+  add("map+contraction",
+      {"ConvolvedToFewPoints", {}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
+  add("map+contraction", {"ConvolvedToFewPointsWithAStride",
+                          {2},
+                          1,
+                          8,
+                          128,
+                          {5, 6},
+                          {3, 3},
+                          {2, 2},
+                          {},
+                          {1, 1},
+                          {1, 1},
+                          residual});
+  add("map+contraction",
+      {"ConvolvedToFewPointsInGroups", {}, 2, 6, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, normalized});
+  add("map+contraction",
+      {"ConvolvedToFewPointsApart", {}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, none});
+  add("map+contraction",
+      {"ConvolvedToFewPointsOfAnyBatch", {sym("n")}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+      {n}, {{{"n", 1}}, {{"n", 3}}});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }
