@@ -10,112 +10,6 @@
 namespace axrun::runtime {
 namespace {
 
-/// One candidate on its way; each stage leaves in the members what the next one needs, or a reason.
-class Candidate {
- public:
-  Candidate(const StepExpression& expression, const SizeValues& sizes, const search::Sizes& ranges,
-            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop,
-            OptimizedKernel& record)
-      : expression_(expression),
-        sizes_(sizes),
-        ranges_(ranges),
-        tools_(tools),
-        worker_(worker),
-        stop_(stop),
-        record_(record) {}
-
-  CandidateOutcome run() {
-    struct Stage {
-      const char* name;
-      void (Candidate::*run)();
-    };
-    constexpr Stage stages[] = {{"lower", &Candidate::lower},
-                                {"prove and test", &Candidate::judge},
-                                {"compile", &Candidate::compile}};
-    for (const Stage& stage : stages) {
-      try {
-        if (stop_.requested()) outcome_.reason = "stopped";
-        if (outcome_.reason.empty()) (this->*stage.run)();
-      } catch (const Error& error) {
-        outcome_.reason = fmt::format("{}: {}", stage.name, error.what());
-      }
-      if (!outcome_.reason.empty()) return std::move(outcome_);
-    }
-    outcome_.end = CandidateOutcome::End::verified;
-    return std::move(outcome_);
-  }
-
- private:
-  void lower() {
-    lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target);
-    record_.kind = outcome_.code.kind = lowered_.kind;
-    if (!lowered_.program) {
-      outcome_.reason = fmt::format("no schedule: {}", lowered_.reason);
-      return;
-    }
-    for (size_t k = 0; k < lowered_.expression.operands.size(); ++k) {
-      if (lowered_.expression.operands[k] != ir::none) outcome_.code.inputs.push_back(static_cast<int>(k));
-    }
-  }
-
-  void judge() {
-    WorkerRequest request;
-    text_ = ir::loop::print(*lowered_.program);
-    request.program = text_;
-    request.expression = expression_.text;
-    request.lowered = ir::print(lowered_.expression);
-    request.sizes = sizes_to_test(expression_.program, ranges_, sizes_);
-    request.constant = expression_.constant;
-    request.target = tools_.target;
-    request.seed = tools_.seed;
-    request.proof_seconds = tools_.proof_seconds;
-    request.processor_seconds = tools_.processor_seconds;
-    const WorkerAnswer answer = worker_.ask(request, tools_.answer_seconds, stop_);
-    if (answer.failure == WorkerFailure::stopped) {
-      outcome_.reason = "stopped";
-      return;
-    }
-    if (answer.failure != WorkerFailure::none) {
-      if (worker_.failed_starts() > 0) outcome_.end = CandidateOutcome::End::worker_trouble;
-      outcome_.reason = fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason);
-      return;
-    }
-    reply_ = answer.reply;
-    if (!reply_.proof.text.empty()) {
-      record_.proof = fmt::format("{}: {}", verify::name_of(reply_.proof.verdict), reply_.proof.text);
-      record_.proof_seconds = reply_.proof.seconds;
-    }
-    if (!reply_.gate.text.empty()) {
-      record_.gate = fmt::format("{}: {}", verify::name_of(reply_.gate.verdict), reply_.gate.text);
-      record_.gate_seconds = reply_.gate.seconds;
-    }
-    record_.compile_seconds = reply_.compile_seconds;
-    outcome_.reason = reply_.refusal;
-  }
-
-  void compile() {
-    // From the text, as in the worker: how values are numbered may show in the code.
-    outcome_.code.code = jit::KernelCode::compile(ir::loop::parse(text_), tools_.target);
-    const jit::KernelCode& code = *outcome_.code.code;
-    if (code.code_bytes() != reply_.code_bytes ||
-        hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {
-      outcome_.reason = "compile: the code made here is not the code that was tested";
-    }
-  }
-
-  const StepExpression& expression_;
-  const SizeValues& sizes_;
-  const search::Sizes& ranges_;
-  const CandidateTools& tools_;
-  WorkerProcess& worker_;
-  const StopSignal& stop_;
-  OptimizedKernel& record_;
-  search::Lowered lowered_;
-  std::string text_;  ///< of its program
-  WorkerReply reply_;
-  CandidateOutcome outcome_;
-};
-
 /// What operands and results take.
 double bytes_at(const ir::Program& expression, const SizeValues& sizes) {
   std::map<std::string, ir::Dim> values;
@@ -161,10 +55,97 @@ std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const searc
   return all;
 }
 
-CandidateOutcome try_candidate(const StepExpression& expression, const SizeValues& sizes,
-                               const search::Sizes& ranges, const CandidateTools& tools,
-                               WorkerProcess& worker, const StopSignal& stop, OptimizedKernel& record) {
-  return Candidate(expression, sizes, ranges, tools, worker, stop, record).run();
+Candidate::Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
+                     const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop)
+    : expression_(expression),
+      sizes_(std::move(sizes)),
+      ranges_(std::move(ranges)),
+      tools_(tools),
+      worker_(worker),
+      stop_(stop) {}
+
+/// Stages leave in the members what the next one needs, or a reason.
+void Candidate::guarded(const char* stage, void (Candidate::*run)()) {
+  try {
+    if (stop_.requested() && !asked_) outcome_.reason = "stopped";
+    if (outcome_.reason.empty()) (this->*run)();
+  } catch (const Error& error) {
+    outcome_.reason = fmt::format("{}: {}", stage, error.what());
+  }
+}
+
+void Candidate::begin() {
+  guarded("lower", &Candidate::lower);
+  guarded("prove and test", &Candidate::ask);
+}
+
+CandidateOutcome Candidate::finish() {
+  guarded("prove and test", &Candidate::judge);
+  guarded("compile", &Candidate::compile);
+  if (outcome_.reason.empty()) outcome_.end = CandidateOutcome::End::verified;
+  return std::move(outcome_);
+}
+
+void Candidate::lower() {
+  lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target);
+  record_.kind = outcome_.code.kind = lowered_.kind;
+  if (!lowered_.program) {
+    outcome_.reason = fmt::format("no schedule: {}", lowered_.reason);
+    return;
+  }
+  for (size_t k = 0; k < lowered_.expression.operands.size(); ++k) {
+    if (lowered_.expression.operands[k] != ir::none) outcome_.code.inputs.push_back(static_cast<int>(k));
+  }
+}
+
+void Candidate::ask() {
+  WorkerRequest request;
+  text_ = ir::loop::print(*lowered_.program);
+  request.program = text_;
+  request.expression = expression_.text;
+  request.lowered = ir::print(lowered_.expression);
+  request.sizes = sizes_to_test(expression_.program, ranges_, sizes_);
+  request.constant = expression_.constant;
+  request.target = tools_.target;
+  request.seed = tools_.seed;
+  request.proof_seconds = tools_.proof_seconds;
+  request.processor_seconds = tools_.processor_seconds;
+  asked_ = true;
+  worker_.send(request, tools_.answer_seconds, stop_);
+}
+
+void Candidate::judge() {
+  const WorkerAnswer answer = worker_.answer(tools_.answer_seconds, stop_);
+  if (answer.failure == WorkerFailure::stopped) {
+    outcome_.reason = "stopped";
+    return;
+  }
+  if (answer.failure != WorkerFailure::none) {
+    if (worker_.failed_starts() > 0) outcome_.end = CandidateOutcome::End::worker_trouble;
+    outcome_.reason = fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason);
+    return;
+  }
+  reply_ = answer.reply;
+  if (!reply_.proof.text.empty()) {
+    record_.proof = fmt::format("{}: {}", verify::name_of(reply_.proof.verdict), reply_.proof.text);
+    record_.proof_seconds = reply_.proof.seconds;
+  }
+  if (!reply_.gate.text.empty()) {
+    record_.gate = fmt::format("{}: {}", verify::name_of(reply_.gate.verdict), reply_.gate.text);
+    record_.gate_seconds = reply_.gate.seconds;
+  }
+  record_.compile_seconds = reply_.compile_seconds;
+  outcome_.reason = reply_.refusal;
+}
+
+void Candidate::compile() {
+  // From the text, as in the worker: how values are numbered may show in the code.
+  outcome_.code.code = jit::KernelCode::compile(ir::loop::parse(text_), tools_.target);
+  const jit::KernelCode& code = *outcome_.code.code;
+  if (code.code_bytes() != reply_.code_bytes ||
+      hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {
+    outcome_.reason = "compile: the code made here is not the code that was tested";
+  }
 }
 
 }  // namespace axrun::runtime

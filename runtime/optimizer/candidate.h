@@ -35,12 +35,44 @@ struct CandidateOutcome {
   GeneratedCode code;
 };
 
-/// Lowers the expression, has the worker prove, compile and test it, and compiles it here: the very code
-/// that the worker tested, byte by byte. `record` gets what becomes known. Answers `refused` with the
-/// reason "stopped" when told to stop.
-CandidateOutcome try_candidate(const StepExpression& expression, const SizeValues& sizes,
-                               const search::Sizes& ranges, const CandidateTools& tools,
-                               WorkerProcess& worker, const StopSignal& stop, OptimizedKernel& record);
+/// One expression on its way to machine code: lowered, then proved, compiled and tested by the worker, then
+/// compiled here: the very code that the worker tested, byte by byte.
+class Candidate {
+ public:
+  /// Expression, tools, worker and signal must outlive it.
+  Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
+            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop);
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+
+  /// Lowers it and gives it to the worker, which is at work from then on: nobody else may ask it before the
+  /// end of finish().
+  void begin();
+  /// Waits for the worker. Answers `refused` with the reason "stopped" when told to stop.
+  CandidateOutcome finish();
+  /// What has become known.
+  const OptimizedKernel& record() const { return record_; }
+
+ private:
+  void guarded(const char* stage, void (Candidate::*run)());
+  void lower();
+  void ask();
+  void judge();
+  void compile();
+
+  const StepExpression& expression_;
+  SizeValues sizes_;
+  search::Sizes ranges_;
+  const CandidateTools& tools_;
+  WorkerProcess& worker_;
+  const StopSignal& stop_;
+  OptimizedKernel record_;
+  search::Lowered lowered_;
+  std::string text_;  ///< of its program
+  bool asked_ = false;
+  WorkerReply reply_;
+  CandidateOutcome outcome_;
+};
 
 /// Sizes at which a kernel for these ranges is tested: the ones at hand first, then small and odd ones that
 /// leave tails of every kind; none at which the expression takes much more memory than at hand.

@@ -162,7 +162,12 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     count_left(tasks, k);
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return;
-    try_task(tasks[k], plan->times().count() >= runs_that_repeat);
+    try_task(tasks[k], plan->times().count() >= runs_that_repeat, [&] {
+      const auto next = std::find_if(
+          tasks.begin() + static_cast<std::ptrdiff_t>(k) + 1, tasks.end(),
+          [&](const Task& task) { return library_->state(*task.entry) == OptimizedKernel::State::waiting; });
+      if (!begun_ && next != tasks.end() && !place_.stop.requested()) begin(*next);
+    });
     watch();
     if (Clock::now() > next_swap) {
       const Clock::time_point start = Clock::now();
@@ -181,9 +186,10 @@ void PlanImprover::improve(const OptimizerJob& job) try {
 } catch (const RunStopped&) {
 }
 
-void PlanImprover::try_task(const Task& task, bool repeats) {
+void PlanImprover::try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);
+    if (meanwhile) meanwhile();
     const OptimizedKernel::State state = library_->state(*task.entry);
     const bool verified =
         state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower;
@@ -200,25 +206,39 @@ void PlanImprover::try_task(const Task& task, bool repeats) {
 }
 
 void PlanImprover::attempt(const Task& task) {
+  if (begun_ && begun_->entry != task.entry) settle();
+  if (!begun_) begin(task);
+  if (begun_) settle();
+}
+
+void PlanImprover::begin(const Task& task) {
   if (library_->code_bytes() > most_code_bytes) {
     library_->refuse(*task.entry, "the session's share of machine code is used up");
     return;
   }
-  const StepExpression& expression = library_->expression(*task.entry);
-  const search::Sizes ranges = library_->ranges(*task.entry);
+  // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
+  begun_ = {task.entry, task.sizes,
+            std::make_unique<Candidate>(library_->expression(*task.entry), task.sizes,
+                                        library_->ranges(*task.entry), tools_, worker_, place_.stop)};
+  begun_->candidate->begin();
+}
+
+void PlanImprover::settle() {
   for (;;) {
-    OptimizedKernel record;
-    // No piece of its own: it waits for the worker, and takes no lock that others need.
-    CandidateOutcome outcome =
-        try_candidate(expression, task.sizes, ranges, tools_, worker_, place_.stop, record);
+    KernelLibrary::Entry& entry = *begun_->entry;
+    CandidateOutcome outcome = begun_->candidate->finish();
+    const OptimizedKernel record = begun_->candidate->record();
     board_.update([&](OptimizerStatus& status) { status.worker_starts = worker_.starts(); });
-    if (place_.stop.requested()) return;
+    if (place_.stop.requested()) return begun_.reset();
     const Background::Piece piece(place_.background);
     if (outcome.end == CandidateOutcome::End::worker_trouble) {
-      if (worker_.failed_starts() < most_failed_starts) continue;
-      throw CannotGoOn{outcome.reason};
+      if (worker_.failed_starts() >= most_failed_starts) throw CannotGoOn{outcome.reason};
+      begun_->candidate = std::make_unique<Candidate>(library_->expression(entry), begun_->sizes,
+                                                      library_->ranges(entry), tools_, worker_, place_.stop);
+      begun_->candidate->begin();
+      continue;
     }
-    library_->note(*task.entry, [&](OptimizedKernel& known) {
+    library_->note(entry, [&](OptimizedKernel& known) {
       known.kind = record.kind;
       known.proof = record.proof;
       known.gate = record.gate;
@@ -227,12 +247,12 @@ void PlanImprover::attempt(const Task& task) {
       known.compile_seconds = record.compile_seconds;
     });
     if (outcome.end == CandidateOutcome::End::verified) {
-      library_->accept(*task.entry, std::move(outcome.code));
+      library_->accept(entry, std::move(outcome.code));
     } else {
-      library_->refuse(*task.entry, outcome.reason);
+      library_->refuse(entry, outcome.reason);
     }
     board_.update([](OptimizerStatus& status) { ++status.tried; });
-    return;
+    return begun_.reset();
   }
 }
 

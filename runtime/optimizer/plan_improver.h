@@ -105,7 +105,8 @@ class PlanImprover {
   std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
   /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
-  void try_task(const Task& task, bool repeats);
+  /// `meanwhile` is done where the worker would have nothing to do.
+  void try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile = {});
   /// Has steps that read one another joined where one kernel for both is the faster one; false when none are.
   /// Consecutive steps grow together pair by pair, with a swap in between.
   bool join_steps(const OptimizerJob& job, bool in_pieces);
@@ -113,7 +114,12 @@ class PlanImprover {
   std::vector<JointTask> find_joints(const TreeTimes& times);
   /// Wherever neither step is taken for another joint; false where that is known already.
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
+  /// Has the task's entry accepted or refused.
   void attempt(const Task& task);
+  /// Gives the worker the task's candidate: the next one, while kernels are compared and plans swapped.
+  void begin(const Task& task);
+  /// Waits for the candidate that was begun, and accepts or refuses it.
+  void settle();
   void compare(const Task& task);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
@@ -136,6 +142,13 @@ class PlanImprover {
   WorkerProcess worker_;
   Throttling throttling_;
   std::chrono::seconds rest_{5};
+  /// What the worker is at work on.
+  struct Begun {
+    std::shared_ptr<KernelLibrary::Entry> entry;
+    SizeValues sizes;
+    std::unique_ptr<Candidate> candidate;
+  };
+  std::optional<Begun> begun_;
   std::optional<SymbolicFacts> symbolic_;
   /// Of the plans of the job at hand, made when first needed.
   std::map<std::shared_ptr<const Plan>, std::shared_ptr<const Plan>> fallbacks_;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "ir/error.h"
 #include "runtime/optimizer/worker_location.h"
@@ -64,6 +65,8 @@ int spawn(const std::string& program, int socket, int64_t memory_bytes, pid_t& p
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
+
+constexpr const char* taking = "taking the request";
 
 /// It runs, or would if it got a processor: it does not wait for anything.
 bool has_work(pid_t process) {
@@ -200,19 +203,32 @@ WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
 }
 
 WorkerAnswer WorkerProcess::ask(const WorkerRequest& request, double seconds, const StopSignal& stop) {
+  send(request, seconds, stop);
+  return answer(seconds, stop);
+}
+
+void WorkerProcess::send(const WorkerRequest& request, double seconds, const StopSignal& stop) {
+  failed_to_send_.reset();
   if (!running()) {
-    const WorkerAnswer started = start(stop);
-    if (started.failure != WorkerFailure::none) return started;
+    WorkerAnswer started = start(stop);
+    if (started.failure != WorkerFailure::none) {
+      failed_to_send_ = std::move(started);
+      return;
+    }
   }
   const std::string text = to_text(request);
   if (text.size() > longest_request) {
-    WorkerAnswer answer;
-    answer.reply.refusal = "the candidate is too large to be sent to the worker";
-    return answer;
+    failed_to_send_.emplace().reply.refusal = "the candidate is too large to be sent to the worker";
+    return;
   }
-  std::string during = "taking the request";
   const Transfer sent = send_message(socket_, text, after(seconds), &stop);
-  if (sent != Transfer::done) return failed(sent, during, seconds);
+  if (sent != Transfer::done) failed_to_send_ = failed(sent, taking, seconds);
+}
+
+WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop) {
+  if (failed_to_send_) return *std::exchange(failed_to_send_, std::nullopt);
+  AXRUN_ASSERT(running());
+  std::string during = taking;
   // A few stages, then the answer: more is no worker.
   constexpr int most_messages = 16;
   for (int count = 0; count < most_messages; ++count) {

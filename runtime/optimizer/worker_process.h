@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "runtime/optimizer/message.h"
@@ -50,6 +51,10 @@ class WorkerProcess {
   /// Waits for the answer: `seconds`, and longer while the worker has work and only lacks a processor (how
   /// much it may use is limited by itself). A worker that failed in any way is ended.
   WorkerAnswer ask(const WorkerRequest& request, double seconds, const StopSignal& stop);
+  /// The same in two: the worker works while its host does something else. Every `send` needs its `answer`
+  /// before the next one; what fails while sending is told there.
+  void send(const WorkerRequest& request, double seconds, const StopSignal& stop);
+  WorkerAnswer answer(double seconds, const StopSignal& stop);
 
   bool running() const { return process_ > 0; }
   pid_t process() const { return process_; }
@@ -70,6 +75,7 @@ class WorkerProcess {
   int socket_ = -1;
   int64_t starts_ = 0;
   int failed_starts_ = 0;
+  std::optional<WorkerAnswer> failed_to_send_;
 };
 
 }  // namespace axrun::runtime

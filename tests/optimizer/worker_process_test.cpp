@@ -69,6 +69,22 @@ TEST(WorkerProcess, EveryMisbehaviourIsAReasonAndTheNextCandidateIsServed) {
   EXPECT_EQ(worker.failed_starts(), 0);
 }
 
+TEST(WorkerProcess, WorksWhileItsHostDoesSomethingElse) {
+  StopSignal stop;
+  WorkerProcess worker(rogue());
+  for (const char* behaviour : {"good", "null", "good", "leave_with_7", "good"}) {
+    worker.send(request(behaviour), patience, stop);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const WorkerAnswer answer = worker.answer(patience, stop);
+    EXPECT_EQ(answer.failure == WorkerFailure::none, std::string(behaviour) == "good") << answer.reason;
+  }
+  WorkerOptions options;
+  options.program = "/no/such/program";
+  WorkerProcess none(options);
+  none.send(request("good"), patience, stop);
+  EXPECT_EQ(none.answer(patience, stop).failure, WorkerFailure::cannot_start);
+}
+
 TEST(WorkerProcess, HangingOnesAreEnded) {
   StopSignal stop;
   WorkerProcess worker(rogue());
