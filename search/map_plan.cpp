@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,8 +46,8 @@ bool are_long_enough(const PieceContext& context, const std::vector<Dim>& cuts, 
 }
 
 /// Few parts, and long ones of an axis of lanes.
-std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage,
-                                        size_t lane_axis, int across) {
+std::vector<std::vector<Dim>> plan_cuts(const PieceContext& context, const ir::Stage& stage, size_t lane_axis,
+                                        int across) {
   const std::vector<AxisCondition> conditions = axis_conditions(context.program, stage);
   std::vector<std::vector<Dim>> cuts(stage.axes.size());
   constexpr size_t most_parts = 32;
@@ -80,24 +81,57 @@ int64_t tile_group(const PieceContext& context, const ir::Stage& stage, int acro
   return std::clamp<int64_t>(std::min(rows, page * most_pages / row.value()) / lanes, 1, most);
 }
 
+/// By how many elements what is read moves with an axis; nothing where an index is none of coordinates.
+std::optional<Dim> step_along(const PieceContext& context, const ir::Expr& read, const ir::Stage& stage,
+                              size_t axis) {
+  const ir::Dims here = symbolic_point(stage);
+  ir::Dims next = here;
+  next[axis] = next[axis] + Dim(1);
+  const ir::Dims& extents = context.program.tensors[static_cast<size_t>(read.integer)].dims;
+  Dim step = 0;
+  for (size_t d = 0; d < read.indices.size(); ++d) {
+    const auto from = index_at(context.program, read.indices[d], here);
+    const auto to = index_at(context.program, read.indices[d], next);
+    if (!from || !to) return std::nullopt;
+    step = step * extents[d] + (*to - *from);
+  }
+  return step;
+}
+
+bool mentions_axis(const Dim& dim, const ir::Stage& stage) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  const ir::Dims point = symbolic_point(stage);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::find(point.begin(), point.end(), Dim::symbol(name)) != point.end();
+  });
+}
+
 /// The last axis, unless it is so short that vectors along the one before it are better: operands are
-/// contiguous along that, and results that are a few elements apart are stored well enough.
+/// contiguous along that, and results that are a few elements apart are stored well enough. Or unless lanes
+/// cannot lie along it, because operands are read at places that no step leads to.
 size_t axis_of_lanes(const PieceContext& context, const ir::Stage& stage) {
-  constexpr int64_t few = 4, times = 2;
   const size_t last = stage.axes.size() - 1;
   const std::optional<int64_t> extent = stage.axes[last].extent.constant();
   const auto type = context.program.exprs[static_cast<size_t>(stage.body[0])].type;
-  if (last == 0 || !extent || *extent > few || type != ir::ElementType::f32) return last;
-  if (context.facts.typical(stage.axes[last - 1].extent) < times * *extent) return last;
-  bool contiguous = false;
+  if (last == 0 || !extent || type != ir::ElementType::f32) return last;
+  bool steady = true, moves = false;
+  int64_t longest = 0;  // step along the axis before
   for (const ir::ExprId load : loads_of(context.program, stage.body[0])) {
-    const auto position = position_of(context.program, context.program.exprs[static_cast<size_t>(load)]);
-    if (!position) return last;
-    const Dim step = position->coefficient(static_cast<int>(last) - 1);
-    if (step != Dim(0) && step != Dim(1)) return last;
-    contiguous = contiguous || step == Dim(1);
+    const ir::Expr& read = context.program.exprs[static_cast<size_t>(load)];
+    const auto along = step_along(context, read, stage, last);
+    const auto before = step_along(context, read, stage, last - 1);
+    if (!along || !before || !before->is_constant() || before->value() < 0) return last;
+    steady = steady && !mentions_axis(*along, stage);
+    moves = moves || before->value() > 0;
+    longest = std::max(longest, before->value());
   }
-  return contiguous ? last - 1 : last;
+  constexpr int64_t few = 4, most_written_out = 8, times = 2, most_apart = 4;
+  if (!moves) return last;
+  if (!steady) return *extent <= most_written_out && longest <= most_apart ? last - 1 : last;
+  const bool is_short =
+      *extent <= few && longest <= 1 && context.facts.typical(stage.axes[last - 1].extent) >= times * *extent;
+  return is_short ? last - 1 : last;
 }
 
 }  // namespace
@@ -112,7 +146,8 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   const int across = plan.transposition.across;
   const int64_t chains = across == ir::none ? 4 : 1;
   plan.lane_axis = across == ir::none ? axis_of_lanes(context, stage) : last;
-  plan.lanes = registers * std::clamp<int64_t>((typical(plan.lane_axis) + registers - 1) / registers, 1, chains);
+  plan.lanes =
+      registers * std::clamp<int64_t>((typical(plan.lane_axis) + registers - 1) / registers, 1, chains);
 
   if (across != ir::none) plan.tile_group = tile_group(context, stage, across, plan.lanes);
   plan.tiles_outside = across == ir::none && reads_across_rows(context, stage);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "ir/ops/compute.h"
@@ -31,6 +32,20 @@ bool Resizing::repeats(const ResizeAxis& axis) const {
     case CoordinateMode::asymmetric:
     case CoordinateMode::tf_half_pixel_for_nn:
       return rounds_down;
+    default:
+      return false;
+  }
+}
+
+bool Resizing::has_phases(const ResizeAxis& axis) const {
+  if (interpolation != Interpolation::linear || antialias || axis.up == 0) return false;
+  switch (coordinates) {
+    case CoordinateMode::half_pixel:
+    case CoordinateMode::half_pixel_symmetric:
+    case CoordinateMode::asymmetric:
+      return true;
+    case CoordinateMode::pytorch_half_pixel:
+      return axis.output != Dim(1);
     default:
       return false;
   }
@@ -84,14 +99,27 @@ Dim scaled_size(const OperatorContext& context, const Dim& size, double factor) 
 }
 
 void set_factor(ResizeAxis& axis) {
+  const bool known = axis.input.is_constant() && axis.output.is_constant() && axis.input.value() > 0 &&
+                     axis.output.value() > 0;
   if (axis.input == axis.output) axis.factor = 1;
   if (axis.scale && *axis.scale >= 1 && *axis.scale == std::floor(*axis.scale) && *axis.scale < 1e6) {
     axis.factor = static_cast<int64_t>(*axis.scale);
   } else if (axis.scale) {
     axis.factor = 0;
-  } else if (axis.input.is_constant() && axis.output.is_constant() && axis.input.value() > 0 &&
-             axis.output.value() > 0 && axis.output.value() % axis.input.value() == 0) {
+  } else if (known && axis.output.value() % axis.input.value() == 0) {
     axis.factor = axis.output.value() / axis.input.value();
+  }
+  constexpr int64_t most_phases = 8;
+  if (axis.factor > 0) {
+    if (axis.factor <= most_phases) axis.up = axis.factor;
+  } else if (known) {
+    const int64_t both = std::gcd(axis.input.value(), axis.output.value());
+    const int64_t up = axis.output.value() / both, down = axis.input.value() / both;
+    const bool exact = !axis.scale || *axis.scale * static_cast<double>(down) == static_cast<double>(up);
+    if (exact && up <= most_phases) {
+      axis.up = up;
+      axis.down = down;
+    }
   }
 }
 

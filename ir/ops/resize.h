@@ -31,6 +31,8 @@ struct ResizeAxis {
   int region = -1;  ///< entry of roi that holds the start, when the axis is cropped
   /// k when output = k * input exactly, else 0.
   int64_t factor = 0;
+  /// output / input = up / down exactly, and up is small; 0 where it is not.
+  int64_t up = 0, down = 1;
 };
 
 /// Every decision about one Resize or Upsample node.
@@ -51,6 +53,9 @@ struct Resizing {
   bool is_identity(const ResizeAxis& axis) const;
   /// Output index = input index * factor + 0..factor-1: each element is repeated.
   bool repeats(const ResizeAxis& axis) const;
+  /// Linear, and points that are `up` apart, or `down` in the input, have the same weights. The others of such
+  /// a period are its phases.
+  bool has_phases(const ResizeAxis& axis) const;
   Dims result() const;
 };
 

@@ -1,4 +1,6 @@
 // Resize: the programs, from coordinates and weights.
+#include <algorithm>
+
 #include "ir/ops/compute.h"
 #include "ir/ops/resize.h"
 
@@ -129,6 +131,59 @@ void define_linear(Builder& b, const Resizing& resizing, const TensorRef& x, con
   }));
 }
 
+/// Linear interpolation along one dimension.
+TensorRef along_phases(Builder& b, const Resizing& resizing, const TensorRef& x, size_t dimension,
+                       ElementType type) {
+  const ResizeAxis& axis = resizing.axes[dimension];
+  const int64_t up = axis.up, down = axis.down;
+  SplitAxes split;
+  for (size_t d = 0; d < x.dims().size(); ++d) {
+    const int next = static_cast<int>(split.axes.size());
+    split.axes.push_back(d == dimension ? floor_div(axis.input, Dim(down)) : x.dims()[d]);
+    split.groups.push_back({next});
+    if (d != dimension) continue;
+    split.axes.push_back(Dim(up));
+    split.groups.back().push_back(next + 1);
+  }
+  // With x = up * period + phase the coordinate is down * period + ((2 * phase + 1) * down - up) / (2 * up),
+  // or down * period + phase * down / up.
+  const bool from_edge = resizing.coordinates == CoordinateMode::asymmetric;
+  const int64_t parts = from_edge ? up : 2 * up;
+  return b.map_grouped(split.axes, split.groups, [&](const Indices& i) {
+    Indices at;
+    for (const std::vector<int>& group : split.groups) at.push_back(i[static_cast<size_t>(group[0])]);
+    const Scalar phase = i[static_cast<size_t>(split.groups[dimension][1])];
+    const Scalar offset = from_edge ? phase * down : phase * (2 * down) + (down - up);
+    const int64_t middle = from_edge ? 0 : down - 1;  // the offset of a single phase
+    const Scalar period = at[dimension] * down;
+    const Scalar below = up == 1 ? period + middle / parts : period + floor_div(offset, parts);
+    const Scalar above = below + 1;
+    const auto element = [&](const Scalar& index, const Scalar& inside, const Scalar& edge) {
+      Indices there = at, at_edge = at;
+      there[dimension] = index;
+      at_edge[dimension] = edge;
+      return cast(type, x.guarded(there, inside, x(at_edge)));
+    };
+    const Scalar low = element(below, below >= 0, b.integer(0));
+    const Scalar high = element(above, above < axis.input, b.extent(axis.input) - 1);
+    if (up == 1 && middle % parts == 0) return low;
+    if (up == 1) return 0.5 * low + 0.5 * high;
+    const Scalar fraction = cast(type, cast(wide, floor_mod(offset, parts)) / static_cast<double>(parts));
+    return (1.0 - fraction) * low + fraction * high;
+  });
+}
+
+/// One dimension after the other, the last one first: the fewest elements are computed.
+void define_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
+                   const std::vector<FilteredAxis>& filtered) {
+  const ElementType type = interpolation_type(x.type());
+  TensorRef resized = x;
+  for (auto f = filtered.rbegin(); f != filtered.rend(); ++f)
+    resized = along_phases(b, resizing, resized, f->dimension, type);
+  if (resized.type() == x.type()) return b.output(resized);
+  b.output(b.map(resizing.result(), [&](const Indices& i) { return finished(x.type(), resized(i)); }));
+}
+
 }  // namespace
 
 void define_resize_filtered(const OperatorContext& context, Builder& b, const Resizing& resizing,
@@ -141,6 +196,10 @@ void define_resize_filtered(const OperatorContext& context, Builder& b, const Re
     if (resizing.is_identity(axis)) continue;
     filtered.push_back({d, filter_of(context, resizing, axis), {}});
   }
+  const bool phases = std::all_of(filtered.begin(), filtered.end(), [&](const FilteredAxis& f) {
+    return resizing.has_phases(resizing.axes[f.dimension]);
+  });
+  if (phases && !filtered.empty()) return define_phases(b, resizing, x, filtered);
   const bool plain = resizing.interpolation == Interpolation::linear && !resizing.antialias;
   if (plain && filtered.size() <= most_written_out) return define_linear(b, resizing, x, roi, filtered);
 

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
 
 #include "tests/ir/node_under_test.h"
 
@@ -67,6 +70,42 @@ TEST(Resize, LinearCoordinates) {
   expect_near(linear("asymmetric", 6), {0, 5, 10, 15, 20, 20});
   expect_near(linear("half_pixel", 1), {10});
   expect_near(linear("pytorch_half_pixel", 1), {0});
+}
+
+/// What lies at a coordinate, by the formula.
+double interpolated(const Reals& x, double coordinate) {
+  const double below = std::floor(coordinate);
+  const auto at = [&](double index) {
+    return x[static_cast<size_t>(std::clamp(index, 0.0, static_cast<double>(x.size()) - 1))];
+  };
+  return at(below) + (coordinate - below) * (at(below + 1) - at(below));
+}
+
+TEST(Resize, LinearByEveryRatio) {
+  const Reals all = {3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5, -8};
+  for (int64_t from = 1; from <= 12; ++from) {
+    const Reals x(all.begin(), all.begin() + from);
+    for (int64_t to = 1; to <= 24; ++to) {
+      const double step = static_cast<double>(from) / static_cast<double>(to);
+      const std::map<std::string, std::function<double(double)>> modes = {
+          {"half_pixel", [&](double i) { return (i + 0.5) * step - 0.5; }},
+          {"half_pixel_symmetric", [&](double i) { return (i + 0.5) * step - 0.5; }},
+          {"pytorch_half_pixel", [&](double i) { return to == 1 ? 0 : (i + 0.5) * step - 0.5; }},
+          {"asymmetric", [&](double i) { return i * step; }},
+      };
+      for (const auto& [mode, coordinate] : modes) {
+        SCOPED_TRACE(mode + " " + std::to_string(from) + " to " + std::to_string(to));
+        Reals expected;
+        for (int64_t i = 0; i < to; ++i)
+          expected.push_back(interpolated(x, coordinate(static_cast<double>(i))));
+        const auto node = [&](NodeUnderTest made) {
+          return made.set("mode", "linear").set("coordinate_transformation_mode", mode).run();
+        };
+        expect_near(node(resized(x, 0, to)), expected);
+        if (to % from == 0) expect_near(node(resized(x, static_cast<double>(to / from), 0)), expected);
+      }
+    }
+  }
 }
 
 TEST(Resize, CubicReproducesInnerLines) {

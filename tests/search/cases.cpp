@@ -85,6 +85,31 @@ ir::Attribute integers(const std::vector<int64_t>& values) {
   return attribute;
 }
 
+ir::Attribute reals(const std::vector<double>& values) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::reals;
+  attribute.reals = values;
+  return attribute;
+}
+
+ir::Attribute text(const std::string& value) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::string;
+  attribute.string = value;
+  return attribute;
+}
+
+/// Linear, of the last two of four dimensions.
+NodeOf resize(const Dims& dims, const std::vector<int64_t>& sizes, const std::string& coordinates) {
+  const Dims none = {0};
+  return {"Resize",
+          13,
+          {dims, none, none},
+          {{"mode", text("linear")}, {"coordinate_transformation_mode", text(coordinates)}},
+          {},
+          {sizes}};
+}
+
 Program define(const NodeOf& wanted) {
   ir::Node node;
   node.name = "n";
@@ -174,9 +199,20 @@ std::vector<Case> operator_cases() {
   add("TransposeOfEverything", "map", {"Transpose", 13, {{3, 4, 5, 18}}, {{"perm", integers({3, 2, 1, 0})}}});
   add("TransposeOfTriples", "map", {"Transpose", 13, {{2, 150, 3}}, {{"perm", integers({0, 2, 1})}}});
   add("TransposeOfManyRows", "map", {"Transpose", 13, {{20, 150}}, {{"perm", integers({1, 0})}}});
+  // Points whose neighbours have the same weights from period to period.
+  add("ResizeByTwo", "map+map", resize({2, 3, 9, 40}, {2, 3, 18, 80}, "half_pixel"));
+  add("ResizeByTwoFromTheEdge", "map+map", resize({1, 2, 5, 33}, {1, 2, 10, 66}, "asymmetric"));
+  add("ResizeByThreeHalves", "map+map", resize({1, 2, 6, 38}, {1, 2, 9, 57}, "pytorch_half_pixel"));
+  add("ResizeToHalf", "map+map", resize({1, 3, 10, 66}, {1, 3, 5, 33}, "half_pixel"));
+  add("ResizeToAThird", "map", resize({1, 3, 4, 66}, {1, 3, 4, 22}, "half_pixel_symmetric"));
+  add("ResizeByEight", "map+map", resize({1, 1, 2, 20}, {1, 1, 16, 160}, "half_pixel"));
+  add("UpsampleOfAnyRows", "map+map",
+      {"Upsample", 7, {{1, 2, sym("n"), 20}}, {{"mode", text("linear")}, {"scales", reals({1, 1, 2, 4})}}},
+      {n}, some_n);
   // Lanes along the axis before a short last one.
   add("ExpandToPairs", "map", {"Expand", 13, {{3, 37, 1}}, {}, {}, {{3, 37, 2}}});
-  add("ExpandToTriplesOfAnyRows", "map", {"Expand", 13, {{sym("n"), 5, 1}}, {}, {}, {{1, 5, 3}}}, {n}, some_n);
+  add("ExpandToTriplesOfAnyRows", "map", {"Expand", 13, {{sym("n"), 5, 1}}, {}, {}, {{1, 5, 3}}}, {n},
+      some_n);
   group("RepeatedFourTimes", "map",
         {{{"Neg", 13, {{2, 3, 70, 1}}}, {1}, 10},
          {{"Add", 14, {{2, 3, 70, 1}, {4}}}, {10, 2}, 11},
@@ -264,21 +300,23 @@ std::vector<Case> operator_cases() {
          {{"Gelu", 20, {{1, sym("n"), 64}}}, {11}, 12}},
         {1, 2, 3}, {n}, some_n, {false, true, true});
   group("ProductGeluOfOddColumns", "contraction",
-        {{{"MatMul", 13, {{3, 13, 9}, {9, 37}}}, {1, 2}, 10}, {{"Gelu", 20, {{3, 13, 37}}}, {10}, 11}}, {1, 2},
-        {}, {{}}, {false, true});
+        {{{"MatMul", 13, {{3, 13, 9}, {9, 37}}}, {1, 2}, 10}, {{"Gelu", 20, {{3, 13, 37}}}, {10}, 11}},
+        {1, 2}, {}, {{}}, {false, true});
   group("ProductBiasResidual", "contraction",
         {{{"MatMul", 13, {{2, 7, 16}, {16, 48}}}, {1, 2}, 10},
          {{"Add", 14, {{48}, {2, 7, 48}}}, {3, 10}, 11},
          {{"Add", 14, {{2, 7, 48}, {2, 7, 48}}}, {11, 4}, 12}},
         {1, 2, 3, 4}, {}, {{}}, {false, true, true, false});
   // Columns are positions, two to four elements of the result apart.
-  const auto stride = [&](int64_t by) { return std::map<std::string, ir::Attribute>{{"strides", integers({by, by})}}; };
-  add("TransposedConvolution", "contraction", {"ConvTranspose", 11, {{2, 5, 3, 37}, {5, 11, 2, 2}}, stride(2)}, {},
-      {{}}, {false, true});
-  add("TransposedConvolutionByThree", "contraction", {"ConvTranspose", 11, {{1, 5, 4, 21}, {5, 2, 3, 3}}, stride(3)},
-      {}, {{}}, {false, true});
-  add("TransposedConvolutionByFour", "contraction", {"ConvTranspose", 11, {{1, 3, 2, 50}, {3, 9, 4, 4}}, stride(4)}, {},
-      {{}}, {false, false});
+  const auto stride = [&](int64_t by) {
+    return std::map<std::string, ir::Attribute>{{"strides", integers({by, by})}};
+  };
+  add("TransposedConvolution", "contraction",
+      {"ConvTranspose", 11, {{2, 5, 3, 37}, {5, 11, 2, 2}}, stride(2)}, {}, {{}}, {false, true});
+  add("TransposedConvolutionByThree", "contraction",
+      {"ConvTranspose", 11, {{1, 5, 4, 21}, {5, 2, 3, 3}}, stride(3)}, {}, {{}}, {false, true});
+  add("TransposedConvolutionByFour", "contraction",
+      {"ConvTranspose", 11, {{1, 3, 2, 50}, {3, 9, 4, 4}}, stride(4)}, {}, {{}}, {false, false});
   add("TransposedConvolutionToOneChannel", "contraction",
       {"ConvTranspose", 11, {{1, 6, 9, 16}, {6, 1, 2, 2}}, stride(2)}, {}, {{}}, {false, true});
   add("TransposedConvolutionOverlaps", "contraction+map",
