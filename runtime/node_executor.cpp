@@ -85,13 +85,14 @@ std::vector<RuntimeValue> NodeExecutor::run_node(const ir::Node& node,
                                                  const std::vector<RuntimeValue>& environment) {
   if (ir::is_graph_operator(node.domain, node.op)) {
     return run_graph_operator(node, inputs,
-                              [&](const ir::Graph& body, const std::vector<RuntimeValue>& body_inputs) {
+                              [&](const ir::Graph& body, const std::vector<RuntimeValue>& body_inputs,
+                                  std::vector<RuntimeValue>& body_outputs) {
                                 std::vector<RuntimeValue> captures;
                                 captures.reserve(body.captures.size());
                                 for (const auto& [outer, inner] : body.captures) {
                                   captures.push_back(environment[static_cast<size_t>(outer)]);
                                 }
-                                return run(body, body_inputs, captures);
+                                body_outputs = run(body, body_inputs, captures);
                               });
   }
   // Identity and its like forward containers, which have no expression.

@@ -1,7 +1,11 @@
 // If and Loop (ONNX operator specification).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "ir/error.h"
+#include "runtime/control/body_results.h"
 #include "runtime/control/graph_operators.h"
 
 namespace axrun::runtime {
@@ -10,7 +14,10 @@ std::vector<RuntimeValue> run_if(const ir::Node& node, const std::vector<Runtime
                                  const RunBody& run_body) {
   if (inputs.empty()) fail_at(node, "the condition is missing");
   const bool condition = scalar_of(node, inputs[0], "the condition") != 0;
-  return run_body(body_of(node, condition ? "then_branch" : "else_branch"), {});
+  const ir::Graph& body = body_of(node, condition ? "then_branch" : "else_branch");
+  std::vector<RuntimeValue> results(body.outputs.size());
+  run_body(body, {}, results);
+  return results;
 }
 
 namespace {
@@ -42,36 +49,32 @@ std::vector<RuntimeValue> run_loop(const ir::Node& node, const std::vector<Runti
   const int64_t limit = bounded ? scalar_of(node, inputs[0], "the trip count") : 0;
   bool condition = !inputs[1].present() || scalar_of(node, inputs[1], "the condition") != 0;
 
-  std::vector<RuntimeValue> state(inputs.begin() + 2, inputs.end());
-  const size_t stacked = body.outputs.size() - 1 - carried;
-  std::vector<std::vector<ir::Tensor>> slices(stacked);
-  std::vector<ir::ElementType> types(stacked, ir::ElementType::undefined);
+  ir::Tensor flag = ir::Tensor::allocate(ir::ElementType::boolean, {});
+  flag.set_int(0, 1);
+  std::vector<RuntimeValue> arguments(inputs.begin(), inputs.end()), results(body.outputs.size());
+  arguments[1] = RuntimeValue(flag);
+  std::vector<CarriedValue> places(carried);
+  // Loops that end by their condition often have an absurd limit.
+  constexpr int64_t most_expected = 16;
+  const int64_t expected = bounded ? std::min(limit, most_expected) : most_expected;
+  std::vector<StackedValue> stacks(body.outputs.size() - 1 - carried, {node, 0, false, expected});
   for (int64_t i = 0; condition && (!bounded || i < limit); ++i) {
-    std::vector<RuntimeValue> arguments;
-    arguments.reserve(carried + 2);
-    arguments.emplace_back(ir::Tensor::scalar(ir::ElementType::i64, static_cast<double>(i)));
-    ir::Tensor flag = ir::Tensor::allocate(ir::ElementType::boolean, {});
-    flag.set_int(0, 1);
-    arguments.emplace_back(std::move(flag));
-    for (RuntimeValue& value : state) arguments.push_back(std::move(value));
-    std::vector<RuntimeValue> results = run_body(body, arguments);
+    arguments[0] = RuntimeValue(ir::Tensor::scalar(ir::ElementType::i64, static_cast<double>(i)));
+    for (size_t k = 0; k < carried; ++k) results[k + 1] = places[k].offer(arguments[k + 2]);
+    for (size_t k = 0; k < stacks.size(); ++k) results[1 + carried + k] = stacks[k].offer();
+    run_body(body, arguments, results);
     condition = scalar_of(node, results[0], "the body's condition") != 0;
-    for (size_t k = 0; k < carried; ++k) state[k] = std::move(results[k + 1]);
-    for (size_t k = 0; k < stacked; ++k) {
-      RuntimeValue& slice = results[1 + carried + k];
-      if (slice.kind != ir::ValueKind::tensor) fail_at(node, "a scan output of the body is not a tensor");
-      types[k] = slice.type;
-      slices[k].push_back(std::move(slice.tensor));
+    for (size_t k = 0; k < carried; ++k) {
+      places[k].taken(results[k + 1]);
+      std::swap(arguments[k + 2], results[k + 1]);
     }
+    for (size_t k = 0; k < stacks.size(); ++k) stacks[k].add(std::move(results[1 + carried + k]));
   }
-  for (size_t k = 0; k < stacked; ++k) {
-    if (slices[k].empty()) {
-      state.emplace_back(empty_stack(body, 1 + carried + k));
-    } else {
-      state.emplace_back(stack(slices[k], 0), types[k]);
-    }
-  }
-  return state;
+  std::vector<RuntimeValue> all(std::make_move_iterator(arguments.begin() + 2),
+                                std::make_move_iterator(arguments.end()));
+  for (size_t k = 0; k < stacks.size(); ++k)
+    all.push_back(stacks[k].count() == 0 ? empty_stack(body, 1 + carried + k) : stacks[k].whole());
+  return all;
 }
 
 }  // namespace axrun::runtime

@@ -29,15 +29,9 @@ const RuntimeValue& input(const ir::Node& node, const Values& inputs, size_t k) 
   return inputs[k];
 }
 
-int axis_attribute(const ir::Node& node, int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank)
-    fail_at(node, fmt::format("axis {} is out of range for rank {}", axis, rank));
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
 RuntimeValue split_to_sequence(const ir::Node& node, const Values& inputs) {
   const RuntimeValue& x = input(node, inputs, 0);
-  const int axis = axis_attribute(node, integer_attribute(node, "axis", 0), x.tensor.rank());
+  const int axis = normal_axis(node, integer_attribute(node, "axis", 0), x.tensor.rank());
   const int64_t extent = x.tensor.shape()[static_cast<size_t>(axis)];
   const bool has_split = inputs.size() > 1 && inputs[1].present();
   const bool keep = has_split || integer_attribute(node, "keepdims", 1) != 0;
@@ -69,7 +63,7 @@ RuntimeValue concat_from_sequence(const ir::Node& node, const Values& inputs) {
   if (items.empty()) fail_at(node, "the sequence is empty");
   const bool new_axis = integer_attribute(node, "new_axis", 0) != 0;
   const int rank = items[0].tensor.rank() + (new_axis ? 1 : 0);
-  const int axis = axis_attribute(node, integer_attribute(node, "axis", 0), rank);
+  const int axis = normal_axis(node, integer_attribute(node, "axis", 0), rank);
   std::vector<ir::Tensor> parts;
   for (const RuntimeValue& item : items) parts.push_back(item.tensor);
   return {new_axis ? stack(parts, axis) : concatenate(parts, axis), items[0].type};
@@ -125,7 +119,8 @@ Values sequence_map(const ir::Node& node, const Values& inputs, const RunBody& r
       if (value.items->size() != length) fail_at(node, "sequences of different lengths");
       arguments.push_back((*value.items)[i]);
     }
-    rows.push_back(run_body(body, arguments));
+    rows.emplace_back(body.outputs.size());
+    run_body(body, arguments, rows.back());
   }
   Values results;
   for (size_t k = 0; k < body.outputs.size(); ++k) results.push_back(sequence_map_result(rows, k));

@@ -29,6 +29,12 @@ void fail_at(const ir::Node& node, const std::string& text) {
   throw Error(Fault::user, fmt::format("{} '{}': {}", node.op, node.name, text));
 }
 
+int normal_axis(const ir::Node& node, int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank)
+    fail_at(node, fmt::format("axis {} is out of range for rank {}", axis, rank));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
 int64_t scalar_of(const ir::Node& node, const RuntimeValue& value, const std::string& what) {
   if (value.kind != ir::ValueKind::tensor || value.tensor.size() != 1 ||
       (!ir::is_integer(value.type) && value.type != ir::ElementType::boolean)) {

@@ -8,9 +8,11 @@
 
 namespace axrun::runtime {
 
-/// Runs a body on its inputs (what it captures is the caller's business) and returns its outputs.
-using RunBody =
-    std::function<std::vector<RuntimeValue>(const ir::Graph& body, const std::vector<RuntimeValue>& inputs)>;
+/// Runs a body on its inputs (what it captures is the caller's business). outputs: one per output of the
+/// body; a defined tensor, which shares no memory with anything else, may be written in place where its type
+/// and shape fit, and is replaced otherwise.
+using RunBody = std::function<void(const ir::Graph& body, const std::vector<RuntimeValue>& inputs,
+                                   std::vector<RuntimeValue>& outputs)>;
 
 /// Runs an operator that has no tensor expression (ir::is_graph_operator): control flow and containers.
 /// Inputs that the node leaves out are not present. Throws Error(user) for bad data and Error(model) for an
@@ -35,6 +37,8 @@ int64_t integer_attribute(const ir::Node& node, const std::string& name, int64_t
 std::vector<int64_t> integers_attribute(const ir::Node& node, const std::string& name);
 /// Error(user) "Op 'name': text".
 [[noreturn]] void fail_at(const ir::Node& node, const std::string& text);
+/// An axis of that many, counted from the front; Error(user) where there is no such axis.
+int normal_axis(const ir::Node& node, int64_t axis, int rank);
 /// The single element of a tensor input, as an integer.
 int64_t scalar_of(const ir::Node& node, const RuntimeValue& value, const std::string& what);
 

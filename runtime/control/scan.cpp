@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "runtime/control/body_results.h"
 #include "runtime/control/graph_operators.h"
 
 namespace axrun::runtime {
@@ -46,68 +47,76 @@ ScanPlan plan_of(const ir::Node& node, size_t inputs, const ir::Graph& body) {
   return plan;
 }
 
-int normal_axis(const ir::Node& node, int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank)
-    fail_at(node, fmt::format("axis {} is out of range for rank {}", axis, rank));
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
+/// A tensor whose elements along an axis are given to the body one after another: as views where they lie
+/// side by side, which keep the tensor alive.
+class Scanned {
+ public:
+  Scanned(const ir::Node& node, const RuntimeValue& whole, int64_t axis)
+      : whole_(whole), axis_(normal_axis(node, axis, whole.tensor.rank())), rest_(whole.tensor.shape()) {
+    const ir::Tensor& x = whole.tensor;
+    side_by_side_ =
+        x.type() != ir::ElementType::string &&
+        std::all_of(rest_.begin(), rest_.begin() + axis_, [](int64_t extent) { return extent == 1; });
+    rest_.erase(rest_.begin() + axis_);
+    if (!side_by_side_) return;
+    bytes_ = static_cast<size_t>(ir::element_count(rest_)) * ir::size_of(x.type());
+    if (x.keeps_buffer()) owner_ = std::make_shared<const ir::Tensor>(x);
+  }
 
-/// Element `index` of a scanned tensor along an axis: a view where its elements lie side by side, which keeps
-/// `owner` alive.
-RuntimeValue element(const RuntimeValue& scanned, const std::shared_ptr<const ir::Tensor>& owner, int axis,
-                     int64_t index) {
-  const ir::Shape& shape = scanned.tensor.shape();
-  const bool side_by_side =
-      scanned.tensor.type() != ir::ElementType::string &&
-      std::all_of(shape.begin(), shape.begin() + axis, [](int64_t extent) { return extent == 1; });
-  if (!side_by_side) return {take(scanned.tensor, axis, index, false), scanned.type};
-  ir::Shape rest = shape;
-  rest.erase(rest.begin() + axis);
-  const auto bytes = static_cast<size_t>(ir::element_count(rest)) * ir::size_of(scanned.tensor.type());
-  char* data = const_cast<char*>(scanned.tensor.as<char>()) + static_cast<size_t>(index) * bytes;
-  return {ir::Tensor::borrow(scanned.tensor.type(), rest, data, owner), scanned.type};
-}
+  RuntimeValue element(int64_t index) const {
+    const ir::Tensor& x = whole_.tensor;
+    if (!side_by_side_) return {take(x, axis_, index, false), whole_.type};
+    char* data = const_cast<char*>(x.as<char>()) + static_cast<size_t>(index) * bytes_;
+    return {ir::Tensor::borrow(x.type(), rest_, data, owner_), whole_.type};
+  }
+
+ private:
+  const RuntimeValue& whole_;
+  int axis_;
+  ir::Shape rest_;
+  bool side_by_side_ = false;
+  size_t bytes_ = 0;
+  std::shared_ptr<const ir::Tensor> owner_;
+};
 
 /// One sequence: states and scanned tensors in, final states and stacked tensors out, `length` steps.
 std::vector<RuntimeValue> scan_sequence(const ir::Node& node, const ir::Graph& body, const ScanPlan& plan,
                                         const std::vector<RuntimeValue>& inputs, int64_t length,
                                         const RunBody& run_body) {
-  std::vector<RuntimeValue> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(plan.states));
-  std::vector<std::vector<ir::Tensor>> slices(plan.emitted);
-  std::vector<ir::ElementType> types(plan.emitted, ir::ElementType::f32);
-  std::vector<std::shared_ptr<const ir::Tensor>> owners;
-  for (size_t k = 0; k < plan.scanned; ++k) {
-    const ir::Tensor& x = inputs[plan.states + k].tensor;
-    owners.push_back(x.keeps_buffer() ? std::make_shared<const ir::Tensor>(x) : nullptr);
-  }
+  std::vector<RuntimeValue> arguments(inputs.begin(),
+                                      inputs.begin() + static_cast<std::ptrdiff_t>(plan.states));
+  arguments.resize(inputs.size());
+  std::vector<RuntimeValue> results(plan.states + plan.emitted);
+  std::vector<CarriedValue> places(plan.states);
+  std::vector<Scanned> scanned;
+  for (size_t k = 0; k < plan.scanned; ++k)
+    scanned.emplace_back(node, inputs[plan.states + k], plan.input_axes[k]);
+  std::vector<StackedValue> stacks;
+  for (size_t k = 0; k < plan.emitted; ++k)
+    stacks.emplace_back(node, plan.output_axes[k], plan.output_reverse[k] != 0, length);
   for (int64_t t = 0; t < length; ++t) {
-    std::vector<RuntimeValue> arguments = std::move(state);
-    state.resize(plan.states);
-    for (size_t k = 0; k < plan.scanned; ++k) {
-      const RuntimeValue& x = inputs[plan.states + k];
-      const int axis = normal_axis(node, plan.input_axes[k], x.tensor.rank());
-      const int64_t index = plan.input_reverse[k] != 0 ? length - 1 - t : t;
-      arguments.push_back(element(x, owners[k], axis, index));
+    for (size_t k = 0; k < plan.scanned; ++k)
+      arguments[plan.states + k] = scanned[k].element(plan.input_reverse[k] != 0 ? length - 1 - t : t);
+    for (size_t k = 0; k < plan.states; ++k) results[k] = places[k].offer(arguments[k]);
+    for (size_t k = 0; k < plan.emitted; ++k) results[plan.states + k] = stacks[k].offer();
+    run_body(body, arguments, results);
+    for (size_t k = 0; k < plan.states; ++k) {
+      places[k].taken(results[k]);
+      std::swap(arguments[k], results[k]);
     }
-    std::vector<RuntimeValue> results = run_body(body, arguments);
-    for (size_t k = 0; k < plan.states; ++k) state[k] = std::move(results[k]);
-    for (size_t k = 0; k < plan.emitted; ++k) {
-      types[k] = results[plan.states + k].type;
-      slices[k].push_back(std::move(results[plan.states + k].tensor));
-    }
+    for (size_t k = 0; k < plan.emitted; ++k) stacks[k].add(std::move(results[plan.states + k]));
   }
+  arguments.resize(plan.states);
   for (size_t k = 0; k < plan.emitted; ++k) {
-    if (plan.output_reverse[k] != 0) std::reverse(slices[k].begin(), slices[k].end());
-    if (slices[k].empty()) {
-      const ir::Value& declared = body.value(body.outputs[plan.states + k]);
-      const auto type = declared.type == ir::ElementType::undefined ? ir::ElementType::f32 : declared.type;
-      state.emplace_back(ir::Tensor::allocate(type, {0}));
+    if (length > 0) {
+      arguments.push_back(stacks[k].whole());
       continue;
     }
-    const int axis = normal_axis(node, plan.output_axes[k], slices[k][0].rank() + 1);
-    state.emplace_back(stack(slices[k], axis), types[k]);
+    const ir::Value& declared = body.value(body.outputs[plan.states + k]);
+    const auto type = declared.type == ir::ElementType::undefined ? ir::ElementType::f32 : declared.type;
+    arguments.emplace_back(ir::Tensor::allocate(type, {0}));
   }
-  return state;
+  return arguments;
 }
 
 int64_t scan_length(const ir::Node& node, const ScanPlan& plan, const std::vector<RuntimeValue>& inputs) {

@@ -64,7 +64,9 @@ std::vector<RuntimeValue> BodyPlans::run(const std::vector<RuntimeValue>& inputs
                                          const RunContext& context) {
   std::vector<Going> all;
   return run_graph_operator(
-      node_, inputs, [&](const ir::Graph& graph, const std::vector<RuntimeValue>& arguments) {
+      node_, inputs,
+      [&](const ir::Graph& graph, const std::vector<RuntimeValue>& arguments,
+          std::vector<RuntimeValue>& results) {
         auto going = std::find_if(all.begin(), all.end(),
                                   [&](const Going& one) { return one.body->graph.get() == &graph; });
         if (going == all.end()) {
@@ -76,12 +78,12 @@ std::vector<RuntimeValue> BodyPlans::run(const std::vector<RuntimeValue>& inputs
           going->live_in.resize(graph.inputs.size());
           for (const auto& capture : graph.captures) going->live_in.push_back(lookup(capture.first));
         }
-        return run_body(*going, arguments, context);
+        run_body(*going, arguments, results, context);
       });
 }
 
-std::vector<RuntimeValue> BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,
-                                              const RunContext& context) {
+void BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,
+                         std::vector<RuntimeValue>& outputs, const RunContext& context) {
   const Body& body = *going.body;
   if (inputs.size() != body.graph->inputs.size()) fail_at(node_, "the body's inputs do not match");
   std::copy(inputs.begin(), inputs.end(), going.live_in.begin());
@@ -95,9 +97,7 @@ std::vector<RuntimeValue> BodyPlans::run_body(Going& going, const std::vector<Ru
     });
     going.last_key = going.key;
   }
-  std::vector<RuntimeValue> outputs(body.graph->outputs.size());
   going.plan->run(going.live_in, outputs, context);
-  return outputs;
 }
 
 std::shared_ptr<const Plan> BodyPlans::build(const Body& body, std::vector<ValueFact> facts) const {

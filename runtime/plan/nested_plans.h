@@ -39,8 +39,8 @@ class BodyPlans {
     std::string key, last_key;
     std::shared_ptr<const Plan> plan;  ///< for last_key
   };
-  std::vector<RuntimeValue> run_body(Going& going, const std::vector<RuntimeValue>& inputs,
-                                     const RunContext& context);
+  void run_body(Going& going, const std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs,
+                const RunContext& context);
   /// Facts of the live-ins of a body whose captured values are constant where the enclosing graph's are.
   std::shared_ptr<const Plan> build(const Body& body, std::vector<ir::ValueFact> facts) const;
 
