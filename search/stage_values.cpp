@@ -75,8 +75,8 @@ std::optional<LookedUp> looked_up_at(const Program& program, const Expr& load, s
     return stage.kind == ir::StageKind::map && stage.results[0] == load.integer &&
            loads_of(program, stage.body[0]).empty();
   };
-  const bool is_table = is_operand(load.integer) ||
-                        std::any_of(program.stages.begin(), program.stages.end(), is_fixed);
+  const bool is_table =
+      is_operand(load.integer) || std::any_of(program.stages.begin(), program.stages.end(), is_fixed);
   const Dim& extent = program.tensors[static_cast<size_t>(load.integer)].dims[dimension];
   const auto found = ir::index_from_end(program, load.indices[dimension], extent);
   if (!found || load.args[0] != ir::none || extent == Dim(1) || !is_table) return std::nullopt;

@@ -467,8 +467,9 @@ bool BoundBody::fast(const Node& node, Lanes& result, int count) {
   if (a.certain && b.certain && fast_comparison(node.op, pair, result, count)) return true;
   if (node.from == ElementType::f32) return fast_f32(node.op, pair, result, count);
   if (node.from != ElementType::i64 || !a.certain || !b.certain) return false;
-  const bool shifted = (a.consecutive && b.uniform && (node.op == ScalarOp::add || node.op == ScalarOp::sub)) ||
-                       (a.uniform && b.consecutive && node.op == ScalarOp::add);
+  const bool shifted =
+      (a.consecutive && b.uniform && (node.op == ScalarOp::add || node.op == ScalarOp::sub)) ||
+      (a.uniform && b.consecutive && node.op == ScalarOp::add);
   result.consecutive = shifted;
   return fast_index(node.op, pair, result, count);
 }

@@ -17,8 +17,8 @@ inline constexpr int most_lanes = 256;
 
 /// Intervals of one expression at many points.
 struct Lanes {
-  bool uniform = true;  ///< element 0 stands for all
-  bool certain = true;  ///< low and high are equal to value, and not stored
+  bool uniform = true;       ///< element 0 stands for all
+  bool certain = true;       ///< low and high are equal to value, and not stored
   bool consecutive = false;  ///< known to be: every value is one more than the one before; certain
   std::array<double, most_lanes> value;
   std::array<double, most_lanes> low;

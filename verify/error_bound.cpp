@@ -215,7 +215,8 @@ struct ErrorBound::State : ElementSource {
     if (outer != captured.end()) return around->read_run(outer->second, first, step, count, lanes);
     if (operand != nullptr && operand->type() == ElementType::f32) {
       const float* data = operand->as<float>() + first;
-      for (int k = 0; k < count; ++k) lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
+      for (int k = 0; k < count; ++k)
+        lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
       lanes.certain = true;
       return;
     }
@@ -409,7 +410,8 @@ struct ErrorBound::State : ElementSource {
     int64_t followed = std::min(length, std::max(least, (length + share_of_steps - 1) / share_of_steps));
     const int64_t before = work;
     for (int64_t t = 0; t < followed; ++t) {
-      if (t >= least && most_work_of_steps > 0 && work - before + inner.work > most_work_of_steps) followed = t;
+      if (t >= least && most_work_of_steps > 0 && work - before + inner.work > most_work_of_steps)
+        followed = t;
       if (t == followed) break;
       inner.time = t;
       inner.forget();
