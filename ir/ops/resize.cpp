@@ -38,7 +38,9 @@ bool Resizing::repeats(const ResizeAxis& axis) const {
 }
 
 bool Resizing::has_phases(const ResizeAxis& axis) const {
-  if (interpolation != Interpolation::linear || antialias || axis.up == 0) return false;
+  if (interpolation != Interpolation::linear || antialias || crops()) return false;
+  if (axis.input == Dim(1)) return true;
+  if (axis.up == 0) return false;
   switch (coordinates) {
     case CoordinateMode::half_pixel:
     case CoordinateMode::half_pixel_symmetric:

@@ -54,7 +54,7 @@ struct Resizing {
   /// Output index = input index * factor + 0..factor-1: each element is repeated.
   bool repeats(const ResizeAxis& axis) const;
   /// Linear, and points that are `up` apart, or `down` in the input, have the same weights. The others of such
-  /// a period are its phases.
+  /// a period are its phases. An axis of one element is one period.
   bool has_phases(const ResizeAxis& axis) const;
   Dims result() const;
 };

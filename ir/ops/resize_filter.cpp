@@ -135,6 +135,15 @@ void define_linear(Builder& b, const Resizing& resizing, const TensorRef& x, con
 TensorRef along_phases(Builder& b, const Resizing& resizing, const TensorRef& x, size_t dimension,
                        ElementType type) {
   const ResizeAxis& axis = resizing.axes[dimension];
+  if (axis.input == Dim(1)) {
+    Dims dims = x.dims();
+    dims[dimension] = axis.output;
+    return b.map(dims, [&](const Indices& i) {
+      Indices at = i;
+      at[dimension] = b.integer(0);
+      return cast(type, x(at));
+    });
+  }
   const int64_t up = axis.up, down = axis.down;
   SplitAxes split;
   for (size_t d = 0; d < x.dims().size(); ++d) {

@@ -92,6 +92,10 @@ TEST(Resize, LinearByEveryRatio) {
           {"half_pixel_symmetric", [&](double i) { return (i + 0.5) * step - 0.5; }},
           {"pytorch_half_pixel", [&](double i) { return to == 1 ? 0 : (i + 0.5) * step - 0.5; }},
           {"asymmetric", [&](double i) { return i * step; }},
+          {"align_corners",
+           [&](double i) {
+             return to == 1 ? 0 : i * static_cast<double>(from - 1) / static_cast<double>(to - 1);
+           }},
       };
       for (const auto& [mode, coordinate] : modes) {
         SCOPED_TRACE(mode + " " + std::to_string(from) + " to " + std::to_string(to));
