@@ -206,6 +206,7 @@ std::vector<Case> operator_cases() {
   add("ResizeToHalf", "map+map", resize({1, 3, 10, 66}, {1, 3, 5, 33}, "half_pixel"));
   add("ResizeToAThird", "map", resize({1, 3, 4, 66}, {1, 3, 4, 22}, "half_pixel_symmetric"));
   add("ResizeByEight", "map+map", resize({1, 1, 2, 20}, {1, 1, 16, 160}, "half_pixel"));
+  add("ResizeOfOnePoint", "map", resize({1, 7, 1, 1}, {1, 7, 33, 33}, "align_corners"));
   add("UpsampleOfAnyRows", "map+map",
       {"Upsample", 7, {{1, 2, sym("n"), 20}}, {{"mode", text("linear")}, {"scales", reals({1, 1, 2, 4})}}},
       {n}, some_n);
