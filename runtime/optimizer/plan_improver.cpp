@@ -1,6 +1,7 @@
 #include "runtime/optimizer/plan_improver.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <numeric>
@@ -33,6 +34,14 @@ constexpr int few_looks = 4;
 constexpr int most_failed_starts = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
+
+/// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
+/// hardly needs it again.
+void give_memory_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 std::string text_of(const std::vector<ir::Shape>& shapes) {
   std::string text;
@@ -181,8 +190,10 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   for (const bool in_pieces : {false, true}) {
     while (settings_.join && join_steps(job, in_pieces)) swap(job);
   }
+  const Background::Piece piece(place_.background);
   fallbacks_.clear();
   integers_.clear();
+  give_memory_back();
 } catch (const RunStopped&) {
 }
 
@@ -193,7 +204,11 @@ void PlanImprover::try_task(const Task& task, bool repeats, const std::function<
     const OptimizedKernel::State state = library_->state(*task.entry);
     const bool verified =
         state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower;
-    if (verified && !library_->is_judged(*task.entry, task.sizes)) compare(task);
+    if (verified && !library_->is_judged(*task.entry, task.sizes)) {
+      compare(task);
+      const Background::Piece piece(place_.background);
+      give_memory_back();
+    }
     if (place_.stop.requested() || !repeats) return;
     if (const auto special = library_->specialised(*task.entry, task.sizes)) {
       Task specialised = task;
@@ -420,7 +435,9 @@ void PlanImprover::watch() {
         count_swapped(*trial.before);
       }
     }
+    const Background::Piece piece(place_.background);
     trials_.erase(trials_.begin() + static_cast<std::ptrdiff_t>(k));
+    give_memory_back();
   }
 }
 
