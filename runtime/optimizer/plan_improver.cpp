@@ -413,6 +413,11 @@ void PlanImprover::watch() {
   for (size_t k = 0; k < trials_.size();) {
     Trial& trial = trials_[k];
     const bool in_force = host_.plans->current(trial.job.shapes) == trial.now;
+    if (in_force) {
+      // Nothing runs on it but what was under way, and that leaves its arena behind.
+      const Background::Piece piece(place_.background);
+      trial.before->keep_frames(0);
+    }
     const auto median = trial.now->times().median();
     if (in_force && !median && Clock::now() < trial.until) {
       ++k;
