@@ -1,4 +1,4 @@
-// ArgMax and ArgMin as reductions over (value, position).
+// ArgMax and ArgMin: the extreme value, and then the first or last place that has it.
 
 #include <limits>
 
@@ -10,18 +10,6 @@ namespace {
 
 enum class Extreme { least, greatest };
 
-/// A value that no other one loses to.
-Scalar worst_value(Builder& b, ElementType type, Extreme wanted) {
-  const bool least = wanted == Extreme::least;
-  if (is_float(type)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return b.real(type, least ? infinity : -infinity);
-  }
-  // -1 wraps to the greatest u64, which integer_max cannot tell.
-  const int64_t greatest = type == ElementType::u64 ? -1 : integer_max(type);
-  return b.integer(least ? greatest : integer_min(type), type);
-}
-
 /// Of equal values the first counts, or the last; NaN counts as more extreme than any number.
 template <Extreme wanted>
 void define_arg(const OperatorContext& context, Builder& b) {
@@ -29,30 +17,30 @@ void define_arg(const OperatorContext& context, Builder& b) {
   const TensorRef x = operand(b, context, 0);
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", 0), x.rank()));
   const bool last = flag(context, "select_last_index", false);
-  context.check(x.dims()[axis] != Dim(0), "there is no extreme of no elements");
+  const Dim& extent = x.dims()[axis];
+  context.check(extent != Dim(0), "there is no extreme of no elements");
   std::vector<bool> which(x.dims().size(), false);
   which[axis] = true;
   const ReducedDims dims(x.dims(), std::move(which), flag(context, "keepdims", true));
-  const Scalar worst_place = b.integer(last ? -1 : std::numeric_limits<int64_t>::max());
-  const auto results = b.reduce_tuple(
-      dims.result, dims.inner, {worst_value(b, x.type(), wanted), worst_place},
-      [&](const Indices& i, const Indices& k) {
-        return std::vector<Scalar>{x(dims.at(i, k)), k[0]};
-      },
-      [&](const std::vector<Scalar>& left, const std::vector<Scalar>& right) {
-        Scalar better = wanted == Extreme::least ? right[0] < left[0] : right[0] > left[0];
-        Scalar same = right[0] == left[0];
-        if (is_float(x.type())) {
-          const Scalar left_nan = unary(ScalarOp::is_nan, left[0]);
-          const Scalar right_nan = unary(ScalarOp::is_nan, right[0]);
-          better = logical_or(better, logical_and(right_nan, !left_nan));
-          same = logical_or(same, logical_and(right_nan, left_nan));
-        }
-        const Scalar preferred = last ? right[1] > left[1] : right[1] < left[1];
-        const Scalar take = logical_or(better, logical_and(same, preferred));
-        return std::vector<Scalar>{select(take, right[0], left[0]), select(take, right[1], left[1])};
-      });
-  b.output(results[1]);
+  const auto element = [&](const Indices& i, const Indices& k) { return x(dims.at(i, k)); };
+  // The extreme of numbers and NaN is NaN.
+  const TensorRef extreme = b.reduce(wanted == Extreme::least ? Monoid::Kind::min : Monoid::Kind::max,
+                                     dims.result, dims.inner, element);
+  // Places are counted in 32 bits where these are enough.
+  const bool narrow = extent.is_constant() && extent.value() <= std::numeric_limits<int32_t>::max();
+  const ElementType count = narrow ? ElementType::i32 : ElementType::i64;
+  const Scalar nowhere = last ? b.integer(-1, count) : cast(count, b.extent(extent));
+  const TensorRef place = b.reduce(last ? Monoid::Kind::max : Monoid::Kind::min, dims.result, dims.inner,
+                                   [&](const Indices& i, const Indices& k) {
+                                     const Scalar value = element(i, k), wished = extreme(i);
+                                     Scalar here = value == wished;
+                                     if (is_float(x.type()))
+                                       here = logical_or(here, logical_and(unary(ScalarOp::is_nan, value),
+                                                                           unary(ScalarOp::is_nan, wished)));
+                                     return select(here, cast(count, k[0]), nowhere);
+                                   });
+  if (!narrow) return b.output(place);
+  b.output(b.map(dims.result, [&](const Indices& i) { return cast(ElementType::i64, place(i)); }));
 }
 
 }  // namespace

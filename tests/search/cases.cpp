@@ -199,6 +199,14 @@ std::vector<Case> operator_cases() {
   add("TransposeOfEverything", "map", {"Transpose", 13, {{3, 4, 5, 18}}, {{"perm", integers({3, 2, 1, 0})}}});
   add("TransposeOfTriples", "map", {"Transpose", 13, {{2, 150, 3}}, {{"perm", integers({0, 2, 1})}}});
   add("TransposeOfManyRows", "map", {"Transpose", 13, {{20, 150}}, {{"perm", integers({1, 0})}}});
+  // The extreme value, and then its place.
+  add("ArgMaxOfRows", "rows", {"ArgMax", 13, {{5, 37}}, {{"axis", integer(1)}}});
+  add("ArgMaxOfChannels", "rows",
+      {"ArgMax", 13, {{2, 5, 3, 21}}, {{"axis", integer(1)}, {"keepdims", integer(0)}}});
+  add("ArgMinOfAnyRowsFromTheEnd", "rows",
+      {"ArgMin", 13, {{sym("n"), 19}}, {{"axis", integer(-1)}, {"select_last_index", integer(1)}}}, {n},
+      some_n);
+  add("ArgMaxOfBytes", "rows", {"ArgMax", 13, {{3, 70}}, {{"axis", integer(1)}}, {ElementType::u8}});
   // Points whose neighbours have the same weights from period to period.
   add("ResizeByTwo", "map+map", resize({2, 3, 9, 40}, {2, 3, 18, 80}, "half_pixel"));
   add("ResizeByTwoFromTheEdge", "map+map", resize({1, 2, 5, 33}, {1, 2, 10, 66}, "asymmetric"));
