@@ -1,5 +1,6 @@
 #include "runtime/profiler.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/optimizer/jit_kernel.h"
@@ -49,24 +50,25 @@ void Profiler::add(const Key& key, double start_us, double elapsed_us, double ne
 
 void Profiler::bodies_begin() {
   const std::lock_guard lock(mutex_);
-  nested_us_[std::this_thread::get_id()].push_back(0);
+  inside_[std::this_thread::get_id()].push_back({});
 }
 
 void Profiler::step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) {
   const auto begin = std::chrono::steady_clock::now();
   const Step& step = plan.steps()[index];
   const std::lock_guard lock(mutex_);
-  std::vector<double>& around = nested_us_[std::this_thread::get_id()];
-  double nested_us = 0;
+  std::vector<Inside>& around = inside_[std::this_thread::get_id()];
+  Inside inside;
   if (step.bodies && !around.empty()) {
-    nested_us = around.back();
+    inside = around.back();
     around.pop_back();
+    elapsed_us = std::max(elapsed_us - inside.noting_us, inside.steps_us);
   }
-  add({plan.id(), index}, start_us, elapsed_us, nested_us, [&] { return describe_step(plan, step); });
+  add({plan.id(), index}, start_us, elapsed_us, inside.steps_us, [&] { return describe_step(plan, step); });
   if (around.empty()) return;
-  // What taking notes takes is not the enclosing step's time either.
   const std::chrono::duration<double, std::micro> noting = std::chrono::steady_clock::now() - begin;
-  around.back() += elapsed_us + noting.count();
+  around.back().steps_us += elapsed_us;
+  around.back().noting_us += inside.noting_us + noting.count();
 }
 
 NodeObserver Profiler::node_observer() {
@@ -95,7 +97,7 @@ void Profiler::reset() {
   const std::lock_guard lock(mutex_);
   steps_.clear();
   index_.clear();
-  nested_us_.clear();
+  inside_.clear();
 }
 
 }  // namespace axrun::runtime

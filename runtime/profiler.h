@@ -32,7 +32,12 @@ class Profiler final : public StepObserver {
   mutable std::mutex mutex_;
   std::vector<StepProfile> steps_;
   std::map<Key, size_t> index_;
-  std::map<std::thread::id, std::vector<double>> nested_us_;  ///< so far, of the steps whose bodies run
+  /// So far, inside of a step whose bodies run.
+  struct Inside {
+    double steps_us = 0;
+    double noting_us = 0;  ///< what this class took, which is nobody's time
+  };
+  std::map<std::thread::id, std::vector<Inside>> inside_;
 };
 
 }  // namespace axrun::runtime
