@@ -92,12 +92,26 @@ std::vector<ValueFact> output_facts(const Program& program) {
 }
 
 void Inference::conclude(const Node& node, const Program& program) {
+  // What the graph keeps of a node beside its result.
+  const bool known = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+    return id != absent && graph_.value(id).constant.defined();
+  });
+  if (known && !node.outputs.empty()) {
+    for (const ValueId id : node.outputs) set_constant(id, graph_.value(id).constant);
+    return;
+  }
   std::vector<ValueFact> results = output_facts(program);
   for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
     if (node.outputs[k] != absent) fact(node.outputs[k]) = std::move(results[k]);
   }
   if (!options_.fold || fold_constants(node, program)) return;
   fold_elements(node, program);
+}
+
+void Inference::set_constant(ValueId id, const Tensor& constant) {
+  fact(id).type = constant.type();
+  fact(id).dims = to_dims(constant.shape());
+  fact(id).constant = constant;
 }
 
 bool Inference::fold_constants(const Node& node, const Program& program) {

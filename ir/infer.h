@@ -49,6 +49,7 @@ class Inference {
   void run();
 
  private:
+  void set_constant(ValueId id, const Tensor& constant);
   bool fold_constants(const Node& node, const Program& program);
   void fold_elements(const Node& node, const Program& program);
   const Graph& graph_;

@@ -126,6 +126,7 @@ bool walk(Graph& graph, SimplifyReport& report) {
         if (id != absent) graph.value(id).constant = inference.fact(id).constant;
       }
       ++report.folded;
+      if (widens_weights(node, inference)) nodes.push_back(std::move(node));
     } else if (program && only_forwards(node, *program)) {
       renaming.forward(node.outputs[0], node.inputs[0]);
       ++report.forwarded;
@@ -214,6 +215,17 @@ void simplify_bodies(Graph& graph, SimplifyReport& report) {
 }
 
 }  // namespace
+
+bool widens_weights(const Node& node, const Inference& inference) {
+  if (node.outputs.size() != 1 || node.outputs[0] == absent) return false;
+  const Tensor& result = inference.fact(node.outputs[0]).constant;
+  if (!result.defined() || result.type() != ElementType::f32 || result.shape().size() < 2) return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    if (id == absent || !inference.is_constant(id)) return false;
+    const Tensor& operand = inference.fact(id).constant;
+    return is_integer(operand.type()) && bits_of(operand.type()) == 8 && operand.shape() == result.shape();
+  });
+}
 
 SimplifyReport simplify(Graph& graph) {
   SimplifyReport report;

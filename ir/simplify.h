@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "ir/infer.h"
 
 namespace axrun::ir {
 
@@ -10,6 +11,10 @@ struct SimplifyReport {
   int forwarded = 0;  ///< nodes that only pass a value on
   int dead = 0;       ///< nodes nobody needs
 };
+
+/// Whether the node makes floats of a constant tensor of bytes, element by element: weights. Such nodes stay
+/// in the graph although their results are constants: what reads these may rather read the bytes.
+bool widens_weights(const Node& node, const Inference& inference);
 
 /// Removes what exporters leave behind, in place and until nothing changes: constant subgraphs (shape
 /// arithmetic included, as far as named sizes allow), conditionals with a known condition, nodes that only

@@ -70,9 +70,9 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
 
 }  // namespace
 
-std::optional<GatheredForm> gathered_form(const Program& program, const Stage& sum) {
+std::optional<GatheredForm> gathered_form(const Program& program, const Stage& sum, ir::ElementType type) {
   if (sum.kind != ir::StageKind::reduce || sum.monoid.kind != ir::Monoid::Kind::sum) return std::nullopt;
-  if (program.exprs[static_cast<size_t>(sum.body[0])].type != ir::ElementType::f32) return std::nullopt;
+  if (program.exprs[static_cast<size_t>(sum.body[0])].type != type) return std::nullopt;
   if (sum.axes.size() < 3) return std::nullopt;
   for (const ir::Axis& axis : sum.reduce_axes) {
     if (!axis.extent.is_constant()) return std::nullopt;
@@ -106,14 +106,14 @@ std::optional<GatheredForm> gathered_form(const Program& program, const Stage& s
 }
 
 FoundGathered find_gathered(const Program& program, const Stage& sum, const Stage* epilogue,
-                            const std::vector<bool>& constant) {
+                            const std::vector<bool>& constant, ir::ElementType type) {
   FoundGathered result;
   const auto no = [&](const std::string& reason) {
     result.reason = reason;
     return result;
   };
   if (sum.groups.empty() || sum.groups.back().size() != 2) return no("columns are one axis");
-  const auto form = gathered_form(program, sum);
+  const auto form = gathered_form(program, sum, type);
   if (!form) return no("not a sum of products of a matrix and lines");
   result.form = *form;
   result.form.epilogue = epilogue;

@@ -36,7 +36,8 @@ struct GatheredForm {
 
 /// The form of a sum, whatever follows it; nothing where there is none. Lines are of literal length, and so
 /// is the sum.
-std::optional<GatheredForm> gathered_form(const ir::Program& program, const ir::Stage& sum);
+std::optional<GatheredForm> gathered_form(const ir::Program& program, const ir::Stage& sum,
+                                          ir::ElementType type = ir::ElementType::f32);
 
 /// The form of a sum whose lines are one dimension of its result (merge_axes sees to that), and of a map of
 /// it (or null); `reason` says why there is none. constant: one flag per tensor.
@@ -46,6 +47,6 @@ struct FoundGathered {
   std::string reason;
 };
 FoundGathered find_gathered(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
-                            const std::vector<bool>& constant);
+                            const std::vector<bool>& constant, ir::ElementType type = ir::ElementType::f32);
 
 }  // namespace axrun::search

@@ -25,14 +25,16 @@ namespace {
 
 constexpr int64_t pair = 2;
 
-struct Bounds {
-  int64_t low, high;
-};
+using Bounds = IntegerBounds;
 
 /// Of an integer expression, from the types of what it reads.
+std::optional<Bounds> bounds_of(const Program& program, const Expr& expr, int depth);
 std::optional<Bounds> bounds_of(const Program& program, ExprId id, int depth = 0) {
+  return bounds_of(program, program.exprs[static_cast<size_t>(id)], depth);
+}
+
+std::optional<Bounds> bounds_of(const Program& program, const Expr& expr, int depth) {
   constexpr int deepest = 8;
-  const Expr& expr = program.exprs[static_cast<size_t>(id)];
   if (!ir::is_integer(expr.type) || ir::bits_of(expr.type) > 32 || depth > deepest) return std::nullopt;
   const Bounds all{ir::integer_min(expr.type), ir::integer_max(expr.type)};
   const auto argument = [&](int k) {
@@ -54,8 +56,21 @@ std::optional<Bounds> bounds_of(const Program& program, ExprId id, int depth = 0
                        adds ? a->high + b->high : a->high - b->low};
       return sum.low >= all.low && sum.high <= all.high ? sum : all;
     }
+    case ScalarOp::select: {
+      const auto a = argument(1), b = argument(2);
+      if (!a || !b) return std::nullopt;
+      return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
+    }
     case ScalarOp::load:
-      if (expr.args[0] != ir::none) return std::nullopt;
+      if (expr.args[0] != ir::none) {
+        // Of an element, whatever it is, and of what stands for it.
+        const auto otherwise = argument(1);
+        Expr plain = expr;
+        plain.args = {ir::none, ir::none, ir::none};
+        const auto element = bounds_of(program, plain, depth);
+        if (!element || !otherwise) return std::nullopt;
+        return Bounds{std::min(element->low, otherwise->low), std::max(element->high, otherwise->high)};
+      }
       for (const ir::Stage& stage : program.stages) {
         if (stage.results[0] != static_cast<ir::TensorId>(expr.integer)) continue;
         if (stage.kind != ir::StageKind::map) return std::nullopt;
@@ -65,12 +80,6 @@ std::optional<Bounds> bounds_of(const Program& program, ExprId id, int depth = 0
     default:
       return std::nullopt;
   }
-}
-
-bool is_word(const Program& program, ExprId id) {
-  const auto bounds = bounds_of(program, id);
-  return bounds && bounds->low >= ir::integer_min(ElementType::i16) &&
-         bounds->high <= ir::integer_max(ElementType::i16);
 }
 
 class Writer {
@@ -242,6 +251,16 @@ class Writer {
 };
 
 }  // namespace
+
+std::optional<IntegerBounds> integer_bounds(const Program& program, ExprId id) {
+  return bounds_of(program, id);
+}
+
+bool is_word(const Program& program, ExprId id) {
+  const auto bounds = bounds_of(program, id);
+  return bounds && bounds->low >= ir::integer_min(ElementType::i16) &&
+         bounds->high <= ir::integer_max(ElementType::i16);
+}
 
 FoundIntegerProduct find_integer_product(const Program& program, const ir::Stage& sum,
                                          const ir::Stage* epilogue, const std::vector<bool>& constant) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "search/piece.h"
@@ -19,6 +20,14 @@ struct FoundIntegerProduct {
   IntegerProductForm form;
   std::string reason;
 };
+struct IntegerBounds {
+  int64_t low, high;
+};
+/// Of the values of an integer expression, by the types of what it reads; nothing where they tell none.
+std::optional<IntegerBounds> integer_bounds(const ir::Program& program, ir::ExprId id);
+/// Whether the values of an integer expression fit 16 bits, by the types of what it reads.
+bool is_word(const ir::Program& program, ir::ExprId id);
+
 FoundIntegerProduct find_integer_product(const ir::Program& program, const ir::Stage& sum,
                                          const ir::Stage* epilogue, const std::vector<bool>& constant);
 

@@ -119,7 +119,10 @@ class Choice {
 
   void check_result(size_t s, const Stage& stage) {
     Pairs& dims = dims_[static_cast<size_t>(stage.results[0])];
-    const bool lines = gathered_form(program_, stage).has_value();
+    const bool words = gathered_form(program_, stage, ir::ElementType::i32).has_value();
+    const bool lines = words || gathered_form(program_, stage).has_value();
+    // Words are gathered line by line in any case.
+    if (words) give_up(axes_[s], stage.axes.size() - 2);
     for (size_t d = 0; d + 1 < stage.groups.size(); ++d) {
       // Lines that are gathered are one dimension of the result, whether or not they are one axis.
       if (lines && d + 2 == stage.groups.size() && stage.groups[d].size() == 1 &&

@@ -1,5 +1,6 @@
 #include "search/pieces.h"
 
+#include "search/gathered_words.h"
 #include "search/recurrence.h"
 
 namespace axrun::search {
@@ -9,8 +10,8 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows", "gathered",   "contraction", "rows",
-                                        "map",     "recurrence", "attention",   "integer product"};
+  constexpr std::string_view names[] = {"windows",    "gathered",  "contraction",     "rows",          "map",
+                                        "recurrence", "attention", "integer product", "gathered words"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -31,9 +32,9 @@ class Cutter {
         const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
-      } else if (!windows(at, piece) && !gathered(at, piece) && !attention(at, piece) &&
-                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
-                 !map(at, piece)) {
+      } else if (!windows(at, piece) && !gathered(at, piece) && !gathered_words(at, piece) &&
+                 !attention(at, piece) && !contraction(at, piece) && !integer_product(at, piece) &&
+                 !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -75,6 +76,20 @@ class Cutter {
     if (!found.found) {
       piece.range.count = 1;
       found = find_gathered(program_, program_.stages[at], nullptr, constant_);
+    }
+    piece.gathered = std::move(found.form);
+    return found.found;
+  }
+
+  bool gathered_words(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::gathered_words;
+    FoundGathered found;
+    for (const size_t count : {size_t{2}, size_t{1}}) {
+      const Stage* map = count == 2 ? epilogue(at) : nullptr;
+      if (count == 2 && map == nullptr) continue;
+      piece.range = {at, count};
+      found = find_gathered_words(program_, program_.stages[at], map, constant_);
+      if (found.found) break;
     }
     piece.gathered = std::move(found.form);
     return found.found;
@@ -153,7 +168,8 @@ class Cutter {
 
   bool stands_alone(size_t at) const {
     Piece piece;
-    return is_scan(at) || windows(at, piece) || gathered(at, piece) || contraction(at, piece);
+    return is_scan(at) || windows(at, piece) || gathered(at, piece) || gathered_words(at, piece) ||
+           contraction(at, piece);
   }
 
   bool map(size_t at, Piece& piece) const {

@@ -15,11 +15,21 @@ namespace axrun::search {
 
 /// Consecutive stages and the kind of schedule that they get.
 struct Piece {
-  enum class Kind : uint8_t { windows, gathered, contraction, rows, map, recurrence, attention, integer_product };
+  enum class Kind : uint8_t {
+    windows,
+    gathered,
+    contraction,
+    rows,
+    map,
+    recurrence,
+    attention,
+    integer_product,
+    gathered_words
+  };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
-  GatheredForm gathered;
+  GatheredForm gathered;  ///< of gathered words too
   ProductForm product;
   RowsForm rows;
   AttentionForm attention;

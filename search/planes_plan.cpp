@@ -32,7 +32,11 @@ std::optional<PlanesPlan> plan_planes(const PieceContext& context, const Windows
   plan.cycles = block * blocks / planes;
 
   if (form.epilogue != nullptr) {
-    plan.finished_across = true;
+    // Registers turn around what is as wide as the sums.
+    const auto type_of = [&](const ir::Stage& stage) {
+      return context.program.tensors[static_cast<size_t>(stage.results[0])].type;
+    };
+    plan.finished_across = type_of(*form.epilogue) == type_of(*form.reduction);
     for (const ir::ExprId load : loads_of(context.program, form.epilogue->body[0])) {
       const ir::Expr& expr = context.program.exprs[static_cast<size_t>(load)];
       if (static_cast<ir::TensorId>(expr.integer) == form.reduction->results[0]) continue;

@@ -4,6 +4,7 @@
 #include "ir/compose.h"
 #include "ir/known_scalars.h"
 #include "search/inline_maps.h"
+#include "search/integer_sums.h"
 #include "search/merge_axes.h"
 #include "search/narrow_floats.h"
 #include "search/reciprocals.h"
@@ -15,11 +16,12 @@ namespace axrun::search {
 
 using ir::Program;
 
-Program simplify(const Program& expression, const SizeFacts& facts) {
+Program simplify(const Program& expression, const SizeFacts& facts, bool integers) {
   Program program = ir::without_dead_stages(ir::with_known_sizes(expression, facts.known()));
   program = narrow_floats(program);
   program = use_cheaper_scalars(program);
   program = take_single_steps(program);
+  if (integers) program = use_integer_sums(program);
   program = drop_unit_axes(program);
   program = merge_axes(program);
   program = inline_maps(program, facts);

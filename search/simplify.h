@@ -8,6 +8,7 @@ namespace axrun::search {
 /// An expression as schedules want it: without dead stages, axes of extent 1 and copies, with few long axes.
 /// Operands and outputs keep their positions, types and memory; their dims may be merged. For programs of
 /// maps and simple reductions.
-ir::Program simplify(const ir::Program& expression, const SizeFacts& facts);
+/// integers: sums of floats that are made of integers become sums of these where they can (integer_sums).
+ir::Program simplify(const ir::Program& expression, const SizeFacts& facts, bool integers = false);
 
 }  // namespace axrun::search

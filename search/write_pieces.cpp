@@ -6,6 +6,7 @@
 #include "search/attention.h"
 #include "search/contraction.h"
 #include "search/gathered.h"
+#include "search/gathered_words.h"
 #include "search/integer_product.h"
 #include "search/map.h"
 #include "search/recurrence.h"
@@ -50,6 +51,8 @@ void write(PieceContext& context, const Piece& piece) {
       return write_windows(context, piece.windows, plan_windows(context, piece.windows));
     case Piece::Kind::gathered:
       return write_gathered(context, piece.gathered, plan_gathered(context, piece.gathered));
+    case Piece::Kind::gathered_words:
+      return write_gathered_words(context, piece.gathered);
     case Piece::Kind::contraction:
       return write_contraction(context, plan_contraction(context, piece.product));
     case Piece::Kind::rows:

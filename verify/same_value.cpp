@@ -106,6 +106,21 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     }
     return true;
   }
+  for (const bool program : {true, false}) {
+    const ValueHead& cast = program ? *p : *e;
+    if (cast.kind != Kind::operation || cast.op != ScalarOp::cast) continue;
+    const auto chosen = cast.arguments[0]->head(facts);
+    if (chosen->kind != Kind::cases) continue;
+    // What is cast case by case may be what was cast there.
+    for (size_t k = 0; k < chosen->terms.size(); ++k) {
+      const TermList here = with(facts, chosen->terms[k]);
+      if (solver_.impossible(here)) continue;
+      Symbolic* one = &kept_.emplace_back(cast_head(
+          terms_, cast.op, cast.type, type_of(chosen->arguments[k], here), chosen->arguments[k], here));
+      if (!same(here, program ? one : a, program ? b : one)) return false;
+    }
+    return true;
+  }
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
   const bool both_rescaled = p->kind == Kind::rescaled && e->kind == Kind::rescaled;
   const bool product = p->kind == Kind::operation && e->kind == Kind::reduction && has_rescaled(facts, a, 4);
@@ -115,6 +130,11 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   if (p->kind == Kind::carried && e->kind == Kind::carried) return same_recurrence(facts, *p, *e);
   if (p->kind == Kind::carried) return same(facts, p->recurrence->at(p->terms), b);
   if (e->kind == Kind::carried) return same(facts, a, e->recurrence->at(e->terms));
+  const auto is_product = [](const ValueHead& head) {
+    return head.kind == Kind::operation && head.op == ScalarOp::mul;
+  };
+  if (p->kind == Kind::reduction && is_product(*e) && same_scaled_sum(facts, *p, b)) return true;
+  if (e->kind == Kind::reduction && is_product(*p) && same_scaled_sum(facts, *e, a)) return true;
   if (p->kind == Kind::reduction && e->kind != Kind::reduction)
     return same_reduction(facts, *p, lifted(*e, b, p->monoid));
   if (e->kind == Kind::reduction && p->kind != Kind::reduction)

@@ -12,9 +12,10 @@ namespace axrun::verify {
 
 /// Whether two values are equal over the reals wherever facts hold: the same operations (arguments of
 /// commutative ones in any order, a quotient as a product with the reciprocal) of the same inputs, and
-/// reductions over the same terms in any order; recurrences by induction (same_recurrence.cpp); sums that are
-/// rescaled whenever a maximum grows (same_rescaled.cpp). The integers in them are compared by the solver.
-/// "No" may also mean that it could not be shown; then there is a reason.
+/// reductions over the same terms in any order, or factors common to them outside of a sum of integers;
+/// recurrences by induction (same_recurrence.cpp); sums that are rescaled whenever a maximum grows
+/// (same_rescaled.cpp). The integers in them are compared by the solver. "No" may also mean that it could not
+/// be shown; then there is a reason.
 class SameValue {
  public:
   /// size_facts: what holds everywhere.
@@ -64,6 +65,20 @@ class SameValue {
   bool same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b);
   bool plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth);
   bool same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b);
+  /// See scaled_sum.cpp.
+  struct Quotient {
+    std::vector<bool> used;  ///< per scale
+    std::vector<Symbolic*> integers;
+    double literal = 1;  ///< product of the literal factors
+    bool zero = false;
+  };
+  bool same_scaled_sum(const TermList& facts, const ValueHead& sum, Symbolic* product);
+  void factors(const TermList& facts, Symbolic* value, std::vector<Symbolic*>& found);
+  bool divide(const TermList& facts, Symbolic* value, const std::vector<Symbolic*>& scales,
+              Quotient& quotient);
+  bool divide_cases(const TermList& facts, const ValueHead& cases, const std::vector<Symbolic*>& scales,
+                    Quotient& quotient);
+  double most_of(const TermList& facts, const Part& part, const std::vector<Symbolic*>& integers);
   bool same_terms(const TermList& facts, ir::Monoid::Kind monoid, const std::vector<Part>& mine,
                   const std::vector<Part>& theirs);
   ValueHead normal(const TermList& facts, ValueHead operation);

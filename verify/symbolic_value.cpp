@@ -58,7 +58,7 @@ ValueHead cast_head(Terms& terms, ir::ScalarOp op, ElementType to, ElementType f
     Symbolic* original = inner.arguments[0];
     const auto range = range_of(terms, original, facts);
     const bool fits = range && ir::integer_min(from) <= range->low && range->high <= ir::integer_max(from);
-    if (fits && original->head(facts)->type == to) return *original->head(facts);
+    if (fits && type_of(original, facts) == to) return *original->head(facts);
   }
   if (wide(to) && literal) {
     const int64_t value = terms.linear(inner.terms[0]).constant;
@@ -69,6 +69,12 @@ ValueHead cast_head(Terms& terms, ir::ScalarOp op, ElementType to, ElementType f
   head.type = to;
   head.arguments = {argument};
   return head;
+}
+
+ElementType type_of(Symbolic* value, const TermList& facts) {
+  auto head = value->head(facts);
+  while (head->kind == ValueHead::Kind::cases) head = head->arguments[0]->head(facts);
+  return head->type;
 }
 
 ir::ScalarOp operation_of(Monoid::Kind monoid) {

@@ -103,6 +103,8 @@ ValueHead real_head(ir::ElementType type, double value);
 /// that is there already. Literals are converted.
 ValueHead cast_head(Terms& terms, ir::ScalarOp op, ir::ElementType to, ir::ElementType from,
                     Symbolic* argument, const TermList& facts);
+/// The type of a value, cases looked into.
+ir::ElementType type_of(Symbolic* value, const TermList& facts);
 /// The operation by which a plain monoid combines two values.
 ir::ScalarOp operation_of(ir::Monoid::Kind monoid);
 /// Whether it is the literal that is neutral for the monoid.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/types.h"
+#include "verify/loop_nest.h"
 
 namespace axrun::verify {
 
@@ -24,6 +25,7 @@ class Bounds {
 
   std::optional<ValueRange> of(Symbolic* value, int depth) const {
     const auto head = value->head(facts_);
+    if (head->kind == Kind::cases) return of_cases(*head, depth);
     if (!ir::is_integer(head->type) || ir::bits_of(head->type) > 32 || depth > deepest) return std::nullopt;
     const ValueRange all{ir::integer_min(head->type), ir::integer_max(head->type)};
     switch (head->kind) {
@@ -45,8 +47,19 @@ class Bounds {
   }
 
  private:
+  std::optional<ValueRange> of_cases(const ValueHead& head, int depth) const {
+    std::optional<ValueRange> all;
+    for (size_t k = 0; k < head.arguments.size() && depth <= deepest; ++k) {
+      const auto one = Bounds(terms_, with(facts_, head.terms[k])).of(head.arguments[k], depth + 1);
+      if (!one) return std::nullopt;
+      all = all ? ValueRange{std::min(all->low, one->low), std::max(all->high, one->high)} : *one;
+    }
+    return all;
+  }
+
   std::optional<ValueRange> operation(const ValueHead& head, int depth) const {
-    if (head.op != ScalarOp::cast && head.op != ScalarOp::add && head.op != ScalarOp::sub) return std::nullopt;
+    if (head.op != ScalarOp::cast && head.op != ScalarOp::add && head.op != ScalarOp::sub)
+      return std::nullopt;
     const auto a = of(head.arguments[0], depth + 1);
     if (!a || head.op == ScalarOp::cast) return a;
     const auto b = of(head.arguments[1], depth + 1);

@@ -137,6 +137,11 @@ class PhaseEmitter {
   bool emit_dots(const ir::loop::Loop& neighbours);
   void add_dots(const ir::loop::Compute& compute, int64_t count);
 
+  // Pairs of words
+  bool are_pairs(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute);
+  bool emit_pairs(const ir::loop::Loop& neighbours);
+  void add_pairs(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute);
+
   // Loads
   /// Lanes of the vector at hand that are read.
   struct Selection {

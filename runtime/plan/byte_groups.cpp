@@ -28,6 +28,12 @@ class ByteGroups {
   }
 
   void run() {
+    for (size_t n = 0; n < input_.graph.nodes.size(); ++n) {
+      const auto& program = input_.programs[n];
+      const ir::Node& node = input_.graph.nodes[n];
+      if (!program || node.outputs.size() != 1 || varies(node.outputs[0])) continue;
+      if (is_elementwise(*program)) weights_[node.outputs[0]] = static_cast<int>(n);
+    }
     for (size_t g = 0; g < groups_.size(); ++g) join(g);
     std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
     std::sort(groups_.begin(), groups_.end(),
@@ -85,6 +91,19 @@ class ByteGroups {
     return is_byte(node(group.nodes.back()).outputs[0]) ? static_cast<int>(read->second) : -1;
   }
 
+  /// Nodes that make floats of weights that are bytes, for this group alone: their results are constants, but
+  /// a kernel of the whole may read the bytes.
+  std::vector<int> widened_weights(const Group& group) const {
+    std::vector<int> found;
+    for (const int n : group.nodes) {
+      for (const ValueId id : node(n).inputs) {
+        const auto made = weights_.find(id);
+        if (made != weights_.end() && is_read_once(id)) found.push_back(made->second);
+      }
+    }
+    return found;
+  }
+
   void join(size_t g) {
     const Group group = groups_[g];
     if (group.nodes.empty() || !group.parts.empty() || is_map(group)) return;
@@ -99,6 +118,7 @@ class ByteGroups {
       }
     }
     if (members.size() < 2) return;
+    const std::vector<int> weights = widened_weights(group);
     if (const int next = narrowing(last.outputs[0]); next >= 0) members.push_back(next);
     std::sort(members.begin(), members.end());
     Group joined;
@@ -108,6 +128,7 @@ class ByteGroups {
       joined.nodes.insert(joined.nodes.end(), part.nodes.begin(), part.nodes.end());
       joined.parts.push_back(std::exchange(part, {}));
     }
+    joined.nodes.insert(joined.nodes.end(), weights.begin(), weights.end());
     std::sort(joined.nodes.begin(), joined.nodes.end());
     groups_[static_cast<size_t>(members.back())] = std::move(joined);
   }
@@ -115,6 +136,7 @@ class ByteGroups {
   const FusionInput& input_;
   std::vector<Group>& groups_;
   std::map<ValueId, size_t> made_by_, read_by_;
+  std::map<ValueId, int> weights_;  ///< constants and the nodes that give them
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ir/error.h"
 #include "ir/infer.h"
 #include "ir/operator.h"
+#include "ir/simplify.h"
 #include "runtime/plan/kernel.h"
 
 namespace axrun::runtime {
@@ -72,6 +73,19 @@ std::vector<Tensor> execute(const ir::Node& node, const ir::Program& program, co
   return {};
 }
 
+/// Nodes whose results are constants stay for what reads these in the run only.
+void drop_unread_weights(const ir::Graph& graph, std::vector<ir::Node>& nodes) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const ir::Node& node : nodes) {
+    for (const ir::ValueId id : ir::reads_of(node)) read[static_cast<size_t>(id)] = true;
+  }
+  std::erase_if(nodes, [&](const ir::Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
+      return id == ir::absent || (graph.value(id).constant.defined() && !read[static_cast<size_t>(id)]);
+    });
+  });
+}
+
 }  // namespace
 
 int fold_weights(ir::Graph& graph, ThreadPool& pool) {
@@ -88,6 +102,10 @@ int fold_weights(ir::Graph& graph, ThreadPool& pool) {
       continue;
     }
     inference.conclude(node, *program);
+    if (ir::widens_weights(node, inference)) {
+      kept.push_back(std::move(node));
+      continue;
+    }
     std::vector<Tensor> results;
     if (is_foldable(node, inference)) {
       try {
@@ -106,7 +124,9 @@ int fold_weights(ir::Graph& graph, ThreadPool& pool) {
       graph.value(node.outputs[k]).constant = results[k];
     }
     ++folded;
+    if (ir::widens_weights(node, inference)) kept.push_back(std::move(node));
   }
+  drop_unread_weights(graph, kept);
   graph.nodes = std::move(kept);
   return folded;
 }

@@ -337,6 +337,8 @@ std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const
     part.kernel = make_kernel(context);
     if (part.kernel == nullptr) return nullptr;
     part.inputs = context.input_ids;
+    for (const StepPort& port : context.inputs)
+      part.constants.push_back(port.constant != nullptr ? port.constant->data() : nullptr);
     part.outputs = context.output_ids;
     for (const StepPort& port : context.outputs) {
       part.output_bytes.push_back(
@@ -395,7 +397,8 @@ PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
   // What nodes of the plan compute is found anew.
   for (const int n : recipe.nodes) {
     for (const ValueId id : plan.graph_->nodes[static_cast<size_t>(n)].outputs) {
-      if (id != ir::absent) facts[static_cast<size_t>(id)] = ValueFact();
+      const bool known = id == ir::absent || plan.graph_->value(id).constant.defined();
+      if (!known) facts[static_cast<size_t>(id)] = ValueFact();
     }
   }
   return {plan.graph_,

@@ -21,10 +21,10 @@ SequenceKernel::SequenceKernel(std::vector<Part> parts, const std::vector<ir::Va
                                const std::vector<ir::ValueId>& outputs) {
   std::map<ir::ValueId, Place> places;
   for (size_t k = inputs.size(); k-- > 0;) {
-    if (inputs[k] != ir::absent) places[inputs[k]] = {Place::Kind::input, k};
+    if (inputs[k] != ir::absent) places[inputs[k]] = {Place::Kind::input, k, nullptr};
   }
   for (size_t k = outputs.size(); k-- > 0;) {
-    if (outputs[k] != ir::absent) places[outputs[k]] = {Place::Kind::output, k};
+    if (outputs[k] != ir::absent) places[outputs[k]] = {Place::Kind::output, k, nullptr};
   }
   size_t own = 0;
   for (Part& part : parts) {
@@ -32,11 +32,19 @@ SequenceKernel::SequenceKernel(std::vector<Part> parts, const std::vector<ir::Va
     for (size_t k = 0; k < part.outputs.size(); ++k) {
       const ir::ValueId id = part.outputs[k];
       if (id == ir::absent || places.count(id) != 0) continue;
-      places[id] = {Place::Kind::scratch, kept_bytes_};
+      places[id] = {Place::Kind::scratch, kept_bytes_, nullptr};
       kept_bytes_ += aligned(part.output_bytes[k]);
     }
-    for (const ir::ValueId id : part.inputs)
-      placed.inputs.push_back(id == ir::absent ? Place() : places.at(id));
+    for (size_t k = 0; k < part.inputs.size(); ++k) {
+      const auto place = places.find(part.inputs[k]);
+      if (place != places.end()) {
+        placed.inputs.push_back(place->second);
+      } else {
+        AXRUN_ASSERT(part.inputs[k] == ir::absent || part.constants[k] != nullptr);
+        const auto kind = part.constants[k] != nullptr ? Place::Kind::constant : Place::Kind::absent;
+        placed.inputs.push_back({kind, 0, part.constants[k]});
+      }
+    }
     for (const ir::ValueId id : part.outputs)
       placed.outputs.push_back(id == ir::absent ? Place() : places.at(id));
     AXRUN_ASSERT(std::max(placed.inputs.size(), placed.outputs.size()) <= most_ports);
@@ -56,7 +64,7 @@ void* SequenceKernel::pointer(const KernelCall& call, const Place& place) {
     case Place::Kind::scratch:
       return static_cast<char*>(call.scratch) + place.at;
     default:
-      return nullptr;
+      return const_cast<void*>(place.address);
   }
 }
 

@@ -15,9 +15,11 @@ class SequenceKernel final : public Kernel {
   struct Part {
     std::unique_ptr<Kernel> kernel;
     std::vector<ir::ValueId> inputs, outputs;
+    std::vector<const void*> constants;  ///< per input: where it is, if it is a constant; else null
     std::vector<size_t> output_bytes;
   };
-  /// inputs, outputs: of the whole. Everything that a part reads is an input or an output of an earlier part.
+  /// inputs, outputs: of the whole. Everything that a part reads is one of these inputs, a constant that
+  /// lives longer, or an output of an earlier part.
   SequenceKernel(std::vector<Part> parts, const std::vector<ir::ValueId>& inputs,
                  const std::vector<ir::ValueId>& outputs);
 
@@ -29,8 +31,9 @@ class SequenceKernel final : public Kernel {
 
  private:
   struct Place {
-    enum class Kind : uint8_t { absent, input, output, scratch } kind = Kind::absent;
+    enum class Kind : uint8_t { absent, input, output, scratch, constant } kind = Kind::absent;
     size_t at = 0;  ///< number of the port, or offset in scratch memory
+    const void* address = nullptr;
   };
   struct Placed {
     std::unique_ptr<Kernel> kernel;

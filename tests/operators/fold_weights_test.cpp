@@ -67,6 +67,21 @@ TEST_F(FoldWeights, BytesBecomeFloatsThroughEveryNode) {
   }
 }
 
+TEST_F(FoldWeights, NodesThatMakeFloatsOfBytesStayForWhoReadsThem) {
+  const ir::Tensor bytes = random_.tensor(ElementType::i8, {200, 300}, -128, 127);
+  const ir::ValueId scale = constant(ir::Tensor::scalar(ElementType::f32, 0.5));
+  const ir::ValueId weights = node("DequantizeLinear", {constant(bytes), scale});
+  graph_.outputs = {node("MatMul", {input(ElementType::f32, {1, 200}), weights})};
+  EXPECT_EQ(fold(), 1);
+  ASSERT_EQ(graph_.nodes.size(), 2u);
+  EXPECT_EQ(graph_.nodes[0].op, "DequantizeLinear");
+  const ir::Tensor folded = graph_.value(weights).constant;
+  ASSERT_TRUE(folded.defined());
+  EXPECT_EQ(fold(), 0);
+  EXPECT_EQ(graph_.nodes.size(), 2u);
+  EXPECT_EQ(graph_.value(weights).constant.data(), folded.data());
+}
+
 TEST_F(FoldWeights, WhatGrowsTooMuchIsLeftToTheRun) {
   const ir::ValueId shape = constant(ir::Tensor::from_i64({500, 500}));
   graph_.outputs = {node("Expand", {constant(random_.floats({1, 500})), shape})};

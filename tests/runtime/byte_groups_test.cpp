@@ -76,6 +76,17 @@ TEST(ByteGroups, AConvolutionTakesBytesAndGivesThem) {
   c.expect_right();
 }
 
+TEST(ByteGroups, WeightsThatAreBytesCanBeReadAsSuch) {
+  Chain c;
+  ir::Tensor bytes = ir::Tensor::allocate(ElementType::i8, {6, 6, 3, 3});
+  for (int64_t i = 0; i < bytes.size(); ++i) bytes.as<int8_t>()[i] = static_cast<int8_t>(i * 7);
+  const ValueId weights = c.m.node("DequantizeLinear", {c.m.constant(bytes), c.scale});
+  const ValueId sum = c.m.node("Conv", {c.floats(c.quantized(c.x)), weights});
+  c.m.output(c.floats(c.quantized(sum)));
+  EXPECT_EQ(c.ops()[1], "DequantizeLinear+DequantizeLinear+Conv");
+  c.expect_right();
+}
+
 TEST(ByteGroups, WhatIsReadElsewhereTooStaysAStep) {
   Chain c;
   const ValueId floats = c.floats(c.quantized(c.x));

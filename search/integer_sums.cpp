@@ -1,0 +1,177 @@
+#include "search/integer_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "search/integer_product.h"
+#include "search/product_form.h"
+#include "search/rebuild.h"
+#include "search/stage_values.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Expr;
+using ir::ExprId;
+using ir::Indices;
+using ir::Program;
+using ir::Scalar;
+using ir::ScalarOp;
+using ir::Stage;
+using ir::TensorId;
+using ir::TensorRef;
+
+namespace {
+
+/// A factor of a sum's terms: an element of what a map makes of integers.
+struct Side {
+  ExprId load = ir::none;      ///< in the sum's body
+  const Stage* map = nullptr;  ///< what it reads
+  ExprId integer = ir::none;   ///< of the map, i32
+  double scale = 0;            ///< the other factor of the map
+};
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Program& from) : from_(from), builder_(from.name) {}
+
+  std::optional<Program> run() {
+    tensors_ = copy_operands(builder_, from_, [&](TensorId id) { return tensor(id).dims; });
+    bool changed = false;
+    for (const Stage& stage : from_.stages) {
+      if (stage.kind != ir::StageKind::map && stage.kind != ir::StageKind::reduce) return std::nullopt;
+      const auto sides = sides_of(stage);
+      changed = changed || sides.has_value();
+      tensors_[stage.results[0]] =
+          sides ? rewritten(stage, *sides) : copy_stage(builder_, from_, stage, tensors_);
+    }
+    if (!changed) return std::nullopt;
+    return finish_rebuilding(builder_, from_, tensors_);
+  }
+
+ private:
+  const Expr& expr(ExprId id) const { return from_.exprs[static_cast<size_t>(id)]; }
+  const ir::TensorDecl& tensor(TensorId id) const { return from_.tensors[static_cast<size_t>(id)]; }
+
+  std::optional<std::vector<Side>> sides_of(const Stage& stage) const {
+    if (stage.kind != ir::StageKind::reduce || stage.monoid.kind != ir::Monoid::Kind::sum)
+      return std::nullopt;
+    if (expr(stage.body[0]).type != ElementType::f32 || expr(stage.body[0]).op != ScalarOp::mul)
+      return std::nullopt;
+    double most = 1;
+    for (const ir::Axis& axis : stage.reduce_axes) {
+      if (!axis.extent.is_constant()) return std::nullopt;
+      most *= static_cast<double>(axis.extent.value());
+    }
+    std::vector<Side> sides;
+    for (const ExprId factor : factors_of(from_, stage.body[0])) {
+      const auto side = side_of(factor);
+      const auto bounds = side ? integer_bounds(from_, side->integer) : std::nullopt;
+      if (!bounds) return std::nullopt;
+      most *= static_cast<double>(std::max(std::abs(bounds->low), std::abs(bounds->high)));
+      sides.push_back(*side);
+    }
+    if (sides.size() != 2 || most > std::numeric_limits<int32_t>::max()) return std::nullopt;
+    return sides;
+  }
+
+  /// map: [one axis per dimension] { integer as f32, times scales }.
+  std::optional<Side> side_of(ExprId factor) const {
+    Side side;
+    side.load = factor;
+    const Expr& load = expr(factor);
+    if (load.op != ScalarOp::load) return std::nullopt;
+    const bool guarded = load.args[0] != ir::none;
+    if (guarded && (expr(load.args[1]).op != ScalarOp::real || expr(load.args[1]).real != 0))
+      return std::nullopt;
+    for (const Stage& stage : from_.stages) {
+      if (stage.results[0] == static_cast<TensorId>(load.integer)) side.map = &stage;
+    }
+    if (side.map == nullptr || side.map->kind != ir::StageKind::map) return std::nullopt;
+    for (size_t d = 0; d < side.map->groups.size(); ++d) {
+      if (side.map->groups[d] != std::vector<int>{static_cast<int>(d)}) return std::nullopt;
+    }
+    for (const ExprId part : factors_of(from_, side.map->body[0])) {
+      const Expr& one = expr(part);
+      const bool integer = one.op == ScalarOp::cast && one.type == ElementType::f32 &&
+                           expr(one.args[0]).type == ElementType::i32;
+      if (integer && side.integer == ir::none) {
+        side.integer = one.args[0];
+        continue;
+      }
+      if (!is_scale(one) || side.scale != 0) return std::nullopt;
+      side.scale = one.real;
+    }
+    return side.integer != ir::none && side.scale != 0 ? std::optional(side) : std::nullopt;
+  }
+
+  /// Literals whose products with such sums neither overflow nor lose digits: only of these it is known that
+  /// they are finite.
+  static bool is_scale(const Expr& one) {
+    constexpr double largest = 1e12;
+    const double size = std::abs(one.real);
+    return one.op == ScalarOp::real && size <= largest && size >= 1 / largest;
+  }
+
+  /// An expression of `from` at a point of its stage, which reads operands and what is there already.
+  Scalar value(ExprId id, const Indices& point) {
+    ScalarCopier copier(from_, builder_, [&](ScalarCopier& copy, ExprId, const Expr& one) {
+      if (one.op == ScalarOp::axis) return point[static_cast<size_t>(one.integer)];
+      if (one.op != ScalarOp::load) return Scalar();
+      Indices indices;
+      for (const ExprId index : one.indices) indices.push_back(copy(index));
+      const TensorRef& source = tensors_.at(static_cast<TensorId>(one.integer));
+      if (one.args[0] == ir::none) return source(indices);
+      return source.guarded(indices, copy(one.args[0]), copy(one.args[1]));
+    });
+    return copier(id);
+  }
+
+  TensorRef rewritten(const Stage& stage, const std::vector<Side>& sides) {
+    std::vector<TensorRef> integers;
+    for (const Side& side : sides) {
+      Dims dims;
+      for (const ir::Axis& axis : side.map->axes) dims.push_back(axis.extent);
+      integers.push_back(builder_.map(dims, [&](const Indices& i) { return value(side.integer, i); }));
+    }
+    NewStage now;
+    for (const ir::Axis& axis : stage.axes) now.axes.push_back(axis.extent);
+    for (const ir::Axis& axis : stage.reduce_axes) now.reduce_axes.push_back(axis.extent);
+    now.groups = stage.groups;
+    now.body = [&](const Indices& point) {
+      std::vector<Scalar> factors;
+      for (size_t k = 0; k < sides.size(); ++k) {
+        const Expr& load = expr(sides[k].load);
+        Indices indices;
+        for (const ExprId index : load.indices) indices.push_back(value(index, point));
+        const bool guarded = load.args[0] != ir::none;
+        factors.push_back(guarded ? integers[k].guarded(indices, value(load.args[0], point),
+                                                        builder_.literal(ElementType::i32, 0))
+                                  : integers[k](indices));
+      }
+      return factors[0] * factors[1];
+    };
+    double scale = 1;  // exact: two of f32
+    for (const Side& side : sides) scale *= side.scale;
+    const TensorRef sum = rebuild_stage(builder_, from_, stage, now);
+    return builder_.map(tensor(stage.results[0]).dims, [&](const Indices& i) {
+      // Rounded once, as the result of a single term may be.
+      return cast(ElementType::f32, cast(ElementType::f64, sum(i)) * scale);
+    });
+  }
+
+  const Program& from_;
+  ir::Builder builder_;
+  std::map<TensorId, TensorRef> tensors_;
+};
+
+}  // namespace
+
+Program use_integer_sums(const Program& program) { return Rewriter(program).run().value_or(program); }
+
+}  // namespace axrun::search

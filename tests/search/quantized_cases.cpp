@@ -1,0 +1,146 @@
+#include "tests/search/quantized_cases.h"
+
+#include "ir/builder.h"
+
+namespace axrun::tests {
+
+using ir::Builder;
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::Indices;
+using ir::Monoid;
+using ir::Program;
+using ir::Scalar;
+using ir::TensorRef;
+
+namespace {
+
+struct ByteConvolution {
+  std::string name;
+  Dims batch;
+  int64_t groups = 1, channels = 1, filters = 1;
+  Dims input;
+  std::vector<int64_t> kernel, strides, pads;
+  enum class Form : uint8_t { sum, requantized, floats };
+  Form form = Form::requantized;
+  ElementType x_type = ElementType::u8, w_type = ElementType::i8;
+};
+
+using Form = ByteConvolution::Form;
+
+Program program_of(const ByteConvolution& c) {
+  Builder b("convolution");
+  const size_t leading = c.batch.size(), rank = c.input.size();
+  Dims x_dims = c.batch, axes = c.batch, result = c.batch, reduced = {c.channels};
+  Dims w_dims = {c.groups * c.filters, c.channels};
+  std::vector<std::vector<int>> merge;
+  x_dims.emplace_back(c.groups * c.channels);
+  axes.insert(axes.end(), {Dim(c.groups), Dim(c.filters)});
+  result.emplace_back(c.groups * c.filters);
+  for (size_t d = 0; d < leading; ++d) merge.push_back({static_cast<int>(d)});
+  merge.push_back({static_cast<int>(leading), static_cast<int>(leading) + 1});
+  for (size_t d = 0; d < rank; ++d) {
+    x_dims.push_back(c.input[d]);
+    reduced.emplace_back(c.kernel[d]);
+    w_dims.emplace_back(c.kernel[d]);
+    const Dim room = c.input[d] + Dim(2 * entry(c.pads, d, 0) - c.kernel[d]);
+    axes.push_back(floor_div(room, Dim(entry(c.strides, d, 1))) + 1);
+    result.push_back(axes.back());
+    merge.push_back({static_cast<int>(leading + d) + 2});
+  }
+  const TensorRef x = b.operand(0, c.x_type, x_dims, "x");
+  const TensorRef w = b.operand(1, c.w_type, w_dims, "w");
+  const bool floats = c.form == Form::floats;
+  const TensorRef zero = b.operand(2, c.w_type, {c.groups * c.filters}, "zero");
+  const TensorRef bias = b.operand(3, ElementType::i32, {c.groups * c.filters}, "bias");
+  const auto wide = [](const Scalar& value) { return cast(ElementType::i32, value); };
+  const auto real = [](const Scalar& value) { return cast(ElementType::f32, value); };
+  const TensorRef input = b.map(
+      x_dims,
+      [&](const Indices& i) {
+        const Scalar left = wide(x(i)) - wide(b.integer(117, c.x_type));
+        return floats ? real(left) * 0.25 : left;
+      },
+      "input");
+  const TensorRef weight = b.map(
+      w_dims,
+      [&](const Indices& i) {
+        const Scalar left = wide(w(i)) - wide(zero({i[0]}));
+        return floats ? real(left) * 0.5 : left;
+      },
+      "weight");
+  const auto term = [&](const Indices& i, const Indices& r) {
+    Indices place(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(leading)),
+        at = {i[leading] * c.filters + i[leading + 1], r[0]};
+    place.push_back(i[leading] * c.channels + r[0]);
+    for (size_t d = 0; d < rank; ++d) {
+      place.push_back(i[leading + 2 + d] * entry(c.strides, d, 1) + r[d + 1] - entry(c.pads, d, 0));
+      at.push_back(r[d + 1]);
+    }
+    return input.padded(place, 0.0) * weight(at);
+  };
+  const TensorRef sum = b.reduce_grouped(Monoid::Kind::sum, axes, merge, reduced, term);
+  if (c.form == Form::floats) {
+    b.output(b.map(
+        result,
+        [&](const Indices& i) {
+          const Scalar total = max(sum(i) + cast(ElementType::f32, bias({i[leading]})) * 0.125, 0.0);
+          return cast_saturate(ElementType::u8, round_even(total * 0.5) + 101.0);
+        },
+        "y"));
+    return b.finish();
+  }
+  if (c.form == Form::sum) {
+    b.output(sum);
+    return b.finish();
+  }
+  b.output(b.map(
+      result,
+      [&](const Indices& i) {
+        const Scalar total = cast(ElementType::f32, sum(i) + bias({i[leading]}));
+        return cast_saturate(ElementType::u8, round_even(total * 0.0078125) + 101.0);
+      },
+      "y"));
+  return b.finish();
+}
+
+}  // namespace
+
+std::vector<Case> quantized_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](const ByteConvolution& c, const std::string& kind = "gathered words",
+                       const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}}) {
+    cases.push_back({c.name, kind, [c] { return program_of(c); }, sizes, {false, true, true, true}, values});
+  };
+  const auto sym = [](const char* name) { return Dim::symbol(name); };
+  add({"BytesConvolvedAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}});
+  add({"BytesConvolvedAtManyPoints", {}, 1, 6, 25, {13, 30}, {1, 1}, {}, {}, Form::sum});
+  add({"BytesConvolvedPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}});
+  add({"BytesConvolvedWithAStride", {}, 1, 2, 5, {12, 21}, {3, 3}, {2, 2}, {1, 1}});
+  add({"BytesConvolvedInGroups", {}, 3, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::sum});
+  add({"BytesConvolvedInBatches", {2}, 1, 8, 4, {4, 5}, {1, 1}, {}, {}});
+  add({"SignedBytesConvolved",
+       {},
+       1,
+       4,
+       33,
+       {6, 17},
+       {2, 3},
+       {},
+       {0, 1},
+       Form::requantized,
+       ElementType::i8,
+       ElementType::u8});
+  add({"FloatsOfBytesConvolvedAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats});
+  add({"FloatsOfBytesConvolvedPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats});
+  add({"FloatsOfBytesConvolvedInGroups", {}, 2, 4, 6, {5, 6}, {3, 3}, {2, 1}, {1, 1}, Form::floats});
+  add({"FloatsOfBytesConvolvedInDepth", {}, 40, 1, 1, {7, 7}, {3, 3}, {}, {1, 1}, Form::floats},
+      "map+map+windows");
+  const ir::loop::Size h{"h", 3, 64, 1};
+  add({"BytesConvolvedOfAnyHeight", {}, 1, 4, 5, {sym("h"), 11}, {3, 3}, {}, {1, 1}}, "gathered words", {h},
+      {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
+  return cases;
+}
+
+}  // namespace axrun::tests

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/search/cases.h"
+
+namespace axrun::tests {
+
+/// Convolutions of bytes: exact sums of what is left of the zero points, and what QDQ models make of floats.
+std::vector<Case> quantized_cases();
+
+}  // namespace axrun::tests

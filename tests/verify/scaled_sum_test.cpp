@@ -1,0 +1,75 @@
+// Sums of floats that are made of integers, against factors times sums of these integers.
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "verify/rewrite_proof.h"
+
+namespace axrun::tests {
+namespace {
+
+std::string floats(const std::string& terms, const std::string& scale = "0.25:f32") {
+  return "program p(x: u8[5, " + terms + "], w: i8[" + terms + R"(, 7]) -> (y) {
+  y: f32[5, 7] = reduce sum (i0: 5, i1: 7; r0: )" +
+         terms + R"() {
+    (cast(f32, cast(i32, x[i0, r0]) - 117:i32) * )" +
+         scale + R"() * (cast(f32, cast(i32, w[r0, i1])) * 0.5:f32)
+  }
+})";
+}
+
+std::string integers(const std::string& terms, const std::string& zero = "117:i32",
+                     const std::string& product = "cast(f32, s[i0, i1]) * 0.25:f32 * 0.5:f32",
+                     const std::string& bound = "") {
+  return "program p(x: u8[5, " + terms + "], w: i8[" + terms + R"(, 7]) -> (y) {
+  s: i32[5, 7] = reduce sum (i0: 5, i1: 7; r0: )" +
+         (bound.empty() ? terms : bound) + R"() { (cast(i32, x[i0, r0]) - )" + zero +
+         R"() * cast(i32, w[r0, i1]) }
+  y: f32[5, 7] = map (i0: 5, i1: 7) { )" +
+         product + R"( }
+})";
+}
+
+std::string verdict(const std::string& original, const std::string& rewritten) {
+  const auto evidence = verify::prove_rewrite(ir::parse(original), ir::parse(rewritten), {});
+  return std::string(name_of(evidence.verdict)) +
+         (evidence.text.find("proved") == 0 ? "" : ": " + evidence.text);
+}
+
+bool is_proved(const std::string& original, const std::string& rewritten) {
+  return verdict(original, rewritten).rfind("proved", 0) == 0;
+}
+
+TEST(ScaledSum, IsTheSumOfTheIntegers) {
+  EXPECT_TRUE(is_proved(floats("40"), integers("40"))) << verdict(floats("40"), integers("40"));
+  EXPECT_TRUE(is_proved(integers("40"), floats("40")));
+  EXPECT_TRUE(
+      is_proved(floats("40"), integers("40", "117:i32", "0.5:f32 * (0.25:f32 * cast(f32, s[i0, i1]))")));
+}
+
+TEST(ScaledSum, ThatMayNotFitIsNotBelieved) {
+  // 138 * 128 * 121,000 is less than 2^31, 138 * 128 * 122,000 is more.
+  EXPECT_TRUE(is_proved(floats("121000"), integers("121000")));
+  EXPECT_FALSE(is_proved(floats("122000"), integers("122000")));
+}
+
+TEST(ScaledSum, NeedsEveryFactorOnceAndEveryTerm) {
+  EXPECT_FALSE(is_proved(floats("40"), integers("40", "118:i32")));
+  EXPECT_FALSE(is_proved(floats("40"), integers("40", "117:i32", "cast(f32, s[i0, i1]) * 0.25:f32")));
+  EXPECT_FALSE(
+      is_proved(floats("40"), integers("40", "117:i32", "cast(f32, s[i0, i1]) * 0.25:f32 * 0.25:f32")));
+  EXPECT_FALSE(is_proved(floats("40"),
+                         integers("40", "117:i32", "cast(f32, s[i0, i1]) * 0.25:f32 * 0.5:f32 * 0.5:f32")));
+  EXPECT_FALSE(
+      is_proved(floats("40"), integers("40", "117:i32", "cast(f32, s[i0, i1]) * 0.25:f32 * 0.5:f32", "39")));
+}
+
+TEST(ScaledSum, AFactorThatVariesStaysInside) {
+  const std::string varying = "cast(f32, cast(i32, w[r0, 0]))";
+  EXPECT_FALSE(
+      is_proved(floats("40", varying), integers("40", "117:i32",
+                                                "cast(f32, s[i0, i1]) * cast(f32, cast(i32, w[0, 0])) * "
+                                                "0.5:f32")));
+}
+
+}  // namespace
+}  // namespace axrun::tests

@@ -1,0 +1,174 @@
+// A sum of products of floats that are integers times factors, which are the same for all terms, is the sum
+// of the integers times these factors:
+//
+//   sum (a[k] * s) * (b[k] * t) = s * t * sum a[k] * b[k]
+//
+// where products of literals are compared in f64, which holds those of two f32, and the sum on the right is
+// one of i32: all that it may come to fits, so that nothing wraps.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "verify/loop_nest.h"
+#include "verify/same_value.h"
+#include "verify/value_range.h"
+
+namespace axrun::verify {
+
+using ir::ElementType;
+using ir::Monoid;
+using ir::ScalarOp;
+using Kind = ValueHead::Kind;
+
+namespace {
+
+bool is_real(ElementType type) { return type == ElementType::f32 || type == ElementType::f64; }
+
+}  // namespace
+
+void SameValue::factors(const TermList& facts, Symbolic* value, std::vector<Symbolic*>& found) {
+  const auto head = value->head(facts);
+  if (head->kind != Kind::operation || head->op != ScalarOp::mul || !is_real(head->type)) {
+    found.push_back(value);
+    return;
+  }
+  for (Symbolic* argument : head->arguments) factors(facts, argument, found);
+}
+
+/// The value as a product of integers and of some of `scales`, which are marked in `used`; zero: it is 0,
+/// whatever the scales are. False where it is not seen to be that.
+bool SameValue::divide(const TermList& facts, Symbolic* value, const std::vector<Symbolic*>& scales,
+                       Quotient& quotient) {
+  std::vector<Symbolic*> all;
+  factors(facts, value, all);
+  for (Symbolic* factor : all) {
+    const auto head = factor->head(facts);
+    if (head->kind == Kind::real && head->real == 0 && all.size() == 1) {
+      quotient.zero = true;
+      return true;
+    }
+    if (head->kind == Kind::real) {
+      quotient.literal *= head->real;
+      continue;
+    }
+    if (head->kind == Kind::operation && head->op == ScalarOp::cast && is_real(head->type) &&
+        type_of(head->arguments[0], facts) == ElementType::i32) {
+      quotient.integers.push_back(head->arguments[0]);
+      continue;
+    }
+    if (head->kind == Kind::cases) {
+      if (!divide_cases(facts, *head, scales, quotient)) return false;
+      continue;
+    }
+    size_t k = 0;
+    while (k < scales.size() &&
+           (quotient.used[k] || !plausible(facts, factor, scales[k], 3) || !same(facts, factor, scales[k])))
+      ++k;
+    if (k == scales.size()) return no("a factor of the terms is no integer, and the same for none");
+    quotient.used[k] = true;
+  }
+  return true;
+}
+
+/// Each case one integer, or 0, times the same scales.
+bool SameValue::divide_cases(const TermList& facts, const ValueHead& cases,
+                             const std::vector<Symbolic*>& scales, Quotient& quotient) {
+  ValueHead chosen;
+  chosen.kind = Kind::cases;
+  std::optional<Quotient> first;  // that is not 0
+  for (size_t k = 0; k < cases.terms.size(); ++k) {
+    const TermList here = with(facts, cases.terms[k]);
+    if (solver_.impossible(here)) continue;
+    Quotient one{quotient.used, {}, 1, false};
+    if (!divide(here, cases.arguments[k], scales, one)) return false;
+    chosen.terms.push_back(cases.terms[k]);
+    if (one.zero) {
+      chosen.arguments.push_back(&kept_.emplace_back(integer_head(ElementType::i32, terms_.integer(0))));
+      continue;
+    }
+    if (!first) first = one;
+    if (one.integers.size() != 1 || first->used != one.used || first->literal != one.literal)
+      return no("the cases of a factor have different scales");
+    chosen.arguments.push_back(one.integers[0]);
+  }
+  if (first) {
+    quotient.used = first->used;
+    quotient.literal *= first->literal;
+  }
+  quotient.zero = quotient.zero || !first;
+  quotient.integers.push_back(&kept_.emplace_back(std::move(chosen)));
+  return true;
+}
+
+/// What the part's terms come to at most, in all.
+double SameValue::most_of(const TermList& facts, const Part& part, const std::vector<Symbolic*>& integers) {
+  const TermList inside = with(facts, part.domain);
+  double most = 1;
+  for (Symbolic* integer : integers) {
+    const auto range = range_of(terms_, integer, inside);
+    if (!range) return std::numeric_limits<double>::infinity();
+    most *= static_cast<double>(std::max(std::abs(range->low), std::abs(range->high)));
+  }
+  for (const Term variable : part.variables) {
+    constexpr double highest = 1 << 30;
+    const double bound = std::floor(terms_.magnitude(variable));
+    if (!(bound < highest)) return std::numeric_limits<double>::infinity();
+    const Term limit = terms_.integer(static_cast<int64_t>(bound) + 1);
+    const bool holds = solver_.implied(inside, terms_.less(variable, limit)) &&
+                       solver_.implied(inside, terms_.at_least(variable, terms_.integer(0)));
+    if (!holds) return std::numeric_limits<double>::infinity();
+    most *= bound + 1;
+  }
+  return most;
+}
+
+bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Symbolic* product) {
+  if (sum.monoid != Monoid::Kind::sum || !is_real(sum.type)) return false;
+  std::vector<Symbolic*> all, scales;
+  factors(facts, product, all);
+  Symbolic* integers = nullptr;
+  double literal = 1;
+  for (Symbolic* factor : all) {
+    const auto head = factor->head(facts);
+    const bool of_integer = head->kind == Kind::operation && head->op == ScalarOp::cast &&
+                            type_of(head->arguments[0], facts) == ElementType::i32;
+    if (of_integer && integers == nullptr && head->arguments[0]->head(facts)->kind == Kind::reduction) {
+      integers = head->arguments[0];
+    } else if (head->kind == Kind::real) {
+      literal *= head->real;
+    } else {
+      scales.push_back(factor);
+    }
+  }
+  if (integers == nullptr) return false;
+  ValueHead whole;
+  whole.kind = Kind::reduction;
+  whole.type = ElementType::i32;
+  whole.monoid = Monoid::Kind::sum;
+  double most = 0;
+  for (const Part& part : flat(facts, sum)) {
+    Quotient quotient{std::vector<bool>(scales.size()), {}, 1, false};
+    if (!divide(with(facts, part.domain), part.body, scales, quotient)) return false;
+    if (quotient.zero) continue;
+    if (quotient.literal != literal) return no("the literal factors of a sum and of its terms differ");
+    if (quotient.integers.empty() || std::count(quotient.used.begin(), quotient.used.end(), false) != 0)
+      return no("the terms of a sum lack a factor that it has");
+    most += most_of(facts, part, quotient.integers);
+    Part exact = part;
+    exact.body = quotient.integers[0];
+    for (size_t k = 1; k < quotient.integers.size(); ++k) {
+      ValueHead next;
+      next.op = ScalarOp::mul;
+      next.type = ElementType::i32;
+      next.arguments = {exact.body, quotient.integers[k]};
+      exact.body = &kept_.emplace_back(std::move(next));
+    }
+    whole.parts.push_back(std::move(exact));
+  }
+  if (!(most <= std::numeric_limits<int32_t>::max())) return no("a sum of integers may not fit");
+  return same_reduction(facts, whole, *integers->head(facts));
+}
+
+}  // namespace axrun::verify
