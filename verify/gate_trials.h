@@ -16,6 +16,12 @@ struct GateTrial {
   int times = 1;  ///< so often these samples and this work
   bool exact_pair = false;
 
+  /// Elements that are compared however long the sums are that they take. An error in how terms are reached
+  /// shows in nearly every element of a long sum; where elements are wrong by their position, the exact
+  /// probes look at most of them, and each of the other trials at some of its own.
+  int64_t least_samples() const { return int64_t{times} * (share == 1 ? 64 : 16); }
+  /// The first of the corners: half of the least samples are corners, other ones in the next trial.
+  int64_t first_corner() const { return int64_t{number} * 8; }
   /// Of the first operand; the others and the results follow in turn.
   Placement placement() const { return static_cast<Placement>((number + number / 3) % 3); }
 };

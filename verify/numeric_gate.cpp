@@ -141,8 +141,8 @@ class Bench {
     std::vector<std::vector<int64_t>> positions;
     std::vector<std::vector<Interval>> intervals;
     for (size_t k = 0; k < results_.size(); ++k) {
-      positions.push_back(sample(k, number, options_.samples * trial.times / trial.share));
-      intervals.push_back(judge(bound, k, positions.back(), options_.work * trial.times / trial.share));
+      positions.push_back(sample(k, trial, options_.samples * trial.times / trial.share));
+      intervals.push_back(judge(bound, k, positions.back(), trial));
     }
     report_.bound_seconds += seconds_since(start);
     call(candidate_);
@@ -206,16 +206,26 @@ class Bench {
     return program_.tensors[static_cast<size_t>(program_.outputs[k])];
   }
 
-  /// The corners, and others from trial to trial.
-  std::vector<int64_t> sample(size_t k, int number, int64_t count) {
+  /// The corners and borders, and others from trial to trial. Those that come first, where there is time for
+  /// few, are of either kind and differ from trial to trial, too.
+  std::vector<int64_t> sample(size_t k, const GateTrial& trial, int64_t count) {
     const std::vector<int64_t>& all = samples_[k];
-    const auto wanted = static_cast<size_t>(std::max<int64_t>(count, 64));
-    if (all.size() <= wanted) return all;
+    const auto asked = static_cast<size_t>(std::max({count, int64_t{64}, trial.least_samples()}));
+    const size_t wanted = std::min(all.size(), asked);
     const size_t corners = std::min(all.size(), size_t{64});
-    std::vector<int64_t> chosen(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(corners));
     const size_t others = all.size() - corners;
-    for (size_t s = 0; chosen.size() < wanted; ++s)
-      chosen.push_back(all[corners + (s + static_cast<size_t>(number) * wanted) % others]);
+    const auto first = static_cast<size_t>(trial.first_corner());
+    std::vector<int64_t> chosen;
+    const auto other = [&](size_t s) {
+      chosen.push_back(all[corners + (s + static_cast<size_t>(trial.number) * wanted) % others]);
+    };
+    const size_t mixed = trial.share > 1 ? std::min(corners, others) : 0;
+    for (size_t s = 0; s < corners; ++s) {
+      chosen.push_back(all[(first + s) % corners]);
+      if (s < mixed) other(s);
+    }
+    for (size_t s = mixed; chosen.size() < wanted; ++s) other(s);
+    chosen.resize(wanted);
     return chosen;
   }
 
@@ -223,7 +233,11 @@ class Bench {
     const bool scans = std::any_of(program_.stages.begin(), program_.stages.end(),
                                    [](const ir::Stage& stage) { return stage.step != nullptr; });
     for (size_t k = 0; k < results_.size(); ++k) {
-      for (const Interval& interval : bound.at(k, sample(k, 0, 64))) {
+      GateTrial some;
+      some.share = 4;
+      std::vector<int64_t> positions = sample(k, some, 16);
+      positions.resize(std::min(positions.size(), size_t{16}));
+      for (const Interval& interval : bound.at(k, positions)) {
         // What later steps of a scan give may be anything.
         if (!interval.is_certain() && !(scans && interval.is_anything())) return false;
       }
@@ -231,17 +245,19 @@ class Bench {
     return true;
   }
 
-  /// Bounds of as many of the positions as the work allows, at least of the first block.
+  /// Bounds of as many of the positions as the work allows.
   std::vector<Interval> judge(ErrorBound& bound, size_t output, const std::vector<int64_t>& positions,
-                              int64_t most_work) {
-    constexpr size_t block = 64;
+                              const GateTrial& trial) {
+    const int64_t most_work = options_.work * trial.times / trial.share;
     const int64_t before = bound.work();
     std::vector<Interval> intervals;
-    for (size_t first = 0; first < positions.size(); first += block) {
+    for (size_t first = 0; first < positions.size();) {
       if (first > 0 && bound.work() - before > most_work) break;
+      const size_t block = first == 0 ? static_cast<size_t>(trial.least_samples()) : 64;
       const size_t count = std::min(block, positions.size() - first);
       const auto more = bound.at(output, {positions.data() + first, count});
       intervals.insert(intervals.end(), more.begin(), more.end());
+      first += count;
     }
     return intervals;
   }

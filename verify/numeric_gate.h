@@ -30,7 +30,7 @@ struct GateOptions {
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
   /// Elements of each output at which the bound is evaluated in the first trial, of exact probes; all where
   /// there are fewer. A quarter of them in the other ordinary trials, an eighth where values are special.
-  /// Fewer are where they would take more than `work`.
+  /// Fewer are where they would take more than `work`, but see GateTrial::least_samples.
   int64_t samples = 4096;
   bool exact = false;  ///< bit-equality with `twin` is required instead of the bound
   GateCandidate twin;
@@ -44,7 +44,7 @@ struct GateOptions {
   /// Scalar operations of the bound, per output, in the first trial; shared out like `samples`.
   int64_t work = 4000000;
   /// Of sizes at which operands and results take more memory, a few trials: verify/gate_trials.h.
-  int64_t large_bytes = int64_t{64} << 20;
+  int64_t large_bytes = int64_t{4} << 20;
   /// Only the trial with this number, to replay a refutation; -1: all.
   int only_trial = -1;
 };

@@ -363,6 +363,16 @@ TEST(GateMutants, AreRefusedWhereSizesCountAsLarge) {
   EXPECT_EQ(refused, static_cast<int>(mutants.size()));
 }
 
+/// Of long sums few elements are compared.
+TEST(GateMutants, AreRefusedWhereFewElementsAreCompared) {
+  GateOptions options = options_for({"m", "n", "k"}, 48);
+  options.work = 1;
+  refused = 0;
+  const std::vector<Mutant> mutants = product_mutants();
+  expect_refuted(product_text, mutants, options);
+  EXPECT_EQ(refused, static_cast<int>(mutants.size()));
+}
+
 /// How a process ends in which the gate runs.
 enum class Ending { accepted, refused, segmentation_fault, other };
 std::ostream& operator<<(std::ostream& out, Ending ending) {
