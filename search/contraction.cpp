@@ -43,6 +43,7 @@ class Writer {
         column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
         row_tail_(!row_part().has_whole_tiles(plan.tile.rows, context.facts)),
         column_tail_(!context.facts.is_multiple(columns_, plan.tile.columns)),
+        narrow_tail_(has_narrow_tail()),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
         packed_(packed.buffer),
         packed_outer_(packed.outer) {}
@@ -217,40 +218,81 @@ class Writer {
       case Step::outer: {
         const auto number = static_cast<size_t>(
             std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), Step::outer));
-        return w_.loop(kind, "o" + std::to_string(number), extent(form_.outer[number]), [&](const Dim& o) {
-          move_to(form_.outer[number], o);
-          next();
-        });
-      }
-      case Step::block:
-        return w_.loop(kind, "ib", ceil_div(row_tiles_, Dim(plan_.row_block)), [&](const Dim& ib) {
-          first_row_tile_ = Dim(plan_.row_block) * ib;
-          next();
-        });
-      case Step::group:
-        return w_.loop(kind, plan_.column_group == 1 ? "jt" : "jg",
-                       ceil_div(column_tiles_, Dim(plan_.column_group)), [&](const Dim& jg) {
-                         first_column_tile_ = Dim(plan_.column_group) * jg;
+        return w_.loop(kind_of_rows(kind), "o" + std::to_string(number), extent(form_.outer[number]),
+                       [&](const Dim& o) {
+                         move_to(form_.outer[number], o);
                          next();
                        });
+      }
+      case Step::block:
+        return w_.loop(kind_of_rows(kind), "ib", ceil_div(row_tiles_, Dim(plan_.row_block)),
+                       [&](const Dim& ib) {
+                         first_row_tile_ = Dim(plan_.row_block) * ib;
+                         next();
+                       });
+      case Step::group: {
+        const auto group = [&](const Dim& jg) {
+          first_column_tile_ = Dim(plan_.column_group) * jg;
+          next();
+        };
+        const Dim count = ceil_div(column_tiles_, Dim(plan_.column_group));
+        if (!narrow_tail_) return w_.loop(kind, plan_.column_group == 1 ? "jt" : "jg", count, group);
+        return with_narrow_tail(kind, group);
+      }
       case Step::column: {
         const bool grouped = plan_.spread == Spread::columns;
+        const auto tile = [&](const Dim& jt) {
+          column_tile_ = first_column_tile_ + jt;
+          prepare_panel();
+          if (plan_.right == Right::packed_inside || plan_.depth_block != 0) spread_next_ = false;
+          next();
+        };
+        if (narrow_tail_) return grouped ? tile(Dim(0)) : with_narrow_tail(LoopKind::sequential, tile);
         const Dim left = column_tiles_ - first_column_tile_;
         const Dim count = !grouped                  ? column_tiles_
                           : plan_.column_group == 1 ? Dim(1)
                                                     : min(Dim(plan_.column_group), left);
-        return w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
-          column_tile_ = first_column_tile_ + jt;
-          prepare_panel();
-          next();
-        });
+        return w_.loop(LoopKind::sequential, "jt", count, tile);
       }
     }
   }
 
+  /// Tiles of columns, the last one by itself: its width is literal, so that nothing is computed beyond.
+  void with_narrow_tail(LoopKind kind, const std::function<void(const Dim& jt)>& body) {
+    const int64_t whole = columns_.value() / plan_.tile.columns;
+    const auto alone = [&](bool tail) {
+      column_tail_ = tail;
+      spread_next_ = kind == LoopKind::parallel;
+      body(Dim(tail ? whole : 0));
+      spread_next_ = false;
+    };
+    column_tail_ = false;
+    if (whole == 1)
+      alone(false);
+    else
+      w_.loop(kind, "jt", Dim(whole), body);
+    alone(true);
+  }
+
+  /// Where the number of columns is literal. A tile by itself waits until the others are done: all cores must
+  /// have as many of these, or the rows of a single one.
+  bool has_narrow_tail() const {
+    if (!column_tail_ || !columns_.is_constant()) return false;
+    const int64_t whole = columns_.value() / plan_.tile.columns;
+    if (whole == 0 || plan_.spread != Spread::columns) return whole != 0;
+    const bool rows_inside = plan_.depth_block == 0 && plan_.right != Right::packed_inside;
+    const bool spreads_rows = !form_.outer.empty() || plan_.row_block != 0 || rows_inside;
+    return plan_.column_group == 1 && (whole % context_.target.cores == 0 || (whole == 1 && spreads_rows));
+  }
+
+  /// Of a loop around rows: the first one of a tile that is written by itself is spread.
+  LoopKind kind_of_rows(LoopKind otherwise = LoopKind::sequential) {
+    return std::exchange(spread_next_, false) ? LoopKind::parallel : otherwise;
+  }
+
   /// body(tile of the block) for every tile of rows of the block at hand.
   void for_row_tiles(const std::function<void(const Dim& it)>& body) {
-    w_.loop(LoopKind::sequential, "it", tiles_of_block(), [&](const Dim& it) {
+    w_.loop(kind_of_rows(), "it", tiles_of_block(), [&](const Dim& it) {
       row_tile_ = first_row_tile_ + it;
       body(it);
     });
@@ -439,7 +481,10 @@ class Writer {
   StageValues& values_;
   PackedRows left_;
   const Dim rows_, columns_, row_tiles_, column_tiles_;
-  const bool row_tail_, column_tail_;
+  const bool row_tail_;
+  bool column_tail_;  ///< of the tiles at hand
+  bool narrow_tail_;  ///< the last tile is written by itself
+  bool spread_next_ = false;
   Dims map_point_;  ///< of the epilogue, where it is computed
   Dims point_;      ///< of the sum: axes, then reduce axes
   Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;

@@ -4,6 +4,7 @@
 #include "ir/evaluate.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/machine_code.h"
+#include "verify/loop_proof.h"
 
 namespace axrun::tests {
 namespace {
@@ -31,6 +32,37 @@ TEST(Convolutions, TurnsProductsOfManyChannels) {
     EXPECT_TRUE(is_turned(130, 32, {ir::Dim::symbol("h"), 6}, target));
     EXPECT_FALSE(is_turned(16, 96, {112, 112}, target));
     EXPECT_FALSE(is_turned(64, 256, {56, 56}, target));
+  }
+}
+
+/// The last tile of a row of them, on its own: proved and computed, by several workers.
+TEST(Convolutions, OfNumbersOfChannelsThatLeaveNarrowTiles) {
+  struct Shape {
+    int64_t channels, filters, side;
+  };
+  std::mt19937 random(5);
+  for (const Shape& shape : {Shape{200, 80, 24}, Shape{200, 112, 24}, Shape{200, 208, 19},
+                             Shape{1100, 80, 10}, Shape{64, 700, 14}, Shape{150, 300, 14}}) {
+    const Convolved points{"points", {}, 1, shape.channels, shape.filters, {shape.side, shape.side}, {1, 1}};
+    const ir::Program expression = program_of(points);
+    const std::vector<bool> constant = {false, true};
+    std::vector<ir::Tensor> operands;
+    for (const ir::TensorId id : expression.operands)
+      operands.push_back(
+          halves(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+    const ir::Tensor want = ir::evaluate(expression, operands)[0];
+    for (const jit::Target& target : targets_with_code()) {
+      const search::Lowered lowered = search::lower(expression, {}, constant, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      const std::string text = ir::loop::print(*lowered.program);
+      EXPECT_NE(text.find("parallel"), std::string::npos) << text;
+      const verify::Evidence proof = verify::prove(*lowered.program, lowered.expression, {});
+      EXPECT_EQ(proof.verdict, verify::Verdict::proved) << proof.text << text;
+      const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+      const ir::Tensor got = run_guarded(code, {}, operands, constant, verify::Placement::ends_at_guard)[0];
+      for (int64_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(got.get_real(i), want.get_real(i)) << "element " << i << '\n' << text;
+    }
   }
 }
 
