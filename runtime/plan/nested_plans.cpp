@@ -86,16 +86,17 @@ void BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,
                          std::vector<RuntimeValue>& outputs, const RunContext& context) {
   const Body& body = *going.body;
   if (inputs.size() != body.graph->inputs.size()) fail_at(node_, "the body's inputs do not match");
+  const bool fits = going.plan != nullptr &&
+                    std::equal(inputs.begin(), inputs.end(), going.live_in.begin(), has_same_signature);
   std::copy(inputs.begin(), inputs.end(), going.live_in.begin());
-  going.key.clear();
-  for (const RuntimeValue& value : going.live_in) append_signature(going.key, value);
-  if (!going.plan || going.key != going.last_key) {
-    going.plan = body.plans->get(going.key, [&] {
+  if (!fits) {
+    std::string key;
+    for (const RuntimeValue& value : going.live_in) append_signature(key, value);
+    going.plan = body.plans->get(key, [&] {
       std::vector<ValueFact> facts;
       for (const RuntimeValue& value : going.live_in) facts.push_back(fact_of(value));
       return build(body, std::move(facts));
     });
-    going.last_key = going.key;
   }
   going.plan->run(going.live_in, outputs, context);
 }

@@ -36,8 +36,7 @@ class BodyPlans {
   struct Going {
     const Body* body = nullptr;
     std::vector<RuntimeValue> live_in;  ///< the captures are there from the beginning
-    std::string key, last_key;
-    std::shared_ptr<const Plan> plan;  ///< for last_key
+    std::shared_ptr<const Plan> plan;   ///< for what has the signatures of `live_in`
   };
   void run_body(Going& going, const std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs,
                 const RunContext& context);

@@ -18,6 +18,11 @@ void append_signature(std::string& key, const RuntimeValue& value) {
   key.append(reinterpret_cast<const char*>(shape.data()), shape.size() * sizeof(int64_t));
 }
 
+bool has_same_signature(const RuntimeValue& a, const RuntimeValue& b) {
+  return a.kind == b.kind && a.type == b.type && a.tensor.defined() == b.tensor.defined() &&
+         a.tensor.shape() == b.tensor.shape();
+}
+
 void append_content(std::string& key, const ir::Tensor& tensor) {
   if (tensor.type() != ir::ElementType::string) key.append(tensor.as<char>(), tensor.bytes());
 }

@@ -15,6 +15,8 @@ class Plan;
 
 /// Appends kind, element type and dims of a value to a key.
 void append_signature(std::string& key, const RuntimeValue& value);
+/// Whether that is the same for both.
+bool has_same_signature(const RuntimeValue& a, const RuntimeValue& b);
 /// Appends the bytes of a small tensor.
 void append_content(std::string& key, const ir::Tensor& tensor);
 
