@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "search/decided_parts.h"
+#include "search/gathered_result.h"
 #include "search/packed_rows.h"
-#include "search/prepared_parts.h"
 
 namespace axrun::search {
 
@@ -37,7 +37,7 @@ class Writer {
         values_(context.values),
         left_(context, sum_, form.left, form.outer, form.row, plan.tile.rows),
         lanes_(context.target.lanes(4)),
-        result_(context.buffers.at(form.last().results[0])),
+        finished_(context, form),
         width_(extent(form.place).value()),
         row_count_(extent(form.row)),
         row_tiles_(ceil_div(row_count_, Dim(plan.tile.rows))),
@@ -58,8 +58,7 @@ class Writer {
   }
 
   void run() {
-    if (form_.epilogue != nullptr)
-      prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
+    finished_.prepare();
     write();
     values_.clear_values();
   }
@@ -348,7 +347,7 @@ class Writer {
         element.indices.push_back(i1);
         element.indices.push_back(before.empty() ? j1 : first_column_ + j1);
         coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
-        store(element, Dim(width_) * first_line_ + first_column_ + j1);
+        finished_.store(point_, element, Dim(width_) * first_line_ + first_column_ + j1);
       });
     });
   }
@@ -362,32 +361,10 @@ class Writer {
           element.indices.push_back(i1);
           element.indices.push_back(Dim(pitch_) * l1 + j1);
           coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
-          store(element, Dim(width_) * (first_line_ + l1) + j1);
+          finished_.store(point_, element, Dim(width_) * (first_line_ + l1) + j1);
         });
       });
     });
-  }
-
-  /// The index of the sum's result along a dimension; the last one is all lines.
-  Dim index_of_result(size_t d, const Dim& column) {
-    if (d + 1 == sum_.groups.size()) return column;
-    Dim index;
-    for (const int axis : sum_.groups[d]) index = index * extent(axis) + coordinate(axis);
-    return index;
-  }
-
-  void store(const Access& element, const Dim& column) {
-    if (form_.epilogue == nullptr) {
-      Dims place;
-      for (size_t d = 0; d < sum_.groups.size(); ++d) place.push_back(index_of_result(d, column));
-      return w_.store({result_, place}, Combine::assign, w_.load(element));
-    }
-    const ir::Stage& map = *form_.epilogue;
-    map_point_.clear();
-    for (const int d : form_.epilogue_dims)
-      map_point_.push_back(d == -1 ? Dim(0) : index_of_result(static_cast<size_t>(d), column));
-    values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, map_point_)}, Combine::assign, values_.value(map.body[0], map_point_));
   }
 
   PieceContext& context_;
@@ -399,12 +376,11 @@ class Writer {
   StageValues& values_;
   PackedRows left_;
   const int64_t lanes_;
-  const int result_;
+  GatheredResult finished_;
   const int64_t width_;
   const Dim row_count_, row_tiles_;
   const bool row_tail_;
   const bool even_;               ///< all groups have as many lines
-  Dims map_point_;                ///< of the epilogue, where it is computed
   Dims point_;                    ///< of the sum: axes, then reduce axes
   GatheredForm::Shift reach_;     ///< from the first tap to the last
   int64_t pitch_ = 1;             ///< columns from one line to the next

@@ -5,8 +5,8 @@
 
 #include "search/decided_parts.h"
 #include "search/epilogue.h"
+#include "search/gathered_result.h"
 #include "search/integer_product.h"
-#include "search/prepared_parts.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -38,7 +38,7 @@ class Writer {
         w_(context.writer),
         values_(context.values),
         lanes_(context.target.lanes(4)),
-        result_(context.buffers.at(form.last().results[0])),
+        finished_(context, form),
         pitch_(extent(form.place).value()),
         rows_(extent(form.row)),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {
@@ -52,8 +52,7 @@ class Writer {
   }
 
   void run() {
-    if (form_.epilogue != nullptr)
-      prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
+    finished_.prepare();
     w_.at_beginning([&] { pack_left(0); });
     double flops = 2.0 * static_cast<double>(depth_);
     for (const ir::Axis& axis : sum_.axes) flops *= static_cast<double>(context_.facts.typical(axis.extent));
@@ -322,31 +321,9 @@ class Writer {
     w_.loop(kind, "i1", rows, [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
         coordinate(form_.row) = Dim(height_) * row_tile_ + i1;
-        store({sums, {i1, j1}}, Dim(pitch_) * first_line_ + first_column_ + j1);
+        finished_.store(point_, {sums, {i1, j1}}, Dim(pitch_) * first_line_ + first_column_ + j1);
       });
     });
-  }
-
-  /// The index of the sum's result along a dimension; the last one is all lines.
-  Dim index_of_result(size_t d, const Dim& column) {
-    if (d + 1 == sum_.groups.size()) return column;
-    Dim index;
-    for (const int axis : sum_.groups[d]) index = index * extent(axis) + coordinate(axis);
-    return index;
-  }
-
-  void store(const Access& element, const Dim& column) {
-    if (form_.epilogue == nullptr) {
-      Dims place;
-      for (size_t d = 0; d < sum_.groups.size(); ++d) place.push_back(index_of_result(d, column));
-      return w_.store({result_, place}, Combine::assign, w_.load(element));
-    }
-    const ir::Stage& map = *form_.epilogue;
-    map_point_.clear();
-    for (const int d : form_.epilogue_dims)
-      map_point_.push_back(d == -1 ? Dim(0) : index_of_result(static_cast<size_t>(d), column));
-    values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, map_point_)}, Combine::assign, values_.value(map.body[0], map_point_));
   }
 
   PieceContext& context_;
@@ -355,7 +332,7 @@ class Writer {
   LoopWriter& w_;
   StageValues& values_;
   const int64_t lanes_;
-  const int result_;
+  GatheredResult finished_;
   const int64_t pitch_;  ///< columns from one line to the next
   const Dim rows_;
   int64_t depth_ = 1;
@@ -366,7 +343,6 @@ class Writer {
   bool row_tail_ = false;
   bool copied_ = false;  ///< tiles are, to the cache, before a long epilogue reads them
   Dims point_;           ///< of the sum: axes, then reduce axes
-  Dims map_point_;       ///< of the epilogue, where it is computed
   int left_ = ir::none, matrix_ = ir::none;
   Dim first_line_, row_tile_, first_column_, columns_here_;
 };
