@@ -2,6 +2,7 @@
 
 #include "search/attention_form.h"
 #include "search/contraction_plan.h"
+#include "search/online_softmax.h"
 #include "search/rows.h"
 
 namespace axrun::search {
@@ -15,7 +16,12 @@ struct AttentionPlan {
   bool together = true;
   /// Queries at a time: their scores stay in the cache. A multiple of the tiles' rows. 0: all.
   int64_t block = 0;
-  bool spread = false;  ///< the outermost loop, over batches or else blocks, is spread over workers
+  /// Keys at a time, a multiple of the tiles' columns: the scores of a block come in parts, and what has been
+  /// added up is rescaled whenever a part has a higher one (OnlineSoftmax). 0: all at once.
+  int64_t keys = 0;
+  int64_t value_lanes = 16;  ///< of vector loops along the values
+  SoftmaxForm softmax;       ///< where keys come in parts
+  bool spread = false;       ///< the outermost loop, over batches or else blocks, is spread over workers
 };
 AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form);
 

@@ -1,10 +1,47 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string>
 
 #include "search/attention.h"
 #include "search/work.h"
 
 namespace axrun::search {
+
+namespace {
+
+/// The value where every size is as large as it may be.
+double most_of(const SizeFacts& facts, const ir::Dim& dim) {
+  std::map<std::string, ir::Dim> highest;
+  for (const ir::loop::Size& size : facts.sizes()) highest.emplace(size.name, ir::Dim(size.high));
+  return static_cast<double>(dim.substitute(highest).constant().value_or(0));
+}
+
+/// Whether keys can come in parts: rows are a softmax and nothing else, queries are rows of both products and
+/// keys the last dimension of what lies between them.
+bool has_parts(const PieceContext& context, const AttentionForm& form, const AttentionPlan& plan) {
+  const auto is_as_given = [](const ContractionPlan& plan, const ProductForm& given) {
+    return plan.form.row == given.row && plan.form.column == given.column && !plan.form.across &&
+           !plan.left_packed && !plan.copied;
+  };
+  const auto last = [&](ir::TensorId tensor) {
+    return static_cast<int>(context.program.tensors[static_cast<size_t>(tensor)].dims.size()) - 1;
+  };
+  for (const AttentionForm::Shared& shared : form.batch) {
+    if (shared.score_dimension > form.query.score_dimension ||
+        shared.probability_dimension > form.query.probability_dimension)
+      return false;
+  }
+  const size_t batches = form.batch.size();
+  return plan.softmax.found && form.scores.outer.size() == batches && form.output.outer.size() == batches &&
+         is_as_given(plan.scores, form.scores) && is_as_given(plan.output, form.output) &&
+         form.output.sum->reduce_axes.size() == 1 &&
+         form.query.score_dimension + 1 == last(form.score_tensor) &&
+         form.query.probability_dimension + 1 == last(form.probability_tensor) &&
+         static_cast<size_t>(form.query.row) + 1 == form.rows.rows.size();
+}
+
+}  // namespace
 
 AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form) {
   const SizeFacts& facts = context.facts;
@@ -41,9 +78,24 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
 
   // Fewer queries would read keys and values too often; more drive what they read out of the cache.
   constexpr int64_t fewest = 48, most = 128;
+  // Where the scores of the fewest, and what becomes of them, do not fit, keys come in parts: long enough to
+  // fold the lanes of a row once for each. Measured at 512 to 65536 keys.
+  constexpr int64_t part = 512;
+  const ir::Dim& all_keys = scores.axes[static_cast<size_t>(form.scores.column)].extent;
+  plan.softmax = find_softmax(context.program, form.rows);
+  const int64_t whole = std::lcm(std::lcm(plan.scores.tile.columns, plan.output.unroll), plan.rows.lanes);
+  const int64_t in_part = (part + whole - 1) / whole * whole;
+  const double highest = most_of(facts, all_keys);
+  const bool fit = static_cast<double>(fewest) * bytes * highest <= static_cast<double>(second);
+  if (!fit && highest > static_cast<double>(in_part) && has_parts(context, form, plan)) {
+    plan.keys = in_part;
+    const int64_t lanes = context.target.lanes(4);
+    plan.value_lanes = lanes * std::clamp<int64_t>((values + lanes - 1) / lanes, 1, 4);
+  }
   const int64_t rows = plan.rows.lanes_along_rows ? plan.rows.lanes : plan.rows.rows_at_once;
   const int64_t tile = std::lcm(std::lcm(plan.scores.tile.rows, plan.output.tile.rows), rows);
-  const int64_t wanted = std::clamp<int64_t>(second / 4 / (keys * 4), fewest, most);
+  const int64_t kept_keys = plan.keys == 0 ? keys : std::min(keys, plan.keys);
+  const int64_t wanted = std::clamp<int64_t>(second / 4 / (kept_keys * 4), fewest, most);
   plan.block = std::max<int64_t>(1, wanted / tile) * tile;
   if (queries.is_constant()) {
     // Blocks of about the same size; none for hardly more than one.
@@ -54,7 +106,7 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
 
   // The keys and values of a batch are packed before its blocks.
   for (ContractionPlan* product : {&plan.scores, &plan.output}) {
-    if (plan.block != 0 && product->right == ContractionPlan::Right::packed_inside)
+    if ((plan.block != 0 || plan.keys != 0) && product->right == ContractionPlan::Right::packed_inside)
       product->right = ContractionPlan::Right::packed_once;
   }
 

@@ -28,7 +28,7 @@ namespace {
 
 class Writer {
  public:
-  Writer(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed)
+  Writer(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed, int add_to)
       : context_(context),
         program_(context.program),
         form_(plan.form),
@@ -40,13 +40,14 @@ class Writer {
         rows_(extent(form_.row)),
         columns_(extent(form_.column)),
         row_tiles_(row_part().tiles(plan.tile.rows, context.facts)),
-        column_tiles_(ceil_div(columns_, Dim(plan.tile.columns))),
+        column_tiles_(part_of(context, sum_, form_.column).tiles(plan.tile.columns, context.facts)),
         row_tail_(!row_part().has_whole_tiles(plan.tile.rows, context.facts)),
-        column_tail_(!context.facts.is_multiple(columns_, plan.tile.columns)),
+        column_tail_(!part_of(context, sum_, form_.column).has_whole_tiles(plan.tile.columns, context.facts)),
         narrow_tail_(has_narrow_tail()),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
         packed_(packed.buffer),
-        packed_outer_(packed.outer) {}
+        packed_outer_(packed.outer),
+        add_to_(add_to) {}
 
   PackedRight pack() {
     pack_everything();
@@ -355,7 +356,8 @@ class Writer {
     } else if (plan_.right == Right::packed_once) {
       packed_at_.clear();
       for (const int axis : packed_outer_) packed_at_.push_back(place_in_part(axis));
-      packed_at_.push_back(column_tile_);
+      const AxisPart part = part_of(context_, sum_, form_.column);
+      packed_at_.push_back(Dim(part.block / plan_.tile.columns) * part.number + column_tile_);
     }
   }
 
@@ -430,8 +432,9 @@ class Writer {
     const Dim by(plan_.unroll);
     const bool whole = floor_mod(extent, by) == Dim(0);
     const bool parts = plan_.depth_block != 0;
-    const Dim start = parts ? Dim(plan_.depth_block) * part_ : Dim(0);
-    Dim steps = ceil_div(extent, by);
+    const AxisPart decided = part_of(context_, sum_, static_cast<int>(sum_.axes.size() + k));
+    const Dim start = parts ? Dim(plan_.depth_block) * part_ : decided.first;
+    Dim steps = parts ? ceil_div(extent, by) : decided.tiles(plan_.unroll, context_.facts);
     if (parts) {
       const int64_t most = plan_.depth_block / plan_.unroll;
       const bool even = floor_mod(extent, Dim(plan_.depth_block)) == Dim(0);
@@ -458,8 +461,11 @@ class Writer {
   }
 
   void finish(const Access& element, const Dim& i1, const Dim& j1) {
-    if (form_.row != ir::none) move_to(form_.row, Dim(plan_.tile.rows) * row_tile_ + i1);
-    move_to(form_.column, Dim(plan_.tile.columns) * column_tile_ + j1);
+    const Dim row = Dim(plan_.tile.rows) * row_tile_ + i1,
+              column = Dim(plan_.tile.columns) * column_tile_ + j1;
+    if (add_to_ != ir::none) return w_.store({add_to_, {row, column}}, Combine::add, w_.load(element));
+    if (form_.row != ir::none) move_to(form_.row, row);
+    move_to(form_.column, column);
     if (form_.epilogue == nullptr) {
       const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(sum_.axes.size()));
       return w_.store(result_at(context_, sum_, point), Combine::assign, w_.load(element));
@@ -492,17 +498,19 @@ class Writer {
   int packed_;
   Dims packed_at_;  ///< the first indices of the panel in use
   std::vector<int> packed_outer_;
+  int add_to_;
   int tile_ = ir::none;
 };
 
 }  // namespace
 
-void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed) {
-  Writer(context, plan, packed).run();
+void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed,
+                       int add_to) {
+  Writer(context, plan, packed, add_to).run();
 }
 
 PackedRight pack_right(PieceContext& context, const ContractionPlan& plan) {
-  return Writer(context, plan, {}).pack();
+  return Writer(context, plan, {}, ir::none).pack();
 }
 
 }  // namespace axrun::search

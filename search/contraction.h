@@ -15,7 +15,10 @@ struct PackedRight {
   int buffer = ir::none;
   std::vector<int> outer;  ///< axes of the sum that are its first dimensions
 };
-void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed = {});
+/// add_to: a buffer [row, column] of the part of the rows that is decided, to whose elements the sums are added
+/// instead of being stored; then the plan has no epilogue. The last axis along the sum may be decided in part.
+void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed = {},
+                       int add_to = ir::none);
 
 /// Writes the panels of b, which the plan has packed once, for those parts of axes that are decided at this
 /// place.

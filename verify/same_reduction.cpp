@@ -78,11 +78,9 @@ void SameValue::inputs(const TermList& facts, Symbolic* value, int depth, std::v
   for (const Part& part : head->parts) inputs(with(facts, part.domain), part.body, depth - 1, found);
 }
 
-/// Where the terms read the same input they are perhaps the same point.
+/// Where the terms read the same input they are perhaps the same point; or where they are of stages over the
+/// same coordinates.
 std::vector<TermList> SameValue::guesses(const TermList& facts, const Part& a, const Part& b) {
-  std::vector<ValueHead> mine, theirs;
-  inputs(with(facts, a.domain), a.body, 6, mine);
-  inputs(with(facts, b.domain), b.body, 6, theirs);
   const std::map<Term, int64_t> unknowns = steps_of(b);
   std::vector<TermList> found;
   std::vector<std::pair<Term, Term>> all;
@@ -95,6 +93,13 @@ std::vector<TermList> SameValue::guesses(const TermList& facts, const Part& a, c
     if (point.size() == b.variables.size() && std::find(found.begin(), found.end(), point) == found.end())
       found.push_back(point);
   };
+  for (const Term x : one_side_ ? a.claim.point : TermList{}) {
+    for (const Term y : b.claim.point) attempt({{y, x}});
+  }
+  if (!found.empty()) return found;
+  std::vector<ValueHead> mine, theirs;
+  inputs(with(facts, a.domain), a.body, 6, mine);
+  inputs(with(facts, b.domain), b.body, 6, theirs);
   std::vector<bool> used(theirs.size());
   for (const ValueHead& x : mine) {
     for (size_t k = 0; k < theirs.size(); ++k) {

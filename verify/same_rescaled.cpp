@@ -128,10 +128,9 @@ void SameValue::multiply_rescaled(const TermList& facts, const ValueHead& sum, b
     });
     if (time == rescaling.times.end()) throw Unproved{"it is not known when something is added to a sum"};
     Product body = factors(inside, part.body);
-    for (const Symbolic* const exponent : body.minus) {
-      const bool small = std::any_of(body.plus.begin(), body.plus.end(), [&](Symbolic* s) {
-        return at_most(inside, s, const_cast<Symbolic*>(exponent));
-      });
+    for (Symbolic* const exponent : body.minus) {
+      const bool small = std::any_of(body.plus.begin(), body.plus.end(),
+                                     [&](Symbolic* s) { return at_most(inside, s, exponent, part.claim); });
       if (!small) throw Unproved{"an exponential of a rescaled sum is not shown to be 1 at most"};
     }
     const Product scale = divisor(inside, rescaling, *time);
@@ -220,13 +219,13 @@ void SameValue::cancel(const TermList& facts, Product& product) {
   pair_up(facts, product.plus, product.minus);
 }
 
-/// b is a maximum, and a one of its terms, or a maximum of such.
-bool SameValue::at_most(const TermList& facts, Symbolic* a, Symbolic* b) {
+/// b is a maximum, and a one of its terms, or a maximum of such. claim: of a, perhaps.
+bool SameValue::at_most(const TermList& facts, Symbolic* a, Symbolic* b, const Claim& claim) {
   constexpr Monoid::Kind max = Monoid::Kind::max;
   const auto terms_of_maximum = [&](Symbolic* value) {
     ValueHead head = *value->head(facts);
     if (head.kind == Kind::reduction && head.monoid == max) return flat(facts, head);
-    head.parts = {{{}, {}, {}, value, {}}};
+    head.parts = {{{}, {}, {}, value, claim}};
     head.kind = Kind::reduction;
     head.monoid = max;
     return flat(facts, head);

@@ -55,7 +55,7 @@ class SameValue {
   Product softmax_product(const TermList& facts, Symbolic* expression);
   void cancel(const TermList& facts, Product& product);
   bool pair_up(const TermList& facts, std::vector<Symbolic*>& left, std::vector<Symbolic*>& right);
-  bool at_most(const TermList& facts, Symbolic* a, Symbolic* b);
+  bool at_most(const TermList& facts, Symbolic* a, Symbolic* b, const Claim& claim = {});
   bool is_positive(const TermList& facts, Symbolic* value);
   Symbolic* product_of(const Product& product, ir::ElementType type);
   Symbolic* sum_of(std::vector<Part> parts, ir::ElementType type);

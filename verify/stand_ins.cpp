@@ -1,8 +1,10 @@
 #include "verify/stand_ins.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "ir/arithmetic.h"
 
@@ -140,6 +142,15 @@ class Substitution {
   std::vector<Id> number_;
 };
 
+void note_targets(const ir::loop::Block& block, ir::loop::Combine combine, std::set<int>& buffers) {
+  for (const ir::loop::Statement& statement : block) {
+    const auto* compute = std::get_if<ir::loop::Compute>(&statement);
+    if (compute != nullptr && compute->combine == combine) buffers.insert(compute->target.buffer);
+    if (const auto* loop = std::get_if<ir::loop::Loop>(&statement))
+      note_targets(loop->body, combine, buffers);
+  }
+}
+
 void substitute(ir::loop::Block& block, const Substitution<ir::loop::Value, int>& values) {
   for (ir::loop::Statement& statement : block) {
     if (auto* compute = std::get_if<ir::loop::Compute>(&statement)) compute->value = values(compute->value);
@@ -169,6 +180,14 @@ ir::loop::LoopProgram with_stand_ins(const ir::loop::LoopProgram& program) {
   substitute(result.body, values);
   result.values = values.take();
   return result;
+}
+
+bool rescales_sums(const ir::loop::LoopProgram& program) {
+  std::set<int> multiplied, added;
+  note_targets(program.body, ir::loop::Combine::mul, multiplied);
+  note_targets(program.body, ir::loop::Combine::add, added);
+  return std::any_of(multiplied.begin(), multiplied.end(),
+                     [&](int buffer) { return added.count(buffer) != 0; });
 }
 
 }  // namespace axrun::verify

@@ -16,8 +16,12 @@ namespace axrun::verify {
 ///   casts of floats to narrower floats are exact for small integers and stay
 ///
 /// Not semantics-preserving, of course: only the pair means something. A rewrite that proves its equality by
-/// what exp or division mean (exp(a) * exp(b), a reciprocal) has no substituted pair.
+/// what exp or division mean (exp(a) * exp(b), a reciprocal) has no substituted pair, nor has a loop program.
 ir::Program with_stand_ins(const ir::Program& program);
 ir::loop::LoopProgram with_stand_ins(const ir::loop::LoopProgram& program);
+
+/// Whether a loop program multiplies sums while it adds to them: softmax over tiles. That it is right depends
+/// on what exp and division are.
+bool rescales_sums(const ir::loop::LoopProgram& program);
 
 }  // namespace axrun::verify

@@ -81,11 +81,13 @@ class Candidate {
 };
 
 /// The kernel with stand-ins for what rounds, to be tested to the bit; nothing where nothing rounds (the
-/// ordinary probes are exact then) or where there is no machine code for the stand-ins.
+/// ordinary probes are exact then), where it is right only for what is replaced, or where there is no machine
+/// code for the stand-ins.
 std::optional<verify::GateOptions::Pair> exact_pair(const ir::Program& lowered,
                                                     const ir::loop::LoopProgram& program,
                                                     const jit::Target& target,
                                                     const std::vector<bool>& constant) {
+  if (verify::rescales_sums(program)) return std::nullopt;
   const ir::loop::LoopProgram substituted = verify::with_stand_ins(program);
   if (ir::loop::print(substituted) == ir::loop::print(program)) return std::nullopt;
   try {

@@ -24,6 +24,7 @@ struct Attention {
   int64_t group = 1;    ///< heads of queries that share keys and values
   bool packed = false;  ///< heads lie side by side in a row: [position, heads * size]
   bool mask = true;
+  bool scaled = false;         ///< the result is
   bool shared_scores = false;  ///< the scores are a result as well
 };
 
@@ -63,23 +64,86 @@ Program program_of(const Attention& a) {
       b.sum(rows, {a.keys}, [&](const Indices& i, const Indices& r) { return power(in_row(i, r)); });
   const auto probability = b.map(scores, [&](const Indices& i) { return power(i) / total({i[0], i[1]}); });
   // [queries, heads * size], as what follows reads it.
-  b.output(b.reduce_grouped(
+  const auto products_with_values = b.reduce_grouped(
       Kind::sum, {a.queries, a.heads, Dim(a.value_size)}, {{0}, {1, 2}}, {a.keys},
       [&](const Indices& i, const Indices& r) {
         return probability({i[1], i[0], r[0]}) * at(v, key_head(i[1]), r[0], i[2], a.value_size);
-      }));
+      });
+  b.output(a.scaled ? b.map({a.queries, a.heads * Dim(a.value_size)},
+                            [&](const Indices& i) { return products_with_values(i) * 0.5 + 1.0; })
+                    : products_with_values);
   if (a.shared_scores) b.output(logits);
   return b.finish();
 }
 
 }  // namespace
 
+namespace {
+
+std::function<Program()> make(const Attention& a) {
+  return [a] { return program_of(a); };
+}
+
+const std::vector<bool> four(4, false);
+const ir::loop::Size any_queries{"n", 1, 4096, 1};
+/// So many keys come in parts.
+const ir::loop::Size many_keys{"m", 1, 65536, 1};
+
+}  // namespace
+
+std::vector<Case> attention_in_parts_cases() {
+  const std::vector<SizeValues> some = {
+      {{"n", 13}, {"m", 512}}, {{"n", 3}, {"m", 513}}, {{"n", 129}, {"m", 5}}, {{"n", 5}, {"m", 1700}}};
+  return {
+      {"InParts",
+       "attention",
+       make({Dim(2), sym("n"), sym("m"), 8, 8}),
+       {any_queries, many_keys},
+       four,
+       some},
+      {"InPartsOfPackedHeads",
+       "attention",
+       make({Dim(4), sym("n"), sym("m"), 16, 24, 1, true}),
+       {any_queries, many_keys},
+       four,
+       some},
+      {"InPartsOfGroups",
+       "attention",
+       make({Dim(4), sym("n"), sym("m"), 8, 80, 2, false, false}),
+       {any_queries, many_keys},
+       four,
+       some},
+      {"InPartsWithoutBatch",
+       "attention",
+       make({Dim(1), sym("n"), Dim(3000), 8, 8}),
+       {any_queries},
+       four,
+       {{{"n", 4}}}},
+      {"InPartsScaled",
+       "attention",
+       make({Dim(2), sym("n"), Dim(3000), 8, 8, 1, false, false, true}),
+       {any_queries},
+       four,
+       {{{"n", 5}}}},
+      {"InWholeParts",
+       "attention",
+       make({Dim(2), sym("n"), Dim(4096), 4, 8, 1, true, false}),
+       {any_queries},
+       four,
+       {{{"n", 3}}}},
+  };
+}
+
 std::vector<Case> attention_cases() {
-  const ir::loop::Size n{"n", 1, 4096, 1}, m{"m", 1, 4096, 1};
-  const auto make = [](const Attention& a) { return [a] { return program_of(a); }; };
-  const std::vector<bool> four(4, false);
+  const ir::loop::Size n = any_queries, m{"m", 1, 512, 1};
   const std::vector<SizeValues> some = {{{"n", 1}, {"m", 1}}, {{"n", 7}, {"m", 33}}, {{"n", 128}, {"m", 3}}};
   return {
+      {"AttentionInParts",
+       "attention",
+       make({Dim(1), sym("n"), sym("m"), 4, 4}),
+       {n, many_keys},
+       four,
+       {{{"n", 1}, {"m", 1}}, {{"n", 7}, {"m", 33}}, {{"n", 2}, {"m", 520}}}},
       {"WholeAttention", "attention", make({Dim(2), Dim(16), Dim(16), 16, 16}), {}, four},
       {"AttentionOfOddSizes", "attention", make({Dim(3), Dim(13), Dim(37), 5, 11}), {}, four},
       {"AttentionInBlocks",
@@ -115,7 +179,7 @@ std::vector<Case> attention_cases() {
        {{{"m", 1}}, {{"m", 35}}}},
       {"AttentionWhoseScoresAreAsked",
        "contraction+rows+contraction",
-       make({Dim(2), Dim(9), Dim(12), 8, 8, 1, false, true, true}),
+       make({Dim(2), Dim(9), Dim(12), 8, 8, 1, false, true, false, true}),
        {},
        four},
   };

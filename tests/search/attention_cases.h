@@ -8,5 +8,7 @@ namespace axrun::tests {
 
 /// Products, softmax of their rows, and products of that, as one expression.
 std::vector<Case> attention_cases();
+/// With so many keys that the interpreter of loop programs takes long.
+std::vector<Case> attention_in_parts_cases();
 
 }  // namespace axrun::tests
