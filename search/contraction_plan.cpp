@@ -60,7 +60,8 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
 
   using Right = ContractionPlan::Right;
   // Tiles of rows that read a panel, and steps along k that are too many for the nearest cache otherwise.
-  constexpr int64_t worth_packing = 4, many_steps = 128;
+  constexpr int64_t worth_packing = 4;
+  const int64_t many_steps = steps_worth_packing(plan.tile.columns);
   if (form.right_constant) {
     plan.right = Right::packed_once;
   } else if ((row_tiles >= worth_packing && (!form.left_constant || depth >= many_steps)) ||

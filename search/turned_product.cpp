@@ -21,7 +21,7 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
   // For a vector that is packed. Prefetchers lose rows that are shorter than a page.
   constexpr double near_cycles = 4, far_cycles = 14;
   constexpr int64_t page = 4096;
-  constexpr int64_t least_steps = 128, least_tiles = 4;  // of what is packed
+  constexpr int64_t least_tiles = 4;  // of rows, that read what is packed
   // For a vector of results.
   constexpr double aligned_cycles = 3, unaligned_cycles = 5;
   constexpr double good_enough = 1.05;
@@ -32,7 +32,8 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
     return static_cast<double>(count) * static_cast<double>(shape.columns) / static_cast<double>(lanes);
   };
   const RegisterTile tile = register_tile(shape.rows, shape.columns, target, true);
-  const bool packed = shape.depth >= least_steps && shape.rows > (least_tiles - 1) * tile.rows;
+  const bool packed =
+      shape.depth >= steps_worth_packing(tile.columns) && shape.rows > (least_tiles - 1) * tile.rows;
   const bool near = shape.columns * 4 >= page || shape.depth * shape.columns * 4 <= second / 4;
   const double store_cycles = shape.columns % lanes == 0 ? aligned_cycles : unaligned_cycles;
   const double straight = tile.cycles * depth + store_cycles * vectors_of(shape.rows) +
@@ -41,6 +42,11 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
 }
 
 }  // namespace
+
+int64_t steps_worth_packing(int64_t columns) {
+  constexpr int64_t line = 64, few_lines = 2, many = 1024, few = 128;
+  return columns * 4 >= few_lines * line ? many : few;
+}
 
 double cycles_turned(const ProductShape& shape, const jit::Target& target) {
   constexpr double turned_cycles = 11;  // for a vector of results

@@ -126,10 +126,10 @@ std::vector<Case> convolution_cases() {
       {"ConvolvedFewPointsInGroups", {}, 2, 8, 34, {7, 7}, {1, 1}, {}, {}, {}, {}, normalized});
   add("contraction", {"ConvolvedFewDeepPoints", {}, 1, 1100, 48, {7, 7}, {1, 1}, {}, {}, {}, {}, residual});
   // And where they are added up over many channels, however many points there are.
-  add("contraction", {"ConvolvedDeepPoints", {}, 1, 130, 32, {4, 12}, {1, 1}, {}, {}, {}, {}, clip});
+  add("contraction", {"ConvolvedDeepPoints", {}, 1, 130, 64, {4, 15}, {1, 1}, {}, {}, {}, {}, clip});
   add("contraction",
-      {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 130, 32, {sym("h"), 6}, {1, 1}, {}, {}, {}, {}, residual},
-      {h}, {{{"h", 3}}, {{"h", 7}}});
+      {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 600, 32, {sym("h"), 5}, {1, 1}, {}, {}, {}, {}, residual},
+      {h}, {{{"h", 3}}, {{"h", 5}}});
   // Lines of few points are gathered into a matrix first.
   add("map+contraction",
       {"ConvolvedToFewPoints", {}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});

@@ -28,8 +28,8 @@ TEST(Convolutions, TurnsProductsOfManyChannels) {
   };
   for (const jit::Target& target : {avx512_like(), avx2_like()}) {
     EXPECT_TRUE(is_turned(1024, 128, {14, 14}, target));
-    EXPECT_TRUE(is_turned(130, 32, {4, 12}, target));
-    EXPECT_TRUE(is_turned(130, 32, {ir::Dim::symbol("h"), 6}, target));
+    EXPECT_TRUE(is_turned(130, 64, {4, 15}, target));
+    EXPECT_TRUE(is_turned(600, 32, {ir::Dim::symbol("h"), 5}, target));
     EXPECT_FALSE(is_turned(16, 96, {112, 112}, target));
     EXPECT_FALSE(is_turned(64, 256, {56, 56}, target));
   }
