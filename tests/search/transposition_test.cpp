@@ -118,7 +118,9 @@ TEST(Transposition, OfPanels) {
     const search::Lowered lowered = search::lower(b.finish(), {}, {}, avx512_like());
     ASSERT_TRUE(lowered.program) << lowered.reason;
     const std::string text = ir::loop::print(*lowered.program);
-    EXPECT_EQ(text.find("square_sum[r, v] = b[min(") != std::string::npos, transposed) << text;
+    // The last panel, which is narrower, by itself.
+    EXPECT_EQ(text.find("square_sum[r, v] = b[16*jb + r, ") != std::string::npos, transposed) << text;
+    EXPECT_EQ(text.find("[r, v] = b[min(") != std::string::npos, transposed) << text;
     EXPECT_EQ(verify::prove(*lowered.program, lowered.expression).verdict, verify::Verdict::proved) << text;
     if (!transposed) continue;
     std::string wrong = text;
