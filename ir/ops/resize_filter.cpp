@@ -167,14 +167,22 @@ TensorRef along_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
     const Scalar period = at[dimension] * down;
     const Scalar below = up == 1 ? period + middle / parts : period + floor_div(offset, parts);
     const Scalar above = below + 1;
-    const auto element = [&](const Scalar& index, const Scalar& inside, const Scalar& edge) {
-      Indices there = at, at_edge = at;
+    const auto element = [&](const Scalar& index) {
+      Indices there = at;
       there[dimension] = index;
-      at_edge[dimension] = edge;
-      return cast(type, x.guarded(there, inside, x(at_edge)));
+      return x(there);
     };
-    const Scalar low = element(below, below >= 0, b.integer(0));
-    const Scalar high = element(above, above < axis.input, b.extent(axis.input) - 1);
+    const auto guarded = [&](const Scalar& index, const Scalar& inside, const Scalar& edge) {
+      Indices there = at;
+      there[dimension] = index;
+      return x.guarded(there, inside, element(edge));
+    };
+    // Points between those of the input; where it is enlarged, the outer ones lie beyond it.
+    const bool beyond = down < up;
+    const Scalar low =
+        cast(type, beyond && !from_edge ? guarded(below, below >= 0, b.integer(0)) : element(below));
+    const Scalar high =
+        cast(type, beyond ? guarded(above, above < axis.input, b.extent(axis.input) - 1) : element(above));
     if (up == 1 && middle % parts == 0) return low;
     if (up == 1) return 0.5 * low + 0.5 * high;
     const Scalar fraction = cast(type, cast(wide, floor_mod(offset, parts)) / static_cast<double>(parts));
