@@ -1,8 +1,9 @@
 // Steps that become one: the part of PlanImprover that moves the borders between the kernels of a plan.
 //
-// Which operators may share a kernel is decided by the expression of both together: it composes their index
-// maps, and search has one kind of schedule for it or has not. Light steps are also tried as the pieces of
-// one kernel, once nothing of one kind is left.
+// Which operators may share a kernel is decided by the expression of all together: it composes their index
+// maps, and search has one kind of schedule for it or has not. Three may be of one kind where no two of them
+// are, as attention is: products, their softmax, products with that. Light steps are also tried as the pieces
+// of one kernel, once nothing of one kind is left.
 
 #include <algorithm>
 #include <numeric>
@@ -25,7 +26,7 @@ bool is_one_kind(const std::string& kind) { return kind.find('+') == std::string
 
 }  // namespace
 
-std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& times) {
+std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& times, size_t count) {
   double total = 1e-9;
   for (const TreeTimes::Times& one : times.plans()) {
     total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
@@ -34,10 +35,15 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
   std::vector<JointTask> tasks;
   for (const auto& [own, microseconds] : times.plans()) {
     const ir::Inference concrete = facts_of(*own);
-    for (Joint& found : joints_of(*own)) {
+    for (Joint& found : joints_of(*own, count)) {
       if (place_.stop.requested()) return {};
-      // The lighter one's work is what can be saved.
-      const double gain = std::min(microseconds[found.first], microseconds[found.second]) + call_microseconds;
+      // All work but that of the heaviest can be saved.
+      double all = 0, heaviest = 0;
+      for (const size_t s : found.steps) {
+        all += microseconds[s];
+        heaviest = std::max(heaviest, microseconds[s]);
+      }
+      const double gain = all - heaviest + call_microseconds * static_cast<double>(count - 1);
       const KernelLibrary::Place place = library_->place_for(symbolic_->inference(own->graph()), concrete,
                                                              *own, found.step, 0, KernelLibrary::Role::joint);
       if (!place.entry) continue;
@@ -46,9 +52,9 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
         return one.task.entry == place.entry && one.task.sizes == place.sizes;
       });
       if (task == tasks.end()) {
-        const double both = microseconds[joint->first] + microseconds[joint->second];
         tasks.push_back(
-            {{place.entry, place.sizes, own, joint->second, 0, 0, joint, both < light_microseconds}, {}});
+            {{place.entry, place.sizes, own, joint->steps.back(), 0, 0, joint, all < light_microseconds},
+             {}});
         task = std::prev(tasks.end());
       }
       task->sites.push_back({own, joint});
@@ -56,7 +62,7 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
       if (gain <= task->task.step_microseconds) continue;
       task->task.step_microseconds = gain;
       task->task.plan = own;
-      task->task.step = joint->second;
+      task->task.step = joint->steps.back();
       task->task.joint = joint;
     }
   }
@@ -67,18 +73,27 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
   return tasks;
 }
 
+namespace {
+
+using TakenSteps = std::set<std::pair<const Plan*, size_t>>;
+
+bool is_free(const TakenSteps& taken, const Plan* plan, const Joint& joint) {
+  return std::none_of(joint.steps.begin(), joint.steps.end(), [&](size_t s) {
+    return taken.count({plan, s}) != 0;
+  });
+}
+
+}  // namespace
+
 bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken) {
   bool joined = false;
   const Background::Piece piece(place_.background);
   for (const JointTask::Site& site : task.sites) {
-    const std::pair<const Plan*, size_t> first{site.plan.get(), site.joint->first};
-    const std::pair<const Plan*, size_t> second{site.plan.get(), site.joint->second};
-    if (taken.count(first) != 0 || taken.count(second) != 0) continue;
-    taken.insert(first);
-    taken.insert(second);
+    if (!is_free(taken, site.plan.get(), *site.joint)) continue;
     const ir::Inference concrete = facts_of(*site.plan);
     std::vector<KernelLibrary::Place> parts;
-    for (const size_t s : {site.joint->first, site.joint->second}) {
+    for (const size_t s : site.joint->steps) {
+      taken.insert({site.plan.get(), s});
       parts.push_back(library_->place_for(symbolic_->inference(site.plan->graph()), concrete, *site.plan,
                                           site.plan->steps()[s], 0));
     }
@@ -88,7 +103,7 @@ bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, s
   return joined;
 }
 
-bool PlanImprover::may_join(const JointTask& task, bool in_pieces) {
+bool PlanImprover::may_join(const JointTask& task, Growth growth) {
   KernelLibrary::Entry& entry = *task.task.entry;
   if (library_->state(entry) != OptimizedKernel::State::waiting) return true;
   std::string kind = library_->kind(entry);
@@ -108,24 +123,23 @@ bool PlanImprover::may_join(const JointTask& task, bool in_pieces) {
       return false;
     }
   }
-  return is_one_kind(kind) || (in_pieces && task.task.is_light);
+  return is_one_kind(kind) || (growth == Growth::pieces && task.task.is_light);
 }
 
-bool PlanImprover::join_steps(const OptimizerJob& job, bool in_pieces) {
+bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
   const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan || place_.stop.requested()) return false;
-  const std::vector<JointTask> tasks = find_joints(step_times(*plan, job));
+  const std::vector<JointTask> tasks = find_joints(step_times(*plan, job), growth == Growth::chains ? 3 : 2);
   std::set<std::pair<const Plan*, size_t>> taken;
   bool joined = false;
   for (const JointTask& task : tasks) {
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return false;
     const bool open = std::any_of(task.sites.begin(), task.sites.end(), [&](const JointTask::Site& site) {
-      return taken.count({site.plan.get(), site.joint->first}) == 0 &&
-             taken.count({site.plan.get(), site.joint->second}) == 0;
+      return is_free(taken, site.plan.get(), *site.joint);
     });
     if (!open) continue;
-    if (!may_join(task, in_pieces)) continue;
+    if (!may_join(task, growth)) continue;
     try_task(task.task, plan->times().count() >= runs_that_repeat);
     if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
     watch();

@@ -187,8 +187,8 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
-  for (const bool in_pieces : {false, true}) {
-    while (settings_.join && join_steps(job, in_pieces)) swap(job);
+  for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
+    while (settings_.join && join_steps(job, growth)) swap(job);
   }
   const Background::Piece piece(place_.background);
   fallbacks_.clear();
@@ -287,7 +287,7 @@ void PlanImprover::compare(const Task& task) {
   // least, and one call better than two.
   bool better_equal = task.is_light;
   if (task.joint) {
-    for (const size_t s : {task.joint->first, task.joint->second}) {
+    for (const size_t s : task.joint->steps) {
       present.push_back({&plan.steps()[s], plan.steps()[s].kernel});
       better_equal = better_equal || !is_generated(plan.steps()[s]);
     }

@@ -82,11 +82,11 @@ class PlanImprover {
     size_t step = 0;                   ///< its number,
     double step_microseconds = 0;      ///< and its time
     double microseconds = 0;           ///< of all
-    /// Instead of that step: what it does together with an earlier one, as one.
+    /// Instead of that step: what it does together with earlier ones, as one.
     std::shared_ptr<const Joint> joint = nullptr;
-    bool is_light = false;  ///< of a joint: both steps, next to what going from one to the other takes
+    bool is_light = false;  ///< of a joint: its steps, next to what going from one to the other takes
   };
-  /// Pairs of steps that share an entry as one step.
+  /// Chains of steps that share an entry as one step.
   struct JointTask {
     Task task;
     struct Site {
@@ -107,12 +107,17 @@ class PlanImprover {
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
   /// `meanwhile` is done where the worker would have nothing to do.
   void try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile = {});
-  /// Has steps that read one another joined where one kernel for both is the faster one; false when none are.
-  /// Consecutive steps grow together pair by pair, with a swap in between.
-  bool join_steps(const OptimizerJob& job, bool in_pieces);
-  bool may_join(const JointTask& task, bool in_pieces);
-  std::vector<JointTask> find_joints(const TreeTimes& times);
-  /// Wherever neither step is taken for another joint; false where that is known already.
+  enum class Growth {
+    pairs,   ///< two steps that are of one kind together
+    chains,  ///< three, where no two of them are
+    pieces   ///< two light ones as the pieces of one kernel
+  };
+  /// Has steps that read one another joined where one kernel for all is the faster one; false when none are.
+  /// Consecutive steps grow together one by one, with a swap in between.
+  bool join_steps(const OptimizerJob& job, Growth growth);
+  bool may_join(const JointTask& task, Growth growth);
+  std::vector<JointTask> find_joints(const TreeTimes& times, size_t count);
+  /// Wherever none of the steps is taken for another joint; false where that is known already.
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
   /// Has the task's entry accepted or refused.
   void attempt(const Task& task);

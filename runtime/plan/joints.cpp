@@ -75,7 +75,7 @@ void PlanBuilder::join_groups(const std::vector<std::vector<int>>& sets) {
   std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
 }
 
-std::vector<Joint> PlanBuilder::joints(const Plan& plan) {
+std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
   infer_nodes();
   find_needed();
   find_consumers();
@@ -102,36 +102,51 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan) {
       id = graph_->nodes[static_cast<size_t>(n)].inputs[static_cast<size_t>(operand)];
     }
   };
-  std::vector<Joint> joints;
+  // Of every step, those that it reads, and the views in between.
+  std::vector<std::map<size_t, std::vector<int>>> sources(steps.size());
   for (size_t s = 0; s < steps.size(); ++s) {
     if (!steps[s].kernel) continue;
-    std::map<int, std::vector<int>> sources;  // step number, views in between
     for (const ValueId id : steps[s].inputs) {
       std::vector<int> views;
       const int source = source_of(id, views);
       if (source < 0 || !steps[static_cast<size_t>(source)].kernel) continue;
-      std::vector<int>& all = sources[source];
+      std::vector<int>& all = sources[s][static_cast<size_t>(source)];
       all.insert(all.end(), views.begin(), views.end());
     }
-    for (auto& [source, nodes] : sources) {
-      const Step& first = steps[static_cast<size_t>(source)];
-      nodes.insert(nodes.end(), first.nodes.begin(), first.nodes.end());
-      nodes.insert(nodes.end(), steps[s].nodes.begin(), steps[s].nodes.end());
-      std::sort(nodes.begin(), nodes.end());
-      if (nodes.size() > most_nodes || nodes.back() != steps[s].nodes.back() || !joinable(nodes)) continue;
-      Joint joint{static_cast<size_t>(source), s, {}};
-      joint.step.nodes = nodes;
-      joint.step.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
-      for (const int n : nodes) {
-        joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
+  }
+  std::vector<Joint> joints;
+  const auto add = [&](const std::vector<size_t>& chain, std::vector<int> nodes) {
+    for (const size_t s : chain) nodes.insert(nodes.end(), steps[s].nodes.begin(), steps[s].nodes.end());
+    std::sort(nodes.begin(), nodes.end());
+    if (nodes.size() > most_nodes || nodes.back() != steps[chain.back()].nodes.back() || !joinable(nodes))
+      return;
+    Joint joint{chain, {}};
+    joint.step.nodes = nodes;
+    joint.step.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
+    for (const int n : nodes) {
+      joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
+    }
+    find_ports(nodes, joint.step.inputs, joint.step.outputs);
+    joints.push_back(std::move(joint));
+  };
+  for (size_t last = 0; last < steps.size(); ++last) {
+    for (const auto& [middle, views] : sources[last]) {
+      if (count == 2) {
+        add({middle, last}, views);
+        continue;
       }
-      find_ports(nodes, joint.step.inputs, joint.step.outputs);
-      joints.push_back(std::move(joint));
+      for (const auto& [first, more] : sources[middle]) {
+        std::vector<int> all = views;
+        all.insert(all.end(), more.begin(), more.end());
+        add({first, middle, last}, std::move(all));
+      }
     }
   }
   return joints;
 }
 
-std::vector<Joint> joints_of(const Plan& plan) { return builder_like(plan).joints(plan); }
+std::vector<Joint> joints_of(const Plan& plan, size_t count) {
+  return builder_like(plan).joints(plan, count);
+}
 
 }  // namespace axrun::runtime

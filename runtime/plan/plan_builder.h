@@ -55,7 +55,7 @@ class PlanBuilder {
               bool is_continuation, const PlanOptions& options);
   std::shared_ptr<const Plan> build();
   /// See joints_of (runtime/plan/joints.h); instead of build().
-  std::vector<Joint> joints(const Plan& plan);
+  std::vector<Joint> joints(const Plan& plan, size_t count);
   const PlanOptions& options() const { return options_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -130,14 +131,31 @@ TEST(Joints, ViewsInBetweenGoWithThem) {
   EXPECT_EQ(steps[0].ops, "Mul+Reshape+Softmax");
 }
 
+TEST(Joints, AttentionIsOneStepOfThreeThatNoTwoMakeUp) {
+  const auto model = model_of(
+      [](ModelMaker& m, ValueId x) {
+        const ValueId scores = m.node("MatMul", {x, m.node("Transpose", {x})});
+        const ValueId shares = m.node("Softmax", {scores}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+        return m.node("MatMul", {shares, x});
+      },
+      {40, 32});
+  const std::vector<Step> steps = joined_steps(model, ModelMaker::random({40, 32}, 9));
+  const auto whole = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
+    return step.ops.find("MatMul+Softmax+MatMul") != std::string::npos;
+  });
+  ASSERT_NE(whole, steps.end());
+  EXPECT_NE(whole->kernel->describe().find("attention"), std::string::npos) << whole->kernel->describe();
+}
+
 /// What joins() of the fallback's plan offers, as names.
-std::vector<std::string> offered(const ModelMaker& model, const ir::Shape& shape) {
+std::vector<std::string> offered(const ModelMaker& model, const ir::Shape& shape, size_t count = 2) {
   const auto session = model.session(one_thread(Tier::fallback));
   session->prepare({shape});
   std::vector<std::string> found;
-  for (const Joint& joint : joints_of(*session->current_plan({shape}))) {
+  for (const Joint& joint : joints_of(*session->current_plan({shape}), count)) {
     found.push_back(joint.step.ops);
-    EXPECT_LT(joint.first, joint.second);
+    EXPECT_EQ(joint.steps.size(), count);
+    EXPECT_TRUE(std::is_sorted(joint.steps.begin(), joint.steps.end()));
   }
   return found;
 }
@@ -156,6 +174,9 @@ TEST(Joints, NothingMovesPastAReader) {
   EXPECT_EQ(found, (std::vector<std::string>{"Softmax+MatMul", "MatMul+Softmax", "Softmax+MatMul",
                                              "Transpose+MatMul"}))
       << "and not Softmax+Transpose";
+  EXPECT_EQ(offered(model, {6, 24}, 3),
+            (std::vector<std::string>{"Softmax+MatMul+Softmax", "MatMul+Softmax+MatMul"}))
+      << "and not Softmax+Transpose+MatMul";
 }
 
 TEST(Joints, NewShapesAreServedByTheSameKernels) {
