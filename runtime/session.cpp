@@ -285,6 +285,10 @@ void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector
   const PlanTable::Pinned pinned = plan_for(values);
   const RunContext context{*pool, options.profile ? &profiler : nullptr};
   if (!optimizer) return pinned.plan->run(values, results, context);
+  if (!optimizer->wants(*pinned.plan)) {
+    pinned.plan->run(values, results, context);
+    return optimizer->answered();
+  }
   const Clock::time_point start = Clock::now();
   pinned.plan->run(values, results, context);
   optimizer->ran(*pinned.plan, values,

@@ -90,7 +90,10 @@ class Finder {
       std::vector<int> rows;
       if (known_[from]) {
         for (const int axis : rows_[from]) rows.push_back(own[static_cast<size_t>(axis)]);
-        if (std::find(rows.begin(), rows.end(), -1) != rows.end()) continue;
+        // None along an axis, or along one that this stage reduces over.
+        const auto kept = static_cast<int>(stage(k).axes.size());
+        if (std::any_of(rows.begin(), rows.end(), [&](int axis) { return axis < 0 || axis >= kept; }))
+          continue;
         rows_[k] = rows;
         known_[k] = true;
       } else {

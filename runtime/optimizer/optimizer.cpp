@@ -101,10 +101,12 @@ void Optimizer::work(const Background::Place& place) {
         board_.set_state(more ? State::working : State::waiting);
       }
       if (more) {
+        busy_with_plans_ = true;
         improver.improve(job);
         continue;
       }
       improver.watch();
+      busy_with_plans_ = improver.is_watching();
       place.stop.wait_for(improver.is_watching() ? nap : long_nap, &bell_);
     }
   } catch (const CannotGoOn& end) {
@@ -113,6 +115,7 @@ void Optimizer::work(const Background::Place& place) {
     board_.set_state(State::stopped, error.what());
   }
   closed_ = true;
+  busy_with_plans_ = false;
   const std::lock_guard lock(mutex_);
   jobs_.clear();
   busy_ = false;
@@ -122,6 +125,7 @@ void Optimizer::freeze() {
   board_.freeze();
   background_.stop();
   closed_ = true;
+  busy_with_plans_ = false;
   const std::lock_guard lock(mutex_);
   jobs_.clear();
 }

@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "ir/compose.h"
 #include "ir/operator.h"
+#include "ir/text.h"
 #include "tests/search/attention_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
@@ -368,6 +369,18 @@ Program any_rows_product() { return product(sym("m"), 3072, 768, true, true); }
 std::vector<Case> all_cases() {
   const ir::loop::Size m{"m", 1, 4096, 1};
   std::vector<Case> cases;
+  cases.push_back({"SumOverRowsThatWereReduced",
+                   "rows+rows",
+                   [] {
+                     return ir::parse(R"(program sum(x: f32[7, 20]) -> (t2) {
+  t0: f32[7] = reduce max (i0: 7; r0: 20) { x[i0, r0] }
+  t1: f32[1] = reduce sum (i0: 1; r0: 7) { t0[r0] }
+  t2: f32[1, 1] = map (i0: 1, i1: 1) { t1[i1] * 2:f32 }
+}
+)");
+                   },
+                   {},
+                   {}});
   cases.push_back({"ProductOfLiteralSizes",
                    "contraction",
                    [] { return product(13, 40, 8, false, false); },
