@@ -25,7 +25,7 @@ const std::vector<CpuFeature>& table() {
       {"avx512f", Level::avx512, {"avx2", "fma", "f16c"}},
       {"avx512vl", Level::avx512, {"avx512f"}},
       {"avx_vnni", Level::avx2, {"avx2"}},
-      {"erms", Level::avx2, {}},
+      {"erms", Level::sse2, {}},
       {"f16c", Level::avx2, {"avx"}},
       {"fma", Level::avx2, {"avx"}},
       {"sse", Level::sse2, {}},
