@@ -40,8 +40,7 @@ PhaseEmitter::PhaseEmitter(asmjit::x86::Compiler& compiler, const ir::loop::Loop
       integers_(compiler, facts_),
       second_cache_(second_cache_of(target)),
       annotate_(annotate),
-      has_dots_(target.has(lanes_.wide() ? "avx512_vnni" : "avx_vnni")),
-      has_long_copies_(target.has("erms")) {
+      has_dots_(target.has(lanes_.wide() ? "avx512_vnni" : "avx_vnni")) {
   for (size_t k = 0; k < program.sizes.size(); ++k) {
     const ir::loop::Size& size = program.sizes[k];
     facts_.set_range(size.name, {size.low, size.high});
@@ -163,7 +162,6 @@ void PhaseEmitter::emit_iteration(const Loop& loop, int64_t iteration) {
 }
 
 void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
-  if (emit_copy(loop, begin, end)) return;
   Dim extent = at(loop.extent);
   std::optional<int64_t> last;
   if (begin == nullptr && only_last_differs(loop, extent)) {

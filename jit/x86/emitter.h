@@ -93,19 +93,6 @@ class PhaseEmitter {
   void emit_region(const Block& region);
   void emit_statements(const Block& block);
   void emit_loop(const ir::loop::Loop& loop, const asmjit::x86::Gp* begin, const asmjit::x86::Gp* end);
-  struct Place {
-    int buffer = ir::none;
-    ir::Dim form;  ///< elements
-  };
-  /// A copy of `step` bytes in each iteration of a loop, of `bytes` in all where the last iteration copies fewer.
-  struct Run {
-    Place from, to;
-    int64_t step = 0;
-    std::optional<ir::Dim> bytes = std::nullopt;
-  };
-  std::optional<Run> run_of(const ir::loop::Loop& loop);
-  /// False where the loop is no long copy.
-  bool emit_copy(const ir::loop::Loop& loop, const asmjit::x86::Gp* begin, const asmjit::x86::Gp* end);
   bool only_last_differs(const ir::loop::Loop& loop, const ir::Dim& extent);
   void emit_iteration(const ir::loop::Loop& loop, int64_t iteration);
   void emit_unrolled(const ir::loop::Loop& loop);
@@ -297,8 +284,7 @@ class PhaseEmitter {
   std::map<const ir::loop::Loop*, std::vector<uint32_t>> held_constants_;
   int64_t second_cache_;  ///< bytes
   bool annotate_;
-  bool has_dots_;         ///< instructions for products of small integers
-  bool has_long_copies_;  ///< an instruction that copies long runs well
+  bool has_dots_;  ///< instructions for products of small integers
   int versions_ = 0;
 };
 

@@ -109,7 +109,7 @@ TEST(TargetFile, RefusalsNameTheField) {
       {R"({"features": ["sse", "sse2", "mmx"]})", "features[2]"},
       {R"({"features": ["sse", 2]})", "features[1]"},
       {R"({"features": "sse"})", "features is"},
-      {R"({"features": ["sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse"]})",
+      {R"({"features": ["sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse","sse"]})",
        "entries"},
       {R"({"caches": {}})", "caches is"},
       {R"({"caches": [3]})", "caches[0] is 3"},
