@@ -137,6 +137,8 @@ class PhaseEmitter {
     std::optional<uint32_t> bits;  ///< of the mask, where that is known; bit k is lane k
     bool guarded = false;          ///< fewer than exist
     bool shared = true;            ///< what is read may serve others that select the same
+    /// Where one of these is negative no lane is read: guards that are the same for all lanes.
+    std::vector<ir::Dim> margins = {};
   };
   Selection present_lanes();
   uint32_t all_lanes() const;
@@ -153,6 +155,7 @@ class PhaseEmitter {
   LaneValue load(const ir::loop::Value& value);
   LaneValue load_memory(const ir::loop::Access& access, const Selection& lanes,
                         const LaneValue& otherwise = {});
+  asmjit::x86::Mem inside(const asmjit::x86::Mem& place, int buffer, const std::vector<ir::Dim>& margins);
   LaneValue load_selected(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
   LaneValue load_typed(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
   std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);

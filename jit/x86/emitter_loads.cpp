@@ -98,6 +98,8 @@ LaneValue PhaseEmitter::load(const Value& v) {
     std::string name;
     const auto mask = interval_mask(open, name);
     narrow(lanes, mask ? *mask : value(open), name);
+    const auto margin = margin_of(program_, program_.values[static_cast<size_t>(open)]);
+    if (margin && lane_ && !mentions(at(*margin), lane_->variable)) lanes.margins.push_back(at(*margin));
   }
   return load_memory(v.access, lanes, value(v.args[1]));
 }
@@ -165,6 +167,26 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
   return loaded;
 }
 
+/// The place, or where no lane is read the buffer's first element: where there is no memory at a place,
+/// processors take hundreds of cycles to find that nothing was to be read there.
+Mem PhaseEmitter::inside(const Mem& place, int buffer, const std::vector<Dim>& margins) {
+  if (margins.empty()) return place;
+  const Gp address = cc_.newGpq("address");
+  cc_.lea(address, place);
+  const Gp first = make_pointer(buffer, Dim(0)).base;
+  for (const Dim& margin : margins) {
+    // Without flags, so that other vectors may go in between.
+    const Gp outside = cc_.newGpq("outside"), way = cc_.newGpq("way");
+    cc_.mov(outside, integers_.value(margin));
+    cc_.sar(outside, 63);
+    cc_.mov(way, first);
+    cc_.sub(way, address);
+    cc_.and_(way, outside);
+    cc_.add(address, way);
+  }
+  return asmjit::x86::ptr(address);
+}
+
 /// Lanes that are not selected are 0 where there are several elements, and anything where one is for all.
 LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address& address,
                                       const Selection& lanes) {
@@ -179,7 +201,8 @@ LaneValue PhaseEmitter::load_selected(const ir::loop::Buffer& of, const Address&
   const auto ahead = tiles_ahead_.find(address.buffer);
   if (ahead != tiles_ahead_.end() && address.lane_step == Dim(1))
     cc_.prefetcht0(place.cloneAdjusted(ahead->second));
-  if (address.lane_step == Dim(1)) return lanes_.load(place, lanes.mask, lanes.bits.value_or(0));
+  if (address.lane_step == Dim(1))
+    return lanes_.load(inside(place, address.buffer, lanes.margins), lanes.mask, lanes.bits.value_or(0));
   const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
                      address.lane_step.value() <= Lanes::longest_step;
   if (close && !lanes.guarded) {
