@@ -67,6 +67,24 @@ std::vector<Part> SameValue::flat(const TermList& facts, const ValueHead& reduct
   return done;
 }
 
+Symbolic* SameValue::only_term(TermList& facts, const ValueHead& reduction) {
+  const std::vector<Part> parts = flat(facts, reduction);
+  if (parts.size() != 1) return nullptr;
+  const Part& part = parts[0];
+  std::map<Term, Term> first;
+  TermList zero;
+  for (const Term variable : part.variables) {
+    first[variable] = terms_.integer(0);
+    zero.push_back(terms_.equal(variable, terms_.integer(0)));
+  }
+  const Term exists = terms_.substitute(terms_.all(part.domain), first);
+  const bool alone =
+      solver_.implied(facts, exists) && solver_.implied(with(facts, part.domain), terms_.all(zero));
+  if (!alone) return nullptr;
+  facts = with(with(facts, part.domain), zero);
+  return part.body;
+}
+
 void SameValue::inputs(const TermList& facts, Symbolic* value, int depth, std::vector<ValueHead>& found) {
   const auto head = value->head(facts);
   if (head->kind == Kind::input) found.push_back(*head);

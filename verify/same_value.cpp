@@ -48,14 +48,17 @@ bool same_literal(const ValueHead& a, const ValueHead& b) {
   return ir::round_to(a.type, a.real) == b.real || a.real == ir::round_to(b.type, b.real);
 }
 
+bool combines(const ValueHead& head, ir::Monoid::Kind monoid) {
+  return head.kind == Kind::operation && head.op == operation_of(monoid);
+}
+
 /// A value that is no reduction as one: of what it combines, or of itself alone.
 ValueHead lifted(const ValueHead& head, Symbolic* value, ir::Monoid::Kind monoid) {
   ValueHead reduction;
   reduction.kind = Kind::reduction;
   reduction.type = head.type;
   reduction.monoid = monoid;
-  const bool combines = head.kind == Kind::operation && head.op == operation_of(monoid);
-  for (Symbolic* part : combines ? head.arguments : std::vector<Symbolic*>{value})
+  for (Symbolic* part : combines(head, monoid) ? head.arguments : std::vector<Symbolic*>{value})
     reduction.parts.push_back({{}, {}, {}, part, {}});
   return reduction;
 }
@@ -135,6 +138,13 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   };
   if (p->kind == Kind::reduction && is_product(*e) && same_scaled_sum(facts, *p, b)) return true;
   if (e->kind == Kind::reduction && is_product(*p) && same_scaled_sum(facts, *e, a)) return true;
+  for (const bool program : {true, false}) {
+    const ValueHead &reduction = program ? *p : *e, &other = program ? *e : *p;
+    if (reduction.kind != Kind::reduction || !combines(other, reduction.monoid)) continue;
+    TermList here = facts;
+    if (Symbolic* term = only_term(here, reduction))
+      return same(here, program ? term : a, program ? b : term);
+  }
   if (p->kind == Kind::reduction && e->kind != Kind::reduction)
     return same_reduction(facts, *p, lifted(*e, b, p->monoid));
   if (e->kind == Kind::reduction && p->kind != Kind::reduction)

@@ -84,6 +84,9 @@ class SameValue {
   ValueHead normal(const TermList& facts, ValueHead operation);
   std::vector<Part> flat(const TermList& facts, const ValueHead& reduction);
   bool matches(const TermList& facts, ir::Monoid::Kind monoid, const Part& a, const Part& b, Match& match);
+  /// The term of a reduction that has just one, where all its variables are 0: the facts then say so.
+  /// Null elsewhere.
+  Symbolic* only_term(TermList& facts, const ValueHead& reduction);
   bool matches_itself(const TermList& facts, const Part& a, const Part& b, Match& match);
   std::vector<TermList> points(const TermList& facts, const Part& a, const Part& b);
   std::vector<TermList> guesses(const TermList& facts, const Part& a, const Part& b);

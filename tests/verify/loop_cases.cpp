@@ -319,6 +319,25 @@ const char* const squares_program = R"(loops squares(n: 1..4096, m: 1..4096) {
   }
 })";
 
+// The reduction's only term is a product itself.
+const char* const single_expression = R"(program single(x: f32[n, 1]) -> (y) {
+  s: f32[n] = reduce product (i: n; p: 1) { x[i, p] * x[i, p] }
+  y: f32[n] = map (i: n) { s[i] * 3:f32 }
+})";
+
+const char* const single_program = R"(loops single(n: 1..64) {
+  input x: f32[n, 1]
+  output y: f32[n]
+  for i < n {
+    allocate s: f32[] in registers
+    s[] = 1:f32
+    for p < 1 {
+      vector v < -8*p + 1 { s[] *= mul(x[i, 8*p + v], x[i, 8*p + v]) }
+    }
+    y[i] = mul(s[], 3:f32)
+  }
+})";
+
 }  // namespace
 
 const std::vector<LoopCase>& loop_cases() {
@@ -336,6 +355,7 @@ const std::vector<LoopCase>& loop_cases() {
       {"maximum", maximum_expression, maximum_program},
       {"joined", joined_expression, joined_program},
       {"squares", squares_expression, squares_program},
+      {"single", single_expression, single_program},
   };
   return cases;
 }
