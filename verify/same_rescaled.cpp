@@ -2,20 +2,17 @@
 //
 // Over the reals, with exp(a - b) as exp(a) / exp(b):
 //   1. A sum is multiplied by f(t) in iteration t, and x(t) is added (rescaling.cpp). Let f(t) = a(t) / b(t),
-//   where a(t)
-//      = b(t - 1) factor by factor. Then it is the sum of x(t) * b(t), divided by b(last).
-//   2. The expression is the sum over k of exp(s(k) - m) * w(k) / T, where T is the sum over k of exp(s(k) -
-//   m'), and m
-//      = m' at any two k: neither depends on it. That is the sum of exp(s(k)) * w(k), divided by that of
-//      exp(s(k)).
+//      where a(t) = b(t - 1) factor by factor. Then it is the sum of x(t) * b(t), divided by b(last).
+//   2. The expression is the sum over k of exp(s(k) - m) * w(k) / T, where T is the sum over k of
+//      exp(s(k) - m'), and m = m' at any two k: neither depends on it. That is the sum of exp(s(k)) * w(k),
+//      divided by that of exp(s(k)).
 // Both sides become products of sums whose terms have no maximum left, and what is equal cancels. Nothing
 // that is divided by is 0: sums of exponentials have a term, other divisors are at least a positive literal
 // (is_positive).
 //
 // That would allow leaving out the maximum altogether, which is right over the reals and wrong in life. So
 // every exp(a - b) of the program that is taken apart must have a <= b: b is a maximum, and a one of what it
-// is taken of, or the maximum of a part of that (at_most). Then no exponential is above 1, as in the
-// expression.
+// is taken of, or the maximum of a part of that (at_most). Then no exponential is above 1, as there.
 #include <algorithm>
 
 #include "verify/loop_nest.h"
