@@ -211,8 +211,14 @@ bool SameValue::pair_up(const TermList& facts, std::vector<Symbolic*>& left, std
   return left.empty();
 }
 
+/// Divisors only that are not 0.
 void SameValue::cancel(const TermList& facts, Product& product) {
-  pair_up(facts, product.above, product.below);
+  const auto other = std::stable_partition(product.below.begin(), product.below.end(),
+                                           [&](Symbolic* divisor) { return is_positive(facts, divisor); });
+  std::vector<Symbolic*> positive(product.below.begin(), other);
+  product.below.erase(product.below.begin(), other);
+  pair_up(facts, product.above, positive);
+  append_to(product.below, positive);
   pair_up(facts, product.plus, product.minus);
 }
 
