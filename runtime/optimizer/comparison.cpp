@@ -124,7 +124,8 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
 
 KernelComparison::Call KernelComparison::prepare(const Plan& plan, const StepKernel& one, Places& places,
                                                  Results& results) const {
-  Call call{one.kernel, {}, {}, AlignedBuffer(one.kernel->scratch_bytes())};
+  Call call{one.kernel, {}, {}, AlignedBuffer(one.kernel->scratch_bytes()), nullptr};
+  call.scratch_at = call.scratch.data();
   for (const ir::ValueId id : one.step->inputs) {
     call.inputs.push_back(id == ir::absent ? nullptr : places.at(id));
   }
@@ -175,7 +176,7 @@ void KernelComparison::fill(uint64_t seed, bool special) {
 
 void KernelComparison::run(std::vector<Call>& calls) {
   for (Call& call : calls) {
-    call.kernel->run({call.inputs.data(), call.outputs.data(), call.scratch.data(), pool_});
+    call.kernel->run({call.inputs.data(), call.outputs.data(), call.scratch_at, pool_});
   }
 }
 
@@ -212,7 +213,25 @@ std::string KernelComparison::bit_difference() {
   return found;
 }
 
+void KernelComparison::share_memory() {
+  Call& candidate = candidate_[0];
+  size_t most = candidate.kernel->scratch_bytes();
+  for (const Call& call : present_) most = std::max(most, call.kernel->scratch_bytes());
+  candidate.scratch = AlignedBuffer(most);
+  candidate.scratch_at = candidate.scratch.data();
+  for (Call& call : present_) {
+    call.scratch_at = candidate.scratch_at;
+    call.scratch = AlignedBuffer(0);
+  }
+  for (void*& output : candidate.outputs) {
+    for (const ir::ValueId id : compared_) {
+      if (output == candidate_results_.at(id).data()) output = present_results_.at(id).data();
+    }
+  }
+}
+
 Ratio KernelComparison::times(Background& background, const StopSignal& stop) {
+  share_memory();
   RoundOptions options;
   options.own_time = pool_.threads() == 1;
   options.warm = true;  // both have computed what was compared

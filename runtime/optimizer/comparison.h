@@ -32,7 +32,8 @@ class KernelComparison {
   /// Runs both on numbers of all magnitudes, zeros of both signs, infinities and NaN: empty where every
   /// result is the same to the bit (NaN is NaN).
   std::string bit_difference();
-  /// How long they take. Every call is a piece of `background`.
+  /// How long they take, in the same memory: two places may differ by more than two kernels. Nothing can be
+  /// compared afterwards. Every call is a piece of `background`.
   Ratio times(Background& background, const StopSignal& stop);
 
  private:
@@ -41,12 +42,14 @@ class KernelComparison {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     AlignedBuffer scratch;
+    void* scratch_at = nullptr;
   };
   using Results = std::map<ir::ValueId, ir::Tensor>;
   /// Where values are: inputs, and what calls so far compute.
   using Places = std::map<ir::ValueId, const void*>;
   Call prepare(const Plan& plan, const StepKernel& one, Places& places, Results& results) const;
   void run(std::vector<Call>& calls);
+  void share_memory();
   void fill(uint64_t seed, bool special);
   std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t)) const;
 

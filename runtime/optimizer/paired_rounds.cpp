@@ -27,7 +27,7 @@ double time_of(const std::function<void()>& run, int calls, bool own_time) {
   return own_time ? seconds_of_thread() - own_start : seconds_since(start);
 }
 
-constexpr int fewest_to_judge = 7;
+constexpr int fewest_to_judge = 8;
 /// Of rounds of long calls, where the second is slower.
 constexpr int fewest_if_slower = 3;
 
@@ -42,10 +42,10 @@ void summarise(std::vector<double> ratios, Ratio& ratio) {
       static_cast<int>(std::count_if(ratios.begin(), ratios.end(), [](double r) { return r < 1; }));
 }
 
-/// Of this many rounds between equals, one side wins all but that many in fewer than one case in a hundred.
+/// What the winner may lose of so many rounds; -1: there are too few. Between equals a round is won or lost
+/// like a coin is tossed. With these, and asked again after every round, one of 110 pairs of equals passes.
 int allowed_losses(int rounds) {
-  constexpr int fewest[] = {fewest_to_judge, 11, 14, 17,
-                            20};  // for 0, 1, 2, 3, 4 losses: tails of the binomial distribution
+  constexpr int fewest[] = {fewest_to_judge, 12, 15, 19, 22};
   int losses = -1;
   for (const int needed : fewest) losses += rounds >= needed ? 1 : 0;
   return losses;

@@ -21,8 +21,8 @@ struct Ratio {
 };
 
 struct RoundOptions {
-  int fewest = 7;
-  int most = 21;
+  int fewest = 8;
+  int most = 22;
   double share = 0.02;          ///< what a difference must exceed; rounds end early once that is clear
   double batch_seconds = 3e-4;  ///< calls are repeated until one timing takes so long
   double most_seconds = 3;      ///< after the fewest rounds
