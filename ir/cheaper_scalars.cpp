@@ -99,10 +99,23 @@ class Replacer final : public ExpressionReplacer {
     return real(value, expr.type);
   }
 
+  /// A cast to integers of x + 0, as one of x: the sign of a zero is lost.
+  std::optional<ExprId> without_added_zero(Expr expr) {
+    const bool casts = expr.op == ScalarOp::cast || expr.op == ScalarOp::cast_saturate;
+    if (!casts || !is_integer(expr.type)) return std::nullopt;
+    const Expr sum = at(expr.args[0]);
+    if (sum.op != ScalarOp::add || !is_plain(sum.type)) return std::nullopt;
+    const Expr& addend = at(sum.args[1]);
+    if (addend.op != ScalarOp::real || addend.real != 0) return std::nullopt;
+    expr.args[0] = sum.args[0];
+    return append(expr);
+  }
+
   ExprId replaced(const Expr& expr) override {
     if (expr.args[0] != none) {
       if (const auto literal = folded(expr)) return *literal;
     }
+    if (const auto same = without_added_zero(expr)) return *same;
     const bool adds = expr.op == ScalarOp::add || expr.op == ScalarOp::sub;
     if (adds && is_integer(expr.type)) {
       const Expr& addend = at(expr.args[1]);

@@ -156,13 +156,35 @@ class Rewriter {
       }
       return factors[0] * factors[1];
     };
-    double scale = 1;  // exact: two of f32
-    for (const Side& side : sides) scale *= side.scale;
     const TensorRef sum = rebuild_stage(builder_, from_, stage, now);
     return builder_.map(tensor(stage.results[0]).dims, [&](const Indices& i) {
-      // Rounded once, as the result of a single term may be.
+      if (gives_integers() && is_rounded_twice(sides))
+        return cast(ElementType::f32, sum(i)) * sides[0].scale * sides[1].scale;
+      // Exact: two of f32. Rounded once, as the result of a single term may be.
+      const double scale = sides[0].scale * sides[1].scale;
       return cast(ElementType::f32, cast(ElementType::f64, sum(i)) * scale);
     });
+  }
+
+  /// Whether what becomes of the sums is rounded much more roughly in the end.
+  bool gives_integers() const {
+    return std::all_of(from_.outputs.begin(), from_.outputs.end(),
+                       [this](TensorId id) { return ir::is_integer(tensor(id).type); });
+  }
+
+  /// Whether the result of a single term (a * s) * (b * t) is rounded twice, as (a * b) * s * t is, or the latter
+  /// once: the former may be exact up to the last product where s and t have few digits.
+  static bool is_rounded_twice(const std::vector<Side>& sides) {
+    constexpr int many = 20;
+    const int first = digits(sides[0].scale), second = digits(sides[1].scale);
+    return first == 1 || second == 1 || std::min(first, second) >= many;
+  }
+
+  /// Binary digits from the first to the last that is not 0.
+  static int digits(double scale) {
+    int exponent = 0, count = 0;
+    for (double rest = std::frexp(scale, &exponent); rest != 0; rest -= std::trunc(rest), ++count) rest *= 2;
+    return count;
   }
 
   const Program& from_;

@@ -22,7 +22,7 @@ struct ByteConvolution {
   int64_t groups = 1, channels = 1, filters = 1;
   Dims input;
   std::vector<int64_t> kernel, strides, pads;
-  enum class Form : uint8_t { sum, requantized, floats };
+  enum class Form : uint8_t { sum, requantized, floats, fine_floats };  ///< fine: scales of many digits
   Form form = Form::requantized;
   ElementType x_type = ElementType::u8, w_type = ElementType::i8;
 };
@@ -51,7 +51,7 @@ Program program_of(const ByteConvolution& c) {
   }
   const TensorRef x = b.operand(0, c.x_type, x_dims, "x");
   const TensorRef w = b.operand(1, c.w_type, w_dims, "w");
-  const bool floats = c.form == Form::floats;
+  const bool fine = c.form == Form::fine_floats, floats = c.form == Form::floats || fine;
   const TensorRef zero = b.operand(2, c.w_type, {c.groups * c.filters}, "zero");
   const TensorRef bias = b.operand(3, ElementType::i32, {c.groups * c.filters}, "bias");
   const auto wide = [](const Scalar& value) { return cast(ElementType::i32, value); };
@@ -60,14 +60,14 @@ Program program_of(const ByteConvolution& c) {
       x_dims,
       [&](const Indices& i) {
         const Scalar left = wide(x(i)) - wide(b.integer(117, c.x_type));
-        return floats ? real(left) * 0.25 : left;
+        return floats ? real(left) * (fine ? 0.08025900274515152 : 0.25) : left;
       },
       "input");
   const TensorRef weight = b.map(
       w_dims,
       [&](const Indices& i) {
         const Scalar left = wide(w(i)) - wide(zero({i[0]}));
-        return floats ? real(left) * 0.5 : left;
+        return floats ? real(left) * (fine ? 0.00478489650413394 : 0.5) : left;
       },
       "weight");
   const auto term = [&](const Indices& i, const Indices& r) {
@@ -81,7 +81,7 @@ Program program_of(const ByteConvolution& c) {
     return input.padded(place, 0.0) * weight(at);
   };
   const TensorRef sum = b.reduce_grouped(Monoid::Kind::sum, axes, merge, reduced, term);
-  if (c.form == Form::floats) {
+  if (floats) {
     b.output(b.map(
         result,
         [&](const Indices& i) {
@@ -135,6 +135,7 @@ std::vector<Case> quantized_cases() {
   add({"FloatsOfBytesConvolvedAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats});
   add({"FloatsOfBytesConvolvedPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats});
   add({"FloatsOfBytesConvolvedInGroups", {}, 2, 4, 6, {5, 6}, {3, 3}, {2, 1}, {1, 1}, Form::floats});
+  add({"FineFloatsOfBytesConvolved", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::fine_floats});
   add({"FloatsOfBytesConvolvedInDepth", {}, 40, 1, 1, {7, 7}, {3, 3}, {}, {1, 1}, Form::floats},
       "map+map+windows");
   const ir::loop::Size h{"h", 3, 64, 1};

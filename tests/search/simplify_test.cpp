@@ -194,5 +194,21 @@ TEST(CheaperScalars, ExactReplacementsOnly) {
 )");
 }
 
+TEST(CheaperScalars, AddedZerosMatterToFloatsOnly) {
+  const ir::Program program = ir::parse(R"(program p(x: f32[4]) -> (y, z) {
+    y: u8[4] = map (i0: 4) { cast_saturate(u8, round_even(x[i0]) + cast(f32, 0:u8)) }
+    z: f32[4] = map (i0: 4) { cast(f32, cast(i32, x[i0] + 1:f32)) + (x[i0] + 0:f32) }
+  })");
+  EXPECT_EQ(body_of(ir::use_cheaper_scalars(program)), R"(  y: u8[4] = map (i0: 4) {
+    cast_saturate(u8, round_even(x[i0]))
+  }
+  z: f32[4] = map (i0: 4) {
+    $0 = x[i0];
+    cast(f32, cast(i32, $0 + 1:f32)) + ($0 + 0:f32)
+  }
+}
+)");
+}
+
 }  // namespace
 }  // namespace axrun::tests
