@@ -123,7 +123,9 @@ bool walk(Graph& graph, SimplifyReport& report) {
                         });
     if (folded) {
       for (ValueId id : node.outputs) {
-        if (id != absent) graph.value(id).constant = inference.fact(id).constant;
+        if (id == absent || graph.value(id).constant.defined()) continue;
+        graph.value(id).constant = inference.fact(id).constant;
+        report.folded_bytes += static_cast<int64_t>(graph.value(id).constant.bytes());
       }
       ++report.folded;
       if (widens_weights(node, inference)) nodes.push_back(std::move(node));
@@ -195,6 +197,7 @@ void simplify_bodies(Graph& graph, SimplifyReport& report) {
         }
         const SimplifyReport inner = simplify(*shared);
         report.folded += inner.folded;
+        report.folded_bytes += inner.folded_bytes;
         report.inlined += inner.inlined;
         report.forwarded += inner.forwarded;
         report.dead += inner.dead;

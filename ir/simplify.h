@@ -6,10 +6,11 @@
 namespace axrun::ir {
 
 struct SimplifyReport {
-  int folded = 0;     ///< nodes whose results became constants
-  int inlined = 0;    ///< If nodes replaced by the branch their constant condition selects
-  int forwarded = 0;  ///< nodes that only pass a value on
-  int dead = 0;       ///< nodes nobody needs
+  int folded = 0;            ///< nodes whose results became constants, by the reference interpreter
+  int64_t folded_bytes = 0;  ///< of these results
+  int inlined = 0;           ///< If nodes replaced by the branch their constant condition selects
+  int forwarded = 0;         ///< nodes that only pass a value on
+  int dead = 0;              ///< nodes nobody needs
 };
 
 /// Whether the node makes floats of a constant tensor of bytes, element by element: weights. Such nodes stay

@@ -14,6 +14,8 @@
 #include "jit/executable_memory.h"
 #include "jit/layout.h"
 #include "jit/phase_sizes.h"
+#include "jit/phase_text.h"
+#include "jit/prepared_store.h"
 #include "jit/x86/emitter.h"
 
 namespace axrun::jit {
@@ -167,14 +169,21 @@ struct BoundKernel::State {
     size_t argument, offset;
   };
   std::vector<Shared> shared;
-  std::vector<bool> prepared;  ///< per buffer: in `memory`, computed once
-  size_t prepared_phases = 0;
-  std::vector<bool> unread;  ///< per input: by phases that are not prepared
-  size_t shared_bytes = 0, worker_bytes = 0, memory_bytes = 0;
-  std::shared_ptr<char> memory;  ///< prepared buffers
-  std::vector<size_t> place;     ///< per prepared buffer: in `memory`
+  /// The buffers that a phase has prepared, one after another.
+  struct Part {
+    size_t bytes = 0;
+    std::shared_ptr<char> memory;
+  };
+  std::vector<Part> parts;       ///< per phase that is computed once
+  std::vector<int> prepared_by;  ///< per buffer: the phase that has prepared it, none where it is not
+  std::vector<size_t> place;     ///< per prepared buffer: in the part's memory
+  std::vector<bool> unread;      ///< per input: by phases that are not prepared
+  size_t shared_bytes = 0, worker_bytes = 0;
+  std::map<std::string, ir::Dim> sizes;
 
-  void use(std::shared_ptr<char> prepared_memory);
+  void use(size_t part, std::shared_ptr<char> memory);
+  /// Says what a part holds. given: inputs; keys: of the parts before.
+  std::string key_of(size_t part, const void* const* given, const std::vector<std::string>& keys) const;
   void call(size_t first, size_t last, const void* const* given, void* const* results, char* scratch,
             Workers& workers) const;
 };
@@ -195,7 +204,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
   const LoopProgram& program = s.code->program();
   const Layout& layout = s.code->layout();
   s.arguments.assign(static_cast<size_t>(layout.arguments), 0);
-  std::map<std::string, ir::Dim> known;
+  std::map<std::string, ir::Dim>& known = s.sizes;
   for (size_t k = 0; k < program.sizes.size(); ++k) {
     const ir::loop::Size& size = program.sizes[k];
     const auto found = sizes.find(size.name);
@@ -222,10 +231,10 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
   }
   // The phases at the beginning that read constants only and write scratch memory that nothing else writes.
   // Without constants nobody calls prepare.
-  s.prepared.assign(buffers, false);
+  s.prepared_by.assign(buffers, ir::none);
   const bool prepares = std::find(constant.begin(), constant.end(), true) != constant.end();
-  for (; prepares && s.prepared_phases < layout.phases.size(); ++s.prepared_phases) {
-    const Phase& phase = layout.phases[s.prepared_phases];
+  while (prepares && s.parts.size() < layout.phases.size()) {
+    const Phase& phase = layout.phases[s.parts.size()];
     bool fits = !phase.writes.empty();
     for (const int id : phase.reads) {
       const auto at = static_cast<size_t>(id);
@@ -237,16 +246,19 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
              !layout.per_worker[static_cast<size_t>(id)];
       for (size_t other = 0; other < layout.phases.size(); ++other) {
         const auto& writes = layout.phases[other].writes;
-        if (other != s.prepared_phases && std::find(writes.begin(), writes.end(), id) != writes.end())
+        if (other != s.parts.size() && std::find(writes.begin(), writes.end(), id) != writes.end())
           fits = false;
       }
     }
     if (!fits) break;
-    for (const int id : phase.writes)
-      available[static_cast<size_t>(id)] = s.prepared[static_cast<size_t>(id)] = true;
+    for (const int id : phase.writes) {
+      available[static_cast<size_t>(id)] = true;
+      s.prepared_by[static_cast<size_t>(id)] = static_cast<int>(s.parts.size());
+    }
+    s.parts.emplace_back();
   }
   s.unread.assign(s.inputs.size(), true);
-  for (size_t p = s.prepared_phases; p < layout.phases.size(); ++p) {
+  for (size_t p = s.parts.size(); p < layout.phases.size(); ++p) {
     for (size_t k = 0; k < s.inputs.size(); ++k) {
       const auto& reads = layout.phases[p].reads;
       if (std::find(reads.begin(), reads.end(), s.inputs[k]) != reads.end()) s.unread[k] = false;
@@ -260,9 +272,10 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
     ir::Shape shape;
     for (const ir::Dim& dim : buffer.dims) shape.push_back(std::max<int64_t>(0, value_of(dim, known)));
     const size_t bytes = aligned(static_cast<size_t>(ir::element_count(shape)) * ir::size_of(buffer.type));
-    if (s.prepared[id]) {
-      s.place[id] = s.memory_bytes;
-      s.memory_bytes += bytes;
+    if (s.prepared_by[id] != ir::none) {
+      State::Part& part = s.parts[static_cast<size_t>(s.prepared_by[id])];
+      s.place[id] = part.bytes;
+      part.bytes += bytes;
     } else if (layout.per_worker[id]) {
       s.arguments[static_cast<size_t>(layout.argument[id])] = static_cast<int64_t>(s.worker_bytes);
       s.worker_bytes += bytes;
@@ -284,13 +297,32 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
 BoundKernel::~BoundKernel() = default;
 BoundKernel::BoundKernel(BoundKernel&&) noexcept = default;
 
-void BoundKernel::State::use(std::shared_ptr<char> prepared_memory) {
-  memory = std::move(prepared_memory);
-  for (size_t id = 0; id < prepared.size(); ++id) {
-    if (!prepared[id]) continue;
+void BoundKernel::State::use(size_t part, std::shared_ptr<char> memory) {
+  parts[part].memory = std::move(memory);
+  for (size_t id = 0; id < prepared_by.size(); ++id) {
+    if (prepared_by[id] != static_cast<int>(part)) continue;
     arguments[static_cast<size_t>(code->layout().argument[id])] =
-        static_cast<int64_t>(reinterpret_cast<intptr_t>(memory.get() + place[id]));
+        static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[part].memory.get() + place[id]));
   }
+}
+
+std::string BoundKernel::State::key_of(size_t part, const void* const* given,
+                                       const std::vector<std::string>& keys) const {
+  const PhaseText phase = text_of(code->program(), code->layout().phases[part], sizes);
+  std::string key = phase.text;
+  for (const int id : phase.buffers) {
+    const auto at = static_cast<size_t>(id);
+    const auto input = std::find(inputs.begin(), inputs.end(), id);
+    if (input != inputs.end()) {
+      const auto address = reinterpret_cast<uintptr_t>(given[input - inputs.begin()]);
+      key += " " + std::to_string(address);
+    } else if (prepared_by[at] != ir::none) {
+      const auto by = static_cast<size_t>(prepared_by[at]);
+      key += " at " + std::to_string(place[at]);
+      if (by != part) key += " of {" + keys[by] + "}";
+    }
+  }
+  return key;
 }
 
 void BoundKernel::State::call(size_t first, size_t last, const void* const* given, void* const* results,
@@ -325,38 +357,52 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
     throw Error(Fault::user, "an index is out of range");
 }
 
-void BoundKernel::prepare(const void* const* inputs, Workers& workers) {
+void BoundKernel::prepare(const void* const* inputs, Workers& workers, PreparedStore* store) {
   State& s = *state_;
-  if (s.prepared_phases == 0) return;
   const auto allocate = [](size_t bytes) {
     return std::shared_ptr<char>(
         static_cast<char*>(::operator new(std::max<size_t>(bytes, alignment), std::align_val_t(alignment))),
         [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); });
   };
-  s.use(allocate(s.memory_bytes));
-  const std::shared_ptr<char> scratch = allocate(scratch_bytes(workers.count()));
-  s.call(0, s.prepared_phases, inputs, nullptr, scratch.get(), workers);
+  std::shared_ptr<char> scratch;
+  std::vector<std::string> keys;
+  for (size_t part = 0; part < s.parts.size(); ++part) {
+    if (store != nullptr) {
+      keys.push_back(s.key_of(part, inputs, keys));
+      if (auto known = store->find(keys.back())) {
+        s.use(part, std::move(known));
+        continue;
+      }
+    }
+    if (!scratch) scratch = allocate(scratch_bytes(workers.count()));
+    s.use(part, allocate(s.parts[part].bytes));
+    s.call(part, part + 1, inputs, nullptr, scratch.get(), workers);
+    if (store != nullptr) s.use(part, store->keep(keys.back(), s.parts[part].memory, s.parts[part].bytes));
+  }
 }
 
 bool BoundKernel::share_prepared(const BoundKernel& other) {
   State& s = *state_;
   const State& from = *other.state_;
-  if (s.code != from.code || s.prepared_phases != from.prepared_phases || !from.memory) return false;
+  if (s.code != from.code || s.parts.size() != from.parts.size() || s.place != from.place) return false;
   const LoopProgram& program = s.code->program();
-  for (size_t p = 0; p < s.prepared_phases; ++p) {
-    const std::set<std::string> names = names_in(program, s.code->layout().phases[p]);
+  for (size_t part = 0; part < s.parts.size(); ++part) {
+    if (!from.parts[part].memory || s.parts[part].bytes != from.parts[part].bytes) return false;
+    const std::set<std::string> names = names_in(program, s.code->layout().phases[part]);
     for (size_t k = 0; k < program.sizes.size(); ++k) {
       if (s.arguments[k] != from.arguments[k] && names.count(program.sizes[k].name) != 0) return false;
     }
   }
-  if (s.memory_bytes != from.memory_bytes || s.place != from.place) return false;
-  s.use(from.memory);
-  return true;
+  for (size_t part = 0; part < s.parts.size(); ++part) s.use(part, from.parts[part].memory);
+  return !s.parts.empty();
 }
 
 bool BoundKernel::is_prepared(size_t input) const { return state_->unread[input]; }
-size_t BoundKernel::prepared_bytes() const { return state_->memory_bytes; }
-const void* BoundKernel::prepared_memory() const { return state_->memory.get(); }
+size_t BoundKernel::prepared_bytes() const {
+  size_t bytes = 0;
+  for (const State::Part& part : state_->parts) bytes += part.bytes;
+  return bytes;
+}
 
 size_t BoundKernel::scratch_bytes(int workers) const {
   return state_->shared_bytes + static_cast<size_t>(workers) * state_->worker_bytes;
@@ -364,8 +410,8 @@ size_t BoundKernel::scratch_bytes(int workers) const {
 
 void BoundKernel::run(const void* const* inputs, void* const* outputs, void* scratch,
                       Workers& workers) const {
-  state_->call(state_->prepared_phases, state_->iterations.size(), inputs, outputs,
-               static_cast<char*>(scratch), workers);
+  state_->call(state_->parts.size(), state_->iterations.size(), inputs, outputs, static_cast<char*>(scratch),
+               workers);
 }
 
 }  // namespace axrun::jit

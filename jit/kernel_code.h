@@ -47,6 +47,8 @@ class KernelCode {
   virtual const std::string& assembly() const = 0;  ///< empty unless annotated
 };
 
+class PreparedStore;
+
 /// A kernel with its sizes decided: everything that does not depend on the data is worked out.
 class BoundKernel {
  public:
@@ -58,8 +60,10 @@ class BoundKernel {
   BoundKernel(BoundKernel&&) noexcept;
 
   /// Computes what depends on constant inputs only. inputs: one per input buffer; the others may be null.
-  /// Must be called once, before run, where constant inputs were named.
-  void prepare(const void* const* inputs, Workers& workers);
+  /// Must be called once, before run, where constant inputs were named. What the store has is not computed
+  /// again; there equal addresses of constants must mean equal values for as long as kernels live that were
+  /// made with them.
+  void prepare(const void* const* inputs, Workers& workers, PreparedStore* store = nullptr);
   /// Takes over what `other` has prepared, where prepare() would compute the same: a kernel of the same code,
   /// made for the same constants, that differs in sizes only which nothing prepared depends on. False
   /// otherwise. That the constants have the same values is the caller's business.
@@ -67,13 +71,11 @@ class BoundKernel {
   /// True when input k is not read by run any more, but through its prepared form.
   bool is_prepared(size_t input) const;
   size_t prepared_bytes() const;
-  /// Where that is: equal for kernels that share it; null where there is none.
-  const void* prepared_memory() const;
 
   /// Bytes of scratch memory that run needs, 64-byte aligned, for this many workers.
   size_t scratch_bytes(int workers) const;
-  /// Safe from many threads at once, each with its own scratch memory. Throws Error(user) where an index that is
-  /// data is outside of its dimension; the outputs hold anything then.
+  /// Safe from many threads at once, each with its own scratch memory. Throws Error(user) where an index that
+  /// is data is outside of its dimension; the outputs hold anything then.
   void run(const void* const* inputs, void* const* outputs, void* scratch, Workers& workers) const;
 
  private:

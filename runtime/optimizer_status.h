@@ -33,6 +33,21 @@ struct OptimizedKernel {
 };
 AXRUN_API const char* name_of(OptimizedKernel::State state);
 
+/// A constant that load has folded with a fallback kernel, and the verified program of it.
+struct LoadProgram {
+  enum class State {
+    waiting,   ///< so far it is the fallback's
+    fallback,  ///< it stays that: `reason` says why
+    verified   ///< a verified program's result, bit by bit
+  };
+  std::string what;  ///< "DequantizeLinear 'weights'"
+  int64_t bytes = 0;
+  State state = State::waiting;
+  std::string reason;
+  std::string proof, gate;  ///< as for kernels
+};
+AXRUN_API const char* name_of(LoadProgram::State state);
+
 /// A plan was put in force, or not.
 struct PlanSwap {
   double seconds = 0;  ///< after the start of the optimiser
@@ -62,9 +77,14 @@ struct OptimizerStatus {
   double speedup =
       0;  ///< of the model under the plan looked at last over the plan it started with; 0: not measured
   int64_t worker_starts = 0;
-  int64_t code_bytes = 0;      ///< of machine code in use
-  int64_t prepared_bytes = 0;  ///< of packed constants in use, each counted once
-  double seconds = 0;          ///< since its start
+  int64_t code_bytes = 0;  ///< of machine code in use
+  int64_t prepared_bytes =
+      0;  ///< of packed constants in use, each counted once: by the kernels' own verified programs
+  int64_t packed_bytes = 0;      ///< of the same by the fallback's kernels
+  int folded_by_definition = 0;  ///< nodes on constants, evaluated at load by the reference interpreter
+  int64_t folded_bytes_by_definition = 0;
+  std::vector<LoadProgram> load_programs;  ///< the other ones
+  double seconds = 0;                      ///< since its start
   std::vector<OptimizedKernel> kernels;
   std::vector<PlanSwap> swaps;
 };

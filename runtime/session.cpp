@@ -60,7 +60,7 @@ class SessionState {
   PlanOptions plan_options() const;
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results);
   void fix_sizes();
-  void start_optimizer();
+  void start_optimizer(LoadTimeWork load);
 
   SessionOptions options;
   ir::Model model;
@@ -91,8 +91,11 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
   // tiers refuse the same models.
   std::shared_ptr<ir::Graph> simplified =
       options.tier == Tier::reference ? std::make_shared<ir::Graph>(graph) : model.graph;
-  ir::simplify(*simplified);
-  if (options.tier != Tier::reference) fold_weights(*simplified, *pool);
+  LoadTimeWork load;
+  const ir::SimplifyReport simplification = ir::simplify(*simplified);
+  load.by_definition = simplification.folded;
+  load.bytes_by_definition = simplification.folded_bytes;
+  if (options.tier != Tier::reference) load.folded = fold_weights(*simplified, *pool);
   for (size_t k = 0; k < output_names.size(); ++k) {
     const ir::Value& value = simplified->value(simplified->outputs[k]);
     Port port = port_of(value);
@@ -100,10 +103,10 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     if (port.type == ir::ElementType::undefined) port = declared[k];
     outputs.push_back(std::move(port));
   }
-  start_optimizer();
+  start_optimizer(std::move(load));
 }
 
-void SessionState::start_optimizer() {
+void SessionState::start_optimizer(LoadTimeWork load) {
   if (options.tier != Tier::automatic) {
     no_optimizer = "only the automatic tier is optimised";
   } else if (!options.optimize) {
@@ -129,7 +132,7 @@ void SessionState::start_optimizer() {
   settings.deterministic = options.deterministic;
   settings.join = !knob_says(KnobName::swap, "always");
   settings.always = !settings.join || knob_says(KnobName::swap, "join");
-  optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings));
+  optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load));
 }
 
 void SessionState::fix_sizes() {
@@ -398,9 +401,13 @@ void Session::prepare(const std::vector<ir::Shape>& shapes) {
 }
 
 OptimizerStatus Session::optimizer_status() const {
-  if (state_->optimizer) return state_->optimizer->status();
   OptimizerStatus status;
-  status.reason = state_->no_optimizer;
+  if (state_->optimizer) {
+    status = state_->optimizer->status();
+  } else {
+    status.reason = state_->no_optimizer;
+  }
+  status.packed_bytes = static_cast<int64_t>(state_->packs->bytes());
   return status;
 }
 

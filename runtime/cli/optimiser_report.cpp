@@ -8,6 +8,31 @@ namespace axrun::cli {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+/// What is computed of constants before the first run, or once beside the runs, and on whose word.
+Json load_time_json(const runtime::OptimizerStatus& status) {
+  int64_t verified = 0, fallback = 0;
+  Json programs = Json::array();
+  for (const runtime::LoadProgram& one : status.load_programs) {
+    (one.state == runtime::LoadProgram::State::verified ? verified : fallback) += one.bytes;
+    programs.push_back({{"what", one.what},
+                        {"bytes", one.bytes},
+                        {"state", runtime::name_of(one.state)},
+                        {"reason", one.reason},
+                        {"proof", one.proof},
+                        {"gate", one.gate}});
+  }
+  return {{"by_definition",
+           {{"nodes", status.folded_by_definition}, {"bytes", status.folded_bytes_by_definition}}},
+          {"folded_bytes", {{"loops proved, code tested", verified}, {"fallback", fallback}}},
+          {"prepared_bytes",
+           {{"loops proved, code tested", status.prepared_bytes}, {"fallback", status.packed_bytes}}},
+          {"programs", std::move(programs)}};
+}
+
+}  // namespace
+
 Json optimiser_json(const Optimisation& optimisation) {
   const runtime::OptimizerStatus& status = optimisation.status;
   Json kernels = Json::array();
@@ -54,6 +79,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"worker_starts", status.worker_starts},
           {"code_bytes", status.code_bytes},
           {"prepared_bytes", status.prepared_bytes},
+          {"load_time", load_time_json(status)},
           {"kernels", std::move(kernels)},
           {"swaps", std::move(swaps)}};
 }

@@ -247,7 +247,7 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
     // Other sizes mostly ask for the same packed weights.
     bool shared = false;
     for (const auto& relative : relatives) shared = shared || made->share_prepared(*relative);
-    if (!shared) made->prepare(constants.data(), jit::inline_workers());
+    if (!shared) made->prepare(constants.data(), jit::inline_workers(), &prepared_);
   }
   const std::lock_guard lock(mutex_);
   // Of sizes that are gone nothing is kept.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jit/kernel_code.h"
+#include "jit/prepared_store.h"
 #include "runtime/optimizer/step_expression.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/plan/kernel_source.h"
@@ -107,6 +108,7 @@ class KernelLibrary final : public KernelSource {
 
   std::vector<OptimizedKernel> records() const;
   int64_t code_bytes() const;
+  /// Of constants in the forms that kernels want, in use: each counted once.
   int64_t prepared_bytes() const;
   std::mutex& mutex() { return mutex_; }
 
@@ -146,6 +148,7 @@ class KernelLibrary final : public KernelSource {
   std::vector<OptimizedKernel> unexpressed_;                          ///< steps without an expression
   std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
+  jit::PreparedStore prepared_{mutex_};
 };
 
 }  // namespace axrun::runtime

@@ -1,6 +1,5 @@
 // What is known of kernels, and what has come of them: the part of the library that says it.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "runtime/optimizer/kernel_entry.h"
@@ -142,17 +141,7 @@ int64_t KernelLibrary::code_bytes() const {
   return bytes;
 }
 
-int64_t KernelLibrary::prepared_bytes() const {
-  const std::lock_guard lock(mutex_);
-  int64_t bytes = 0;
-  std::set<const void*> counted;
-  for (const auto& [key, kernel] : bound_) {
-    const auto alive = kernel.lock();
-    if (!alive || !counted.insert(alive->prepared_memory()).second) continue;
-    if (alive->prepared_memory() != nullptr) bytes += static_cast<int64_t>(alive->prepared_bytes());
-  }
-  return bytes;
-}
+int64_t KernelLibrary::prepared_bytes() const { return static_cast<int64_t>(prepared_.bytes()); }
 
 void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& reason, int steps,
                                      double share) {

@@ -28,11 +28,12 @@ bool is_plain(const std::vector<RuntimeValue>& values) {
 
 }  // namespace
 
-Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings)
+Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load)
     : host_(std::move(host)),
       settings_(std::move(settings)),
       library_(
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
+      load_programs_(std::move(load), board_),
       background_({settings_.threads,
                    settings_.idle,
                    {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()}},
@@ -77,8 +78,11 @@ void Optimizer::restart() {
 
 bool Optimizer::next(OptimizerJob& job) {
   const std::lock_guard lock(mutex_);
-  busy_ = !jobs_.empty();
-  if (!busy_) return false;
+  busy_ = !jobs_.empty() || !load_programs_.done();
+  if (jobs_.empty()) {
+    at_work_.clear();
+    return false;
+  }
   job = std::move(jobs_.front());
   jobs_.pop_front();
   at_work_ = job.shapes;
@@ -98,11 +102,16 @@ void Optimizer::work(const Background::Place& place) {
       {
         const Background::Piece piece(place.background);
         more = next(job);
-        board_.set_state(more ? State::working : State::waiting);
+        board_.set_state(more || !load_programs_.done() ? State::working : State::waiting);
       }
       if (more) {
         busy_with_plans_ = true;
         improver.improve(job);
+        continue;
+      }
+      if (!load_programs_.done()) {
+        improver.check_load_time(load_programs_);
+        improver.watch();
         continue;
       }
       improver.watch();

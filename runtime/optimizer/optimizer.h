@@ -9,6 +9,7 @@
 
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer_status.h"
@@ -22,7 +23,7 @@ namespace axrun::runtime {
 /// back.
 class Optimizer {
  public:
-  Optimizer(OptimizerHost host, OptimizerSettings settings);
+  Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load = {});
   /// Stops its thread, whatever it is doing.
   ~Optimizer();
 
@@ -63,10 +64,11 @@ class Optimizer {
   const OptimizerSettings settings_;
   std::shared_ptr<KernelLibrary> library_;
   StatusBoard board_;
+  LoadPrograms load_programs_;
   mutable std::mutex mutex_;
   std::deque<OptimizerJob> jobs_;
-  bool busy_ = false;                  ///< a job has been taken and is not done
-  std::vector<ir::Shape> at_work_;     ///< its shapes
+  bool busy_ = false;                  ///< a job has been taken and is not done, or load-time work is checked
+  std::vector<ir::Shape> at_work_;     ///< the job's shapes
   std::atomic<bool> closed_{false};    ///< its thread has ended by itself
   std::atomic<bool> answered_{false};  ///< there has been a run
   /// Plans are being made, or a swap looked after: what runs take is of use.

@@ -197,6 +197,14 @@ void PlanImprover::improve(const OptimizerJob& job) try {
 } catch (const RunStopped&) {
 }
 
+void PlanImprover::check_load_time(LoadPrograms& programs) {
+  rest_when_throttled();
+  if (place_.stop.requested()) return;
+  if (begun_) settle();
+  if (!place_.stop.requested()) programs.check_next(tools_, worker_, place_);
+  if (programs.done()) give_memory_back();
+}
+
 void PlanImprover::try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);

@@ -13,6 +13,7 @@
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
@@ -64,6 +65,8 @@ class PlanImprover {
 
   /// Everything that can be done for one set of shapes. Throws CannotGoOn.
   void improve(const OptimizerJob& job);
+  /// One of what load has folded: when nothing else is to be done. Throws CannotGoOn.
+  void check_load_time(LoadPrograms& programs);
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
   void watch();
   bool is_watching() const { return !trials_.empty(); }

@@ -26,6 +26,18 @@ const char* name_of(OptimizedKernel::State state) {
   return "unknown";
 }
 
+const char* name_of(LoadProgram::State state) {
+  switch (state) {
+    case LoadProgram::State::waiting:
+      return "waiting";
+    case LoadProgram::State::fallback:
+      return "fallback";
+    case LoadProgram::State::verified:
+      return "verified";
+  }
+  return "";
+}
+
 const char* name_of(OptimizerStatus::State state) {
   switch (state) {
     case OptimizerStatus::State::off:

@@ -212,6 +212,23 @@ ir::Inference facts_of(const Plan& plan) {
   return inference;
 }
 
+std::optional<StepExpression> express(Program program, std::vector<bool> constant, std::string& reason) {
+  StepExpression expression;
+  expression.program = std::move(program);
+  expression.constant = std::move(constant);
+  name_sizes(expression.program, expression.symbols);
+  if (has_other_sizes(expression.program, expression.symbols)) {
+    reason = "a size depends on data";
+    return std::nullopt;
+  }
+  if (!find_linear_dims(expression)) {
+    reason = "a size is not linear in those of the model";
+    return std::nullopt;
+  }
+  expression.text = ir::print(expression.program);
+  return expression;
+}
+
 std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason) {
   const ir::Graph& graph = facts.graph();
   std::vector<Program> programs;
@@ -237,29 +254,17 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
     for (const ir::ValueId id : step.outputs) {
       if (id != ir::absent) outputs.push_back(id);
     }
-    StepExpression expression;
-    expression.program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
+    Program program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
     std::vector<const ir::Tensor*> known;
     for (const ir::ValueId id : step.inputs) {
       const bool constant = id != ir::absent && facts.is_constant(id);
       known.push_back(constant ? &facts.fact(id).constant : nullptr);
     }
-    expression.program = ir::with_known_scalars(expression.program, known);
-    for (size_t k = 0; k < step.inputs.size(); ++k) {
-      const bool read = expression.program.operands[k] != ir::none;
-      expression.constant.push_back(read && facts.is_constant(step.inputs[k]));
-    }
-    name_sizes(expression.program, expression.symbols);
-    if (has_other_sizes(expression.program, expression.symbols)) {
-      reason = "a size depends on data";
-      return std::nullopt;
-    }
-    if (!find_linear_dims(expression)) {
-      reason = "a size is not linear in those of the model";
-      return std::nullopt;
-    }
-    expression.text = ir::print(expression.program);
-    return expression;
+    program = ir::with_known_scalars(program, known);
+    std::vector<bool> constant;
+    for (size_t k = 0; k < step.inputs.size(); ++k)
+      constant.push_back(program.operands[k] != ir::none && facts.is_constant(step.inputs[k]));
+    return express(std::move(program), std::move(constant), reason);
   } catch (const Error& error) {
     reason = error.what();
     return std::nullopt;

@@ -54,6 +54,9 @@ class SymbolicFacts {
 /// none.
 std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason);
 
+/// The same of a program by itself; constant: per operand.
+std::optional<StepExpression> express(ir::Program program, std::vector<bool> constant, std::string& reason);
+
 /// Facts of a plan's values: its shapes.
 ir::Inference facts_of(const Plan& plan);
 

@@ -1,6 +1,8 @@
 #include "runtime/plan/fold_weights.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/infer.h"
@@ -86,17 +88,38 @@ void drop_unread_weights(const ir::Graph& graph, std::vector<ir::Node>& nodes) {
   });
 }
 
+/// Of what the graph computed, not of what the model says: its file has it anyway.
+void release_unread(ir::Graph& graph, const std::vector<FoldedNode>& folded) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const ir::Node& node : graph.nodes) {
+    for (const ir::ValueId id : ir::reads_of(node)) read[static_cast<size_t>(id)] = true;
+    for (const ir::ValueId id : node.outputs) {
+      if (id != ir::absent) read[static_cast<size_t>(id)] = true;  // the node stays because it is there
+    }
+  }
+  for (const ir::ValueId id : graph.outputs) read[static_cast<size_t>(id)] = true;
+  for (const FoldedNode& one : folded) {
+    for (const auto& ids : {one.node.inputs, one.node.outputs}) {
+      for (const ir::ValueId id : ids) {
+        if (id != ir::absent && !read[static_cast<size_t>(id)]) graph.value(id).constant = Tensor();
+      }
+    }
+  }
+}
+
 }  // namespace
 
-int fold_weights(ir::Graph& graph, ThreadPool& pool) {
+std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool) {
   ir::Inference::Options options;
   options.fold = false;
   ir::Inference inference(graph, options);
-  int folded = 0;
+  std::vector<FoldedNode> folded, in_bodies;
   std::vector<ir::Node> kept;
   for (ir::Node& node : graph.nodes) {
-    for (ir::Graph* body : ir::bodies_of(node)) folded += fold_weights(*body, pool);
-    const auto program = inference.define(node);
+    for (ir::Graph* body : ir::bodies_of(node)) {
+      for (FoldedNode& one : fold_weights(*body, pool)) in_bodies.push_back(std::move(one));
+    }
+    auto program = inference.define(node);
     if (!program) {
       kept.push_back(std::move(node));
       continue;
@@ -123,11 +146,16 @@ int fold_weights(ir::Graph& graph, ThreadPool& pool) {
       inference.fact(node.outputs[k]).constant = results[k];
       graph.value(node.outputs[k]).constant = results[k];
     }
-    ++folded;
+    FoldedNode done{node, std::make_shared<const ir::Program>(std::move(*program)), {}, std::move(results)};
+    for (const ir::ValueId id : node.inputs)
+      done.inputs.push_back(id == ir::absent ? Tensor() : inference.fact(id).constant);
+    folded.push_back(std::move(done));
     if (ir::widens_weights(node, inference)) kept.push_back(std::move(node));
   }
   drop_unread_weights(graph, kept);
   graph.nodes = std::move(kept);
+  release_unread(graph, folded);
+  std::move(in_bodies.begin(), in_bodies.end(), std::back_inserter(folded));
   return folded;
 }
 

@@ -48,4 +48,13 @@ std::shared_ptr<const AlignedBuffer> PackCache::get(const std::string& key, size
   return made;
 }
 
+size_t PackCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [key, entry] : buffers_) {
+    if (const auto buffer = entry.lock()) bytes += buffer->size();
+  }
+  return bytes;
+}
+
 }  // namespace axrun::runtime

@@ -39,8 +39,11 @@ class PackCache {
   std::shared_ptr<const AlignedBuffer> get(const std::string& key, size_t bytes,
                                            const std::function<void(void*)>& fill);
 
+  /// Of the buffers that plans hold.
+  size_t bytes() const;
+
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const AlignedBuffer>> buffers_;
 };
 
