@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "search/decided_parts.h"
+#include "search/gathered_matrix.h"
 #include "search/gathered_result.h"
 #include "search/packed_rows.h"
 
@@ -16,14 +16,12 @@ using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
+using Layout = GatheredPlan::Layout;
 using Spread = GatheredPlan::Spread;
 
 namespace {
 
 using ValuesAt = std::function<void(const Access& sum, const Access& part)>;
-
-/// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
-constexpr int64_t most_taps = 8;
 
 class Writer {
  public:
@@ -43,19 +41,9 @@ class Writer {
         row_tiles_(ceil_div(row_count_, Dim(plan.tile.rows))),
         row_tail_(!context.facts.is_multiple(row_count_, plan.tile.rows)),
         even_(context.facts.is_multiple(extent(form.line), plan.lines)),
-        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {
-    for (size_t k = 0; plan.shared && k < form.shifts.size(); ++k) {
-      const int64_t steps = sum_.reduce_axes[k].extent.value() - 1;
-      reach_.lines += form.shifts[k].lines * steps;
-      reach_.places += form.shifts[k].places * steps;
-    }
-    pitch_ = width_ + reach_.places;
-    const int64_t columns = (plan.lines - 1) * pitch_ + width_;
-    const int64_t step = even_ ? lanes_ : plan.tile.columns;
-    columns_computed_ = (columns + step - 1) / step * step;
-    filled_ = (plan.lines + reach_.lines) * pitch_;
-    matrix_columns_ = std::max(filled_, columns_computed_ + reach_.lines * pitch_ + reach_.places);
-  }
+        point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
+        matrix_(context, form, plan, even_),
+        pitch_(matrix_.pitch()) {}
 
   void run() {
     finished_.prepare();
@@ -79,12 +67,6 @@ class Writer {
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   Dim& reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
-
-  int product(const std::vector<ir::ExprId>& factors) {
-    int result = values_.value(factors[0], point_);
-    for (size_t k = 1; k < factors.size(); ++k) result = w_.mul(result, values_.value(factors[k], point_));
-    return result;
-  }
 
   Dim rows_of(const Dim& it) const {
     const Dim height(plan_.tile.rows);
@@ -119,15 +101,10 @@ class Writer {
   void group() {
     const Dim& all = sum_.reduce_axes[0].extent;
     const int64_t block = plan_.depth_block;
-    Dims dims;
-    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
-      if (!is_shared(k)) dims.push_back(k == 0 && block != 0 ? Dim(block) : sum_.reduce_axes[k].extent);
-    }
-    dims.emplace_back(matrix_columns_);
-    matrix_ = w_.allocate("gathered_" + sum_.name, ElementType::f32, dims, Level::cache);
+    matrix_.allocate();
     if (block != 0) return in_parts();
-    gather(all);
-    if (!plan_.shared) {
+    matrix_.gather(point_, first_line_, first_, all);
+    if (plan_.layout != Layout::joined) {
       return tiles([&](int64_t vectors) {
         accumulate(vectors, all);
         if (plan_.copied) return finish(as_elements(vectors), {}, LoopKind::sequential);
@@ -136,7 +113,7 @@ class Writer {
     }
     for_row_tiles([&] {
       const int sums = w_.allocate("sums_" + sum_.name, ElementType::f32,
-                                   {Dim(plan_.tile.rows), Dim(columns_computed_)}, Level::cache);
+                                   {Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
       across([&](int64_t vectors) {
         accumulate(vectors, all);
         for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
@@ -152,7 +129,7 @@ class Writer {
     const Dim& all = sum_.reduce_axes[0].extent;
     const Dim block(plan_.depth_block);
     const int waiting = w_.allocate("waiting_" + sum_.name, ElementType::f32,
-                                    {row_tiles_, Dim(plan_.tile.rows), Dim(columns_computed_)}, Level::cache);
+                                    {row_tiles_, Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
     const auto each = [&](int64_t vectors, const ValuesAt& body) {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
         body({waiting, {row_tile_, i1, first_column_ + j1}}, {tile_, {i1, j1}});
@@ -164,94 +141,15 @@ class Writer {
     w_.loop(LoopKind::sequential, "kb", ceil_div(all, block), [&](const Dim& kb) {
       first_ = block * kb;
       const Dim steps = floor_mod(all, block) == Dim(0) ? block : min(block, all - first_);
-      gather(steps);
+      matrix_.gather(point_, first_line_, first_, steps);
       tiles([&](int64_t vectors) {
         accumulate(vectors, steps);
         each(vectors,
              [&](const Access& sum, const Access& part) { w_.store(sum, Combine::add, w_.load(part)); });
       });
     });
-    if (plan_.shared) return for_row_tiles([&] { finish_lines(waiting, {row_tile_}); });
+    if (plan_.layout == Layout::joined) return for_row_tiles([&] { finish_lines(waiting, {row_tile_}); });
     tiles([&](int64_t) { finish(waiting, {row_tile_}); });
-  }
-
-  // --- the right side, gathered: [k..., columns], or [k without taps, columns of all taps] ---
-
-  bool is_shared(size_t k) const { return plan_.shared && form_.shifts[k].any(); }
-
-  Access gathered(const Dim& column) {
-    Access access{matrix_, {}};
-    Dim place = column;
-    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
-      if (is_shared(k)) {
-        place = place + Dim(form_.shifts[k].lines * pitch_ + form_.shifts[k].places) * reduce_coordinate(k);
-      } else {
-        access.indices.push_back(k == 0 ? reduce_coordinate(0) - first_ : reduce_coordinate(k));
-      }
-    }
-    access.indices.push_back(place);
-    return access;
-  }
-
-  /// `steps` of the first axis of the sum. Columns beyond those of the group are 0.
-  void gather(const Dim& steps) {
-    const size_t count = sum_.reduce_axes.size();
-    const int64_t taps = sum_.reduce_axes.back().extent.value();
-    const bool apart = !is_shared(count - 1) && count > 1 && taps <= most_taps;
-    gather_loops(steps, 0, apart ? count - 1 : count, [&] {
-      const auto each_tap = [&](const Body& body) {
-        if (!apart) return body();
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          reduce_coordinate(count - 1) = Dim(tap);
-          body();
-        }
-      };
-      // Taps within lines: what pads decide about a line is the same for all of them.
-      w_.loop(LoopKind::sequential, "l1", Dim(plan_.lines + reach_.lines), [&](const Dim& l1) {
-        const Dim line = first_line_ + l1;
-        coordinate(form_.line) = even_ ? line : min(line, extent(form_.line) + Dim(reach_.lines - 1));
-        each_tap([&] { gather_line(l1); });
-      });
-      each_tap([&] { clear_rest(); });
-    });
-  }
-
-  /// Loops over reduce axes [k, end), over `steps` of the first one. What taps share is gathered at the first
-  /// tap, for lines and places that reach beyond the last ones.
-  void gather_loops(const Dim& steps, size_t k, size_t end, const Body& body) {
-    if (k == end) return body();
-    if (is_shared(k)) {
-      reduce_coordinate(k) = Dim(0);
-      return gather_loops(steps, k + 1, end, body);
-    }
-    w_.loop(LoopKind::sequential, "k" + std::to_string(k), k == 0 ? steps : sum_.reduce_axes[k].extent,
-            [&](const Dim& here) {
-              reduce_coordinate(k) = k == 0 ? first_ + here : here;
-              gather_loops(steps, k + 1, end, body);
-            });
-  }
-
-  void gather_line(const Dim& l1) {
-    constexpr size_t most_parts = 3;
-    Dims place = point_;
-    for (size_t axis = 0; axis < place.size(); ++axis) {
-      if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
-    }
-    const auto parts = decided_parts(program_, form_.right, place, form_.place, pitch_, most_parts);
-    for (const DecidedPart& part : parts) {
-      values_.assume(part.known);
-      w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
-        coordinate(form_.place) = Dim(part.first) + j1;
-        w_.store(gathered(Dim(pitch_) * l1 + coordinate(form_.place)), Combine::assign, product(form_.right));
-      });
-    }
-    values_.assume({});
-  }
-
-  void clear_rest() {
-    if (filled_ == matrix_columns_) return;
-    w_.loop(LoopKind::vector, "z1", Dim(matrix_columns_ - filled_),
-            [&](const Dim& j1) { w_.store(gathered(Dim(filled_) + j1), Combine::assign, w_.real(0)); });
   }
 
   // --- tiles ---
@@ -266,22 +164,36 @@ class Writer {
   /// body(vectors of the tile at hand) for all tiles of a row of them. The last one is narrower where its
   /// width is literal.
   void across(const std::function<void(int64_t vectors)>& body) {
-    const int64_t wide = plan_.tile.columns;
-    const auto loop = [&](const Dim& count) {
-      w_.loop(LoopKind::sequential, "jt", count, [&](const Dim& jt) {
-        first_column_ = Dim(wide) * jt;
-        columns_here_ = even_ ? Dim(wide) : min(Dim(wide), columns() - first_column_);
-        body(wide / lanes_);
+    if (plan_.layout == Layout::lines) {
+      return w_.loop(LoopKind::sequential, "l1", lines_of_group(), [&](const Dim& l1) {
+        across_columns(Dim(pitch_) * l1, Dim(width_) * (first_line_ + l1), width_, body);
       });
-    };
+    }
+    const Dim result = Dim(width_) * first_line_;
+    if (even_) return across_columns(Dim(0), result, columns().value(), body);
     // At least one: the emitter divides nothing that may be negative as far as it knows.
-    if (!even_) return loop(ceil_div(max(columns(), Dim(1)), Dim(wide)));
-    const int64_t all = columns().value(), count = all / wide, rest = all % wide;
-    if (count != 0) loop(Dim(count));
-    if (rest == 0) return;
-    first_column_ = Dim(wide * count);
-    columns_here_ = Dim(rest);
-    body((rest + lanes_ - 1) / lanes_);
+    const Dim wide(plan_.tile.columns);
+    w_.loop(LoopKind::sequential, "jt", ceil_div(max(columns(), Dim(1)), wide), [&](const Dim& jt) {
+      first_column_ = wide * jt;
+      first_result_ = result + first_column_;
+      columns_here_ = min(wide, columns() - first_column_);
+      body(plan_.tile.columns / lanes_);
+    });
+  }
+
+  /// The same for so many columns, from one of the matrix and one of the result on.
+  void across_columns(const Dim& first, const Dim& result, int64_t count,
+                      const std::function<void(int64_t vectors)>& body) {
+    const int64_t wide = plan_.tile.columns, tiles = count / wide, rest = count % wide;
+    const auto tile = [&](const Dim& jt, int64_t columns) {
+      first_column_ = first + Dim(wide) * jt;
+      first_result_ = result + Dim(wide) * jt;
+      columns_here_ = Dim(columns);
+      body((columns + lanes_ - 1) / lanes_);
+    };
+    if (tiles != 0)
+      w_.loop(LoopKind::sequential, "jt", Dim(tiles), [&](const Dim& jt) { tile(jt, wide); });
+    if (rest != 0) tile(Dim(tiles), rest);
   }
 
   void tiles(const std::function<void(int64_t vectors)>& body) {
@@ -302,7 +214,7 @@ class Writer {
     });
     terms(steps, 0, [&] {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-        const int right = w_.load(gathered(first_column_ + j1));
+        const int right = w_.load(matrix_.at(point_, first_, first_column_ + j1));
         w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left_.at(point_, row_tile_, i1)), right));
       });
     });
@@ -347,7 +259,7 @@ class Writer {
         element.indices.push_back(i1);
         element.indices.push_back(before.empty() ? j1 : first_column_ + j1);
         coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
-        finished_.store(point_, element, Dim(width_) * first_line_ + first_column_ + j1);
+        finished_.store(point_, element, first_result_ + j1);
       });
     });
   }
@@ -382,12 +294,12 @@ class Writer {
   const bool row_tail_;
   const bool even_;               ///< all groups have as many lines
   Dims point_;                    ///< of the sum: axes, then reduce axes
-  GatheredForm::Shift reach_;     ///< from the first tap to the last
-  int64_t pitch_ = 1;             ///< columns from one line to the next
-  int64_t columns_computed_ = 1;  ///< of a group, whole vectors
-  int64_t filled_ = 1, matrix_columns_ = 1;
-  int matrix_ = ir::none, tile_ = ir::none;
-  Dim first_line_, first_, row_tile_, first_column_, columns_here_;
+  GatheredMatrix matrix_;
+  const int64_t pitch_;  ///< columns from one line to the next
+  int tile_ = ir::none;
+  Dim first_line_, first_, row_tile_;
+  /// Of the tile at hand: where it begins in the matrix and among the columns of the result.
+  Dim first_column_, first_result_, columns_here_;
 };
 
 }  // namespace

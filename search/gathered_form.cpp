@@ -49,8 +49,15 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
     for (size_t k = 0; k < shifts.size(); ++k) {
       const ir::Dim step = linear->coefficient(static_cast<int>(sum.axes.size() + k));
       if (!step.is_constant() || step.value() < 0) continue;
-      if (linear->coefficient(form.line) == ir::Dim(1)) shifts[k].lines = step.value();
-      if (linear->coefficient(form.place) == ir::Dim(1)) shifts[k].places = step.value();
+      const auto move = [&](int axis, int64_t& places) {
+        const ir::Dim stride = linear->coefficient(axis);
+        if (!stride.is_constant() || stride.value() < 1) return;
+        if (stride.value() != 1 && step.value() != 1) return;  // dilated strides
+        shifts[k].stride = stride.value();
+        places = step.value();
+      };
+      move(form.line, shifts[k].lines);
+      move(form.place, shifts[k].places);
       any = any || shifts[k].any();
     }
   }
@@ -62,7 +69,8 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
       if (shifts[k].lines != 0 && shifts[k].places != 0) return {};
       const ir::Dim moved = linear->coefficient(form.line) * ir::Dim(shifts[k].lines) +
                             linear->coefficient(form.place) * ir::Dim(shifts[k].places);
-      if (linear->coefficient(static_cast<int>(sum.axes.size() + k)) != moved) return {};
+      const ir::Dim steps = linear->coefficient(static_cast<int>(sum.axes.size() + k)) * ir::Dim(shifts[k].stride);
+      if (steps != moved) return {};
     }
   }
   return any ? shifts : std::vector<GatheredForm::Shift>{};
@@ -93,11 +101,19 @@ std::optional<GatheredForm> gathered_form(const Program& program, const Stage& s
   for (int axis = 0; axis < form.line; ++axis) {
     if (depends(program, form.left, axis) && !depends(program, form.right, axis)) form.row = axis;
   }
-  // What is gathered must be worth it: it is read once for every few rows.
-  constexpr int64_t few = 4;
+  // What is gathered must be worth it: it is read once for every few rows, and by each tap that shares it.
+  constexpr int64_t few = 4, few_with_taps = 8;
   if (form.row == ir::none) return std::nullopt;
   const ir::Dim& rows = sum.axes[static_cast<size_t>(form.row)].extent;
-  if (!rows.is_constant() || rows.value() < few) return std::nullopt;
+  if (!rows.is_constant()) return std::nullopt;
+  if (rows.value() < few) {
+    int64_t reads = type == ir::ElementType::f32 ? rows.value() : 0;
+    const std::vector<GatheredForm::Shift> shifts = shifts_of(program, form);
+    for (size_t k = 0; k < shifts.size(); ++k) {
+      if (shifts[k].any() && shifts[k].stride == 1) reads *= sum.reduce_axes[k].extent.value();
+    }
+    if (reads < few_with_taps) return std::nullopt;
+  }
   for (int axis = 0; axis < form.line; ++axis) {
     if (axis != form.row) form.outer.push_back(axis);
   }

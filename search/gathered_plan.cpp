@@ -8,6 +8,7 @@
 namespace axrun::search {
 namespace {
 
+using Layout = GatheredPlan::Layout;
 using Spread = GatheredPlan::Spread;
 
 constexpr int64_t element = 4;  // bytes
@@ -19,19 +20,34 @@ struct Shape {
   int64_t rows = 1, lines = 1, width = 1;
   int64_t first = 1;  ///< extent of the first reduce axis
   int64_t inner = 1;  ///< product of the others
-  int64_t taps = 1;   ///< terms that share what is gathered
+  int64_t taps = 1;    ///< terms that share what is gathered
+  int64_t phases = 1;  ///< of what they share: rows of the matrix
   int64_t reach_lines = 0, reach_places = 0;
 };
 
+/// The innermost axes of the sum are unrolled.
+void choose_unrolling(const ir::Stage& sum, GatheredPlan& plan) {
+  constexpr int64_t most_unrolled = 12, enough_unrolled = 4;
+  const auto& axes = sum.reduce_axes;
+  int64_t unrolled = 1;
+  plan.first_unrolled = axes.size();
+  while (plan.first_unrolled > 1) {
+    const int64_t steps = axes[plan.first_unrolled - 1].extent.value();
+    if (unrolled * steps > most_unrolled) break;
+    unrolled *= steps;
+    --plan.first_unrolled;
+  }
+  if (unrolled < enough_unrolled) plan.unroll = enough_unrolled / unrolled;
+}
+
 class Planner {
  public:
-  Planner(const PieceContext& context, const GatheredForm& form, const Shape& shape, Spread spread)
-      : form_(form), shape_(shape), target_(context.target), lanes_(target_.lanes(4)) {
+  /// plan: with what has been decided.
+  Planner(const PieceContext& context, const GatheredForm& form, const Shape& shape, const GatheredPlan& plan)
+      : form_(form), shape_(shape), target_(context.target), lanes_(target_.lanes(4)), plan_(plan) {
+    first_cache_ = target_.caches.empty() ? int64_t{32} << 10 : target_.caches[0].bytes;
     second_ = target_.caches.size() > 1 ? target_.caches[1].bytes : int64_t{256} << 10;
-    plan_.spread = spread;
-    plan_.shared = shape.taps > 1;
     choose_block();
-    choose_unrolling();
     choose_lines();
   }
 
@@ -39,7 +55,12 @@ class Planner {
   double cycles() const { return cycles_; }
 
  private:
-  int64_t pitch() const { return shape_.width + shape_.reach_places; }
+  int64_t pitch() const {
+    const int64_t least = shape_.width + shape_.reach_places;
+    return plan_.layout == Layout::lines ? ceil_of(least, lanes_) * lanes_ : least;
+  }
+  /// Rows of the matrix for so many steps along k.
+  int64_t matrix_rows(int64_t steps) const { return steps / shape_.taps * shape_.phases; }
   int64_t depth() const { return shape_.first * shape_.inner; }
   int64_t block_depth() const {
     return (plan_.depth_block == 0 ? shape_.first : plan_.depth_block) * shape_.inner;
@@ -54,30 +75,22 @@ class Planner {
       const int64_t parts = ceil_of(shape_.first, std::max<int64_t>(1, most));
       block = ceil_of(shape_.first, parts);
     };
-    if (depth() > (plan_.shared ? longest_shared : longest)) divide(long_enough / shape_.inner);
-    const int64_t line = shape_.inner * pitch() * element / shape_.taps * (1 + shape_.reach_lines);
+    const bool shared = plan_.layout != Layout::terms;
+    if (depth() > (shared ? longest_shared : longest)) divide(long_enough / shape_.inner);
+    const int64_t line =
+        shape_.inner * pitch() * element * shape_.phases / shape_.taps * (1 + shape_.reach_lines);
     if (block * line > second_ / 2) divide(second_ / 2 / std::max<int64_t>(1, line));
     // A first axis of taps is not gathered in parts.
-    if (block < shape_.first && (!plan_.shared || !form_.shifts[0].any())) plan_.depth_block = block;
+    if (block < shape_.first && (!shared || !form_.shifts[0].any())) plan_.depth_block = block;
   }
 
-  void choose_unrolling() {
-    constexpr int64_t most_unrolled = 12, enough_unrolled = 4;
-    const auto& axes = form_.sum->reduce_axes;
-    int64_t unrolled = 1;
-    plan_.first_unrolled = axes.size();
-    while (plan_.first_unrolled > 1) {
-      const int64_t steps = axes[plan_.first_unrolled - 1].extent.value();
-      if (unrolled * steps > most_unrolled) break;
-      unrolled *= steps;
-      --plan_.first_unrolled;
-    }
-    if (unrolled < enough_unrolled) plan_.unroll = enough_unrolled / unrolled;
+  /// Columns that tiles divide among them.
+  int64_t columns(int64_t lines) const {
+    return plan_.layout == Layout::lines ? shape_.width : (lines - 1) * pitch() + shape_.width;
   }
-
   /// Vectors of columns that are computed for all lines, in groups of so many.
-  int64_t columns(int64_t lines) const { return (lines - 1) * pitch() + shape_.width; }
   int64_t vectors_of(int64_t lines, const RegisterTile& shape_of_tile) const {
+    if (plan_.layout == Layout::lines) return shape_.lines * ceil_of(shape_.width, lanes_);
     const int64_t whole = shape_.lines / lines, rest = shape_.lines % lines;
     if (rest == 0) return whole * ceil_of(columns(lines), lanes_);
     const int64_t tile = shape_of_tile.columns;
@@ -85,23 +98,26 @@ class Planner {
   }
 
   void choose_lines() {
-    const int64_t line_bytes = block_depth() * pitch() * element / shape_.taps;
+    const int64_t line_bytes = matrix_rows(block_depth()) * pitch() * element;
     const int64_t room = std::max<int64_t>(1, second_ / 2 / line_bytes - shape_.reach_lines);
     for (int64_t lines = 1; lines <= std::min(shape_.lines, room); ++lines) {
       const RegisterTile tile = register_tile(shape_.rows, columns(lines), target_, true);
       const auto groups = static_cast<double>(ceil_of(shape_.lines, lines));
       const auto vectors = static_cast<double>(vectors_of(lines, tile));
       const auto rows = static_cast<double>(shape_.rows), steps = static_cast<double>(depth());
-      // A group reads the left side once; gathering loads and stores.
-      constexpr double bytes_per_cycle = 16, gather_cycles = 2.5, line_cycles = 4;
+      // A group reads the left side once; gathering loads and stores, in the nearest cache or beyond.
+      constexpr double bytes_per_cycle = 16, near_cycles = 2, far_cycles = 4, line_cycles = 4;
+      const int64_t left = shape_.rows * block_depth() * element;
+      const bool near = (lines + shape_.reach_lines) * line_bytes + left <= first_cache_;
       const double multiply = vectors * rows * steps / std::max(1, target_.fma_ports);
-      const double read = groups * rows * steps * element / bytes_per_cycle;
-      const double per_line = gather_cycles * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
-      const double gather = groups * static_cast<double>(lines + shape_.reach_lines) * steps /
-                            static_cast<double>(shape_.taps) * per_line;
+      const double read = near ? 0 : groups * rows * steps * element / bytes_per_cycle;
+      const double per_line =
+          (near ? near_cycles : far_cycles) * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
+      const double gather = groups * static_cast<double>(lines + shape_.reach_lines) *
+                            static_cast<double>(matrix_rows(depth())) * per_line;
       const double parts =
           plan_.depth_block == 0 ? 0 : static_cast<double>(ceil_of(shape_.first, plan_.depth_block));
-      const double passes = (plan_.shared ? 2 : 0) + 2 * parts;  // of sums that wait
+      const double passes = (plan_.layout == Layout::joined ? 2 : 0) + 2 * parts;  // of sums that wait
       const double share =
           plan_.spread == Spread::groups ? balance(ceil_of(shape_.lines, lines), target_.cores) : 1;
       const double cycles = (multiply + read + gather + passes * vectors * rows) / share;
@@ -117,12 +133,17 @@ class Planner {
   const Shape shape_;
   const jit::Target& target_;
   const int64_t lanes_;
-  int64_t second_ = 0;  ///< bytes
+  int64_t first_cache_ = 0, second_ = 0;  ///< bytes
   GatheredPlan plan_;
   double cycles_ = 0;
 };
 
 }  // namespace
+
+bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k) {
+  if (plan.layout == Layout::terms || form.shifts.empty() || !form.shifts[k].any()) return false;
+  return form.shifts[k].stride == 1 || k >= plan.first_unrolled;
+}
 
 GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form) {
   const ir::Stage& sum = *form.sum;
@@ -149,21 +170,32 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
     spread = by_outer ? Spread::outer : Spread::groups;
   }
 
-  const Planner apart(context, form, shape, spread);
+  GatheredPlan plan;
+  plan.spread = spread;
+  choose_unrolling(sum, plan);
+  const Planner apart(context, form, shape, plan);
+  double least = apart.cycles();
+  GatheredPlan best = apart.plan();
+  plan.layout = Layout::lines;
   for (size_t k = 0; k < form.shifts.size(); ++k) {
-    if (!form.shifts[k].any()) continue;
+    if (!is_shared(form, plan, k)) continue;
     const int64_t steps = sum.reduce_axes[k].extent.value();
+    const GatheredForm::Shift& shift = form.shifts[k];
     shape.taps *= steps;
-    shape.reach_lines += form.shifts[k].lines * (steps - 1);
-    shape.reach_places += form.shifts[k].places * (steps - 1);
+    shape.phases *= std::min(shift.stride, steps);
+    shape.reach_lines += shift.lines * ((steps - 1) / shift.stride);
+    shape.reach_places += shift.places * ((steps - 1) / shift.stride);
   }
-  GatheredPlan plan = apart.plan();
-  if (shape.taps != 1) {
-    const Planner shared(context, form, shape, spread);
-    if (shared.cycles() < apart.cycles()) plan = shared.plan();
+  for (const Layout layout : {Layout::joined, Layout::lines}) {
+    if (shape.taps == 1) break;
+    plan.layout = layout;
+    const Planner shared(context, form, shape, plan);
+    if (shared.cycles() >= least) continue;
+    least = shared.cycles();
+    best = shared.plan();
   }
-  plan.copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
-  return plan;
+  best.copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
+  return best;
 }
 
 }  // namespace axrun::search

@@ -11,8 +11,13 @@ namespace axrun::search {
 /// Every decision about a gathered product; the writer only reads it.
 struct GatheredPlan {
   RegisterTile tile;
-  /// Lines are gathered once for all terms that read them, shifted. Some columns lie between lines then.
-  bool shared = false;
+  /// What is gathered of a group of lines, and which columns are computed.
+  enum class Layout : uint8_t {
+    terms,   ///< a row for each term of the sum; columns of all lines one after another
+    joined,  ///< once for all taps that read it, shifted; all columns, those between lines among them
+    lines,   ///< the same, but lines are computed one by one
+  };
+  Layout layout = Layout::terms;
   int64_t lines = 1;  ///< of a group, which is gathered at a time
   /// Steps along the first axis of the sum at a time: a group's part of the matrix stays in the cache. Sums
   /// wait in the cache then. 0: all.
@@ -26,6 +31,10 @@ struct GatheredPlan {
   enum class Spread : uint8_t { none, outer, groups };
   Spread spread = Spread::none;
 };
+
+/// Whether what is gathered is shared by the taps along a reduce axis. Those that move by strides are written
+/// one by one.
+bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k);
 
 GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form);
 

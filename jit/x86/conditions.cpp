@@ -52,7 +52,7 @@ class ConditionFinder {
         (loop->kind == LoopKind::unrolled || loop->kind == LoopKind::vector) && high <= most_unrolled;
     facts_.set_range(loop->variable, {0, high == INT64_MAX ? INT64_MAX : std::max<int64_t>(high - 1, 0)});
     if (written_out) {
-      atoms(loop->extent);
+      atoms(loop->extent, true);
       inner_[loop->variable] = std::max<int64_t>(high - 1, 0);
     } else {
       later_.insert(loop->variable);
@@ -84,26 +84,27 @@ class ConditionFinder {
     if (const auto margin = margin_of(program_, v)) add(margin->substitute(literals_));
   }
 
-  void atoms(const Dim& raw) {
+  void atoms(const Dim& raw, bool extent = false) {
     const Dim dim = facts_.resolve(raw.substitute(literals_));
     for (const Monomial& monomial : monomials(dim)) {
       for (const Dim& factor : monomial.factors) {
         const Atom atom = atom_of(factor);
-        for (const Dim& argument : atom.arguments) atoms(argument);
+        for (const Dim& argument : atom.arguments) atoms(argument, extent);
         if (atom.arguments.size() != 2) continue;
-        if (atom.kind == Atom::Kind::min) choose(atom.arguments[0], atom.arguments[1]);
-        if (atom.kind == Atom::Kind::max) choose(atom.arguments[0], atom.arguments[1], true);
+        if (atom.kind == Atom::Kind::min) choose(atom.arguments[0], atom.arguments[1], false, extent);
+        if (atom.kind == Atom::Kind::max) choose(atom.arguments[0], atom.arguments[1], true, extent);
       }
     }
   }
 
-  void choose(const Dim& a, const Dim& b, bool maximum = false) {
+  void choose(const Dim& a, const Dim& b, bool maximum, bool extent) {
     const auto rank = [&](const Dim& dim) {
-      // The element of a whole tile, rather than the one that it is clamped to; a whole tile's extent.
+      // The element of a whole tile, or of the loop at hand, rather than the one that it is clamped to; a whole
+      // tile's extent.
       for (const auto& [name, last] : inner_) {
         if (mentions(dim, name)) return 3;
       }
-      if (!maximum && dim.is_constant()) return 2;
+      if (!maximum && extent && dim.is_constant()) return 2;
       return mentions(dim, variable_) ? 1 : 0;
     };
     const bool first = rank(a) >= rank(b);

@@ -424,7 +424,7 @@ void PhaseEmitter::emit_versions(const Block& body, const std::string& variable,
     cc_.js(general);
   }
   const size_t assumptions = facts_.assumptions();
-  for (const Dim& condition : needed) facts_.assume_nonnegative(condition);
+  for (const Dim& condition : needed) facts_.assume_nonnegative(facts_.resolve(condition));
   forget_addresses();
   scopes_.emplace_back();
   make();

@@ -103,6 +103,13 @@ std::vector<Case> convolution_cases() {
   add("gathered", {"ConvolvedOnAWidePlane", {}, 1, 8, 8, {6, 200}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
   add("gathered",
       {"ConvolvedWithWeightsOfTheRun", {}, 1, 4, 6, {8, 8}, {3, 3}, {}, {}, {1, 1}, {1, 1}, none, false});
+  // Lines that are computed one by one; those of strides are gathered in phases.
+  add("gathered", {"ConvolvedWideWithAStride", {}, 1, 3, 9, {21, 70}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, clip});
+  add("gathered", {"ConvolvedFiveByFive", {}, 1, 2, 6, {15, 67}, {5, 5}, {2, 2}, {}, {2, 2}, {1, 2}, residual});
+  add("gathered", {"ConvolvedWithinAWidePlane", {}, 1, 3, 5, {12, 68}, {3, 3}, {2, 2}, {}, {}, {}, clip});
+  add("gathered", {"ConvolvedByThrees", {}, 2, 2, 4, {13, 100}, {4, 4}, {3, 3}, {}, {1, 2}, {1, 0}});
+  add("gathered", {"ConvolvedToFewChannels", {}, 1, 6, 3, {9, 50}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
+  add("gathered", {"ConvolvedDeepAndWide", {}, 1, 930, 4, {2, 34}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
   const ir::loop::Size n{"n", 1, 4096, 1}, h{"h", 3, 4096, 1}, w{"w", 3, 4096, 1};
   add("gathered", {"ConvolvedOfAnyBatch", {sym("n")}, 1, 3, 8, {9, 9}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
       {n}, {{{"n", 1}}, {{"n", 3}}});

@@ -1,0 +1,176 @@
+#include "search/gathered_matrix.h"
+
+#include <algorithm>
+#include <string>
+
+#include "search/decided_parts.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::LoopKind;
+using Layout = GatheredPlan::Layout;
+
+namespace {
+
+/// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
+constexpr int64_t most_taps = 8;
+
+int64_t whole(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
+
+}  // namespace
+
+GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan,
+                               bool even)
+    : context_(context),
+      form_(form),
+      sum_(*form.sum),
+      plan_(plan),
+      w_(context.writer),
+      even_(even),
+      width_(sum_.axes[static_cast<size_t>(form.place)].extent.value()),
+      phase_(sum_.reduce_axes.size(), 0) {
+  const int64_t lanes = context.target.lanes(4);
+  const Shift reach = this->reach();  // of the first phases, which reach farthest
+  pitch_ = width_ + reach.places;
+  if (plan.layout == Layout::lines) pitch_ = whole(pitch_, lanes);
+  columns_computed_ =
+      plan.layout == Layout::lines
+          ? (plan.lines - 1) * pitch_ + whole(width_, lanes)
+          : whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
+  columns_ =
+      std::max((plan.lines + reach.lines) * pitch_, columns_computed_ + reach.lines * pitch_ + reach.places);
+}
+
+int64_t GatheredMatrix::phases(size_t k) const {
+  return is_shared(k) ? std::min(form_.shifts[k].stride, sum_.reduce_axes[k].extent.value()) : 1;
+}
+
+Dim& GatheredMatrix::reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
+
+GatheredForm::Shift GatheredMatrix::reach() const {
+  Shift reach;
+  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+    if (!is_shared(k)) continue;
+    const Shift& shift = form_.shifts[k];
+    const int64_t steps = (sum_.reduce_axes[k].extent.value() - 1 - phase_[k]) / shift.stride;
+    reach.lines += shift.lines * steps;
+    reach.places += shift.places * steps;
+  }
+  return reach;
+}
+
+void GatheredMatrix::allocate() {
+  Dims dims;
+  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+    if (!is_shared(k)) {
+      dims.push_back(k == 0 && plan_.depth_block != 0 ? Dim(plan_.depth_block) : sum_.reduce_axes[k].extent);
+    } else if (phases(k) != 1) {
+      dims.emplace_back(phases(k));
+    }
+  }
+  dims.emplace_back(columns_);
+  buffer_ = w_.allocate("gathered_" + sum_.name, ir::ElementType::f32, dims, ir::loop::Level::cache);
+}
+
+Access GatheredMatrix::at(const Dims& point, const Dim& first, const Dim& column) const {
+  Access access{buffer_, {}};
+  Dim place = column;
+  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+    const Dim& step = point[sum_.axes.size() + k];
+    if (!is_shared(k)) {
+      access.indices.push_back(k == 0 ? step - first : step);
+      continue;
+    }
+    const Shift& shift = form_.shifts[k];
+    const Dim stride(shift.stride);
+    if (phases(k) != 1) access.indices.push_back(floor_mod(step, stride));
+    place = place + Dim(shift.lines * pitch_ + shift.places) * floor_div(step, stride);
+  }
+  access.indices.push_back(place);
+  return access;
+}
+
+void GatheredMatrix::gather(const Dims& point, const Dim& first_line, const Dim& first, const Dim& steps) {
+  point_ = point;
+  first_ = first;
+  const size_t count = sum_.reduce_axes.size();
+  const int64_t taps = sum_.reduce_axes.back().extent.value();
+  const bool apart = !is_shared(count - 1) && count > 1 && taps <= most_taps;
+  loops(steps, 0, apart ? count - 1 : count, [&] {
+    const auto each_tap = [&](const Body& body) {
+      if (!apart) return body();
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        reduce_coordinate(count - 1) = Dim(tap);
+        body();
+      }
+    };
+    // Taps within lines: what pads decide about a line is the same for all of them.
+    const Shift reach = this->reach();
+    const int64_t lines = plan_.lines + reach.lines;
+    w_.loop(LoopKind::sequential, "l1", Dim(lines), [&](const Dim& l1) {
+      const Dim line = first_line + l1;
+      const Dim& all = sum_.axes[static_cast<size_t>(form_.line)].extent;
+      point_[static_cast<size_t>(form_.line)] = even_ ? line : min(line, all + Dim(reach.lines - 1));
+      each_tap([&] { gather_line(Dim(pitch_) * l1); });
+    });
+    const int64_t read = columns_computed_ + reach.lines * pitch_ + reach.places;
+    each_tap([&] { clear(Dim(lines * pitch_), read - lines * pitch_); });
+  });
+}
+
+/// Loops over reduce axes [k, end), over `steps` of the first one. What taps share is gathered at the first
+/// tap of each phase, for lines and places that reach beyond the last ones.
+void GatheredMatrix::loops(const Dim& steps, size_t k, size_t end, const Body& body) {
+  if (k == end) return body();
+  if (is_shared(k)) {
+    for (phase_[k] = 0; phase_[k] < phases(k); ++phase_[k]) {
+      reduce_coordinate(k) = Dim(phase_[k]);
+      loops(steps, k + 1, end, body);
+    }
+    phase_[k] = 0;
+    return;
+  }
+  w_.loop(LoopKind::sequential, "k" + std::to_string(k), k == 0 ? steps : sum_.reduce_axes[k].extent,
+          [&](const Dim& here) {
+            reduce_coordinate(k) = k == 0 ? first_ + here : here;
+            loops(steps, k + 1, end, body);
+          });
+}
+
+/// One line, from a column on; what lies between it and the next one is 0.
+void GatheredMatrix::gather_line(const Dim& column) {
+  constexpr size_t most_parts = 3;
+  Dims place = point_;
+  for (size_t axis = 0; axis < place.size(); ++axis) {
+    if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
+  }
+  const int64_t places = width_ + reach().places;
+  const auto parts = decided_parts(context_.program, form_.right, place, form_.place, places, most_parts);
+  for (const DecidedPart& part : parts) {
+    context_.values.assume(part.known);
+    w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
+      Dim& here = point_[static_cast<size_t>(form_.place)];
+      here = Dim(part.first) + j1;
+      const Dim to = column + here;
+      int product = context_.values.value(form_.right[0], point_);
+      for (size_t f = 1; f < form_.right.size(); ++f)
+        product = w_.mul(product, context_.values.value(form_.right[f], point_));
+      w_.store(at(point_, first_, to), Combine::assign, product);
+    });
+  }
+  context_.values.assume({});
+  clear(column + Dim(places), pitch_ - places);
+}
+
+void GatheredMatrix::clear(const Dim& from, int64_t count) {
+  if (count <= 0) return;
+  w_.loop(LoopKind::vector, "z1", Dim(count), [&](const Dim& j1) {
+    w_.store(at(point_, first_, from + j1), Combine::assign, w_.real(0));
+  });
+}
+
+}  // namespace axrun::search
