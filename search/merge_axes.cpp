@@ -146,7 +146,12 @@ class Choice {
     const Expr& expr = program_.exprs[static_cast<size_t>(id)];
     // An outer axis is below a bound where the merged one is below as many times the inner extent.
     if (const auto condition = conditions_[s].find(id); condition != conditions_[s].end()) {
-      if (condition->second.axis > 0) give_up(axes_[s], static_cast<size_t>(condition->second.axis) - 1);
+      const auto axis = static_cast<size_t>(condition->second.axis);
+      if (axis > 0) give_up(axes_[s], axis - 1);
+      // As many times a size that is not known is beyond proofs.
+      for (size_t p = axis; p < axes_[s].size(); ++p) {
+        if (!extent_of(program_.stages[s], p + 1).is_constant()) give_up(axes_[s], p);
+      }
       return;
     }
     if (const auto linear = linear_form(program_, id)) return check_linear(s, *linear);

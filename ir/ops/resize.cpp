@@ -53,6 +53,37 @@ bool Resizing::has_phases(const ResizeAxis& axis) const {
   }
 }
 
+std::optional<CoordinateRatio> Resizing::ratio(const ResizeAxis& axis) const {
+  if (interpolation != Interpolation::linear || antialias || axis.scale) return std::nullopt;
+  const auto input = axis.input.constant(), output = axis.output.constant();
+  constexpr int64_t largest = 1 << 22;  // of numerators and divisors
+  if (!input || !output || *input < 1 || *output < 1 || *input * 2 > largest / *output) return std::nullopt;
+  CoordinateRatio ratio;
+  switch (coordinates) {
+    case CoordinateMode::pytorch_half_pixel:
+      if (*output == 1) return ratio;
+      [[fallthrough]];
+    case CoordinateMode::half_pixel:
+    case CoordinateMode::half_pixel_symmetric:
+      ratio = {2 * *input, *input - *output, 2 * *output};
+      break;
+    case CoordinateMode::asymmetric:
+      ratio = {*input, 0, *output};
+      break;
+    case CoordinateMode::tf_half_pixel_for_nn:
+      ratio = {2 * *input, *input, 2 * *output};
+      break;
+    case CoordinateMode::align_corners:
+      if (*output == 1) return ratio;
+      ratio = {*input - 1, 0, *output - 1};
+      break;
+    case CoordinateMode::tf_crop_and_resize:
+      return std::nullopt;
+  }
+  const int64_t common = std::gcd(std::gcd(ratio.step, ratio.offset), ratio.divisor);
+  return CoordinateRatio{ratio.step / common, ratio.offset / common, ratio.divisor / common};
+}
+
 Dims Resizing::result() const {
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.output);
@@ -98,6 +129,16 @@ Dim scaled_size(const OperatorContext& context, const Dim& size, double factor) 
     }
   }
   throw NotYetKnown{fmt::format("{} times {}", size.to_string(), factor)};
+}
+
+/// Exporters write the ratio of two sizes as the nearest f32: between points, where nothing hangs on the last
+/// bit, that is the ratio itself.
+void recognise_ratio(const Resizing& resizing, ResizeAxis& axis) {
+  const auto input = axis.input.constant(), output = axis.output.constant();
+  if (!axis.scale || resizing.interpolation == Interpolation::nearest || resizing.crops()) return;
+  if (!input || !output || *input < 1 || *output < 1) return;
+  const double ratio = static_cast<double>(*output) / static_cast<double>(*input);
+  if (*axis.scale == static_cast<double>(static_cast<float>(ratio))) axis.scale.reset();
 }
 
 void set_factor(ResizeAxis& axis) {
@@ -253,6 +294,7 @@ Resizing resizing_of(const OperatorContext& context) {
   }
   for (ResizeAxis& axis : resizing.axes) {
     check_axis(context, axis);
+    recognise_ratio(resizing, axis);
     set_factor(axis);
   }
   return resizing;
@@ -282,6 +324,7 @@ Resizing simple_resizing_of(const OperatorContext& context) {
     check_scale(context, scales[d]);
     resizing.axes.push_back({dims[d], scaled_size(context, dims[d], scales[d]), scales[d], -1, 0});
     check_axis(context, resizing.axes.back());
+    recognise_ratio(resizing, resizing.axes.back());
     set_factor(resizing.axes.back());
   }
   return resizing;

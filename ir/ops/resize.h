@@ -35,6 +35,13 @@ struct ResizeAxis {
   int64_t up = 0, down = 1;
 };
 
+/// A coordinate as a quotient of integers: that of point x is (step * x + offset) / divisor.
+struct CoordinateRatio {
+  int64_t step = 0;
+  int64_t offset = 0;
+  int64_t divisor = 1;
+};
+
 /// Every decision about one Resize or Upsample node.
 struct Resizing {
   Interpolation interpolation = Interpolation::nearest;
@@ -56,6 +63,8 @@ struct Resizing {
   /// Linear, and points that are `up` apart, or `down` in the input, have the same weights. The others of such
   /// a period are its phases. An axis of one element is one period.
   bool has_phases(const ResizeAxis& axis) const;
+  /// Linear, from a known size to a known one by exactly their ratio, neither of them large.
+  std::optional<CoordinateRatio> ratio(const ResizeAxis& axis) const;
   Dims result() const;
 };
 

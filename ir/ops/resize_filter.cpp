@@ -190,13 +190,40 @@ TensorRef along_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
   });
 }
 
+/// The same between any two sizes: what is below a point, and how far it is from there, are quotient and
+/// remainder.
+TensorRef along_ratio(Builder& b, const CoordinateRatio& ratio, const TensorRef& x, size_t dimension,
+                      const Dim& output, ElementType type) {
+  const int64_t last = x.dims()[dimension].value() - 1;
+  const auto numerator = [&](const Scalar& i) { return i * ratio.step + ratio.offset; };
+  const TensorRef fractions = b.map({output}, [&](const Indices& i) {
+    return cast(type, floor_mod(numerator(i[0]), ratio.divisor)) / static_cast<double>(ratio.divisor);
+  });
+  Dims dims = x.dims();
+  dims[dimension] = output;
+  return b.map(dims, [&](const Indices& i) {
+    const Scalar below = floor_div(numerator(i[dimension]), ratio.divisor);
+    const auto element = [&](const Scalar& index) {
+      Indices at = i;
+      at[dimension] = index;
+      return cast(type, x(at));
+    };
+    const Scalar fraction = fractions({i[dimension]});
+    return (1.0 - fraction) * element(max(below, 0)) + fraction * element(min(below + 1, last));
+  });
+}
+
 /// One dimension after the other, the last one first: the fewest elements are computed.
 void define_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
                    const std::vector<FilteredAxis>& filtered) {
   const ElementType type = interpolation_type(x.type());
   TensorRef resized = x;
-  for (auto f = filtered.rbegin(); f != filtered.rend(); ++f)
-    resized = along_phases(b, resizing, resized, f->dimension, type);
+  for (auto f = filtered.rbegin(); f != filtered.rend(); ++f) {
+    const ResizeAxis& axis = resizing.axes[f->dimension];
+    resized = resizing.has_phases(axis)
+                  ? along_phases(b, resizing, resized, f->dimension, type)
+                  : along_ratio(b, *resizing.ratio(axis), resized, f->dimension, axis.output, type);
+  }
   if (resized.type() == x.type()) return b.output(resized);
   b.output(b.map(resizing.result(), [&](const Indices& i) { return finished(x.type(), resized(i)); }));
 }
@@ -214,7 +241,8 @@ void define_resize_filtered(const OperatorContext& context, Builder& b, const Re
     filtered.push_back({d, filter_of(context, resizing, axis), {}});
   }
   const bool phases = std::all_of(filtered.begin(), filtered.end(), [&](const FilteredAxis& f) {
-    return resizing.has_phases(resizing.axes[f.dimension]);
+    const ResizeAxis& axis = resizing.axes[f.dimension];
+    return resizing.has_phases(axis) || resizing.ratio(axis).has_value();
   });
   if (phases && !filtered.empty()) return define_phases(b, resizing, x, filtered);
   const bool plain = resizing.interpolation == Interpolation::linear && !resizing.antialias;

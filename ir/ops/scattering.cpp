@@ -1,11 +1,16 @@
 // Writes at indices that are data: ScatterElements (Scatter before opset 11), ScatterND, TensorScatter. Where
-// indices repeat, the last update in row-major order stays, or all are combined.
+// indices repeat, the last update in row-major order stays, or all are combined. Indices that are known and
+// form a box make a map.
 
 #include <fmt/format.h>
+
+#include <functional>
+#include <optional>
 
 #include "ir/ops/compute.h"
 #include "ir/ops/indexing_parts.h"
 #include "ir/ops/requirements.h"
+#include "ir/ops/update_box.h"
 
 namespace axrun::ir {
 namespace {
@@ -21,16 +26,43 @@ ScatterCombine reduction_of(const OperatorContext& context) {
   return ScatterCombine::max;
 }
 
+/// Where the updates go, as a box, when the indices are known and say one. side(d, size): that of dimension d
+/// of the base; size is 0 where it is not known.
+std::optional<UpdateBox> known_box(
+    const OperatorContext& context, const TensorRef& x, const TensorRef& updates,
+    const std::function<std::optional<BoxSide>(size_t d, int64_t size)>& side) {
+  const OperandInfo& indices = context.operand(1);
+  constexpr int64_t most_indices = 1 << 22;
+  if (indices.constant == nullptr || indices.constant->size() > most_indices) return std::nullopt;
+  UpdateBox box;
+  for (size_t d = 0; d < x.dims().size(); ++d) {
+    const auto size = x.dims()[d].constant();
+    const auto found = side(d, size.value_or(0));  // no place is inside of 0 elements
+    if (!found) return std::nullopt;
+    box.push_back(*found);
+  }
+  return is_box(box, updates.dims()) ? std::optional(box) : std::nullopt;
+}
+
 /// result[i.. with indices[i..] on the axis] = updates[i..].
 void define_scatter_elements(const OperatorContext& context, Builder& b) {
   require_type(context, 1, TypeClass::integer);
   require_same_type(context, 0, 2);
   const TensorRef x = operand(b, context, 0);
-  const TensorRef indices = operand(b, context, 1);
-  const TensorRef updates = shaped_operand(b, context, 2, indices.dims(), "updates");
+  const Dims dims = context.dims(1);
+  const TensorRef updates = shaped_operand(b, context, 2, dims, "updates");
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", 0), x.rank()));
   require_rank(context, 1, x.rank());
-  b.output(b.scatter(x, indices.dims(), reduction_of(context), [&](const Indices& i) {
+  const ScatterCombine combine = reduction_of(context);
+  const auto box = known_box(context, x, updates, [&](size_t d, int64_t size) -> std::optional<BoxSide> {
+    const Tensor& places = context.constant(1);
+    if (d == axis) return box_side(places.shape(), size, [&](int64_t k) { return places.get_int(k); });
+    if (places.shape()[d] > size) return std::nullopt;
+    return BoxSide{0, 1, static_cast<int>(d)};
+  });
+  if (box) return b.output(write_box(b, x, updates, *box, combine));
+  const TensorRef indices = operand(b, context, 1);
+  b.output(b.scatter(x, dims, combine, [&](const Indices& i) {
     Indices target = i;
     target[axis] = from_end(indices(i), x.dims()[axis]);
     return Builder::Update{target, updates(i), {}};
@@ -42,14 +74,24 @@ void define_scatter_nd(const OperatorContext& context, Builder& b) {
   require_type(context, 1, TypeClass::integer);
   require_same_type(context, 0, 2);
   const TensorRef x = operand(b, context, 0);
-  const TensorRef indices = operand(b, context, 1);
-  context.check(x.rank() >= 1 && indices.rank() >= 1, "scalars cannot be indexed");
-  const auto length = static_cast<size_t>(known_value(indices.dims().back()));
+  const Dims index_dims = context.dims(1);
+  context.check(x.rank() >= 1 && !index_dims.empty(), "scalars cannot be indexed");
+  const auto length = static_cast<size_t>(known_value(index_dims.back()));
   context.check(length <= x.dims().size(), "the index tuples do not fit the input's rank");
-  const size_t outer = indices.dims().size() - 1;
-  const Dims dims = joined(part(indices.dims(), 0, outer), part(x.dims(), length, x.dims().size()));
+  const size_t outer = index_dims.size() - 1;
+  const Dims dims = joined(part(index_dims, 0, outer), part(x.dims(), length, x.dims().size()));
   const TensorRef updates = shaped_operand(b, context, 2, dims, "updates");
-  b.output(b.scatter(x, dims, reduction_of(context), [&](const Indices& i) {
+  const ScatterCombine combine = reduction_of(context);
+  const auto box = known_box(context, x, updates, [&](size_t d, int64_t size) -> std::optional<BoxSide> {
+    if (d >= length) return BoxSide{0, 1, static_cast<int>(outer + d - length)};
+    const Tensor& places = context.constant(1);
+    const Shape tuples(places.shape().begin(), places.shape().end() - 1);
+    const auto width = static_cast<int64_t>(length), part = static_cast<int64_t>(d);
+    return box_side(tuples, size, [&](int64_t k) { return places.get_int(k * width + part); });
+  });
+  if (box) return b.output(write_box(b, x, updates, *box, combine));
+  const TensorRef indices = operand(b, context, 1);
+  b.output(b.scatter(x, dims, combine, [&](const Indices& i) {
     Indices target;
     for (size_t k = 0; k < length; ++k) {
       Indices place = part(i, 0, outer);
@@ -83,6 +125,11 @@ void define_tensor_scatter(const OperatorContext& context, Builder& b) {
   if (context.has(2)) {
     require_type(context, 2, TypeClass::integer);
     starts = shaped_operand(b, context, 2, {cache.dims()[0]}, "write_indices");
+  }
+  if (!starts.defined() && excess.is_constant()) {
+    UpdateBox box;
+    for (size_t d = 0; d < cache.dims().size(); ++d) box.push_back({0, 1, static_cast<int>(d)});
+    return b.output(write_box(b, cache, update, box, ScatterCombine::assign));
   }
   b.output(b.scatter(cache, update.dims(), ScatterCombine::assign, [&](const Indices& i) {
     Indices target = i;

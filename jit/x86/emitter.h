@@ -56,6 +56,8 @@ class PhaseEmitter {
       ir::Dim extent, stride;
     };
     std::vector<LaneLookup> lookups = {};
+    ir::Dim each_lane = {};  ///< elements that come in addition, in the vector variable; 0 where all is linear
+    bool is_linear() const { return each_lane == ir::Dim(0); }
   };
   struct Pointer {
     asmjit::x86::Gp base;
@@ -168,6 +170,8 @@ class PhaseEmitter {
   ir::Dim at(const ir::Dim& dim) const;
   /// Works addresses out once for equal values of the unrolled variables that they mention.
   const Address& address_of(const ir::loop::Access& access);
+  /// The same, refused where it is not linear in the lanes.
+  const Address& linear_address_of(const ir::loop::Access& access);
   Address work_out(const ir::loop::Access& access);
   std::string place_key(const ir::loop::Access& access);
   asmjit::x86::Mem memory(const Address& address, int element_bytes);
@@ -212,9 +216,15 @@ class PhaseEmitter {
   void bind_lookups(const ir::Dim& form);
   void bind_lookups(const ir::loop::Compute& compute);
   asmjit::x86::Gp read_lookup(const LookedUp& lookup);
-  LaneValue load_looked_up(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  LaneValue load_each_lane(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
   LaneValue lane_indices(const Address::LaneLookup& lookup, const Selection& lanes);
   void emit_outside(const asmjit::x86::Gp& arguments);
+
+  // Indices that are not linear in the lanes
+  LaneValue each_lane(const ir::Dim& dim);
+  LaneValue each_lanes_atom(const ir::Dim& factor);
+  LaneValue each_lanes_quotient(const ir::Dim& dividend, const ir::Dim& divisor);
+  LaneValue for_all_lanes(const ir::Dim& dim);
 
   // Registers
   std::string slot_key(const ir::loop::Access& access) const;

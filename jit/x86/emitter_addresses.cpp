@@ -61,6 +61,13 @@ const PhaseEmitter::Address& PhaseEmitter::address_of(const Access& access) {
   return found->second;
 }
 
+const PhaseEmitter::Address& PhaseEmitter::linear_address_of(const Access& access) {
+  const Address& address = address_of(access);
+  if (!address.is_linear())
+    refuse(buffer(access.buffer).name + ": an index is not linear in the vector loop's variable");
+  return address;
+}
+
 PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) {
   const ir::loop::Buffer& of = buffer(access.buffer);
   Address address;
@@ -81,8 +88,15 @@ PhaseEmitter::Address PhaseEmitter::work_out(const Access& access) {
   place = with_joined_digits(at(place));
   address.buffer = access.buffer;
   if (lane_) {
-    const Linear linear = linear_in(place, lane_->variable);
-    if (!linear.exists) refuse(of.name + ": an index is not linear in the vector loop's variable");
+    Linear linear = linear_in(place, lane_->variable);
+    if (!linear.exists) {
+      address.each_lane = place;
+      linear = {};
+      for (const Monomial& monomial : monomials(place)) {
+        if (!mentions(to_dim(monomial), lane_->variable)) linear.rest = linear.rest + to_dim(monomial);
+      }
+      address.each_lane = place - linear.rest;
+    }
     address.lane_step = linear.coefficient;
     place = linear.rest + Dim(int64_t{lane_->chunk} * lanes_.count()) * linear.coefficient;
   }

@@ -40,7 +40,7 @@ std::optional<PhaseEmitter::Dot> PhaseEmitter::as_dot(const Compute& compute, in
   const Access* a = widened_load(product.args[0]);
   const Access* b = widened_load(product.args[1]);
   if (a == nullptr || b == nullptr) return std::nullopt;
-  Dot dot{address_of(*a), address_of(*b)};
+  Dot dot{linear_address_of(*a), linear_address_of(*b)};
   if (dot.one.lane_step != Dim(0)) std::swap(dot.one, dot.each);
   if (dot.one.lane_step != Dim(0) || dot.each.lane_step != Dim(apart)) return std::nullopt;
   return dot;

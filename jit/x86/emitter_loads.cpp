@@ -151,7 +151,10 @@ LaneValue PhaseEmitter::load_memory(const Access& access, const Selection& lanes
                                     const LaneValue& otherwise) {
   const ir::loop::Buffer& of = buffer(access.buffer);
   const Address address = address_of(access);
-  if (!address.lookups.empty()) return load_looked_up(of, address, lanes);
+  if (!address.lookups.empty() || !address.is_linear()) {
+    const LaneValue loaded = load_each_lane(of, address, lanes);
+    return otherwise.defined() ? typed_.select(of.type, lanes.mask, loaded, otherwise) : loaded;
+  }
   const bool zeros =
       !otherwise.defined() || (otherwise.kind == LaneValue::Kind::constant && otherwise.bits == 0);
   const bool shared = lanes.shared && (zeros || otherwise.kind == LaneValue::Kind::constant);

@@ -32,7 +32,7 @@ std::vector<std::string> lookups_in(const Dim& dim) {
 std::optional<Dim> PhaseEmitter::looked_up(const Lookup& lookup, const Dim& extent) {
   LookedUp made;
   made.from = work_out({lookup.buffer, lookup.indices});
-  if (lane_ && made.from.lane_step != Dim(0)) return std::nullopt;
+  if (lane_ && (made.from.lane_step != Dim(0) || !made.from.is_linear())) return std::nullopt;
   made.extent = extent;
   for (const Dim& index : lookup.indices) index.collect_symbols(made.names);
   std::string key = load_key(made.from, "") + " below " + extent.to_string();
@@ -108,12 +108,13 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
 }
 
 /// Elements of 32 or 64 bits, gathered from where the lanes' own indices lead.
-LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address& address,
+LaneValue PhaseEmitter::load_each_lane(const ir::loop::Buffer& of, const Address& address,
                                        const Selection& lanes) {
   const auto element = static_cast<int>(size_of(of.type));
   Dim elements = 1;
   for (const Dim& dim : of.dims) elements = elements * at(dim);
-  if (element != 4 && element != 8) refuse("lanes look up elements of type " + std::string(name_of(of.type)));
+  if (element != 4 && element != 8)
+    refuse("lanes have places of their own for elements of type " + std::string(name_of(of.type)));
   if (facts_.range(elements * Dim(element)).high > std::numeric_limits<int32_t>::max())
     refuse("the lanes of " + of.name + " may lie too far apart");
   const auto times = [&](const LaneValue& value, const Dim& factor) {
@@ -121,7 +122,9 @@ LaneValue PhaseEmitter::load_looked_up(const ir::loop::Buffer& of, const Address
                                               : lanes_.broadcast(integers_.value(factor));
     return lanes_.apply(Opcode::i32_mul, {value, by, {}});
   };
-  LaneValue offsets = times(LaneValue::of(lanes_.iota()), address.lane_step * Dim(element));
+  LaneValue offsets = address.is_linear()
+                          ? times(LaneValue::of(lanes_.iota()), address.lane_step * Dim(element))
+                          : times(each_lane(address.each_lane), Dim(element));
   for (const Address::LaneLookup& lookup : address.lookups) {
     const LaneValue index = times(lane_indices(lookup, lanes), lookup.stride * Dim(element));
     offsets = lanes_.apply(Opcode::i32_add, {offsets, index, {}});

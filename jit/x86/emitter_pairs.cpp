@@ -23,9 +23,9 @@ bool PhaseEmitter::are_pairs(const Loop& neighbours, const Compute& compute) {
   });
   if (!plain || !compute.target.lookups.empty()) return false;
   literals_[neighbours.variable] = 0;
-  const Address first = address_of(compute.target);
+  const Address first = linear_address_of(compute.target);
   literals_[neighbours.variable] = 1;
-  const Address second = address_of(compute.target);
+  const Address second = linear_address_of(compute.target);
   literals_.erase(neighbours.variable);
   return first.lane_step == Dim(2) && second.lane_step == Dim(2) && first.form == second.form &&
          second.displacement == first.displacement + 1;
@@ -74,9 +74,9 @@ void PhaseEmitter::add_pairs(const Loop& neighbours, const Compute& compute) {
   first.dies = second.dies = true;
   const LaneValue both = lanes_.apply(Opcode::i32_or, {first, second, {}}, 0);
   const Selection selected = present_lanes();
-  const Address upper = address_of(compute.target);
+  const Address upper = linear_address_of(compute.target);
   literals_[neighbours.variable] = 0;
-  const Address lower = address_of(compute.target);
+  const Address lower = linear_address_of(compute.target);
   const asmjit::x86::Mem place = memory(lower, 2).cloneResized(static_cast<uint32_t>(4 * lanes_.count()));
   lanes_.store(place, both, lane_->mask, selected.bits.value_or(0));
   drop_loads(lower);

@@ -29,14 +29,14 @@ void PhaseEmitter::plan_tiles_ahead(const Block& body) {
   for (const auto& [id, addresses] : read) {
     std::set<std::string> vectors;
     for (const Address& address : addresses) {
-      if (address.lane_step == Dim(1)) vectors.insert(load_key(address, ""));
+      if (address.is_linear() && address.lane_step == Dim(1)) vectors.insert(load_key(address, ""));
     }
     // A row begins where no vector ends.
     std::set<std::string> rows;
     for (Address before : addresses) {
       before.displacement -= lanes_.count();
       const std::string key = load_key(before, "");
-      if (before.lane_step == Dim(1) && vectors.count(key) == 0) rows.insert(key);
+      if (before.is_linear() && before.lane_step == Dim(1) && vectors.count(key) == 0) rows.insert(key);
     }
     const Linear next = linear_in(addresses[0].form, around.loop->variable);
     if (rows.size() < 2 || here.most == INT64_MAX || !next.exists || !next.coefficient.is_constant())

@@ -98,7 +98,7 @@ void PhaseEmitter::write_value(const Compute& compute, LaneValue given) {
   const ir::loop::Buffer& of = buffer(target.buffer);
   form_of(of.type);
   LaneValue result = given.defined() ? given : value(compute.value);
-  const Address address = address_of(target);  // a copy: what follows may work out others
+  const Address address = linear_address_of(target);  // a copy: what follows may work out others
   if (compute.combine != Combine::assign) {
     const LaneValue old = load_memory(target, present_lanes());
     result = of.type == ElementType::f32 ? lanes_.combine(compute.combine, old, result)
@@ -134,7 +134,8 @@ void PhaseEmitter::store_strided(const Address& address, const LaneValue& value)
   const ElementType type = buffer(address.buffer).type;
   const bool close = address.lane_step.is_constant() && address.lane_step.value() > 1 &&
                      address.lane_step.value() <= Lanes::longest_step;
-  if (close && type == ElementType::f32) return store_steps(memory(address, 4), address.lane_step.value(), value);
+  if (close && type == ElementType::f32)
+    return store_steps(memory(address, 4), address.lane_step.value(), value);
   const auto bytes = static_cast<int>(size_of(type));
   const Mem stack = cc_.newStack(static_cast<uint32_t>(lanes * bytes), 64);
   typed_.store(type, stack, value, {}, 0);
@@ -247,15 +248,7 @@ LaneValue PhaseEmitter::index_value(const Dim& raw) {
     return lanes_.broadcast(integers_.value(dim));
   }
   const Linear linear = linear_in(dim, lane_->variable);
-  if (!linear.exists || !linear.coefficient.is_constant()) {
-    std::vector<uint32_t> literals;
-    for (int lane = 0; lane < lanes_.count(); ++lane) {
-      const auto here = dim.substitute({{lane_->variable, Dim(first + lane)}}).constant();
-      if (!here) refuse("the index " + raw.to_string() + " is not linear in the lanes");
-      literals.push_back(static_cast<uint32_t>(*here));
-    }
-    return lanes_.literals(literals);
-  }
+  if (!linear.exists || !linear.coefficient.is_constant()) return each_lane(dim);
   const Dim start = linear.rest + linear.coefficient * Dim(first);
   LaneValue lanes = LaneValue::of(lanes_.iota());
   if (linear.coefficient != Dim(1)) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -71,6 +72,70 @@ TEST(Scatter, SlicesGoWhereTheTuplesSay) {
   NodeUnderTest outside("ScatterND", 18);
   outside.input(ints({2}, {1, 2})).input(ints({1, 1}, {2})).input(ints({1}, {8}));
   EXPECT_THROW(outside.run(), Error);
+}
+
+/// Whether the node's program writes at indices, rather than being a map.
+bool scatters(const NodeUnderTest& node) {
+  const Program program = define_node(node.node(), node.known());
+  return std::any_of(program.stages.begin(), program.stages.end(),
+                     [](const Stage& stage) { return stage.kind == StageKind::scatter; });
+}
+
+TEST(Scatter, KnownIndicesInABoxMakeAMap) {
+  const auto scatter = [](const std::vector<int64_t>& indices, const std::string& reduction = "none") {
+    return NodeUnderTest("ScatterElements", 18)
+        .input(ints({6}, {1, 2, 3, 4, 5, 6}))
+        .input(ints({static_cast<int64_t>(indices.size())}, indices))
+        .input(ints({static_cast<int64_t>(indices.size())}, {10, 0, 30}))
+        .set("reduction", reduction);
+  };
+  EXPECT_FALSE(scatters(scatter({1, 2, 3})));
+  EXPECT_EQ(scatter({1, 2, 3}).run().to_ints(), (Ints{1, 10, 0, 30, 5, 6}));
+  EXPECT_FALSE(scatters(scatter({1, -3, 5})));
+  EXPECT_EQ(scatter({1, -3, 5}).run().to_ints(), (Ints{1, 10, 3, 0, 5, 30}));
+  EXPECT_EQ(scatter({-6, 2, 4}).run().to_ints(), (Ints{10, 2, 0, 4, 30, 6}));
+  EXPECT_EQ(scatter({0, 1, 2}, "add").run().to_ints(), (Ints{11, 2, 33, 4, 5, 6}));
+  EXPECT_EQ(scatter({0, 1, 2}, "mul").run().to_ints(), (Ints{10, 0, 90, 4, 5, 6}));
+  EXPECT_EQ(scatter({0, 1, 2}, "max").run().to_ints(), (Ints{10, 2, 30, 4, 5, 6}));
+  EXPECT_EQ(scatter({0, 1, 2}, "min").run().to_ints(), (Ints{1, 0, 3, 4, 5, 6}));
+  // Other places: repeated, backwards, unevenly apart; outside, they are an error still.
+  for (const std::vector<int64_t>& indices : {Ints{2, 2, 2}, Ints{3, 2, 1}, Ints{0, 1, 3}, Ints{0, 0, 1}})
+    EXPECT_TRUE(scatters(scatter(indices)));
+  EXPECT_EQ(scatter({3, 2, 1}).run().to_ints(), (Ints{1, 30, 0, 10, 5, 6}));
+  EXPECT_THROW(scatter({4, 5, 6}).run(), Error);
+  EXPECT_THROW(scatter({-7, -6, -5}).run(), Error);
+}
+
+TEST(Scatter, KnownTuplesInABoxMakeAMap) {
+  // Rows 1 and 2, columns 0 and 2 of [3, 3], the columns outermost in the updates.
+  const NodeUnderTest turned = NodeUnderTest("ScatterND", 18)
+                                   .input(ints({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}))
+                                   .input(ints({2, 2, 2}, {1, 0, 2, 0, 1, -1, 2, 2}))
+                                   .input(ints({2, 2}, {10, 20, 30, 40}));
+  EXPECT_FALSE(scatters(turned));
+  EXPECT_EQ(turned.run().to_ints(), (Ints{1, 2, 3, 10, 5, 30, 20, 8, 40}));
+  // A diagonal is no box.
+  const NodeUnderTest diagonal = NodeUnderTest("ScatterND", 18)
+                                     .input(ints({2, 2}, {1, 2, 3, 4}))
+                                     .input(ints({2, 2}, {0, 0, 1, 1}))
+                                     .input(ints({2}, {8, 9}));
+  EXPECT_TRUE(scatters(diagonal));
+  EXPECT_EQ(diagonal.run().to_ints(), (Ints{8, 2, 3, 9}));
+  // One row twice: the last one stays.
+  const NodeUnderTest twice = NodeUnderTest("ScatterND", 18)
+                                  .input(ints({2, 2}, {1, 2, 3, 4}))
+                                  .input(ints({2, 1}, {1, 1}))
+                                  .input(ints({2, 2}, {5, 6, 7, 8}));
+  EXPECT_TRUE(scatters(twice));
+  EXPECT_EQ(twice.run().to_ints(), (Ints{1, 2, 7, 8}));
+}
+
+TEST(TensorScatter, BeginsAtTheFrontWhereNothingElseIsSaid) {
+  const NodeUnderTest update = NodeUnderTest("TensorScatter", 24)
+                                   .input(ints({1, 3, 2}, {1, 2, 3, 4, 5, 6}))
+                                   .input(ints({1, 2, 2}, {7, 8, 9, 10}));
+  EXPECT_FALSE(scatters(update));
+  EXPECT_EQ(update.run().to_ints(), (Ints{7, 8, 9, 10, 5, 6}));
 }
 
 TEST(TensorScatter, WrapsAroundOnlyWhenCircular) {

@@ -9,6 +9,7 @@
 #include "tests/search/attention_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
+#include "tests/search/placement_cases.h"
 #include "tests/search/quantized_cases.h"
 #include "tests/search/recurrence_cases.h"
 #include "tests/search/type_cases.h"
@@ -427,6 +428,7 @@ std::vector<Case> all_cases() {
   for (Case& c : convolution_cases()) cases.push_back(std::move(c));
   for (Case& c : window_cases()) cases.push_back(std::move(c));
   for (Case& c : gather_cases()) cases.push_back(std::move(c));
+  for (Case& c : placement_cases()) cases.push_back(std::move(c));
   for (Case& c : recurrence_cases()) cases.push_back(std::move(c));
   for (Case& c : type_cases()) cases.push_back(std::move(c));
   for (Case& c : quantized_cases()) cases.push_back(std::move(c));
