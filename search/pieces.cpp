@@ -10,8 +10,9 @@ using ir::Stage;
 using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
-  constexpr std::string_view names[] = {"windows",    "gathered",  "contraction",     "rows",          "map",
-                                        "recurrence", "attention", "integer product", "gathered words"};
+  constexpr std::string_view names[] = {
+      "windows",    "gathered",  "contraction",     "rows",           "map",
+      "recurrence", "attention", "integer product", "gathered words", "chained windows"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -32,9 +33,9 @@ class Cutter {
         const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
-      } else if (!windows(at, piece) && !gathered(at, piece) && !gathered_words(at, piece) &&
-                 !attention(at, piece) && !contraction(at, piece) && !integer_product(at, piece) &&
-                 !rows(at, piece) && !map(at, piece)) {
+      } else if (!chained_windows(at, piece) && !windows(at, piece) && !gathered(at, piece) &&
+                 !gathered_words(at, piece) && !attention(at, piece) && !contraction(at, piece) &&
+                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -64,6 +65,20 @@ class Cutter {
       found = find_windows(program_, program_.stages[at], nullptr);
     }
     piece.windows = std::move(found.form);
+    return found.found;
+  }
+
+  /// Windows, and sums of products over what they give.
+  bool chained_windows(size_t at, Piece& piece) const {
+    Piece first, second;
+    if (!windows(at, first)) return false;
+    const size_t sum = at + first.range.count;
+    if (sum >= program_.stages.size() || !gathered(sum, second)) return false;
+    piece.kind = Piece::Kind::chained_windows;
+    piece.range = {at, first.range.count + second.range.count};
+    FoundChainedWindows found =
+        find_chained_windows(program_, first.windows, second.gathered, {at, first.range.count + 1});
+    piece.chained_windows = std::move(found.form);
     return found.found;
   }
 

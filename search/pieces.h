@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/attention_form.h"
+#include "search/chained_windows_form.h"
 #include "search/gathered_form.h"
 #include "search/integer_product.h"
 #include "search/piece.h"
@@ -24,7 +25,8 @@ struct Piece {
     recurrence,
     attention,
     integer_product,
-    gathered_words
+    gathered_words,
+    chained_windows
   };
   Kind kind = Kind::map;
   Range range;
@@ -33,6 +35,7 @@ struct Piece {
   ProductForm product;
   RowsForm rows;
   AttentionForm attention;
+  ChainedWindowsForm chained_windows;
   IntegerProductForm integer_product;
 };
 std::string_view name_of(Piece::Kind kind);

@@ -33,7 +33,6 @@ class Writer {
         w_(context.writer),
         values_(context.values),
         lanes_(context.target.lanes(4)),
-        result_(context.buffers.at(form.last().results[0])),
         type_(program_.tensors[static_cast<size_t>(stage_.results[0])].type),
         point_(stage_.axes.size() + stage_.reduce_axes.size(), Dim(0)) {}
 
@@ -62,8 +61,9 @@ class Writer {
       return for_tiles();
     }
     const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
-    w_.loop(kind, "o" + std::to_string(k), extent(outer[k]), [&](const Dim& o) {
-      coordinate(outer[k]) = o;
+    const AxisPart part = part_of(context_, stage_, outer[k]);
+    w_.loop(kind, "o" + std::to_string(k), part.rest, [&](const Dim& o) {
+      coordinate(outer[k]) = part.first + o;
       for_outer(outer, k + 1);
     });
   }
@@ -308,12 +308,12 @@ class Writer {
   void finish(const Access& element) {
     if (form_.epilogue == nullptr) {
       const Dims point(point_.begin(), point_.begin() + static_cast<std::ptrdiff_t>(stage_.axes.size()));
-      return w_.store({result_, element_at(stage_, point)}, Combine::assign, w_.load(element));
+      return w_.store(result_at(context_, stage_, point), Combine::assign, w_.load(element));
     }
     const Stage& map = *form_.epilogue;
     const Dims point = epilogue_point();
     values_.read_at(stage_.results[0], [element](const Dims&) { return element; });
-    w_.store({result_, element_at(map, point)}, Combine::assign, values_.value(map.body[0], point), map.name,
+    w_.store(result_at(context_, map, point), Combine::assign, values_.value(map.body[0], point), map.name,
              point);
   }
 
@@ -325,7 +325,6 @@ class Writer {
   LoopWriter& w_;
   StageValues& values_;
   const int64_t lanes_;
-  const int result_;
   const ir::ElementType type_;
   Dims point_;  ///< of the reduction: axes, then reduce axes
   // The tile at hand.

@@ -65,8 +65,7 @@ WindowTile tile_of_strips(const WindowShape& shape, const jit::Target& target) {
 WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   const ir::Stage& stage = *form.reduction;
   const auto typical = [&](int axis) {
-    return axis == ir::none ? int64_t{1}
-                            : context.facts.typical(stage.axes[static_cast<size_t>(axis)].extent);
+    return axis == ir::none ? int64_t{1} : context.facts.typical(part_of(context, stage, axis).rest);
   };
   const auto taps_of = [&](int number) {
     return stage.reduce_axes[static_cast<size_t>(number)].extent.value();

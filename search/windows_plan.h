@@ -5,20 +5,11 @@
 
 #include "search/piece.h"
 #include "search/planes.h"
+#include "search/tiles.h"
 #include "search/window_tile.h"
 #include "search/windows_form.h"
 
 namespace axrun::search {
-
-/// Consecutive tiles of an axis of the result.
-struct Tiles {
-  ir::Dim start;
-  ir::Dim count;
-  int64_t size = 1;
-  bool partial = false;  ///< the last one may be cut short by the end of the axis
-  /// Every tile is written out: where its guards are decided differs from its neighbours'.
-  bool apart = false;
-};
 
 /// Every decision about windows; the writer only reads it.
 struct WindowsPlan {

@@ -4,6 +4,7 @@
 
 #include "ir/grammar.h"
 #include "search/attention.h"
+#include "search/chained_windows.h"
 #include "search/contraction.h"
 #include "search/gathered.h"
 #include "search/gathered_words.h"
@@ -63,6 +64,9 @@ void write(PieceContext& context, const Piece& piece) {
     }
     case Piece::Kind::attention:
       return write_attention(context, piece.attention, plan_attention(context, piece.attention));
+    case Piece::Kind::chained_windows:
+      return write_chained_windows(context, piece.chained_windows,
+                                   plan_chained_windows(context, piece.chained_windows));
     case Piece::Kind::integer_product:
       return write_integer_product(context, piece.integer_product);
     case Piece::Kind::recurrence:

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "search/chained_windows.h"
+#include "search/epilogue.h"
+#include "search/work.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+
+namespace {
+
+/// Lines first, first + 1, ..., first + count - 1 as tiles of rows, counted from the first one. Those whose
+/// guards leave taps out stand apart.
+std::vector<Tiles> tiles_of(int64_t first, int64_t count, int64_t size, const Interior& interior) {
+  std::vector<Tiles> tiles;
+  for (int64_t at = 0; at < count; at += size) {
+    const int64_t rows = std::min(size, count - at);
+    const bool inside = first + at >= interior.first && first + at + rows <= interior.end;
+    const bool joins = inside && !tiles.empty() && !tiles.back().apart && tiles.back().size == rows;
+    if (joins)
+      tiles.back().count = tiles.back().count + 1;
+    else
+      tiles.push_back({Dim(at), Dim(1), rows, false, !inside});
+  }
+  return tiles;
+}
+
+/// Groups of `size` lines. Those at the ends whose guards leave taps out, and a last short one, are apart.
+std::vector<Tiles> groups_of(int64_t lines, int64_t size, const Interior& interior) {
+  const int64_t whole = lines / size;
+  const int64_t first = std::min(whole, (interior.first + size - 1) / size);
+  const int64_t end = std::max(first, std::min(whole, interior.end / size));
+  std::vector<Tiles> groups;
+  const auto add = [&](int64_t from, int64_t count, int64_t step, bool apart) {
+    if (count > 0) groups.push_back({Dim(from), Dim(count), step, false, apart});
+  };
+  for (int64_t k = 0; k < first; ++k) add(k * size, 1, size, true);
+  add(first * size, end - first, size, false);
+  for (int64_t k = end; k < whole; ++k) add(k * size, 1, size, true);
+  add(whole * size, lines % size == 0 ? 0 : 1, lines % size, true);
+  return groups;
+}
+
+/// Chooses how many lines a group has: long enough for whole tiles of both, and so few that their windows
+/// stay in the second cache, next to what is read and written meanwhile.
+class Planner {
+ public:
+  Planner(const PieceContext& context, const ChainedWindowsForm& form)
+      : context_(context),
+        form_(form),
+        interior_(*interior_of(context.program, form.windows, form.windows.row)),
+        lines_(extent(form.sum.line)),
+        width_(extent(form.sum.place)),
+        rows_(extent(form.sum.row)) {
+    for (const ir::Axis& axis : form.sum.sum->reduce_axes) depth_ *= axis.extent.value();
+    const auto& caches = context.target.caches;
+    const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
+    constexpr int64_t most = 16;
+    for (int64_t size = 1; size <= std::min(lines_, most); ++size) {
+      if (size > 1 && depth_ * size * width_ * 4 > second / 4) break;
+      consider(size);
+    }
+  }
+
+  ChainedWindowsPlan best() {
+    for (const Tiles& group : best_.groups)
+      best_.row_tiles.push_back(
+          tiles_of(group.start.value(), group.size, best_.windows.tile.rows, interior_));
+    best_.copied = form_.sum.epilogue != nullptr && is_long(context_.program, *form_.sum.epilogue);
+    spread();
+    return best_;
+  }
+
+ private:
+  int64_t extent(int axis) const {
+    return context_.facts.typical(form_.sum.sum->axes[static_cast<size_t>(axis)].extent);
+  }
+
+  WindowsPlan windows(int64_t lines) const {
+    PieceContext inner = context_;
+    inner.parts[{form_.windows.reduction, form_.windows.row}] = {Dim(0), Dim(lines)};
+    WindowsPlan plan = plan_windows(inner, form_.windows);
+    plan.planes.reset();
+    plan.spread = WindowsPlan::Spread::none;
+    return plan;
+  }
+
+  void consider(int64_t size) {
+    ChainedWindowsPlan plan;
+    plan.windows = windows(size);
+    plan.tile = register_tile(rows_, size * width_, context_.target, true);
+    const int64_t whole = lines_ / size, rest = lines_ % size;
+    const double group = static_cast<double>(depth_) * (plan.windows.tile.cycles + plan.tile.cycles);
+    double cycles = static_cast<double>(whole) * group;
+    if (rest != 0) {
+      const double part = register_tile(rows_, rest * width_, context_.target, true).cycles;
+      cycles += static_cast<double>(depth_) * (windows(rest).tile.cycles + part);
+    }
+    if (cycles_ != 0 && cycles > cycles_) return;
+    cycles_ = cycles;
+    plan.groups = groups_of(lines_, size, interior_);
+    best_ = plan;
+  }
+
+  /// By the outermost axis where it gives all workers as much, else by groups, of which those apart wait.
+  void spread() {
+    double outer = 1;
+    for (const int axis : form_.sum.outer) outer *= static_cast<double>(extent(axis));
+    const double operations = 2 * static_cast<double>(context_.target.lanes(4)) *
+                              static_cast<double>(std::max(1, context_.target.fma_ports));
+    if (!is_worth_spreading(outer * cycles_ * operations, context_.target)) return;
+    constexpr double good = 0.8;
+    const int64_t first = form_.sum.outer.empty() ? 1 : extent(form_.sum.outer[0]);
+    const bool by_outer = first > 1 && balance(first, context_.target.cores) >= good;
+    best_.spread = by_outer ? ChainedWindowsPlan::Spread::outer : ChainedWindowsPlan::Spread::groups;
+  }
+
+  const PieceContext& context_;
+  const ChainedWindowsForm& form_;
+  const Interior interior_;
+  const int64_t lines_, width_, rows_;
+  int64_t depth_ = 1;
+  ChainedWindowsPlan best_;
+  double cycles_ = 0;
+};
+
+}  // namespace
+
+ChainedWindowsPlan plan_chained_windows(const PieceContext& context, const ChainedWindowsForm& form) {
+  return Planner(context, form).best();
+}
+
+}  // namespace axrun::search
