@@ -134,6 +134,19 @@ size_t axis_of_lanes(const PieceContext& context, const ir::Stage& stage) {
   return is_short ? last - 1 : last;
 }
 
+/// A whole axis of lanes, not very long, where operands are read at quotients of it: which elements the lanes
+/// of a vector read is known then.
+bool takes_whole_axis(const PieceContext& context, const ir::Stage& stage, size_t axis) {
+  constexpr int64_t longest = 512;
+  const std::optional<int64_t> extent = stage.axes[axis].extent.constant();
+  if (!extent || *extent > longest) return false;
+  const std::vector<ir::ExprId> loads = loads_of(context.program, stage.body[0]);
+  return std::any_of(loads.begin(), loads.end(), [&](ir::ExprId load) {
+    const auto step = step_along(context, context.program.exprs[static_cast<size_t>(load)], stage, axis);
+    return step && mentions_axis(*step, stage);
+  });
+}
+
 }  // namespace
 
 MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
@@ -144,10 +157,12 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
   const int64_t registers = context.target.lanes(4);
   plan.transposition = find_transposition(context.program, stage, static_cast<int>(last));
   const int across = plan.transposition.across;
-  const int64_t chains = across == ir::none ? 4 : 1;
   plan.lane_axis = across == ir::none ? axis_of_lanes(context, stage) : last;
-  plan.lanes =
-      registers * std::clamp<int64_t>((typical(plan.lane_axis) + registers - 1) / registers, 1, chains);
+  const int64_t vectors = (typical(plan.lane_axis) + registers - 1) / registers;
+  const int64_t chains = across != ir::none                                 ? 1
+                         : takes_whole_axis(context, stage, plan.lane_axis) ? vectors
+                                                                            : 4;
+  plan.lanes = registers * std::clamp<int64_t>(vectors, 1, std::max<int64_t>(chains, 1));
 
   if (across != ir::none) plan.tile_group = tile_group(context, stage, across, plan.lanes);
   plan.tiles_outside = across == ir::none && reads_across_rows(context, stage);

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "ir/evaluate.h"
 #include "ir/ops/compute.h"
 #include "ir/ops/requirements.h"
 
@@ -55,6 +57,43 @@ bool Resizing::has_phases(const ResizeAxis& axis) const {
 
 std::optional<CoordinateRatio> Resizing::ratio(const ResizeAxis& axis) const {
   if (interpolation != Interpolation::linear || antialias || axis.scale) return std::nullopt;
+  return exact_ratio(axis);
+}
+
+std::optional<CoordinateRatio> Resizing::nearest_ratio(const ResizeAxis& axis) const {
+  if (interpolation != Interpolation::nearest) return std::nullopt;
+  std::optional<CoordinateRatio> found = exact_ratio(axis);
+  if (!found) return std::nullopt;
+  const CoordinateRatio at = *found;
+  const bool rounds = nearest == NearestMode::round_prefer_floor || nearest == NearestMode::round_prefer_ceil;
+  const bool rounds_up =
+      nearest == NearestMode::ceil || (nearest == NearestMode::simple && axis.scale && *axis.scale < 1);
+  // Half of the divisor is added, or just less; or just less than all of it.
+  if (rounds) {
+    const int64_t half = nearest == NearestMode::round_prefer_ceil ? at.divisor : at.divisor - 1;
+    found = CoordinateRatio{2 * at.step, 2 * at.offset + half, 2 * at.divisor};
+  } else if (rounds_up) {
+    found->offset += at.divisor - 1;
+  }
+  const int64_t common = std::gcd(found->step, found->divisor);
+  const auto quotient = [](int64_t a, int64_t b) { return floor_div(Dim(a), Dim(b)).value(); };
+  found = CoordinateRatio{found->step / common, quotient(found->offset, common), found->divisor / common};
+
+  Builder b("indices");
+  const auto index = [&](const Indices& i) {
+    return nearest_index(b, *this, axis, original_coordinate(b, *this, axis, {}, i[0]));
+  };
+  b.output(b.map({axis.output}, index));
+  const Tensor indices = evaluate(b.finish(), {})[0];
+  const int64_t last = axis.input.value() - 1;
+  for (int64_t x = 0; x < indices.size(); ++x) {
+    const int64_t here = quotient(found->step * x + found->offset, found->divisor);
+    if (indices.get_int(x) != std::clamp<int64_t>(here, 0, last)) return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<CoordinateRatio> Resizing::exact_ratio(const ResizeAxis& axis) const {
   const auto input = axis.input.constant(), output = axis.output.constant();
   constexpr int64_t largest = 1 << 22;  // of numerators and divisors
   if (!input || !output || *input < 1 || *output < 1 || *input * 2 > largest / *output) return std::nullopt;

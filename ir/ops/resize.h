@@ -60,12 +60,18 @@ struct Resizing {
   bool is_identity(const ResizeAxis& axis) const;
   /// Output index = input index * factor + 0..factor-1: each element is repeated.
   bool repeats(const ResizeAxis& axis) const;
-  /// Linear, and points that are `up` apart, or `down` in the input, have the same weights. The others of such
-  /// a period are its phases. An axis of one element is one period.
+  /// Linear, and points that are `up` apart, or `down` in the input, have the same weights. The others of
+  /// such a period are its phases. An axis of one element is one period.
   bool has_phases(const ResizeAxis& axis) const;
   /// Linear, from a known size to a known one by exactly their ratio, neither of them large.
   std::optional<CoordinateRatio> ratio(const ResizeAxis& axis) const;
+  /// The quotients, rounded down and brought into the axis, are the nearest indices of all of its points,
+  /// just as the formula's roundings have them. Nothing where they differ, or sizes are not known or large.
+  std::optional<CoordinateRatio> nearest_ratio(const ResizeAxis& axis) const;
   Dims result() const;
+
+ private:
+  std::optional<CoordinateRatio> exact_ratio(const ResizeAxis& axis) const;
 };
 
 /// Resize since opset 11: inputs X, roi, scales, sizes.

@@ -89,6 +89,10 @@ void define_resize_nearest(Builder& b, const Resizing& resizing, const TensorRef
         at.push_back(index);
         continue;
       }
+      if (const auto ratio = resizing.nearest_ratio(axis)) {
+        at.push_back(clamped_index(b, axis, floor_div(index * ratio->step + ratio->offset, ratio->divisor)));
+        continue;
+      }
       const Scalar coordinate = original_coordinate(b, resizing, axis, roi, index);
       if (resizing.crops()) outside.push_back(is_outside(b, axis, coordinate));
       at.push_back(nearest_index(b, resizing, axis, coordinate));

@@ -222,6 +222,9 @@ class PhaseEmitter {
 
   // Indices that are not linear in the lanes
   LaneValue each_lane(const ir::Dim& dim);
+  std::optional<std::vector<int64_t>> literal_lanes(const ir::Dim& dim) const;
+  std::optional<LaneValue> load_close(const ir::loop::Buffer& of, const Address& address,
+                                      const Selection& lanes);
   LaneValue each_lanes_atom(const ir::Dim& factor);
   LaneValue each_lanes_quotient(const ir::Dim& dividend, const ir::Dim& divisor);
   LaneValue for_all_lanes(const ir::Dim& dim);

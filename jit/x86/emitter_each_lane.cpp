@@ -1,5 +1,6 @@
 // Indices of which each lane has its own: quotients, remainders, minima and maxima of the vector loop's
 // variable.
+#include <algorithm>
 #include <bit>
 
 #include "jit/x86/emitter.h"
@@ -10,16 +11,61 @@ namespace axrun::jit::x86 {
 using ir::Dim;
 using ir::lane::Opcode;
 
+/// Its value in every lane, where that is known.
+std::optional<std::vector<int64_t>> PhaseEmitter::literal_lanes(const Dim& dim) const {
+  std::vector<int64_t> literals;
+  for (int lane = 0; lane < lanes_.count(); ++lane) {
+    const Dim place(lane_->chunk * lanes_.count() + lane);
+    const auto here = dim.substitute({{lane_->variable, place}}).constant();
+    if (!here) return std::nullopt;
+    literals.push_back(*here);
+  }
+  return literals;
+}
+
+/// Elements of 32 bits at known places near each other: out of the one or two vectors that begin with the
+/// first.
+std::optional<LaneValue> PhaseEmitter::load_close(const ir::loop::Buffer& of, const Address& address,
+                                                  const Selection& lanes) {
+  if (size_of(of.type) != 4 || !lanes.bits || *lanes.bits == 0) return std::nullopt;
+  const auto literals = literal_lanes(address.each_lane);
+  if (!literals) return std::nullopt;
+  const auto count = static_cast<size_t>(lanes_.count());
+  const auto is_read = [&](size_t lane) { return (*lanes.bits >> lane & 1) != 0; };
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (size_t lane = 0; lane < count; ++lane) {
+    if (!is_read(lane)) continue;
+    low = std::min(low, (*literals)[lane]);
+    high = std::max(high, (*literals)[lane]);
+  }
+  const int64_t reach = high - low + 1;
+  if (reach > 2 * lanes_.count()) return std::nullopt;
+  std::vector<uint32_t> places;
+  for (size_t lane = 0; lane < count; ++lane)
+    places.push_back(is_read(lane) ? static_cast<uint32_t>((*literals)[lane] - low) : 0);
+  std::vector<LaneValue> parts;
+  for (int64_t begin = 0; begin < reach; begin += lanes_.count()) {
+    Address part = address;
+    part.each_lane = Dim(0);
+    part.lane_step = Dim(1);
+    part.displacement += low + begin;
+    Selection some;
+    const int64_t rest = std::min<int64_t>(reach - begin, lanes_.count());
+    some.bits = (uint32_t{1} << rest) - 1;
+    if (rest < lanes_.count()) some.mask = literal_mask(*some.bits);
+    some.name = "lanes " + std::to_string(*some.bits);
+    parts.push_back(kept(load_key(part, some.name), [&] { return load_selected(of, part, some); }));
+  }
+  std::string name = "places";
+  for (const uint32_t place : places) name += " " + std::to_string(place);
+  const LaneValue order = kept(name, [&] { return lanes_.literals(places); });
+  return lanes_.pick(parts.front(), parts.back(), order, places);
+}
+
 /// As integers of 32 bits, which hold it for every lane that exists; in others it is anything.
 LaneValue PhaseEmitter::each_lane(const Dim& dim) {
-  const int first = lane_->chunk * lanes_.count();
-  std::vector<uint32_t> literals;
-  for (int lane = 0; lane < lanes_.count(); ++lane) {
-    const auto here = dim.substitute({{lane_->variable, Dim(first + lane)}}).constant();
-    if (!here) break;
-    literals.push_back(static_cast<uint32_t>(*here));
-  }
-  if (static_cast<int>(literals.size()) == lanes_.count()) return lanes_.literals(literals);
+  if (const auto literals = literal_lanes(dim))
+    return lanes_.literals(std::vector<uint32_t>(literals->begin(), literals->end()));
   return kept("each lane's " + dim.to_string() + " of " + std::to_string(lane_->chunk), [&] {
     LaneValue sum;
     Dim same;  // for all lanes

@@ -110,6 +110,9 @@ Gp PhaseEmitter::read_lookup(const LookedUp& lookup) {
 /// Elements of 32 or 64 bits, gathered from where the lanes' own indices lead.
 LaneValue PhaseEmitter::load_each_lane(const ir::loop::Buffer& of, const Address& address,
                                        const Selection& lanes) {
+  if (address.lookups.empty()) {
+    if (const auto close = load_close(of, address, lanes)) return *close;
+  }
   const auto element = static_cast<int>(size_of(of.type));
   Dim elements = 1;
   for (const Dim& dim : of.dims) elements = elements * at(dim);
@@ -124,7 +127,7 @@ LaneValue PhaseEmitter::load_each_lane(const ir::loop::Buffer& of, const Address
   };
   LaneValue offsets = address.is_linear()
                           ? times(LaneValue::of(lanes_.iota()), address.lane_step * Dim(element))
-                          : times(each_lane(address.each_lane), Dim(element));
+                          : each_lane(address.each_lane * Dim(element));
   for (const Address::LaneLookup& lookup : address.lookups) {
     const LaneValue index = times(lane_indices(lookup, lanes), lookup.stride * Dim(element));
     offsets = lanes_.apply(Opcode::i32_add, {offsets, index, {}});

@@ -114,6 +114,12 @@ LaneValue Lanes::spread(const LaneValue& mask, int first, uint32_t pattern) {
 
 LaneValue Lanes::pick(const LaneValue& first, const LaneValue& second, const LaneValue& order,
                       const std::vector<uint32_t>& places) {
+  const auto count = static_cast<uint32_t>(places.size());
+  if (std::all_of(places.begin(), places.end(), [&](uint32_t place) { return place < count; })) {
+    const Vec result = new_vector();
+    cc_.emit(Inst::kIdVpermps, result, order.vector, first.vector);
+    return LaneValue::of(result);
+  }
   if (wide_) {
     const Vec result = fresh(first);
     cc_.emit(Inst::kIdVpermt2ps, result, order.vector, second.vector);

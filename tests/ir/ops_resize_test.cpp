@@ -41,6 +41,50 @@ TEST(Resize, NearestModes) {
   EXPECT_EQ(nearest("ceil"), (Reals{1, 2, 2, 3, 3, 4, 4, 4}));
 }
 
+TEST(Resize, NearestByEveryRatio) {
+  using Round = std::function<float(float)>;
+  const std::map<std::string, Round> roundings = {
+      {"round_prefer_floor", [](float at) { return std::ceil(at - 0.5F); }},
+      {"round_prefer_ceil", [](float at) { return std::floor(at + 0.5F); }},
+      {"floor", [](float at) { return std::floor(at); }},
+      {"ceil", [](float at) { return std::ceil(at); }}};
+  int quotients = 0, all = 0;
+  for (int64_t from = 1; from <= 12; ++from) {
+    Reals x;
+    for (int64_t i = 0; i < from; ++i) x.push_back(static_cast<double>(i));
+    for (int64_t to = 1; to <= 24; ++to) {
+      if (to == from) continue;  // a copy, whatever the mode
+      const float scale = static_cast<float>(to) / static_cast<float>(from);
+      const std::map<std::string, std::function<float(float)>> modes = {
+          {"half_pixel", [&](float i) { return (i + 0.5F) / scale - 0.5F; }},
+          {"asymmetric", [&](float i) { return i / scale; }},
+          {"tf_half_pixel_for_nn", [&](float i) { return (i + 0.5F) / scale; }},
+          {"align_corners", [&](float i) {
+             return to == 1 ? 0 : i * static_cast<float>(from - 1) / static_cast<float>(to - 1);
+           }}};
+      for (const auto& [mode, coordinate] : modes) {
+        for (const auto& [name, round] : roundings) {
+          SCOPED_TRACE(mode + " " + name + " " + std::to_string(from) + " to " + std::to_string(to));
+          Reals expected;
+          for (int64_t i = 0; i < to; ++i)
+            expected.push_back(
+                std::clamp(round(coordinate(static_cast<float>(i))), 0.0F, static_cast<float>(from - 1)));
+          NodeUnderTest node = resized(x, 0, to);
+          node.set("coordinate_transformation_mode", mode).set("nearest_mode", name);
+          EXPECT_EQ(to_reals(node.run()), expected);
+          const Program program = define_node(node.node(), node.known());
+          ++all;
+          quotients += std::none_of(program.exprs.begin(), program.exprs.end(), [](const Expr& expr) {
+            return is_float(expr.type) && expr.op != ScalarOp::load;
+          });
+        }
+      }
+    }
+  }
+  // The others are at places where the roundings of the formula decide.
+  EXPECT_GT(quotients, all * 9 / 10);
+}
+
 TEST(Resize, RepeatingElementsIsAPlainCopyOverNamedFactors) {
   NodeUnderTest node = resized({1, 2}, 3, 0);
   EXPECT_EQ(to_reals(node.run()), (Reals{1, 1, 1, 2, 2, 2}));

@@ -138,16 +138,16 @@ void add_scatters(std::vector<Case>& cases) {
   cases.push_back({"ScattersBetweenMaps", "map+map", written_in_two_parts, {}, {}});
 }
 
-/// Linear, of the last dimensions, to the sizes; with `scales` as exporters write them, by their ratios.
+/// Of the last dimensions, to the sizes; with `scales` as exporters write them, by their ratios.
 Program resize(const ir::Shape& from, const ir::Shape& to, const std::string& coordinates,
-               ElementType type = ElementType::f32, bool scales = false) {
+               ElementType type = ElementType::f32, bool scales = false, const std::string& mode = "linear") {
   ir::Node node;
   node.name = "n";
   node.op = "Resize";
   node.version = 13;
   node.inputs = {0, ir::absent, 1, 2};
   node.outputs = {3};
-  node.attributes["mode"] = text("linear");
+  node.attributes["mode"] = text(mode);
   node.attributes["coordinate_transformation_mode"] = text(coordinates);
   const auto rank = static_cast<int64_t>(from.size());
   ir::Tensor ratios = ir::Tensor::allocate(ElementType::f32, {scales ? rank : 0});
@@ -191,6 +191,21 @@ void add_resizes(std::vector<Case>& cases) {
   add("ResizeOfColumnsOfBytes", lines, [] {
     return resize({2, 6, 43}, {2, 11, 43}, "asymmetric", ElementType::u8);
   });
+  const auto nearest = [&](const std::string& name, const ir::Shape& from, const ir::Shape& to,
+                           const std::string& coordinates, ElementType type = ElementType::f32) {
+    add(name, "map", [=] { return resize(from, to, coordinates, type, false, "nearest"); });
+  };
+  add("ResizeOfLongLines", lines, [] { return resize({3, 301}, {3, 700}, "half_pixel"); });
+  add("ResizeOfLongLinesOfWideFloats", lines, [] {
+    return resize({2, 300}, {2, 530}, "align_corners", ElementType::f64);
+  });
+  nearest("NearestOfLongLines", {3, 500}, {3, 610}, "half_pixel");
+  nearest("NearestToAFewOfMany", {2, 700}, {2, 37}, "asymmetric");
+  nearest("NearestByOddRatios", {1, 3, 13, 25}, {1, 3, 25, 49}, "half_pixel");
+  nearest("NearestToHalf", {1, 3, 12, 66}, {1, 3, 6, 33}, "asymmetric");
+  nearest("NearestToLess", {2, 31, 70}, {2, 19, 41}, "align_corners");
+  nearest("NearestOfWideIntegers", {2, 3, 20}, {2, 3, 47}, "half_pixel", ElementType::i64);
+  nearest("NearestOfColumnsOfBytes", {2, 6, 43}, {2, 11, 43}, "asymmetric", ElementType::u8);
   add("ResizeOfWideFloats", planes, [] {
     return resize({1, 2, 6, 30}, {1, 2, 11, 43}, "align_corners", ElementType::f64);
   });
