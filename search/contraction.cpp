@@ -41,24 +41,26 @@ class Writer {
         columns_(extent(form_.column)),
         row_tiles_(row_part().tiles(plan.tile.rows, context.facts)),
         column_tiles_(part_of(context, sum_, form_.column).tiles(plan.tile.columns, context.facts)),
-        row_tail_(!row_part().has_whole_tiles(plan.tile.rows, context.facts)),
+        height_(plan.tile.rows),
+        narrow_rows_(has_narrow_rows()),
+        row_tail_(!narrow_rows_ && !row_part().has_whole_tiles(plan.tile.rows, context.facts)),
         column_tail_(!part_of(context, sum_, form_.column).has_whole_tiles(plan.tile.columns, context.facts)),
         narrow_tail_(has_narrow_tail()),
         point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
-        packed_(packed.buffer),
-        packed_outer_(packed.outer),
+        panels_(context, plan, packed),
         add_to_(add_to) {}
 
   PackedRight pack() {
-    pack_everything();
-    return {packed_, packed_outer_};
+    panels_.write_all(column_tail_);
+    return panels_.packed();
   }
 
   void run() {
     if (form_.epilogue != nullptr)
       prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
     if (plan_.left_packed) w_.at_beginning([&] { left_.write(); });
-    if (plan_.right == Right::packed_once && packed_ == ir::none) w_.at_beginning([&] { pack_everything(); });
+    if (plan_.right == Right::packed_once && panels_.packed().buffer == ir::none)
+      w_.at_beginning([&] { panels_.write_all(column_tail_); });
     loops(steps(), 0);
     values_.clear_values();
   }
@@ -72,123 +74,21 @@ class Writer {
   }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   /// To a place in the part of the axis that is written.
-  Dim place_in_part(int axis) { return coordinate(axis) - part_of(context_, sum_, axis).first; }
   void move_to(int axis, const Dim& place) { coordinate(axis) = part_of(context_, sum_, axis).first + place; }
-
-  // --- the panels of b ---
-
-  /// Outer axes on which b depends: dimensions of the packed panels.
-  std::vector<int> outer_of_right() const {
-    std::vector<int> axes;
-    for (const int axis : form_.outer) {
-      const bool used = std::any_of(form_.right.begin(), form_.right.end(),
-                                    [&](ir::ExprId id) { return axes_of(program_, id).count(axis) != 0; });
-      if (used) axes.push_back(axis);
-    }
-    return axes;
-  }
-
-  void pack_everything() {
-    const std::vector<int> outer = outer_of_right();
-    Dims dims;
-    for (const int axis : outer) dims.push_back(extent(axis));
-    dims.push_back(column_tiles_);
-    for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
-    dims.push_back(Dim(plan_.tile.columns));
-    packed_ = w_.allocate("packed_" + sum_.name, ElementType::f32, dims, Level::memory);
-    const auto tiles = [&](LoopKind kind) {
-      w_.loop(kind, "jt", column_tiles_, [&](const Dim& jt) {
-        Dims indices;
-        for (const int axis : outer) indices.push_back(place_in_part(axis));
-        indices.push_back(jt);
-        packed_at_ = indices;
-        pack_panel(jt);
-      });
-    };
-    const std::function<void(size_t)> loop = [&](size_t k) {
-      const LoopKind kind =
-          k == 0 && plan_.spread != Spread::none ? LoopKind::parallel : LoopKind::sequential;
-      if (k == outer.size()) return tiles(kind);
-      w_.loop(kind, "o" + std::to_string(k), extent(outer[k]), [&](const Dim& o) {
-        move_to(outer[k], o);
-        loop(k + 1);
-      });
-    };
-    loop(0);
-    packed_outer_ = outer;
-  }
-
-  Access packed(const Dim& lane) const {
-    Dims indices = packed_at_;
-    for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) indices.push_back(point_[sum_.axes.size() + k]);
-    indices.push_back(lane);
-    return {packed_, indices};
-  }
-
-  /// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
-  void pack_panel(const Dim& jt) {
-    if (plan_.square != 0) return pack_squares(jt);
-    const int64_t width = plan_.tile.columns;
-    depth_loops(sum_.reduce_axes.size(), 0, [&] {
-      if (column_tail_) {
-        w_.loop(LoopKind::vector, "z1", Dim(width),
-                [&](const Dim& lane) { w_.store(packed(lane), Combine::assign, w_.real(0)); });
-      }
-      w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& lane) {
-        move_to(form_.column, Dim(width) * jt + lane);
-        w_.store(packed(lane), Combine::assign, product(form_.right));
-      });
-    });
-  }
-
-  /// Columns beyond the last one are that one again.
-  void pack_squares(const Dim& jt) {
-    const int64_t width = plan_.tile.columns, side = plan_.square;
-    const size_t last = sum_.reduce_axes.size() - 1;
-    const Dim depth = sum_.reduce_axes[last].extent;
-    const bool whole = floor_mod(depth, Dim(side)) == Dim(0);
-    Dim& k = point_[sum_.axes.size() + last];
-    const auto square = [&](const Dim& kb, const Dim& jb) {
-      const Dim first_k = Dim(side) * kb, first_column = Dim(width) * jt + Dim(side) * jb;
-      const Dim here = whole ? Dim(side) : min(Dim(side), depth - first_k);
-      write_transposed(
-          w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name,
-          {ElementType::f32},
-          [&](size_t, const Dim& row, const Dim& column) {
-            const Dim at = first_column + row;
-            move_to(form_.column, column_tail_ ? min(at, columns_ - 1) : at);
-            k = first_k + column;
-            return product(form_.right);
-          },
-          [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
-            k = first_k + column;
-            w_.store(packed(Dim(side) * jb + row), Combine::assign, w_.load(values[0]));
-          });
-    };
-    depth_loops(last, 0, [&] {
-      w_.loop(LoopKind::sequential, "kb", ceil_div(depth, Dim(side)), [&](const Dim& kb) {
-        w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) { square(kb, jb); });
-      });
-    });
-  }
 
   /// Columns of a tile that exist.
   Dim columns_of(const Dim& jt) const {
     const Dim width(plan_.tile.columns);
     return column_tail_ ? min(width, columns_ - width * jt) : width;
   }
-  Dim rows_of(const Dim& it) const {
-    const Dim height(plan_.tile.rows);
-    return row_tail_ ? min(height, rows_ - height * it) : height;
+  /// Of all rows: packed ones are, whatever part is decided.
+  Dim packed_row_tile() const {
+    const AxisPart part = row_part();
+    return part.block == 0 ? row_tile_ : Dim(part.block / plan_.tile.rows) * part.number + row_tile_;
   }
-
-  /// The first `count` loops over k.
-  void depth_loops(size_t count, size_t k, const std::function<void()>& body) {
-    if (k == count) return body();
-    w_.loop(LoopKind::sequential, "p" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& p) {
-      point_[sum_.axes.size() + k] = p;
-      depth_loops(count, k + 1, body);
-    });
+  Dim rows_of(const Dim& it) const {
+    const Dim height(height_);
+    return row_tail_ ? min(height, rows_ - height * it) : height;
   }
 
   int product(const std::vector<ir::ExprId>& factors) {
@@ -293,10 +193,23 @@ class Writer {
 
   /// body(tile of the block) for every tile of rows of the block at hand.
   void for_row_tiles(const std::function<void(const Dim& it)>& body) {
-    w_.loop(kind_of_rows(), "it", tiles_of_block(), [&](const Dim& it) {
+    const auto tile = [&](const Dim& it) {
       row_tile_ = first_row_tile_ + it;
       body(it);
-    });
+    };
+    if (!narrow_rows_) return w_.loop(kind_of_rows(), "it", tiles_of_block(), tile);
+    const int64_t whole = rows_.value() / plan_.tile.rows;
+    w_.loop(kind_of_rows(), "it", Dim(whole), tile);
+    height_ = rows_.value() % plan_.tile.rows;
+    tile(Dim(whole));
+    height_ = plan_.tile.rows;
+  }
+  /// Where the number of rows is literal, and more than a few would be computed for nothing.
+  bool has_narrow_rows() const {
+    constexpr int64_t worth = 100;  // rows, of which one is computed for nothing
+    if (!rows_.is_constant() || plan_.row_block != 0 || form_.across) return false;
+    const int64_t height = plan_.tile.rows, rest = rows_.value() % height;
+    return rest != 0 && rows_.value() > height && (height - rest) * worth >= rows_.value();
   }
   Dim tiles_of_block() const {
     if (plan_.row_block < 2) return plan_.row_block == 0 ? row_tiles_ : Dim(1);
@@ -308,7 +221,7 @@ class Writer {
       make_tile();
       inner_depth(0);
       if (!plan_.copied) return finish_tile(tile_, {});
-      const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+      const Dim height(height_), width(plan_.tile.columns);
       const int copy = w_.allocate("copy_" + sum_.name, ElementType::f32, {height, width}, Level::cache);
       for_tile([&](const Dim& i1, const Dim& j1) {
         w_.store({copy, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
@@ -324,7 +237,7 @@ class Writer {
     const int waiting =
         w_.allocate("waiting_" + sum_.name, ElementType::f32, {tiles, height, width}, Level::cache);
     const auto each = [&](const Dim& it, const std::function<void(const Access&, const Access&)>& body) {
-      w_.loop(LoopKind::unrolled, "i1", height, [&](const Dim& i1) {
+      w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
         w_.loop(LoopKind::vector, "j1", lanes_computed(), [&](const Dim& j1) {
           body({waiting, {it, i1, j1}}, {tile_, {i1, j1}});
         });
@@ -347,17 +260,9 @@ class Writer {
 
   void prepare_panel() {
     if (plan_.right == Right::packed_inside) {
-      Dims dims;
-      for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
-      dims.push_back(Dim(plan_.tile.columns));
-      packed_ = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
-      packed_at_.clear();
-      pack_panel(column_tile_);
+      panels_.write_one(point_, column_tile_, column_tail_);
     } else if (plan_.right == Right::packed_once) {
-      packed_at_.clear();
-      for (const int axis : packed_outer_) packed_at_.push_back(place_in_part(axis));
-      const AxisPart part = part_of(context_, sum_, form_.column);
-      packed_at_.push_back(Dim(part.block / plan_.tile.columns) * part.number + column_tile_);
+      panels_.use(point_, column_tile_);
     }
   }
 
@@ -372,13 +277,13 @@ class Writer {
   }
 
   void for_tile(const std::function<void(const Dim& i1, const Dim& j1)>& body) {
-    w_.loop(LoopKind::unrolled, "i1", Dim(plan_.tile.rows), [&](const Dim& i1) {
+    w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", lanes_computed(), [&](const Dim& j1) { body(i1, j1); });
     });
   }
 
   void make_tile() {
-    const Dim height(plan_.tile.rows), width(plan_.tile.columns);
+    const Dim height(height_), width(plan_.tile.columns);
     tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {height, width}, Level::registers);
     for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
   }
@@ -454,8 +359,8 @@ class Writer {
     const Dim column = Dim(plan_.tile.columns) * column_tile_ + j1;
     if (form_.row != ir::none) move_to(form_.row, row_tail_ ? min(row, rows_ - 1) : row);
     move_to(form_.column, column);
-    const int left = plan_.left_packed ? w_.load(left_.at(point_, row_tile_, i1)) : product(form_.left);
-    const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(packed(j1));
+    const int left = plan_.left_packed ? w_.load(left_.at(point_, packed_row_tile(), i1)) : product(form_.left);
+    const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(panels_.at(point_, j1));
     if (form_.row != ir::none) move_to(form_.row, row);
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
   }
@@ -487,6 +392,8 @@ class Writer {
   StageValues& values_;
   PackedRows left_;
   const Dim rows_, columns_, row_tiles_, column_tiles_;
+  int64_t height_;  ///< of the tile at hand
+  const bool narrow_rows_;  ///< the last tile of rows is written by itself
   const bool row_tail_;
   bool column_tail_;  ///< of the tiles at hand
   bool narrow_tail_;  ///< the last tile is written by itself
@@ -495,9 +402,7 @@ class Writer {
   Dims point_;      ///< of the sum: axes, then reduce axes
   Dim first_row_tile_, first_column_tile_, row_tile_, column_tile_;
   Dim part_;  ///< of k
-  int packed_;
-  Dims packed_at_;  ///< the first indices of the panel in use
-  std::vector<int> packed_outer_;
+  RightPanels panels_;
   int add_to_;
   int tile_ = ir::none;
 };

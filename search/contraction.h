@@ -1,20 +1,14 @@
 #pragma once
 
-#include <vector>
-
 #include "search/contraction_plan.h"
 #include "search/piece.h"
+#include "search/right_panels.h"
 
 namespace axrun::search {
 
 /// Writes a product as it was planned: panels of b, tiles of c accumulated in registers, the epilogue while
 /// they are stored.
-/// packed: what pack_right has made at this place, or around it; otherwise panels are made where the plan
-/// says.
-struct PackedRight {
-  int buffer = ir::none;
-  std::vector<int> outer;  ///< axes of the sum that are its first dimensions
-};
+/// packed: what pack_right has made; otherwise panels are made where the plan says.
 /// add_to: a buffer [row, column] of the part of the rows that is decided, to whose elements the sums are added
 /// instead of being stored; then the plan has no epilogue. The last axis along the sum may be decided in part.
 void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed = {},

@@ -23,6 +23,7 @@ struct Shape {
   int64_t taps = 1;    ///< terms that share what is gathered
   int64_t phases = 1;  ///< of what they share: rows of the matrix
   int64_t reach_lines = 0, reach_places = 0;
+  int64_t stride = 1;  ///< from place to place, as far as is known
 };
 
 /// The innermost axes of the sum are unrolled.
@@ -106,13 +107,14 @@ class Planner {
       const auto vectors = static_cast<double>(vectors_of(lines, tile));
       const auto rows = static_cast<double>(shape_.rows), steps = static_cast<double>(depth());
       // A group reads the left side once; gathering loads and stores, in the nearest cache or beyond.
-      constexpr double bytes_per_cycle = 16, near_cycles = 2, far_cycles = 4, line_cycles = 4;
+      constexpr double bytes_per_cycle = 16, near_cycles = 1.25, far_cycles = 2, line_cycles = 2;
+      constexpr double apart = 2;  // elements of a vector that do not lie side by side
       const int64_t left = shape_.rows * block_depth() * element;
       const bool near = (lines + shape_.reach_lines) * line_bytes + left <= first_cache_;
       const double multiply = vectors * rows * steps / std::max(1, target_.fma_ports);
       const double read = near ? 0 : groups * rows * steps * element / bytes_per_cycle;
-      const double per_line =
-          (near ? near_cycles : far_cycles) * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
+      const double per_vector = (near ? near_cycles : far_cycles) * (shape_.stride == 1 ? 1 : apart);
+      const double per_line = per_vector * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
       const double gather = groups * static_cast<double>(lines + shape_.reach_lines) *
                             static_cast<double>(matrix_rows(depth())) * per_line;
       const double parts =
@@ -170,6 +172,9 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
     spread = by_outer ? Spread::outer : Spread::groups;
   }
 
+  for (const GatheredForm::Shift& shift : form.shifts) {
+    if (shift.places != 0) shape.stride = shift.stride;
+  }
   GatheredPlan plan;
   plan.spread = spread;
   choose_unrolling(sum, plan);

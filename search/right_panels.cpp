@@ -1,0 +1,159 @@
+#include "search/right_panels.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "search/transposition.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+
+RightPanels::RightPanels(PieceContext& context, const ContractionPlan& plan, PackedRight packed)
+    : context_(context),
+      form_(plan.form),
+      sum_(*form_.sum),
+      plan_(plan),
+      w_(context.writer),
+      packed_(std::move(packed)),
+      point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
+
+Dim RightPanels::place_in_part(const Dims& point, int axis) const {
+  return point[static_cast<size_t>(axis)] - part_of(context_, sum_, axis).first;
+}
+
+void RightPanels::move_to(int axis, const Dim& place) {
+  point_[static_cast<size_t>(axis)] = part_of(context_, sum_, axis).first + place;
+}
+
+Access RightPanels::at(const Dims& point, const Dim& lane) const {
+  Dims indices = packed_at_;
+  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) indices.push_back(point[sum_.axes.size() + k]);
+  indices.push_back(lane);
+  return {packed_.buffer, indices};
+}
+
+void RightPanels::write_all(bool tail) {
+  // Outer axes on which it depends.
+  std::vector<int>& outer = packed_.outer;
+  for (const int axis : form_.outer) {
+    const bool used = std::any_of(form_.right.begin(), form_.right.end(), [&](ir::ExprId id) {
+      return axes_of(context_.program, id).count(axis) != 0;
+    });
+    if (used) outer.push_back(axis);
+  }
+  const Dim tiles = part_of(context_, sum_, form_.column).tiles(plan_.tile.columns, context_.facts);
+  Dims dims;
+  for (const int axis : outer) dims.push_back(part_of(context_, sum_, axis).rest);
+  dims.push_back(tiles);
+  for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+  dims.emplace_back(plan_.tile.columns);
+  packed_.buffer = w_.allocate("packed_" + sum_.name, ElementType::f32, dims, Level::memory);
+  const std::function<void(size_t)> loop = [&](size_t k) {
+    const bool spread = k == 0 && plan_.spread != ContractionPlan::Spread::none;
+    const LoopKind kind = spread ? LoopKind::parallel : LoopKind::sequential;
+    if (k == outer.size()) {
+      return w_.loop(kind, "jt", tiles, [&](const Dim& jt) {
+        packed_at_.clear();
+        for (const int axis : outer) packed_at_.push_back(place_in_part(point_, axis));
+        packed_at_.push_back(jt);
+        pack(jt, tail);
+      });
+    }
+    w_.loop(kind, "o" + std::to_string(k), part_of(context_, sum_, outer[k]).rest, [&](const Dim& o) {
+      move_to(outer[k], o);
+      loop(k + 1);
+    });
+  };
+  loop(0);
+}
+
+void RightPanels::write_one(const Dims& point, const Dim& tile, bool tail) {
+  point_ = point;
+  Dims dims;
+  for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+  dims.emplace_back(plan_.tile.columns);
+  packed_.buffer = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
+  packed_at_.clear();
+  pack(tile, tail);
+}
+
+void RightPanels::use(const Dims& point, const Dim& tile) {
+  packed_at_.clear();
+  for (const int axis : packed_.outer) packed_at_.push_back(place_in_part(point, axis));
+  const AxisPart part = part_of(context_, sum_, form_.column);
+  packed_at_.push_back(Dim(part.block / plan_.tile.columns) * part.number + tile);
+}
+
+/// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
+void RightPanels::pack(const Dim& tile, bool tail) {
+  if (plan_.square != 0) return pack_squares(tile, tail);
+  const Dim width(plan_.tile.columns);
+  const Dim columns = part_of(context_, sum_, form_.column).rest;
+  depth_loops(sum_.reduce_axes.size(), 0, [&] {
+    if (tail) {
+      w_.loop(LoopKind::vector, "z1", width,
+              [&](const Dim& lane) { w_.store(at(point_, lane), Combine::assign, w_.real(0)); });
+    }
+    w_.loop(LoopKind::vector, "j1", tail ? min(width, columns - width * tile) : width, [&](const Dim& lane) {
+      move_to(form_.column, width * tile + lane);
+      w_.store(at(point_, lane), Combine::assign, product());
+    });
+  });
+}
+
+/// Columns beyond the last one are that one again.
+void RightPanels::pack_squares(const Dim& tile, bool tail) {
+  const int64_t width = plan_.tile.columns, side = plan_.square;
+  const size_t last = sum_.reduce_axes.size() - 1;
+  const Dim depth = sum_.reduce_axes[last].extent;
+  const Dim columns = part_of(context_, sum_, form_.column).rest;
+  const bool whole = floor_mod(depth, Dim(side)) == Dim(0);
+  Dim& k = point_[sum_.axes.size() + last];
+  const auto square = [&](const Dim& kb, const Dim& jb) {
+    const Dim first_k = Dim(side) * kb, first_column = Dim(width) * tile + Dim(side) * jb;
+    const Dim here = whole ? Dim(side) : min(Dim(side), depth - first_k);
+    write_transposed(
+        w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name,
+        {ElementType::f32},
+        [&](size_t, const Dim& row, const Dim& column) {
+          const Dim from = first_column + row;
+          move_to(form_.column, tail ? min(from, columns - 1) : from);
+          k = first_k + column;
+          return product();
+        },
+        [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
+          k = first_k + column;
+          w_.store(at(point_, Dim(side) * jb + row), Combine::assign, w_.load(values[0]));
+        });
+  };
+  depth_loops(last, 0, [&] {
+    w_.loop(LoopKind::sequential, "kb", ceil_div(depth, Dim(side)), [&](const Dim& kb) {
+      w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) { square(kb, jb); });
+    });
+  });
+}
+
+void RightPanels::depth_loops(size_t count, size_t k, const std::function<void()>& body) {
+  if (k == count) return body();
+  w_.loop(LoopKind::sequential, "p" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& p) {
+    point_[sum_.axes.size() + k] = p;
+    depth_loops(count, k + 1, body);
+  });
+}
+
+int RightPanels::product() {
+  int result = context_.values.value(form_.right[0], point_);
+  for (size_t k = 1; k < form_.right.size(); ++k)
+    result = w_.mul(result, context_.values.value(form_.right[k], point_));
+  return result;
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "search/contraction_plan.h"
+#include "search/piece.h"
+
+namespace axrun::search {
+
+/// The right side of a product, packed at this place, or around it.
+struct PackedRight {
+  int buffer = ir::none;
+  std::vector<int> outer;  ///< axes of the sum that are its first dimensions
+};
+
+/// The right side of a product in the order in which tiles of columns read it: [outer..., tiles, k..., columns
+/// of a tile], or a panel [k..., columns of a tile] at a time.
+class RightPanels {
+ public:
+  RightPanels(PieceContext& context, const ContractionPlan& plan, PackedRight packed);
+
+  const PackedRight& packed() const { return packed_; }
+  /// Writes the loops that make all of them. tail: the last tile lacks columns.
+  void write_all(bool tail);
+  /// Makes the panel of one tile at a point of the sum, and reads from it.
+  void write_one(const ir::Dims& point, const ir::Dim& tile, bool tail);
+  /// Reads from the panel of a tile, of all that were made, at a point of the sum.
+  void use(const ir::Dims& point, const ir::Dim& tile);
+  /// An element of the panel in use, at a point whose own column does not matter.
+  ir::loop::Access at(const ir::Dims& point, const ir::Dim& lane) const;
+
+ private:
+  ir::Dim place_in_part(const ir::Dims& point, int axis) const;
+  void move_to(int axis, const ir::Dim& place);
+  void pack(const ir::Dim& tile, bool tail);
+  void pack_squares(const ir::Dim& tile, bool tail);
+  /// The first `count` loops over k.
+  void depth_loops(size_t count, size_t k, const std::function<void()>& body);
+  int product();
+
+  PieceContext& context_;
+  const ProductForm& form_;
+  const ir::Stage& sum_;
+  const ContractionPlan& plan_;
+  LoopWriter& w_;
+  PackedRight packed_;
+  ir::Dims point_;     ///< of the sum, at what is packed
+  ir::Dims packed_at_;  ///< the first indices of the panel in use
+};
+
+}  // namespace axrun::search
