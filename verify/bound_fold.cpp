@@ -1,7 +1,9 @@
 #include "verify/bound_fold.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "ir/arithmetic.h"
 
@@ -83,19 +85,33 @@ void Fold::add_to_sum(const Lanes& terms, int first, int count) {
   const double* low = terms.lows() + begin;
   const double* high = terms.highs() + begin;
   constexpr double to_whole = 0x1.8p52;  // added and taken away again, it rounds to an integer
-  double sum = 0, low_sum = 0, high_sum = 0, magnitude = 0, zeros = 0, fractions = 0;
-  for (size_t k = 0; k < static_cast<size_t>(count); ++k) {
-    const double x = value[k * next];
-    const double below = std::fabs(low[k * next]);
-    const double above = std::fabs(high[k * next]);
+  // Several sums side by side: one addition would wait for the other.
+  constexpr size_t ways = 8;
+  std::array<double, ways> sums{}, low_sums{}, high_sums{}, magnitudes{}, zero_terms{}, fraction_terms{};
+  const auto take = [&](size_t way, size_t k) {
+    const double x = value[k];
+    const double below = std::fabs(low[k]);
+    const double above = std::fabs(high[k]);
     const double most = below > above ? below : above;
-    sum += x;
-    low_sum += low[k * next];
-    high_sum += high[k * next];
-    magnitude += most;
-    zeros += most == 0 ? 1.0 : 0.0;
-    fractions += (x + to_whole) - to_whole == x ? 0.0 : 1.0;
+    sums[way] += x;
+    low_sums[way] += low[k];
+    high_sums[way] += high[k];
+    magnitudes[way] += most;
+    zero_terms[way] += most == 0 ? 1.0 : 0.0;
+    fraction_terms[way] += (x + to_whole) - to_whole == x ? 0.0 : 1.0;
+  };
+  const auto many = static_cast<size_t>(count);
+  size_t k = 0;
+  for (; next == 1 && k + ways <= many; k += ways) {
+    for (size_t way = 0; way < ways; ++way) take(way, k + way);
   }
+  for (; k < many; ++k) take(0, k * next);
+  const auto all = [](const std::array<double, ways>& parts) {
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+  };
+  const double sum = all(sums), low_sum = all(low_sums), high_sum = all(high_sums),
+               magnitude = all(magnitudes);
+  const double zeros = all(zero_terms), fractions = all(fraction_terms);
   sums_.whole &= terms.certain && fractions == 0;
   sums_.terms += count - zeros;
   sums_.value += sum;
@@ -105,8 +121,7 @@ void Fold::add_to_sum(const Lanes& terms, int first, int count) {
     sums_.magnitude += magnitude;
     return;
   }
-  for (size_t k = 0; k < static_cast<size_t>(count); ++k)
-    note_special({value[k * next], low[k * next], high[k * next]});
+  for (k = 0; k < many; ++k) note_special({value[k * next], low[k * next], high[k * next]});
 }
 
 /// Infinities and NaN are counted, the rest is added up.

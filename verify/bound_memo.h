@@ -29,6 +29,8 @@ class Sparse {
     if (!memory) memory = zeroed(part);
     return memory[static_cast<size_t>(k % part)];
   }
+  /// Where elements [first, first + count) lie one after another; null where they may not.
+  const T* run(int64_t first) const { return whole_ ? whole_.get() + first : nullptr; }
 
  private:
   static constexpr int64_t largest_whole = int64_t{1} << 22, part = int64_t{1} << 12;

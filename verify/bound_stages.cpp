@@ -18,6 +18,9 @@ namespace {
 
 /// Of a scan.
 constexpr int64_t most_steps = int64_t{1} << 16;
+/// Shorter reductions share a block of lanes with those of other points. In blocks of their own loads may
+/// follow one another in memory, and the rest is the same for all lanes.
+constexpr int64_t worth_a_block = 48;
 
 }  // namespace
 
@@ -133,13 +136,18 @@ void ErrorBound::State::reduce(BoundCode& code, const std::vector<int64_t>& poin
   const ElementType type = program.exprs[static_cast<size_t>(stage.body[0])].type;
   Fold fold(stage.monoid.kind, type);
   const size_t reduce_begin = code.axes.size();
-  if (code.reduce_points >= most_lanes || code.reduce_points == 0) {
+  if (code.reduce_points >= worth_a_block || code.reduce_points == 0) {
+    const bool single = code.reduce_points > 0 && code.reduce_points <= most_lanes;
+    if (single) {
+      const int count = static_cast<int>(code.reduce_points);
+      set_consecutive_axes(*code.body, reduce_begin, code.reduce_axes, 0, count);
+    }
     for (int64_t point : points) {
       fold.start();
       set_uniform_axes(*code.body, 0, code.axes, point);
       for (int64_t first = 0; first < code.reduce_points; first += most_lanes) {
         const int count = static_cast<int>(std::min<int64_t>(most_lanes, code.reduce_points - first));
-        set_consecutive_axes(*code.body, reduce_begin, code.reduce_axes, first, count);
+        if (!single) set_consecutive_axes(*code.body, reduce_begin, code.reduce_axes, first, count);
         run(*code.body, count);
         fold.add(code.body->root(0), 0, count);
       }

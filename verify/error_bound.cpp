@@ -177,9 +177,14 @@ void ErrorBound::State::read_run(TensorId id, int64_t first, int64_t step, int c
   const auto outer = captured.find(id);
   if (outer != captured.end()) return around->read_run(outer->second, first, step, count, lanes);
   if (operand != nullptr && operand->type() == ElementType::f32) {
-    const float* data = operand->as<float>() + first;
-    for (int k = 0; k < count; ++k) lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
+    const float* __restrict data = operand->as<float>() + first;
+    double* __restrict value = lanes.value.data();
     lanes.certain = true;
+    if (step == 1) {
+      for (int k = 0; k < count; ++k) value[k] = static_cast<double>(data[k]);
+      return;
+    }
+    for (int k = 0; k < count; ++k) lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
     return;
   }
   if (operand != nullptr || (stage_of[index] >= 0 && !is_known(*memos[index], first, step, count))) {
@@ -189,6 +194,21 @@ void ErrorBound::State::read_run(TensorId id, int64_t first, int64_t step, int c
   }
   Memo& memo = *memos[index];
   int64_t uncertain = 0;
+  const double* values = memo.value.run(first);
+  const double *lows = memo.low.run(first), *highs = memo.high.run(first);
+  if (step == 1 && values != nullptr) {
+    double* __restrict value = lanes.value.data();
+    double* __restrict low = lanes.low.data();
+    double* __restrict high = lanes.high.data();
+    for (int k = 0; k < count; ++k) {
+      value[k] = values[k];
+      low[k] = lows[k];
+      high[k] = highs[k];
+      uncertain |= (lows[k] == values[k] ? 0 : 1) | (highs[k] == values[k] ? 0 : 1);
+    }
+    lanes.certain = uncertain == 0;
+    return;
+  }
   for (int k = 0; k < count; ++k) {
     const int64_t position = first + k * step;
     const auto lane = static_cast<size_t>(k);
@@ -202,6 +222,8 @@ void ErrorBound::State::read_run(TensorId id, int64_t first, int64_t step, int c
 }
 
 bool ErrorBound::State::is_known(Memo& memo, int64_t first, int64_t step, int count) {
+  if (const uint8_t* states = memo.known.run(first); step == 1 && states != nullptr)
+    return std::all_of(states, states + count, [](uint8_t state) { return state == Memo::done; });
   for (int k = 0; k < count; ++k) {
     if (memo.known[first + k * step] != Memo::done) return false;
   }

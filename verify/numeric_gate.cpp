@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <chrono>
 #include <cmath>
@@ -116,17 +117,19 @@ class Bench {
     }
   }
 
-  /// Integers so large that every intermediate is exact, if there are such.
-  void choose_magnitude() {
+  /// Integers so large that every intermediate is exact. False where there are no such.
+  bool choose_magnitude() {
     for (int magnitude : {8, 3, 1, 0}) {
       magnitude_ = magnitude;
       fill_operands({});
       ErrorBound bound(program_, sizes_, tensors());
       bound.follow_share_of_steps(few_steps);
-      if (all_exact(bound)) return;
+      if (all_exact(bound)) return true;
     }
-    magnitude_ = 4;
+    magnitude_ = inexact_magnitude;
+    return false;
   }
+  void keep_inexact() { magnitude_ = inexact_magnitude; }
 
   void run(const GateTrial& trial) {
     const int number = trial.number;
@@ -154,6 +157,7 @@ class Bench {
   }
 
  private:
+  static constexpr int inexact_magnitude = 4;
   static size_t size_of(ElementType type) { return ir::size_of(type); }
 
   std::vector<Tensor> tensors() const {
@@ -393,24 +397,47 @@ void run_trials(const std::vector<GateTrial>& trials, bool exact_pair, Bench& be
   }
 }
 
+/// Whether there are integers for which every intermediate is exact, at these sizes. What rounds at the
+/// smallest ones, whatever the integers, rounds at larger ones, too: the operations are the same, and sums no
+/// shorter. There it need not be asked again, which takes longer.
+bool may_be_exact(const ir::Program& expression, const GateCandidate& candidate, const GateOptions& options,
+                  const std::map<std::string, int64_t>& smallest) {
+  GateReport unreported;
+  return Bench(expression, candidate, options, smallest, options.seed, unreported).choose_magnitude();
+}
+
 void run_all(const ir::Program& expression, const GateCandidate& candidate, const GateOptions& options,
              GateReport& report) {
   std::vector<int64_t> bytes;
   for (const auto& sizes : options.sizes) bytes.push_back(memory_of(expression, sizes));
   const std::vector<std::vector<GateTrial>> trials = plan_gate_trials(bytes, options.large_bytes);
+  if (options.sizes.empty()) return;
+  const auto& smallest =
+      options.sizes[static_cast<size_t>(std::min_element(bytes.begin(), bytes.end()) - bytes.begin())];
+  const bool has_pair = options.exact_pair && !options.exact;
+  const bool exact = !options.exact && may_be_exact(expression, candidate, options, smallest);
+  GateOptions pair_options = options;
+  pair_options.exact_pair.reset();
+  const bool exact_pair = has_pair && may_be_exact(options.exact_pair->expression,
+                                                   options.exact_pair->candidate, pair_options, smallest);
+  const auto choose = [](Bench& bench, bool may_be) {
+    if (may_be) {
+      bench.choose_magnitude();
+    } else {
+      bench.keep_inexact();
+    }
+  };
   for (size_t s = 0; s < options.sizes.size(); ++s) {
     const uint64_t seed = options.seed * 0x9E3779B97F4A7C15u + s;
     {
       Bench bench(expression, candidate, options, options.sizes[s], seed, report);
-      if (!options.exact) bench.choose_magnitude();
+      if (!options.exact) choose(bench, exact);
       run_trials(trials[s], false, bench, options);
     }
-    if (!options.exact_pair || options.exact) continue;
-    GateOptions pair_options = options;
-    pair_options.exact_pair.reset();
+    if (!has_pair) continue;
     Bench pair(options.exact_pair->expression, options.exact_pair->candidate, pair_options, options.sizes[s],
                seed, report);
-    pair.choose_magnitude();
+    choose(pair, exact_pair);
     run_trials(trials[s], true, pair, options);
   }
 }

@@ -171,6 +171,21 @@ TEST(ErrorBound, EmptyReductionsGiveTheIdentity) {
   expect_reference(softmax_text, {{"n", 3}, {"c", 0}}, {random({3, 0}, 1)});
 }
 
+/// Short ones share blocks of lanes, longer ones have blocks of their own.
+TEST(ErrorBound, ReductionsOfEveryLengthMeetTheReference) {
+  for (const int64_t length : {1, 8, 9, 47, 48, 49, 100, 255, 256, 257, 600}) {
+    expect_reference(product_text, {{"m", 3}, {"k", length}, {"n", 5}},
+                     {random({3, length}, 1), random({length, 5}, 2), random({5}, 3)});
+  }
+  for (const int64_t width : {6, 7, 15, 16, 17}) {
+    expect_reference(R"(program P(x: f32[3, w, 8], y: f32[8]) -> (s) {
+  t: f32[3, w, 8] = map (i: 3, j: w, k: 8) { x[i, j, k] * y[k] }
+  s: f32[3] = reduce sum (i: 3; j: w, k: 8) { t[i, j, k] * x[i, j, 7 - k] }
+})",
+                     {{"w", width}}, {random({3, width, 8}, 1), random({8}, 2)});
+  }
+}
+
 TEST(ErrorBound, SmallIntegersHaveOneResult) {
   Tensor a = Tensor::allocate(ElementType::f32, {4, 500});
   Tensor b = Tensor::allocate(ElementType::f32, {500, 3});
