@@ -359,7 +359,8 @@ class Writer {
     const Dim column = Dim(plan_.tile.columns) * column_tile_ + j1;
     if (form_.row != ir::none) move_to(form_.row, row_tail_ ? min(row, rows_ - 1) : row);
     move_to(form_.column, column);
-    const int left = plan_.left_packed ? w_.load(left_.at(point_, packed_row_tile(), i1)) : product(form_.left);
+    const int left =
+        plan_.left_packed ? w_.load(left_.at(point_, packed_row_tile(), i1)) : product(form_.left);
     const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(panels_.at(point_, j1));
     if (form_.row != ir::none) move_to(form_.row, row);
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
@@ -392,7 +393,7 @@ class Writer {
   StageValues& values_;
   PackedRows left_;
   const Dim rows_, columns_, row_tiles_, column_tiles_;
-  int64_t height_;  ///< of the tile at hand
+  int64_t height_;          ///< of the tile at hand
   const bool narrow_rows_;  ///< the last tile of rows is written by itself
   const bool row_tail_;
   bool column_tail_;  ///< of the tiles at hand

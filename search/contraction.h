@@ -9,8 +9,9 @@ namespace axrun::search {
 /// Writes a product as it was planned: panels of b, tiles of c accumulated in registers, the epilogue while
 /// they are stored.
 /// packed: what pack_right has made; otherwise panels are made where the plan says.
-/// add_to: a buffer [row, column] of the part of the rows that is decided, to whose elements the sums are added
-/// instead of being stored; then the plan has no epilogue. The last axis along the sum may be decided in part.
+/// add_to: a buffer [row, column] of the part of the rows that is decided, to whose elements the sums are
+/// added instead of being stored; then the plan has no epilogue. The last axis along the sum may be decided
+/// in part.
 void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed = {},
                        int add_to = ir::none);
 

@@ -128,8 +128,9 @@ class Writer {
   void in_parts() {
     const Dim& all = sum_.reduce_axes[0].extent;
     const Dim block(plan_.depth_block);
-    const int waiting = w_.allocate("waiting_" + sum_.name, ElementType::f32,
-                                    {row_tiles_, Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
+    const int waiting =
+        w_.allocate("waiting_" + sum_.name, ElementType::f32,
+                    {row_tiles_, Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
     const auto each = [&](int64_t vectors, const ValuesAt& body) {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
         body({waiting, {row_tile_, i1, first_column_ + j1}}, {tile_, {i1, j1}});
@@ -191,8 +192,7 @@ class Writer {
       columns_here_ = Dim(columns);
       body((columns + lanes_ - 1) / lanes_);
     };
-    if (tiles != 0)
-      w_.loop(LoopKind::sequential, "jt", Dim(tiles), [&](const Dim& jt) { tile(jt, wide); });
+    if (tiles != 0) w_.loop(LoopKind::sequential, "jt", Dim(tiles), [&](const Dim& jt) { tile(jt, wide); });
     if (rest != 0) tile(Dim(tiles), rest);
   }
 
@@ -292,8 +292,8 @@ class Writer {
   const int64_t width_;
   const Dim row_count_, row_tiles_;
   const bool row_tail_;
-  const bool even_;               ///< all groups have as many lines
-  Dims point_;                    ///< of the sum: axes, then reduce axes
+  const bool even_;  ///< all groups have as many lines
+  Dims point_;       ///< of the sum: axes, then reduce axes
   GatheredMatrix matrix_;
   const int64_t pitch_;  ///< columns from one line to the next
   int tile_ = ir::none;

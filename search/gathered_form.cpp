@@ -69,7 +69,8 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
       if (shifts[k].lines != 0 && shifts[k].places != 0) return {};
       const ir::Dim moved = linear->coefficient(form.line) * ir::Dim(shifts[k].lines) +
                             linear->coefficient(form.place) * ir::Dim(shifts[k].places);
-      const ir::Dim steps = linear->coefficient(static_cast<int>(sum.axes.size() + k)) * ir::Dim(shifts[k].stride);
+      const ir::Dim steps =
+          linear->coefficient(static_cast<int>(sum.axes.size() + k)) * ir::Dim(shifts[k].stride);
       if (steps != moved) return {};
     }
   }

@@ -23,8 +23,8 @@ struct GatheredForm {
   /// The dimension of the sum's result that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_dims;
   bool left_constant = false;
-  /// Where terms read the same of the right side as their neighbours: what it is `stride` steps along a reduce
-  /// axis is what it is so many lines and places further on. One for each reduce axis, or none at all.
+  /// Where terms read the same of the right side as their neighbours: what it is `stride` steps along a
+  /// reduce axis is what it is so many lines and places further on. One for each reduce axis, or none at all.
   struct Shift {
     int64_t lines = 0, places = 0;
     int64_t stride = 1;

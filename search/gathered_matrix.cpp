@@ -37,10 +37,9 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
   const Shift reach = this->reach();  // of the first phases, which reach farthest
   pitch_ = width_ + reach.places;
   if (plan.layout == Layout::lines) pitch_ = whole(pitch_, lanes);
-  columns_computed_ =
-      plan.layout == Layout::lines
-          ? (plan.lines - 1) * pitch_ + whole(width_, lanes)
-          : whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
+  columns_computed_ = plan.layout == Layout::lines
+                          ? (plan.lines - 1) * pitch_ + whole(width_, lanes)
+                          : whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
   columns_ =
       std::max((plan.lines + reach.lines) * pitch_, columns_computed_ + reach.lines * pitch_ + reach.places);
 }
@@ -168,9 +167,8 @@ void GatheredMatrix::gather_line(const Dim& column) {
 
 void GatheredMatrix::clear(const Dim& from, int64_t count) {
   if (count <= 0) return;
-  w_.loop(LoopKind::vector, "z1", Dim(count), [&](const Dim& j1) {
-    w_.store(at(point_, first_, from + j1), Combine::assign, w_.real(0));
-  });
+  w_.loop(LoopKind::vector, "z1", Dim(count),
+          [&](const Dim& j1) { w_.store(at(point_, first_, from + j1), Combine::assign, w_.real(0)); });
 }
 
 }  // namespace axrun::search

@@ -11,8 +11,8 @@
 namespace axrun::search {
 
 /// What the right side of a gathered product gives for a group of lines, in the cache: [k..., columns]. Axes
-/// whose taps share it (`is_shared`) are not among k; those that move by strides are there with a row for each
-/// phase: every second place, and those between.
+/// whose taps share it (`is_shared`) are not among k; those that move by strides are there with a row for
+/// each phase: every second place, and those between.
 class GatheredMatrix {
  public:
   /// even: all groups have as many lines.

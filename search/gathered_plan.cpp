@@ -18,8 +18,8 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Sizes of a gathered product.
 struct Shape {
   int64_t rows = 1, lines = 1, width = 1;
-  int64_t first = 1;  ///< extent of the first reduce axis
-  int64_t inner = 1;  ///< product of the others
+  int64_t first = 1;   ///< extent of the first reduce axis
+  int64_t inner = 1;   ///< product of the others
   int64_t taps = 1;    ///< terms that share what is gathered
   int64_t phases = 1;  ///< of what they share: rows of the matrix
   int64_t reach_lines = 0, reach_places = 0;

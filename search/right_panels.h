@@ -15,8 +15,8 @@ struct PackedRight {
   std::vector<int> outer;  ///< axes of the sum that are its first dimensions
 };
 
-/// The right side of a product in the order in which tiles of columns read it: [outer..., tiles, k..., columns
-/// of a tile], or a panel [k..., columns of a tile] at a time.
+/// The right side of a product in the order in which tiles of columns read it: [outer..., tiles, k...,
+/// columns of a tile], or a panel [k..., columns of a tile] at a time.
 class RightPanels {
  public:
   RightPanels(PieceContext& context, const ContractionPlan& plan, PackedRight packed);
@@ -46,7 +46,7 @@ class RightPanels {
   const ContractionPlan& plan_;
   LoopWriter& w_;
   PackedRight packed_;
-  ir::Dims point_;     ///< of the sum, at what is packed
+  ir::Dims point_;      ///< of the sum, at what is packed
   ir::Dims packed_at_;  ///< the first indices of the panel in use
 };
 

@@ -99,8 +99,8 @@ class ConditionFinder {
 
   void choose(const Dim& a, const Dim& b, bool maximum, bool extent) {
     const auto rank = [&](const Dim& dim) {
-      // The element of a whole tile, or of the loop at hand, rather than the one that it is clamped to; a whole
-      // tile's extent.
+      // The element of a whole tile, or of the loop at hand, rather than the one that it is clamped to; a
+      // whole tile's extent.
       for (const auto& [name, last] : inner_) {
         if (mentions(dim, name)) return 3;
       }

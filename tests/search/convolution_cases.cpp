@@ -104,8 +104,10 @@ std::vector<Case> convolution_cases() {
   add("gathered",
       {"ConvolvedWithWeightsOfTheRun", {}, 1, 4, 6, {8, 8}, {3, 3}, {}, {}, {1, 1}, {1, 1}, none, false});
   // Lines that are computed one by one; those of strides are gathered in phases.
-  add("gathered", {"ConvolvedWideWithAStride", {}, 1, 3, 9, {21, 70}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, clip});
-  add("gathered", {"ConvolvedFiveByFive", {}, 1, 2, 6, {15, 67}, {5, 5}, {2, 2}, {}, {2, 2}, {1, 2}, residual});
+  add("gathered",
+      {"ConvolvedWideWithAStride", {}, 1, 3, 9, {21, 70}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, clip});
+  add("gathered",
+      {"ConvolvedFiveByFive", {}, 1, 2, 6, {15, 67}, {5, 5}, {2, 2}, {}, {2, 2}, {1, 2}, residual});
   add("gathered", {"ConvolvedWithinAWidePlane", {}, 1, 3, 5, {12, 68}, {3, 3}, {2, 2}, {}, {}, {}, clip});
   add("gathered", {"ConvolvedByThrees", {}, 2, 2, 4, {13, 100}, {4, 4}, {3, 3}, {}, {1, 2}, {1, 0}});
   add("gathered", {"ConvolvedToFewChannels", {}, 1, 6, 3, {9, 50}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
