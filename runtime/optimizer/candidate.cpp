@@ -43,8 +43,10 @@ std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const searc
     SizeValues sizes;
     for (size_t k = 0; k < ranges.size(); ++k) {
       const ir::loop::Size& range = ranges[k];
-      // Every size gets every value, in other company each time.
-      const int64_t value = std::clamp(wanted[(start + 2 * k) % count], range.low, range.high);
+      // Every size gets every value, in other company each time; of two sizes the large values of one go with
+      // the small ones of the other, so that no product of the two is large.
+      const size_t turned = (k % 2 == 0 ? start : count - 1 - start) + k / 2;
+      const int64_t value = std::clamp(wanted[turned % count], range.low, range.high);
       sizes[range.name] = std::max(range.low, value / range.divisor * range.divisor);
     }
     if (bytes_at(expression, sizes) > most_bytes) {

@@ -27,6 +27,27 @@ TEST(SizesToTest, LeaveTailsOfEveryKind) {
   for (const int64_t tail : {1, 7, 16, 37}) EXPECT_NE(std::count(values.begin(), values.end(), tail), 0);
 }
 
+TEST(SizesToTest, EveryOneOfSeveralSizesHasTailsOfEveryKind) {
+  const ir::Program program = ir::parse(
+      "program P(x: f32[n, m, k]) -> (y) {\n  y: f32[n, m, k] = map (i: n, j: m, l: k) { x[i, j, l] }\n}");
+  const std::vector<SizeValues> all = sizes_to_test(
+      program, {{"n", 1, 4096, 1}, {"m", 1, 4096, 1}, {"k", 1, 4096, 1}}, {{"n", 5}, {"m", 6}, {"k", 9}});
+  ASSERT_EQ(all.size(), 6u);
+  int different = 0;
+  for (const SizeValues& sizes : all) {
+    EXPECT_LE(sizes.at("n") * sizes.at("m"), 60);
+    different += sizes.at("n") != sizes.at("m") && sizes.at("m") != sizes.at("k") ? 1 : 0;
+  }
+  EXPECT_GE(different, 4);
+  for (const char* name : {"n", "m", "k"}) {
+    for (const int64_t tail : {1, 7, 16, 37}) {
+      EXPECT_TRUE(
+          std::any_of(all.begin(), all.end(), [&](const SizeValues& one) { return one.at(name) == tail; }))
+          << name << " " << tail;
+    }
+  }
+}
+
 TEST(SizesToTest, TakeNoMoreThanAtHandWhereThatIsMuch) {
   const std::vector<int64_t> values = sizes_of(4 << 20, 10);
   EXPECT_EQ(*std::max_element(values.begin(), values.end()), 10);
