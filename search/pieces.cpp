@@ -11,8 +11,9 @@ using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
-      "windows",    "gathered",  "contraction",     "rows",           "map",
-      "recurrence", "attention", "integer product", "gathered words", "chained windows"};
+      "windows",        "gathered",  "contraction",     "rows",           "map",
+      "recurrence",     "attention", "integer product", "gathered words", "chained windows",
+      "chained product"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -34,8 +35,9 @@ class Cutter {
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !gathered(at, piece) &&
-                 !gathered_words(at, piece) && !attention(at, piece) && !contraction(at, piece) &&
-                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
+                 !gathered_words(at, piece) && !attention(at, piece) && !chained_product(at, piece) &&
+                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
+                 !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -124,6 +126,20 @@ class Cutter {
     FoundAttention found =
         find_attention(program_, scores.product, between.rows, output.product, piece.range);
     piece.attention = std::move(found.form);
+    return found.found;
+  }
+
+  /// Products, and windows that move over them.
+  bool chained_product(size_t at, Piece& piece) const {
+    Piece first, second;
+    if (!contraction(at, first)) return false;
+    const size_t next = at + first.range.count;
+    if (next >= program_.stages.size() || !windows(next, second)) return false;
+    piece.kind = Piece::Kind::chained_product;
+    piece.range = {at, first.range.count + second.range.count};
+    FoundChainedProduct found =
+        find_chained_product(program_, first.product, second.windows, {at, first.range.count + 1});
+    piece.chained_product = std::move(found.form);
     return found.found;
   }
 

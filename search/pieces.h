@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/attention_form.h"
+#include "search/chained_product_form.h"
 #include "search/chained_windows_form.h"
 #include "search/gathered_form.h"
 #include "search/integer_product.h"
@@ -26,7 +27,8 @@ struct Piece {
     attention,
     integer_product,
     gathered_words,
-    chained_windows
+    chained_windows,
+    chained_product
   };
   Kind kind = Kind::map;
   Range range;
@@ -36,6 +38,7 @@ struct Piece {
   RowsForm rows;
   AttentionForm attention;
   ChainedWindowsForm chained_windows;
+  ChainedProductForm chained_product;
   IntegerProductForm integer_product;
 };
 std::string_view name_of(Piece::Kind kind);

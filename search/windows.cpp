@@ -62,7 +62,7 @@ class Writer {
     }
     const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
     const AxisPart part = part_of(context_, stage_, outer[k]);
-    w_.loop(kind, "o" + std::to_string(k), part.rest, [&](const Dim& o) {
+    w_.loop(kind, "o" + std::to_string(k), part.tiles(1, context_.facts), [&](const Dim& o) {
       coordinate(outer[k]) = part.first + o;
       for_outer(outer, k + 1);
     });

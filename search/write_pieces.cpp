@@ -4,6 +4,7 @@
 
 #include "ir/grammar.h"
 #include "search/attention.h"
+#include "search/chained_product.h"
 #include "search/chained_windows.h"
 #include "search/contraction.h"
 #include "search/gathered.h"
@@ -67,6 +68,9 @@ void write(PieceContext& context, const Piece& piece) {
     case Piece::Kind::chained_windows:
       return write_chained_windows(context, piece.chained_windows,
                                    plan_chained_windows(context, piece.chained_windows));
+    case Piece::Kind::chained_product:
+      return write_chained_product(context, piece.chained_product,
+                                   plan_chained_product(context, piece.chained_product));
     case Piece::Kind::integer_product:
       return write_integer_product(context, piece.integer_product);
     case Piece::Kind::recurrence:

@@ -7,6 +7,7 @@
 #include "ir/operator.h"
 #include "ir/text.h"
 #include "tests/search/attention_cases.h"
+#include "tests/search/chained_product_cases.h"
 #include "tests/search/chained_windows_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
@@ -435,6 +436,7 @@ std::vector<Case> all_cases() {
   for (Case& c : quantized_cases()) cases.push_back(std::move(c));
   for (Case& c : attention_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_windows_cases()) cases.push_back(std::move(c));
+  for (Case& c : chained_product_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
