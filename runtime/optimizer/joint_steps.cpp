@@ -140,7 +140,7 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
     });
     if (!open) continue;
     if (!may_join(task, growth)) continue;
-    try_task(task.task, plan->times().count() >= runs_that_repeat);
+    try_task(task.task, job);
     if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
     watch();
   }

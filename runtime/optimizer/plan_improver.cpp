@@ -160,6 +160,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
   fallbacks_.clear();
+  in_force_.clear();
   integers_.clear();
   const std::vector<Task> tasks = find_tasks(*plan, job);
   {
@@ -171,7 +172,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     count_left(tasks, k);
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return;
-    try_task(tasks[k], plan->times().count() >= runs_that_repeat, [&] {
+    try_task(tasks[k], job, [&] {
       const auto next = std::find_if(
           tasks.begin() + static_cast<std::ptrdiff_t>(k) + 1, tasks.end(),
           [&](const Task& task) { return library_->state(*task.entry) == OptimizedKernel::State::waiting; });
@@ -192,6 +193,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   const Background::Piece piece(place_.background);
   fallbacks_.clear();
+  in_force_.clear();
   integers_.clear();
   give_memory_back();
 } catch (const RunStopped&) {
@@ -205,7 +207,16 @@ void PlanImprover::check_load_time(LoadPrograms& programs) {
   if (programs.done()) give_memory_back();
 }
 
-void PlanImprover::try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile) {
+bool PlanImprover::repeats(const OptimizerJob& job) {
+  const Background::Piece piece(place_.background);
+  if (auto plan = host_.plans->current(job.shapes)) in_force_.insert(std::move(plan));
+  uint64_t runs = 0;
+  for (const std::shared_ptr<const Plan>& plan : in_force_) runs += plan->times().count();
+  return runs >= runs_that_repeat;
+}
+
+void PlanImprover::try_task(const Task& task, const OptimizerJob& job,
+                            const std::function<void()>& meanwhile) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);
     if (meanwhile) meanwhile();
@@ -217,11 +228,12 @@ void PlanImprover::try_task(const Task& task, bool repeats, const std::function<
       const Background::Piece piece(place_.background);
       give_memory_back();
     }
-    if (place_.stop.requested() || !repeats) return;
+    // What takes long to judge may be run often enough in the meantime.
+    if (place_.stop.requested() || !repeats(job)) return;
     if (const auto special = library_->specialised(*task.entry, task.sizes)) {
       Task specialised = task;
       specialised.entry = special;
-      try_task(specialised, repeats);
+      try_task(specialised, job);
     }
   } catch (const Error& error) {
     library_->refuse(*task.entry, error.what());

@@ -75,7 +75,7 @@ class PlanImprover {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// A plan that has run so often is taken for one whose shapes come again.
+  /// Shapes that have been run so often are taken for ones that come again.
   static constexpr uint64_t runs_that_repeat = 8;
   /// Steps of a plan, or of plans nested in it, that share an entry of the library.
   struct Task {
@@ -109,7 +109,9 @@ class PlanImprover {
   /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
   /// `meanwhile` is done where the worker would have nothing to do.
-  void try_task(const Task& task, bool repeats, const std::function<void()>& meanwhile = {});
+  void try_task(const Task& task, const OptimizerJob& job, const std::function<void()>& meanwhile = {});
+  /// Whether the job's shapes come again, as far as is known by now.
+  bool repeats(const OptimizerJob& job);
   enum class Growth {
     pairs,   ///< two steps that are of one kind together
     chains,  ///< three, where no two of them are
@@ -160,6 +162,8 @@ class PlanImprover {
   std::optional<SymbolicFacts> symbolic_;
   /// Of the plans of the job at hand, made when first needed.
   std::map<std::shared_ptr<const Plan>, std::shared_ptr<const Plan>> fallbacks_;
+  /// That have been in force for the job at hand.
+  std::set<std::shared_ptr<const Plan>> in_force_;
   /// Of these plans, and of those inside of them.
   IntegersRead integers_;
   std::vector<Trial> trials_;
