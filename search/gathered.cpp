@@ -133,7 +133,7 @@ class Writer {
                     {row_tiles_, Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
     const auto each = [&](int64_t vectors, const ValuesAt& body) {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-        body({waiting, {row_tile_, i1, first_column_ + j1}}, {tile_, {i1, j1}});
+        body({waiting, {row_tile_, i1, column_in_group() + j1}}, {tile_, {i1, j1}});
       });
     };
     tiles([&](int64_t vectors) {
@@ -167,11 +167,12 @@ class Writer {
   void across(const std::function<void(int64_t vectors)>& body) {
     if (plan_.layout == Layout::lines) {
       return w_.loop(LoopKind::sequential, "l1", lines_of_group(), [&](const Dim& l1) {
-        across_columns(Dim(pitch_) * l1, Dim(width_) * (first_line_ + l1), width_, body);
+        line_ = l1;
+        across_columns(Dim(width_) * (first_line_ + l1), width_, body);
       });
     }
     const Dim result = Dim(width_) * first_line_;
-    if (even_) return across_columns(Dim(0), result, columns().value(), body);
+    if (even_) return across_columns(result, columns().value(), body);
     // At least one: the emitter divides nothing that may be negative as far as it knows.
     const Dim wide(plan_.tile.columns);
     w_.loop(LoopKind::sequential, "jt", ceil_div(max(columns(), Dim(1)), wide), [&](const Dim& jt) {
@@ -182,12 +183,11 @@ class Writer {
     });
   }
 
-  /// The same for so many columns, from one of the matrix and one of the result on.
-  void across_columns(const Dim& first, const Dim& result, int64_t count,
-                      const std::function<void(int64_t vectors)>& body) {
+  /// The same for so many columns, which are those of the result from one on.
+  void across_columns(const Dim& result, int64_t count, const std::function<void(int64_t vectors)>& body) {
     const int64_t wide = plan_.tile.columns, tiles = count / wide, rest = count % wide;
     const auto tile = [&](const Dim& jt, int64_t columns) {
-      first_column_ = first + Dim(wide) * jt;
+      first_column_ = Dim(wide) * jt;
       first_result_ = result + Dim(wide) * jt;
       columns_here_ = Dim(columns);
       body((columns + lanes_ - 1) / lanes_);
@@ -195,6 +195,8 @@ class Writer {
     if (tiles != 0) w_.loop(LoopKind::sequential, "jt", Dim(tiles), [&](const Dim& jt) { tile(jt, wide); });
     if (rest != 0) tile(Dim(tiles), rest);
   }
+
+  Dim column_in_group() const { return Dim(pitch_) * line_ + first_column_; }
 
   void tiles(const std::function<void(int64_t vectors)>& body) {
     for_row_tiles([&] { across(body); });
@@ -214,7 +216,7 @@ class Writer {
     });
     terms(steps, 0, [&] {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-        const int right = w_.load(matrix_.at(point_, first_, first_column_ + j1));
+        const int right = w_.load(matrix_.at(point_, first_, line_, first_column_ + j1));
         w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left_.at(point_, row_tile_, i1)), right));
       });
     });
@@ -257,7 +259,7 @@ class Writer {
       w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
         Access element{buffer, before};
         element.indices.push_back(i1);
-        element.indices.push_back(before.empty() ? j1 : first_column_ + j1);
+        element.indices.push_back(before.empty() ? j1 : column_in_group() + j1);
         coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
         finished_.store(point_, element, first_result_ + j1);
       });
@@ -298,8 +300,8 @@ class Writer {
   const int64_t pitch_;  ///< columns from one line to the next
   int tile_ = ir::none;
   Dim first_line_, first_, row_tile_;
-  /// Of the tile at hand: where it begins in the matrix and among the columns of the result.
-  Dim first_column_, first_result_, columns_here_;
+  /// Of the tile at hand: where it begins in the matrix, and among the columns of the result.
+  Dim line_, first_column_, first_result_, columns_here_;
 };
 
 }  // namespace

@@ -35,11 +35,13 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
       phase_(sum_.reduce_axes.size(), 0) {
   const int64_t lanes = context.target.lanes(4);
   const Shift reach = this->reach();  // of the first phases, which reach farthest
+  if (plan.layout == Layout::lines) {
+    pitch_ = whole(whole(width_, lanes) + reach.places, lanes);
+    columns_computed_ = (plan.lines - 1) * pitch_ + whole(width_, lanes);
+    return;
+  }
   pitch_ = width_ + reach.places;
-  if (plan.layout == Layout::lines) pitch_ = whole(pitch_, lanes);
-  columns_computed_ = plan.layout == Layout::lines
-                          ? (plan.lines - 1) * pitch_ + whole(width_, lanes)
-                          : whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
+  columns_computed_ = whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
   columns_ =
       std::max((plan.lines + reach.lines) * pitch_, columns_computed_ + reach.lines * pitch_ + reach.places);
 }
@@ -71,13 +73,18 @@ void GatheredMatrix::allocate() {
       dims.emplace_back(phases(k));
     }
   }
-  dims.emplace_back(columns_);
+  if (plan_.layout == Layout::lines) {
+    dims.emplace_back(plan_.lines + reach().lines);
+    dims.emplace_back(pitch_);
+  } else {
+    dims.emplace_back(columns_);
+  }
   buffer_ = w_.allocate("gathered_" + sum_.name, ir::ElementType::f32, dims, ir::loop::Level::cache);
 }
 
-Access GatheredMatrix::at(const Dims& point, const Dim& first, const Dim& column) const {
+Access GatheredMatrix::at(const Dims& point, const Dim& first, const Dim& line, const Dim& column) const {
   Access access{buffer_, {}};
-  Dim place = column;
+  Dim lines = line, place = column;
   for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
     const Dim& step = point[sum_.axes.size() + k];
     if (!is_shared(k)) {
@@ -87,9 +94,15 @@ Access GatheredMatrix::at(const Dims& point, const Dim& first, const Dim& column
     const Shift& shift = form_.shifts[k];
     const Dim stride(shift.stride);
     if (phases(k) != 1) access.indices.push_back(floor_mod(step, stride));
-    place = place + Dim(shift.lines * pitch_ + shift.places) * floor_div(step, stride);
+    lines = lines + Dim(shift.lines) * floor_div(step, stride);
+    place = place + Dim(shift.places) * floor_div(step, stride);
   }
-  access.indices.push_back(place);
+  if (plan_.layout == Layout::lines) {
+    access.indices.push_back(lines);
+    access.indices.push_back(place);
+  } else {
+    access.indices.push_back(Dim(pitch_) * lines + place);
+  }
   return access;
 }
 
@@ -114,10 +127,11 @@ void GatheredMatrix::gather(const Dims& point, const Dim& first_line, const Dim&
       const Dim line = first_line + l1;
       const Dim& all = sum_.axes[static_cast<size_t>(form_.line)].extent;
       point_[static_cast<size_t>(form_.line)] = even_ ? line : min(line, all + Dim(reach.lines - 1));
-      each_tap([&] { gather_line(Dim(pitch_) * l1); });
+      each_tap([&] { gather_line(l1); });
     });
+    if (plan_.layout == Layout::lines) return;
     const int64_t read = columns_computed_ + reach.lines * pitch_ + reach.places;
-    each_tap([&] { clear(Dim(lines * pitch_), read - lines * pitch_); });
+    each_tap([&] { clear(Dim(lines), Dim(0), read - lines * pitch_); });
   });
 }
 
@@ -140,8 +154,8 @@ void GatheredMatrix::loops(const Dim& steps, size_t k, size_t end, const Body& b
           });
 }
 
-/// One line, from a column on; what lies between it and the next one is 0.
-void GatheredMatrix::gather_line(const Dim& column) {
+/// One line; what is computed beyond it is 0.
+void GatheredMatrix::gather_line(const Dim& line) {
   constexpr size_t most_parts = 3;
   Dims place = point_;
   for (size_t axis = 0; axis < place.size(); ++axis) {
@@ -154,21 +168,21 @@ void GatheredMatrix::gather_line(const Dim& column) {
     w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
       Dim& here = point_[static_cast<size_t>(form_.place)];
       here = Dim(part.first) + j1;
-      const Dim to = column + here;
       int product = context_.values.value(form_.right[0], point_);
       for (size_t f = 1; f < form_.right.size(); ++f)
         product = w_.mul(product, context_.values.value(form_.right[f], point_));
-      w_.store(at(point_, first_, to), Combine::assign, product);
+      w_.store(at(point_, first_, line, here), Combine::assign, product);
     });
   }
   context_.values.assume({});
-  clear(column + Dim(places), pitch_ - places);
+  const int64_t beyond = whole(width_, context_.target.lanes(4)) - width_;
+  clear(line, Dim(places), plan_.layout == Layout::lines ? beyond : pitch_ - places);
 }
 
-void GatheredMatrix::clear(const Dim& from, int64_t count) {
+void GatheredMatrix::clear(const Dim& line, const Dim& from, int64_t count) {
   if (count <= 0) return;
   w_.loop(LoopKind::vector, "z1", Dim(count),
-          [&](const Dim& j1) { w_.store(at(point_, first_, from + j1), Combine::assign, w_.real(0)); });
+          [&](const Dim& j1) { w_.store(at(point_, first_, line, from + j1), Combine::assign, w_.real(0)); });
 }
 
 }  // namespace axrun::search

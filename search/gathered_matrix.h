@@ -10,7 +10,8 @@
 
 namespace axrun::search {
 
-/// What the right side of a gathered product gives for a group of lines, in the cache: [k..., columns]. Axes
+/// What the right side of a gathered product gives for a group of lines, in the cache: [k..., columns], or
+/// [k..., lines, columns of a line] where lines are computed one by one. Axes
 /// whose taps share it (`is_shared`) are not among k; those that move by strides are there with a row for
 /// each phase: every second place, and those between.
 class GatheredMatrix {
@@ -28,7 +29,8 @@ class GatheredMatrix {
   /// `steps` of the first axis of the sum, from `first` on. Columns beyond those of the group are 0.
   void gather(const ir::Dims& point, const ir::Dim& first_line, const ir::Dim& first, const ir::Dim& steps);
   /// What the terms at a point of the sum read; the first axis of the sum was gathered from `first` on.
-  ir::loop::Access at(const ir::Dims& point, const ir::Dim& first, const ir::Dim& column) const;
+  ir::loop::Access at(const ir::Dims& point, const ir::Dim& first, const ir::Dim& line,
+                      const ir::Dim& column) const;
 
  private:
   using Body = std::function<void()>;
@@ -41,7 +43,7 @@ class GatheredMatrix {
   Shift reach() const;
   void loops(const ir::Dim& steps, size_t k, size_t end, const Body& body);
   void gather_line(const ir::Dim& line);
-  void clear(const ir::Dim& from, int64_t count);
+  void clear(const ir::Dim& line, const ir::Dim& from, int64_t count);
 
   PieceContext& context_;
   const GatheredForm& form_;

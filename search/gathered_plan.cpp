@@ -57,8 +57,8 @@ class Planner {
 
  private:
   int64_t pitch() const {
-    const int64_t least = shape_.width + shape_.reach_places;
-    return plan_.layout == Layout::lines ? ceil_of(least, lanes_) * lanes_ : least;
+    if (plan_.layout != Layout::lines) return shape_.width + shape_.reach_places;
+    return ceil_of(ceil_of(shape_.width, lanes_) * lanes_ + shape_.reach_places, lanes_) * lanes_;
   }
   /// Rows of the matrix for so many steps along k.
   int64_t matrix_rows(int64_t steps) const { return steps / shape_.taps * shape_.phases; }
