@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "jit/byte_products.h"
 #include "search/decided_parts.h"
 #include "search/epilogue.h"
 #include "search/gathered_result.h"
@@ -23,7 +24,7 @@ using ir::loop::LoopKind;
 
 namespace {
 
-constexpr int64_t pair = 2;
+constexpr int64_t pair = 2, quad = 4;
 /// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
 constexpr int64_t most_taps = 8;
 
@@ -32,7 +33,10 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class Writer {
  public:
   Writer(PieceContext& context, const GatheredForm& form)
-      : context_(context),
+      : together_(multiplies_bytes(context, form) ? quad : pair),
+        left_type_(together_ == quad ? ElementType::i8 : ElementType::i16),
+        right_type_(together_ == quad ? ElementType::u8 : ElementType::i16),
+        context_(context),
         form_(form),
         sum_(*form.sum),
         w_(context.writer),
@@ -68,6 +72,15 @@ class Writer {
  private:
   using Body = std::function<void()>;
 
+  static bool multiplies_bytes(const PieceContext& context, const GatheredForm& form) {
+    const auto is = [&](ExprId id, ElementType type) {
+      const auto bounds = integer_bounds(context.program, id);
+      return bounds && bounds->low >= ir::integer_min(type) && bounds->high <= ir::integer_max(type);
+    };
+    return jit::has_byte_products(context.target) && form.sum->reduce_axes[0].extent.value() % quad == 0 &&
+           is(form.left[0], ElementType::i8) && is(form.right[0], ElementType::u8);
+  }
+
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   Dim& reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
@@ -80,7 +93,8 @@ class Writer {
   void choose_lines() {
     const auto& caches = context_.target.caches;
     const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
-    const int64_t line_bytes = depth_ * pitch_ * 2, all = context_.facts.typical(extent(form_.line));
+    const int64_t line_bytes = depth_ * pitch_ * (quad / together_),
+                  all = context_.facts.typical(extent(form_.line));
     const int64_t most = std::max<int64_t>(1, second / 2 / line_bytes);
     const int64_t groups = ceil_of(all, std::min(all, most));
     lines_ = ceil_of(all, groups);
@@ -112,7 +126,16 @@ class Writer {
     return access;
   }
 
-  int word(ExprId id) { return w_.operation(ScalarOp::cast, ElementType::i16, {values_.value(id, point_)}); }
+  /// An integer as one of `type`, which holds it.
+  int narrow(ExprId id, ElementType type) {
+    const ir::Expr& expr = context_.program.exprs[static_cast<size_t>(id)];
+    if (expr.op == ScalarOp::cast) {
+      const ExprId inner = expr.args[0];
+      if (context_.program.exprs[static_cast<size_t>(inner)].type == type)
+        return values_.value(inner, point_);
+    }
+    return w_.operation(ScalarOp::cast, type, {values_.value(id, point_)});
+  }
   int widened(const Access& access) {
     return w_.operation(ScalarOp::cast, ElementType::i32, {w_.load(access)});
   }
@@ -122,10 +145,10 @@ class Writer {
     if (k == 0) {
       Dims dims;
       for (const int axis : left_outer_) dims.push_back(extent(axis));
-      dims.insert(dims.end(), {ceil_div(rows_, Dim(height_)), Dim(reduce_extent(0).value() / pair)});
+      dims.insert(dims.end(), {ceil_div(rows_, Dim(height_)), Dim(reduce_extent(0).value() / together_)});
       for (size_t r = 1; r < reduce_count(); ++r) dims.push_back(reduce_extent(r));
-      dims.insert(dims.end(), {Dim(height_), Dim(pair)});
-      left_ = w_.allocate("left_" + sum_.name, ElementType::i16, dims, Level::memory);
+      dims.insert(dims.end(), {Dim(height_), Dim(together_)});
+      left_ = w_.allocate("left_" + sum_.name, left_type_, dims, Level::memory);
     }
     if (k < left_outer_.size()) {
       return w_.loop(LoopKind::sequential, "o" + std::to_string(k), extent(left_outer_[k]),
@@ -137,11 +160,11 @@ class Writer {
     w_.loop(LoopKind::sequential, "it", ceil_div(rows_, Dim(height_)), [&](const Dim& it) {
       pairs_of_sum([&](const Dim& p) {
         w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
-          w_.loop(LoopKind::unrolled, "q", Dim(pair), [&](const Dim& q) {
+          w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
             const Dim row = height_ * it + i1;
             coordinate(form_.row) = row_tail_ ? min(row, rows_ - 1) : row;
-            reduce_coordinate(0) = pair * p + q;
-            w_.store(left(it, p, i1, q), Combine::assign, word(form_.left[0]));
+            reduce_coordinate(0) = together_ * p + q;
+            w_.store(left(it, p, i1, q), Combine::assign, narrow(form_.left[0], left_type_));
           });
         });
       });
@@ -150,7 +173,7 @@ class Writer {
 
   /// Loops over the pairs along the first axis of the sum and over the other axes of it.
   void pairs_of_sum(const std::function<void(const Dim& p)>& body) {
-    w_.loop(LoopKind::sequential, "p", Dim(reduce_extent(0).value() / pair),
+    w_.loop(LoopKind::sequential, "p", Dim(reduce_extent(0).value() / together_),
             [&](const Dim& p) { other_axes(1, reduce_count(), [&] { body(p); }); });
   }
   void other_axes(size_t k, size_t end, const Body& body) {
@@ -203,10 +226,10 @@ class Writer {
 
   /// Columns beyond those of the group are 0; lines beyond the last one are that one again.
   void gather() {
-    Dims dims = {Dim(reduce_extent(0).value() / pair)};
+    Dims dims = {Dim(reduce_extent(0).value() / together_)};
     for (size_t k = 1; k < reduce_count(); ++k) dims.push_back(reduce_extent(k));
-    dims.insert(dims.end(), {Dim(matrix_columns_), Dim(pair)});
-    matrix_ = w_.allocate("gathered_" + sum_.name, ElementType::i16, dims, Level::cache);
+    dims.insert(dims.end(), {Dim(matrix_columns_), Dim(together_)});
+    matrix_ = w_.allocate("gathered_" + sum_.name, right_type_, dims, Level::cache);
     const size_t count = reduce_count();
     const int64_t taps = count > 1 ? reduce_extent(count - 1).value() : 1;
     const bool apart = count > 1 && taps <= most_taps;
@@ -231,7 +254,7 @@ class Writer {
 
   void gather_line(const Dim& p, const Dim& l1) {
     constexpr size_t most_parts = 3;
-    reduce_coordinate(0) = pair * p;
+    reduce_coordinate(0) = together_ * p;
     Dims place = point_;
     for (size_t axis = 0; axis < place.size(); ++axis) {
       if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
@@ -239,12 +262,12 @@ class Writer {
     for (const DecidedPart& part :
          decided_parts(context_.program, form_.right, place, form_.place, pitch_, most_parts)) {
       values_.assume(part.known);
-      w_.loop(LoopKind::unrolled, "q", Dim(pair), [&](const Dim& q) {
-        reduce_coordinate(0) = pair * p + q;
+      w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
+        reduce_coordinate(0) = together_ * p + q;
         w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
           coordinate(form_.place) = Dim(part.first) + j1;
           w_.store(gathered(p, Dim(pitch_) * l1 + coordinate(form_.place), q), Combine::assign,
-                   word(form_.right[0]));
+                   narrow(form_.right[0], right_type_));
         });
       });
     }
@@ -254,9 +277,9 @@ class Writer {
   void clear_rest(const Dim& p) {
     const int64_t filled = lines_ * pitch_;
     if (filled == matrix_columns_) return;
-    w_.loop(LoopKind::unrolled, "q", Dim(pair), [&](const Dim& q) {
+    w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
       w_.loop(LoopKind::vector, "z1", Dim(matrix_columns_ - filled), [&](const Dim& z1) {
-        w_.store(gathered(p, Dim(filled) + z1, q), Combine::assign, w_.integer(0, ElementType::i16));
+        w_.store(gathered(p, Dim(filled) + z1, q), Combine::assign, w_.integer(0, right_type_));
       });
     });
   }
@@ -297,7 +320,7 @@ class Writer {
     });
     pairs_of_sum([&](const Dim& p) {
       w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
-        w_.loop(LoopKind::unrolled, "q", Dim(pair), [&](const Dim& q) {
+        w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
           w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) {
             const int one = widened(left(row_tile_, p, i1, q)),
                       each = widened(gathered(p, first_column_ + j1, q));
@@ -326,6 +349,8 @@ class Writer {
     });
   }
 
+  const int64_t together_;  ///< neighbours along the sum
+  const ElementType left_type_, right_type_;
   PieceContext& context_;
   const GatheredForm& form_;
   const ir::Stage& sum_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "search/integer_product.h"
 #include "search/product_form.h"
@@ -34,11 +35,12 @@ struct Side {
   const Stage* map = nullptr;  ///< what it reads
   ExprId integer = ir::none;   ///< of the map, i32
   double scale = 0;            ///< the other factor of the map
+  int64_t shift = 0;           ///< `integer` less this is what the map had
 };
 
 class Rewriter {
  public:
-  explicit Rewriter(const Program& from) : from_(from), builder_(from.name) {}
+  Rewriter(const Program& from, bool bytes) : from_(from), bytes_(bytes), builder_(from.name) {}
 
   std::optional<Program> run() {
     tensors_ = copy_operands(builder_, from_, [&](TensorId id) { return tensor(id).dims; });
@@ -132,7 +134,66 @@ class Rewriter {
     return copier(id);
   }
 
-  TensorRef rewritten(const Stage& stage, const std::vector<Side>& sides) {
+  bool is_within(ExprId id, ElementType type) const {
+    const auto bounds = integer_bounds(from_, id);
+    return bounds && bounds->low >= ir::integer_min(type) && bounds->high <= ir::integer_max(type);
+  }
+
+  /// The side of unsigned bytes without what is subtracted from them, where the other one is of signed bytes
+  /// that are there for all terms; false where it is not so.
+  bool take_bytes(Side& one, const Side& other) const {
+    if (!is_within(other.integer, ElementType::i8) || expr(other.load).args[0] != ir::none) return false;
+    const Expr& difference = expr(one.integer);
+    if (is_within(one.integer, ElementType::u8)) return true;
+    if (difference.op != ScalarOp::sub || !is_within(difference.args[0], ElementType::u8)) return false;
+    const auto shift = integer_bounds(from_, difference.args[1]);
+    if (!shift || shift->low != shift->high || !is_within(difference.args[1], ElementType::u8)) return false;
+    one.integer = difference.args[0];
+    one.shift = shift->low;
+    return true;
+  }
+
+  /// The sums of what is subtracted from bytes, times the other side, for the dimensions of the result on
+  /// which that depends; at(index of the result) reads them.
+  std::function<Scalar(const Indices&)> sums_of_shifts(const Stage& stage, const Side& shifted,
+                                                       const TensorRef& factors, const Side& other) {
+    const std::set<int> used = axes_of(from_, other.load);
+    std::vector<size_t> dims;
+    std::vector<int> axes;
+    Dims extents, reduced;
+    std::vector<std::vector<int>> groups;
+    for (size_t d = 0; d < stage.groups.size(); ++d) {
+      const auto is_used = [&](int axis) { return used.count(axis) != 0; };
+      if (std::none_of(stage.groups[d].begin(), stage.groups[d].end(), is_used)) continue;
+      dims.push_back(d);
+      groups.emplace_back();
+      for (const int axis : stage.groups[d]) {
+        groups.back().push_back(static_cast<int>(axes.size()));
+        axes.push_back(axis);
+        extents.push_back(stage.axes[static_cast<size_t>(axis)].extent);
+      }
+    }
+    for (const ir::Axis& axis : stage.reduce_axes) reduced.push_back(axis.extent);
+    const TensorRef sums = builder_.reduce_grouped(
+        ir::Monoid::Kind::sum, extents, groups, reduced, [&](const Indices& i, const Indices& r) {
+          Indices point(stage.axes.size());
+          for (size_t k = 0; k < axes.size(); ++k) point[static_cast<size_t>(axes[k])] = i[k];
+          point.insert(point.end(), r.begin(), r.end());
+          Indices indices;
+          for (const ExprId index : expr(other.load).indices) indices.push_back(value(index, point));
+          return factors(indices) * builder_.literal(ElementType::i32, shifted.shift);
+        });
+    return [sums, dims](const Indices& i) {
+      Indices place;
+      for (const size_t d : dims) place.push_back(i[d]);
+      return sums(place);
+    };
+  }
+
+  TensorRef rewritten(const Stage& stage, std::vector<Side> sides) {
+    constexpr int64_t neighbours = 4;
+    if (bytes_ && stage.reduce_axes[0].extent.value() % neighbours == 0)
+      static_cast<void>(take_bytes(sides[0], sides[1]) || take_bytes(sides[1], sides[0]));
     std::vector<TensorRef> integers;
     for (const Side& side : sides) {
       Dims dims;
@@ -151,12 +212,17 @@ class Rewriter {
         for (const ExprId index : load.indices) indices.push_back(value(index, point));
         const bool guarded = load.args[0] != ir::none;
         factors.push_back(guarded ? integers[k].guarded(indices, value(load.args[0], point),
-                                                        builder_.literal(ElementType::i32, 0))
+                                                        builder_.literal(ElementType::i32, sides[k].shift))
                                   : integers[k](indices));
       }
       return factors[0] * factors[1];
     };
-    const TensorRef sum = rebuild_stage(builder_, from_, stage, now);
+    std::function<Scalar(const Indices&)> shifts;
+    for (size_t k = 0; k < sides.size(); ++k) {
+      if (sides[k].shift != 0) shifts = sums_of_shifts(stage, sides[k], integers[1 - k], sides[1 - k]);
+    }
+    const TensorRef plain = rebuild_stage(builder_, from_, stage, now);
+    const auto sum = [&](const Indices& i) { return shifts ? plain(i) - shifts(i) : plain(i); };
     return builder_.map(tensor(stage.results[0]).dims, [&](const Indices& i) {
       if (gives_integers() && is_rounded_twice(sides))
         return cast(ElementType::f32, sum(i)) * sides[0].scale * sides[1].scale;
@@ -172,8 +238,8 @@ class Rewriter {
                        [this](TensorId id) { return ir::is_integer(tensor(id).type); });
   }
 
-  /// Whether the result of a single term (a * s) * (b * t) is rounded twice, as (a * b) * s * t is, or the latter
-  /// once: the former may be exact up to the last product where s and t have few digits.
+  /// Whether the result of a single term (a * s) * (b * t) is rounded twice, as (a * b) * s * t is, or the
+  /// latter once: the former may be exact up to the last product where s and t have few digits.
   static bool is_rounded_twice(const std::vector<Side>& sides) {
     constexpr int many = 20;
     const int first = digits(sides[0].scale), second = digits(sides[1].scale);
@@ -188,12 +254,15 @@ class Rewriter {
   }
 
   const Program& from_;
+  const bool bytes_;
   ir::Builder builder_;
   std::map<TensorId, TensorRef> tensors_;
 };
 
 }  // namespace
 
-Program use_integer_sums(const Program& program) { return Rewriter(program).run().value_or(program); }
+Program use_integer_sums(const Program& program, bool bytes) {
+  return Rewriter(program, bytes).run().value_or(program);
+}
 
 }  // namespace axrun::search

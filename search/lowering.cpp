@@ -1,5 +1,6 @@
 #include "search/lowering.h"
 
+#include "jit/byte_products.h"
 #include "search/matrices_of_lines.h"
 #include "search/pieces.h"
 #include "search/simplify.h"
@@ -36,16 +37,21 @@ bool has_integer_schedules(const Program& program, const SizeFacts& facts,
     const bool sums = stage.kind == ir::StageKind::reduce && stage.monoid.kind == ir::Monoid::Kind::sum;
     const bool integers = is(piece, Piece::Kind::gathered_words) || is(piece, Piece::Kind::integer_product);
     const ir::ElementType type = program.tensors[static_cast<size_t>(stage.results[0])].type;
-    if (sums && type == ir::ElementType::i32 && !integers) return false;
+    // What constants come to is computed once.
+    const bool prepared = constant[static_cast<size_t>(stage.results[0])];
+    if (sums && type == ir::ElementType::i32 && !integers && !prepared) return false;
     found = found || integers;
   }
   return found && pieces.reason.empty();
 }
 
 Program simplified(const Program& expression, const SizeFacts& facts, const Sizes& sizes,
-                   const std::vector<bool>& constant) {
-  Program integers = simplify(expression, facts, true);
-  if (has_integer_schedules(integers, facts, constant_tensors(integers, constant, sizes))) return integers;
+                   const std::vector<bool>& constant, const jit::Target& target) {
+  for (const IntegerSums kind : {IntegerSums::bytes, IntegerSums::words}) {
+    if (kind == IntegerSums::bytes && !jit::has_byte_products(target)) continue;
+    Program integers = simplify(expression, facts, kind);
+    if (has_integer_schedules(integers, facts, constant_tensors(integers, constant, sizes))) return integers;
+  }
   return simplify(expression, facts);
 }
 
@@ -58,7 +64,7 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   if (!lowered.reason.empty()) return lowered;
 
   const SizeFacts facts(sizes);
-  lowered.expression = simplified(expression, facts, sizes, constant);
+  lowered.expression = simplified(expression, facts, sizes, constant, target);
   lowered.expression =
       matrices_of_lines(lowered.expression, constant_tensors(lowered.expression, constant, sizes), target);
   const Program& program = lowered.expression;

@@ -16,12 +16,12 @@ namespace axrun::search {
 
 using ir::Program;
 
-Program simplify(const Program& expression, const SizeFacts& facts, bool integers) {
+Program simplify(const Program& expression, const SizeFacts& facts, IntegerSums integers) {
   Program program = ir::without_dead_stages(ir::with_known_sizes(expression, facts.known()));
   program = narrow_floats(program);
   program = use_cheaper_scalars(program);
   program = take_single_steps(program);
-  if (integers) program = use_integer_sums(program);
+  if (integers != IntegerSums::none) program = use_integer_sums(program, integers == IntegerSums::bytes);
   program = drop_unit_axes(program);
   program = merge_axes(program);
   program = inline_maps(program, facts);

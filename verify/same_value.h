@@ -73,6 +73,17 @@ class SameValue {
     bool zero = false;
   };
   bool same_scaled_sum(const TermList& facts, const ValueHead& sum, Symbolic* product);
+  /// A part of a sum as a product of integers, in place of its body.
+  struct IntegerPart {
+    Part part;
+    std::vector<Symbolic*> factors;
+  };
+  ValueHead sum_of_products(const std::vector<IntegerPart>& parts);
+  bool same_difference(const TermList& facts, const std::vector<IntegerPart>& parts, Symbolic* sum,
+                       Symbolic* less);
+  std::optional<int64_t> literal_integer(const TermList& facts, Symbolic* value);
+  bool find_shift(const TermList& facts, Symbolic* value, std::optional<int64_t>& shift);
+  Symbolic* shifted(const TermList& facts, Symbolic* value, int64_t shift);
   void factors(const TermList& facts, Symbolic* value, std::vector<Symbolic*>& found);
   bool divide(const TermList& facts, Symbolic* value, const std::vector<Symbolic*>& scales,
               Quotient& quotient);

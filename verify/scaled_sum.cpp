@@ -4,7 +4,11 @@
 //   sum (a[k] * s) * (b[k] * t) = s * t * sum a[k] * b[k]
 //
 // where products of literals are compared in f64, which holds those of two f32, and the sum on the right is
-// one of i32: all that it may come to fits, so that nothing wraps.
+// one of i32: all that it may come to fits, so that nothing wraps. It may be a difference of two sums,
+//
+//   sum (x[k] - z) * b[k] = (sum x[k] * b[k]) - sum z * b[k]
+//
+// which holds for integers that wrap, whatever the literal z: where a[k] is 0 instead of x[k] - z, x[k] is z.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -124,18 +128,114 @@ double SameValue::most_of(const TermList& facts, const Part& part, const std::ve
   return most;
 }
 
+/// The literal that a value of i32 is; nothing where it is none.
+std::optional<int64_t> SameValue::literal_integer(const TermList& facts, Symbolic* value) {
+  const auto range = range_of(terms_, value, facts);
+  return range && range->low == range->high ? std::optional(range->low) : std::nullopt;
+}
+
+/// Whether the value is others less a literal, always the same one, or 0.
+bool SameValue::find_shift(const TermList& facts, Symbolic* value, std::optional<int64_t>& shift) {
+  const auto head = value->head(facts);
+  if (head->kind == Kind::cases) {
+    for (size_t k = 0; k < head->terms.size(); ++k) {
+      const TermList here = with(facts, head->terms[k]);
+      if (!solver_.impossible(here) && !find_shift(here, head->arguments[k], shift)) return false;
+    }
+    return true;
+  }
+  if (literal_integer(facts, value) == 0) return true;
+  if (head->kind != Kind::operation || head->op != ScalarOp::sub || head->type != ElementType::i32)
+    return false;
+  const auto literal = literal_integer(facts, head->arguments[1]);
+  if (!literal || (shift && *shift != *literal)) return false;
+  shift = literal;
+  return true;
+}
+
+/// What find_shift found the value to be without the shift.
+Symbolic* SameValue::shifted(const TermList& facts, Symbolic* value, int64_t shift) {
+  const auto head = value->head(facts);
+  if (head->kind == Kind::cases) {
+    ValueHead cases;
+    cases.kind = Kind::cases;
+    for (size_t k = 0; k < head->terms.size(); ++k) {
+      const TermList here = with(facts, head->terms[k]);
+      if (solver_.impossible(here)) continue;
+      cases.terms.push_back(head->terms[k]);
+      cases.arguments.push_back(shifted(here, head->arguments[k], shift));
+    }
+    return &kept_.emplace_back(std::move(cases));
+  }
+  if (literal_integer(facts, value) == 0)
+    return &kept_.emplace_back(integer_head(ElementType::i32, terms_.integer(shift)));
+  return head->arguments[0];
+}
+
+/// The sum over the parts of products of integers.
+ValueHead SameValue::sum_of_products(const std::vector<IntegerPart>& parts) {
+  ValueHead whole;
+  whole.kind = Kind::reduction;
+  whole.type = ElementType::i32;
+  whole.monoid = Monoid::Kind::sum;
+  for (const IntegerPart& one : parts) {
+    Part exact = one.part;
+    exact.body = one.factors[0];
+    for (size_t k = 1; k < one.factors.size(); ++k) {
+      ValueHead next;
+      next.op = ScalarOp::mul;
+      next.type = ElementType::i32;
+      next.arguments = {exact.body, one.factors[k]};
+      exact.body = &kept_.emplace_back(std::move(next));
+    }
+    whole.parts.push_back(std::move(exact));
+  }
+  return whole;
+}
+
+/// Whether the sum of products is `sum` less `less`.
+bool SameValue::same_difference(const TermList& facts, const std::vector<IntegerPart>& parts, Symbolic* sum,
+                                Symbolic* less) {
+  constexpr size_t two = 2;
+  for (size_t side = 0; side < two; ++side) {
+    std::vector<IntegerPart> plain = parts, shifts = parts;
+    bool found = true;
+    for (size_t k = 0; k < parts.size() && found; ++k) {
+      if (parts[k].factors.size() != two) return no("a difference of sums of other products than of two");
+      const TermList inside = with(facts, parts[k].part.domain);
+      Symbolic* factor = parts[k].factors[side];
+      std::optional<int64_t> shift;
+      found = find_shift(inside, factor, shift) && shift.has_value();
+      if (!found) continue;
+      plain[k].factors[side] = shifted(inside, factor, *shift);
+      shifts[k].factors[side] = &kept_.emplace_back(integer_head(ElementType::i32, terms_.integer(*shift)));
+    }
+    if (found && same_reduction(facts, sum_of_products(plain), *sum->head(facts)) &&
+        same_reduction(facts, sum_of_products(shifts), *less->head(facts)))
+      return true;
+  }
+  return no("a difference of sums is not that of the terms");
+}
+
 bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Symbolic* product) {
   if (sum.monoid != Monoid::Kind::sum || !is_real(sum.type)) return false;
   std::vector<Symbolic*> all, scales;
   factors(facts, product, all);
-  Symbolic* integers = nullptr;
+  Symbolic *integers = nullptr, *less = nullptr;
+  const auto is_reduction = [&](Symbolic* value) { return value->head(facts)->kind == Kind::reduction; };
   double literal = 1;
   for (Symbolic* factor : all) {
     const auto head = factor->head(facts);
-    const bool of_integer = head->kind == Kind::operation && head->op == ScalarOp::cast &&
+    const bool of_integer = integers == nullptr && head->kind == Kind::operation &&
+                            head->op == ScalarOp::cast &&
                             type_of(head->arguments[0], facts) == ElementType::i32;
-    if (of_integer && integers == nullptr && head->arguments[0]->head(facts)->kind == Kind::reduction) {
+    const auto inner = of_integer ? head->arguments[0]->head(facts) : head;
+    if (of_integer && inner->kind == Kind::reduction) {
       integers = head->arguments[0];
+    } else if (of_integer && inner->kind == Kind::operation && inner->op == ScalarOp::sub &&
+               is_reduction(inner->arguments[0]) && is_reduction(inner->arguments[1])) {
+      integers = inner->arguments[0];
+      less = inner->arguments[1];
     } else if (head->kind == Kind::real) {
       literal *= head->real;
     } else {
@@ -143,10 +243,7 @@ bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Sym
     }
   }
   if (integers == nullptr) return false;
-  ValueHead whole;
-  whole.kind = Kind::reduction;
-  whole.type = ElementType::i32;
-  whole.monoid = Monoid::Kind::sum;
+  std::vector<IntegerPart> parts;
   double most = 0;
   for (const Part& part : flat(facts, sum)) {
     Quotient quotient{std::vector<bool>(scales.size()), {}, 1, false};
@@ -156,19 +253,11 @@ bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Sym
     if (quotient.integers.empty() || std::count(quotient.used.begin(), quotient.used.end(), false) != 0)
       return no("the terms of a sum lack a factor that it has");
     most += most_of(facts, part, quotient.integers);
-    Part exact = part;
-    exact.body = quotient.integers[0];
-    for (size_t k = 1; k < quotient.integers.size(); ++k) {
-      ValueHead next;
-      next.op = ScalarOp::mul;
-      next.type = ElementType::i32;
-      next.arguments = {exact.body, quotient.integers[k]};
-      exact.body = &kept_.emplace_back(std::move(next));
-    }
-    whole.parts.push_back(std::move(exact));
+    parts.push_back({part, quotient.integers});
   }
   if (!(most <= std::numeric_limits<int32_t>::max())) return no("a sum of integers may not fit");
-  return same_reduction(facts, whole, *integers->head(facts));
+  if (less != nullptr) return same_difference(facts, parts, integers, less);
+  return same_reduction(facts, sum_of_products(parts), *integers->head(facts));
 }
 
 }  // namespace axrun::verify

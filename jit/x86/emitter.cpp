@@ -252,7 +252,7 @@ void PhaseEmitter::emit_unrolled(const Loop& loop) {
   const Dim extent = at(loop.extent);
   const Interval range = facts_.range(extent);
   if (range.high > most_unrolled) refuse("the unrolled loop " + loop.variable + " has no small extent");
-  if (emit_dots(loop) || emit_pairs(loop)) return;
+  if (emit_dots(loop) || emit_packed(loop)) return;
   const Block body = pointers_to(loop.body);
   const bool straight =
       std::all_of(body.begin(), body.end(), [](const Statement* s) { return is_straight(*s); });

@@ -127,9 +127,9 @@ class PhaseEmitter {
   void add_dots(const ir::loop::Compute& compute, int64_t count);
 
   // Pairs of words
-  bool are_pairs(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute);
-  bool emit_pairs(const ir::loop::Loop& neighbours);
-  void add_pairs(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute);
+  bool are_packed(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
+  bool emit_packed(const ir::loop::Loop& neighbours);
+  void add_packed(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
 
   // Loads
   /// Lanes of the vector at hand that are read.

@@ -1,4 +1,5 @@
-// Words that lie next to each other, written in a row: pairs of them are lanes of 32 bits, stored as such.
+// Words or bytes that lie next to each other, written in a row: two or four of them are lanes of 32 bits,
+// stored as such.
 #include "jit/x86/conditions.h"
 #include "jit/x86/emitter.h"
 
@@ -11,30 +12,35 @@ using ir::loop::Access;
 using ir::loop::Compute;
 using ir::loop::Loop;
 
-/// Whether iterations 0 and 1 of a loop assign words next to each other, lanes a pair apart, of what is read
-/// elsewhere.
-bool PhaseEmitter::are_pairs(const Loop& neighbours, const Compute& compute) {
+/// Whether iterations of a loop, as many as fill 32 bits, assign elements next to each other, lanes so many
+/// elements apart, of what is read elsewhere.
+bool PhaseEmitter::are_packed(const Loop& neighbours, const Compute& compute, int64_t count) {
   if (compute.combine != ir::loop::Combine::assign || in_registers(compute.target.buffer)) return false;
   const ElementType type = buffer(compute.target.buffer).type;
-  if (type != ElementType::i16 && type != ElementType::u16) return false;
+  constexpr int64_t bytes = 4;
+  if (!ir::is_integer(type) || static_cast<int64_t>(ir::size_of(type)) * count != bytes) return false;
   bool plain = true;
   collect_value(compute.value, [&](const Access& access) {
     plain = plain && access.lookups.empty() && access.buffer != compute.target.buffer;
   });
   if (!plain || !compute.target.lookups.empty()) return false;
-  literals_[neighbours.variable] = 0;
-  const Address first = linear_address_of(compute.target);
-  literals_[neighbours.variable] = 1;
-  const Address second = linear_address_of(compute.target);
+  std::optional<Address> first;
+  for (int64_t k = 0; k < count && plain; ++k) {
+    literals_[neighbours.variable] = k;
+    const Address here = linear_address_of(compute.target);
+    if (!first) first = here;
+    plain = here.lane_step == Dim(count) && here.form == first->form &&
+            here.displacement == first->displacement + k;
+  }
   literals_.erase(neighbours.variable);
-  return first.lane_step == Dim(2) && second.lane_step == Dim(2) && first.form == second.form &&
-         second.displacement == first.displacement + 1;
+  return plain;
 }
 
 /// False, and nothing is made, where the unrolled loop is something else.
-bool PhaseEmitter::emit_pairs(const Loop& neighbours) {
+bool PhaseEmitter::emit_packed(const Loop& neighbours) {
   const auto count = at(neighbours.extent).constant();
-  if (!count || *count != 2 || neighbours.step != 1 || neighbours.body.size() != 1) return false;
+  if (!count || (*count != 2 && *count != 4) || neighbours.step != 1 || neighbours.body.size() != 1)
+    return false;
   const auto* lanes = std::get_if<Loop>(&neighbours.body[0]);
   if (lanes == nullptr || lanes->kind != ir::loop::LoopKind::vector || lanes->body.size() != 1) return false;
   const auto* compute = std::get_if<Compute>(&lanes->body[0]);
@@ -43,13 +49,13 @@ bool PhaseEmitter::emit_pairs(const Loop& neighbours) {
   if (mentions(lanes->extent, neighbours.variable)) return false;
   facts_.set_range(lanes->variable, {0, range.high - 1});
   lane_ = Lane{lanes->variable, 0, {}, {}, {}};
-  const bool found = are_pairs(neighbours, *compute);
+  const bool found = are_packed(neighbours, *compute, *count);
   lane_.reset();
   if (found) {
-    comment(buffer(compute->target.buffer).name + " = pairs in lanes of " + lanes->variable);
+    comment(buffer(compute->target.buffer).name + " = neighbours in lanes of " + lanes->variable);
     for (const Lane& lane : vectors_of(*lanes)) {
       lane_ = lane;
-      add_pairs(neighbours, *compute);
+      add_packed(neighbours, *compute, *count);
     }
     lane_.reset();
     values_.clear();
@@ -59,28 +65,35 @@ bool PhaseEmitter::emit_pairs(const Loop& neighbours) {
   return found;
 }
 
-/// One vector of pairs.
-void PhaseEmitter::add_pairs(const Loop& neighbours, const Compute& compute) {
-  const auto word = [&](int64_t k) {
+/// One vector of neighbours.
+void PhaseEmitter::add_packed(const Loop& neighbours, const Compute& compute, int64_t count) {
+  const auto bits = static_cast<uint32_t>(32 / count);
+  std::vector<Address> places;
+  std::optional<LaneValue> all;
+  for (int64_t k = 0; k < count; ++k) {
     literals_[neighbours.variable] = k;
     values_.clear();
     uses_.clear();
-    return LaneValue::of(lanes_.in_register(value(compute.value)));
-  };
-  constexpr uint32_t low_word = 0xffff;
-  constexpr uint32_t word_bits = 16;
-  LaneValue first = lanes_.apply(Opcode::i32_and, {word(0), lanes_.constant(low_word), {}}, 0);
-  LaneValue second = lanes_.apply(Opcode::i32_shift_left, {word(1), {}, {}}, word_bits);
-  first.dies = second.dies = true;
-  const LaneValue both = lanes_.apply(Opcode::i32_or, {first, second, {}}, 0);
+    LaneValue one = LaneValue::of(lanes_.in_register(value(compute.value)));
+    places.push_back(linear_address_of(compute.target));
+    const auto shift = static_cast<uint32_t>(k) * bits;
+    // Shifted to the top, the last one leaves behind what it is extended by.
+    if (k + 1 < count) {
+      one = lanes_.apply(Opcode::i32_and, {one, lanes_.constant((1U << bits) - 1), {}}, 0);
+      one.dies = true;
+    }
+    if (k > 0) one = lanes_.apply(Opcode::i32_shift_left, {one, {}, {}}, static_cast<int>(shift));
+    one.dies = true;
+    all = all ? lanes_.apply(Opcode::i32_or, {*all, one, {}}, 0) : one;
+    all->dies = true;
+  }
+  all->dies = false;
   const Selection selected = present_lanes();
-  const Address upper = linear_address_of(compute.target);
   literals_[neighbours.variable] = 0;
-  const Address lower = linear_address_of(compute.target);
-  const asmjit::x86::Mem place = memory(lower, 2).cloneResized(static_cast<uint32_t>(4 * lanes_.count()));
-  lanes_.store(place, both, lane_->mask, selected.bits.value_or(0));
-  drop_loads(lower);
-  drop_loads(upper);
+  const asmjit::x86::Mem place =
+      memory(places[0], static_cast<int>(4 / count)).cloneResized(static_cast<uint32_t>(4 * lanes_.count()));
+  lanes_.store(place, *all, lane_->mask, selected.bits.value_or(0));
+  for (const Address& written : places) drop_loads(written);
   literals_.erase(neighbours.variable);
 }
 

@@ -40,6 +40,8 @@ ir::Program any_rows_product();
 
 jit::Target avx512_like();
 jit::Target avx2_like();
+/// The first one with instructions for products of bytes.
+jit::Target with_byte_products();
 
 /// Runs both interpreters on seeded data; what is wrong, or nothing.
 std::string difference(const ir::Program& expression, const search::Lowered& lowered, const SizeValues& sizes,

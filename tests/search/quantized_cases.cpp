@@ -25,6 +25,7 @@ struct ByteConvolution {
   enum class Form : uint8_t { sum, requantized, floats, fine_floats };  ///< fine: scales of many digits
   Form form = Form::requantized;
   ElementType x_type = ElementType::u8, w_type = ElementType::i8;
+  bool symmetric = false;  ///< nothing is subtracted from the weights
 };
 
 using Form = ByteConvolution::Form;
@@ -52,8 +53,9 @@ Program program_of(const ByteConvolution& c) {
   const TensorRef x = b.operand(0, c.x_type, x_dims, "x");
   const TensorRef w = b.operand(1, c.w_type, w_dims, "w");
   const bool fine = c.form == Form::fine_floats, floats = c.form == Form::floats || fine;
-  const TensorRef zero = b.operand(2, c.w_type, {c.groups * c.filters}, "zero");
-  const TensorRef bias = b.operand(3, ElementType::i32, {c.groups * c.filters}, "bias");
+  TensorRef zero;
+  if (!c.symmetric) zero = b.operand(2, c.w_type, {c.groups * c.filters}, "zero");
+  const TensorRef bias = b.operand(c.symmetric ? 2 : 3, ElementType::i32, {c.groups * c.filters}, "bias");
   const auto wide = [](const Scalar& value) { return cast(ElementType::i32, value); };
   const auto real = [](const Scalar& value) { return cast(ElementType::f32, value); };
   const TensorRef input = b.map(
@@ -66,7 +68,7 @@ Program program_of(const ByteConvolution& c) {
   const TensorRef weight = b.map(
       w_dims,
       [&](const Indices& i) {
-        const Scalar left = wide(w(i)) - wide(zero({i[0]}));
+        const Scalar left = c.symmetric ? wide(w(i)) : wide(w(i)) - wide(zero({i[0]}));
         return floats ? real(left) * (fine ? 0.00478489650413394 : 0.5) : left;
       },
       "weight");
@@ -141,6 +143,30 @@ std::vector<Case> quantized_cases() {
   const ir::loop::Size h{"h", 3, 64, 1};
   add({"BytesConvolvedOfAnyHeight", {}, 1, 4, 5, {sym("h"), 11}, {3, 3}, {}, {1, 1}}, "gathered words", {h},
       {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
+  return cases;
+}
+
+std::vector<Case> byte_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](ByteConvolution c, const search::Sizes& sizes = {},
+                       const std::vector<SizeValues>& values = {{}}) {
+    c.symmetric = true;
+    cases.push_back({c.name,
+                     "rows+gathered words",
+                     [c] { return program_of(c); },
+                     sizes,
+                     {false, true, true, true},
+                     values});
+  };
+  add({"BytesTimesBytesAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats});
+  add({"BytesTimesBytesOfFineFloats", {}, 1, 20, 25, {13, 30}, {1, 1}, {}, {}, Form::fine_floats});
+  add({"BytesTimesBytesPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats});
+  add({"BytesTimesBytesWithAStride", {}, 1, 8, 5, {12, 21}, {3, 3}, {2, 2}, {1, 1}, Form::fine_floats});
+  add({"BytesTimesBytesInGroups", {}, 3, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::floats});
+  add({"BytesTimesBytesInBatches", {2}, 1, 8, 4, {4, 5}, {1, 1}, {}, {}, Form::floats});
+  const ir::loop::Size h{"h", 3, 64, 1};
+  add({"BytesTimesBytesOfAnyHeight", {}, 1, 4, 5, {Dim::symbol("h"), 11}, {3, 3}, {}, {1, 1}, Form::floats},
+      {h}, {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
   return cases;
 }
 

@@ -12,6 +12,7 @@
 #include "ir/grammar.h"
 #include "ir/text.h"
 #include "tests/search/cases.h"
+#include "tests/search/quantized_cases.h"
 
 namespace axrun::tests {
 namespace {
@@ -125,9 +126,12 @@ bool differ(const std::vector<double>& a, const std::vector<double>& b) {
 TEST(Rewrites, WrongOnesAreNotProved) {
   int wrong = 0, proved = 0;
   std::mt19937_64 random(1);
-  for (const Case& c : all_cases()) {
+  std::vector<std::pair<Case, jit::Target>> cases;
+  for (Case& c : all_cases()) cases.emplace_back(std::move(c), avx2_like());
+  for (Case& c : byte_cases()) cases.emplace_back(std::move(c), with_byte_products());
+  for (const auto& [c, target] : cases) {
     const ir::Program expression = c.make();
-    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, avx2_like());
+    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
     for (int k = 0; k < 24; ++k) {
       const ir::Program changed = mutant(lowered.expression, random);
       if (!ir::violations(changed).empty()) continue;

@@ -26,4 +26,11 @@ jit::Target avx2_like() {
   return target;
 }
 
+jit::Target with_byte_products() {
+  jit::Target target = avx512_like();
+  target.name = "avx512-like with products of bytes";
+  target.features.emplace_back("avx512_vnni");
+  return target;
+}
+
 }  // namespace axrun::tests

@@ -71,5 +71,38 @@ TEST(ScaledSum, AFactorThatVariesStaysInside) {
                                                 "0.5:f32")));
 }
 
+std::string difference(const std::string& padded = "117:i32", const std::string& shift = "117:i32",
+                       const std::string& sum = "s[i0, i1] - t[i1]",
+                       const std::string& rows = "cast(i32, w[r0, i0])") {
+  return R"(program p(x: u8[5, 40], w: i8[40, 7]) -> (y) {
+  t: i32[7] = reduce sum (i0: 7; r0: 40) { )" +
+         rows + " * " + shift + R"( }
+  s: i32[5, 7] = reduce sum (i0: 5, i1: 7; r0: 40) {
+    select(r0 < 39, cast(i32, x[i0, r0]), )" +
+         padded + R"() * cast(i32, w[r0, i1])
+  }
+  y: f32[5, 7] = map (i0: 5, i1: 7) { cast(f32, )" +
+         sum + R"() * 0.25:f32 * 0.5:f32 }
+})";
+}
+
+TEST(ScaledSum, OfDifferencesIsADifferenceOfSums) {
+  const std::string padded = R"(program p(x: u8[5, 40], w: i8[40, 7]) -> (y) {
+  a: f32[5, 40] = map (i0: 5, i1: 40) { cast(f32, cast(i32, x[i0, i1]) - 117:i32) * 0.25:f32 }
+  y: f32[5, 7] = reduce sum (i0: 5, i1: 7; r0: 40) {
+    a[i0, r0; r0 < 39; 0:f32] * (cast(f32, cast(i32, w[r0, i1])) * 0.5:f32)
+  }
+})";
+  EXPECT_TRUE(is_proved(padded, difference())) << verdict(padded, difference());
+  EXPECT_FALSE(is_proved(padded, difference("0:i32")));
+  EXPECT_FALSE(is_proved(padded, difference("116:i32")));
+  EXPECT_FALSE(is_proved(padded, difference("117:i32", "118:i32")));
+  EXPECT_FALSE(is_proved(padded, difference("117:i32", "117:i32", "s[i0, i1] + t[i1]")));
+  EXPECT_FALSE(is_proved(padded, difference("117:i32", "117:i32", "t[i1] - s[i0, i1]")));
+  EXPECT_FALSE(is_proved(padded, difference("117:i32", "117:i32", "s[i0, i1] - t[6 - i1]")));
+  EXPECT_FALSE(
+      is_proved(padded, difference("117:i32", "117:i32", "s[i0, i1] - t[i1]", "cast(i32, w[r0, 6 - i0])")));
+}
+
 }  // namespace
 }  // namespace axrun::tests

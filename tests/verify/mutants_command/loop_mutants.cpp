@@ -1,6 +1,7 @@
-// loop_mutants [WRONG [VALID [SEED [NAME]]]]: the prover of loop programs against wrong programs, of which it must
-// accept none, and valid ones, of which it must refuse none: programs written by hand, the default schedules,
-// and schedules drawn at random; NAME: only those whose names contain it. Prints counts and times; exit 1 otherwise.
+// loop_mutants [WRONG [VALID [SEED [NAME]]]]: the prover of loop programs against wrong programs, of which it
+// must accept none, and valid ones, of which it must refuse none: programs written by hand, the default
+// schedules, and schedules drawn at random; NAME: only those whose names contain it. Prints counts and times;
+// exit 1 otherwise.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "ir/error.h"
 #include "tests/search/cases.h"
+#include "tests/search/quantized_cases.h"
 #include "tests/verify/proof_trial.h"
 #include "tests/verify/schedules.h"
 
@@ -43,14 +45,16 @@ std::set<std::string> names_in(const std::string& kind) {
 std::vector<axrun::tests::ValidLoop> default_schedules() {
   using namespace axrun::tests;
   std::vector<ValidLoop> made;
+  const auto add = [&](const Case& c, const axrun::jit::Target& target) {
+    axrun::search::Lowered lowered = axrun::search::lower(c.make(), c.sizes, c.constant, target);
+    if (!lowered.program) return;
+    made.push_back({c.name + " for " + target.name, std::move(lowered.expression),
+                    std::move(*lowered.program), names_in(lowered.kind)});
+  };
   for (const Case& c : all_cases()) {
-    for (const axrun::jit::Target& target : {avx512_like(), avx2_like()}) {
-      axrun::search::Lowered lowered = axrun::search::lower(c.make(), c.sizes, c.constant, target);
-      if (!lowered.program) continue;
-      made.push_back({c.name + " for " + target.name, std::move(lowered.expression),
-                      std::move(*lowered.program), names_in(lowered.kind)});
-    }
+    for (const axrun::jit::Target& target : {avx512_like(), avx2_like()}) add(c, target);
   }
+  for (const Case& c : byte_cases()) add(c, with_byte_products());
   return made;
 }
 
@@ -61,7 +65,8 @@ int main(int argc, char** argv) {
   for (int k = 1; k < std::min(argc, 4); ++k) {
     const std::string text = argv[k];
     if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) continue;
-    std::fprintf(stderr, "loop_mutants: '%s' is no number\nusage: loop_mutants [WRONG [VALID [SEED [NAME]]]]\n",
+    std::fprintf(stderr,
+                 "loop_mutants: '%s' is no number\nusage: loop_mutants [WRONG [VALID [SEED [NAME]]]]\n",
                  argv[k]);
     return 1;
   }
