@@ -23,11 +23,12 @@ std::optional<std::vector<int64_t>> PhaseEmitter::literal_lanes(const Dim& dim) 
   return literals;
 }
 
-/// Elements of 32 bits at known places near each other: out of the one or two vectors that begin with the
-/// first.
+/// Elements of at most 32 bits at known places near each other: out of the one or two vectors that begin with
+/// the first.
 std::optional<LaneValue> PhaseEmitter::load_close(const ir::loop::Buffer& of, const Address& address,
                                                   const Selection& lanes) {
-  if (size_of(of.type) != 4 || !lanes.bits || *lanes.bits == 0) return std::nullopt;
+  const Form form = form_of(of.type);
+  if ((form != Form::f32 && form != Form::i32) || !lanes.bits || *lanes.bits == 0) return std::nullopt;
   const auto literals = literal_lanes(address.each_lane);
   if (!literals) return std::nullopt;
   const auto count = static_cast<size_t>(lanes_.count());

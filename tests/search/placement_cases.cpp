@@ -205,7 +205,16 @@ void add_resizes(std::vector<Case>& cases) {
   nearest("NearestToHalf", {1, 3, 12, 66}, {1, 3, 6, 33}, "asymmetric");
   nearest("NearestToLess", {2, 31, 70}, {2, 19, 41}, "align_corners");
   nearest("NearestOfWideIntegers", {2, 3, 20}, {2, 3, 47}, "half_pixel", ElementType::i64);
-  nearest("NearestOfColumnsOfBytes", {2, 6, 43}, {2, 11, 43}, "asymmetric", ElementType::u8);
+  nearest("NearestOfBytes", {2, 6, 43}, {2, 11, 70}, "asymmetric", ElementType::u8);
+  nearest("NearestOfHalfFloats", {2, 6, 43}, {2, 11, 40}, "half_pixel", ElementType::f16);
+  nearest("NearestOfShortIntegers", {2, 60}, {2, 33}, "half_pixel", ElementType::i16);
+  add("ResizeOfHalfFloats", planes, [] {
+    return resize({1, 2, 6, 30}, {1, 2, 11, 43}, "half_pixel", ElementType::f16);
+  });
+  // By odd divisors: no value lies halfway between integers, where the last bit of a float would decide.
+  add("ResizeOfBytes", planes, [] {
+    return resize({1, 2, 6, 60}, {1, 2, 11, 43}, "asymmetric", ElementType::u8);
+  });
   add("ResizeOfWideFloats", planes, [] {
     return resize({1, 2, 6, 30}, {1, 2, 11, 43}, "align_corners", ElementType::f64);
   });
