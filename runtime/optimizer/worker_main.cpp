@@ -1,3 +1,9 @@
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "runtime/optimizer/worker_server.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -7,6 +13,20 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_sup
 }
 #endif
 
+namespace {
+
+/// Trial after trial takes large arrays: with fresh pages for each of them, faults took a third of the time.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int most_kept = 256 << 20;
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, most_kept);
+#endif
+}
+
+}  // namespace
+
 int main(int argument_count, char** arguments) {
+  keep_freed_memory();
   return axrun::runtime::serve_requests(argument_count, arguments, axrun::runtime::judge_candidate);
 }
