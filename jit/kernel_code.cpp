@@ -190,6 +190,11 @@ struct BoundKernel::State {
 
 namespace {
 
+std::shared_ptr<char> allocate_aligned(size_t bytes) {
+  return {static_cast<char*>(::operator new(std::max<size_t>(bytes, alignment), std::align_val_t(alignment))),
+          [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); }};
+}
+
 int64_t value_of(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
   return dim.substitute(sizes).value();
 }
@@ -358,12 +363,16 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
 }
 
 void BoundKernel::prepare(const void* const* inputs, Workers& workers, PreparedStore* store) {
+  prepare(allocate_aligned, inputs, workers, store);
+}
+
+void BoundKernel::prepare_in(const Allocate& allocate, const void* const* inputs, Workers& workers) {
+  prepare(allocate, inputs, workers, nullptr);
+}
+
+void BoundKernel::prepare(const Allocate& allocate, const void* const* inputs, Workers& workers,
+                          PreparedStore* store) {
   State& s = *state_;
-  const auto allocate = [](size_t bytes) {
-    return std::shared_ptr<char>(
-        static_cast<char*>(::operator new(std::max<size_t>(bytes, alignment), std::align_val_t(alignment))),
-        [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); });
-  };
   std::shared_ptr<char> scratch;
   std::vector<std::string> keys;
   for (size_t part = 0; part < s.parts.size(); ++part) {
@@ -374,7 +383,7 @@ void BoundKernel::prepare(const void* const* inputs, Workers& workers, PreparedS
         continue;
       }
     }
-    if (!scratch) scratch = allocate(scratch_bytes(workers.count()));
+    if (!scratch) scratch = allocate_aligned(scratch_bytes(workers.count()));
     s.use(part, allocate(s.parts[part].bytes));
     s.call(part, part + 1, inputs, nullptr, scratch.get(), workers);
     if (store != nullptr) s.use(part, store->keep(keys.back(), s.parts[part].memory, s.parts[part].bytes));

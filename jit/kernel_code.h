@@ -64,6 +64,9 @@ class BoundKernel {
   /// again; there equal addresses of constants must mean equal values for as long as kernels live that were
   /// made with them.
   void prepare(const void* const* inputs, Workers& workers, PreparedStore* store = nullptr);
+  /// The same without a store, in memory of the caller's: so many bytes, 64-byte aligned, with any contents.
+  using Allocate = std::function<std::shared_ptr<char>(size_t bytes)>;
+  void prepare_in(const Allocate& allocate, const void* const* inputs, Workers& workers);
   /// Takes over what `other` has prepared, where prepare() would compute the same: a kernel of the same code,
   /// made for the same constants, that differs in sizes only which nothing prepared depends on. False
   /// otherwise. That the constants have the same values is the caller's business.
@@ -80,6 +83,7 @@ class BoundKernel {
 
  private:
   struct State;
+  void prepare(const Allocate& allocate, const void* const* inputs, Workers& workers, PreparedStore* store);
   std::unique_ptr<State> state_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <numeric>
 
 #include "ir/error.h"
@@ -41,6 +43,35 @@ class WorkersInTurns final : public jit::Workers {
   }
 };
 
+/// Memory for what a kernel prepares. It holds NaNs at first, and ends where nothing may be touched. From
+/// call to call it is the same where it can be: the system takes longer to give pages than kernels to fill
+/// them.
+class PreparedMemory {
+ public:
+  std::shared_ptr<char> operator()(size_t bytes) {
+    const size_t whole = rounded_up(std::max<size_t>(bytes, 1));
+    const auto free = [](const Block& block) { return block.use_count() == 1; };
+    auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                              [&](const Block& block) { return free(block) && block->bytes() == whole; });
+    if (found == blocks_.end()) {
+      std::erase_if(blocks_, free);
+      blocks_.push_back(std::make_shared<verify::GuardedArray>(whole, alignment));
+      found = blocks_.end() - 1;
+      (*found)->place(verify::Placement::ends_at_guard);
+    }
+    std::memset((*found)->data(), 0xff, whole);
+    return {*found, static_cast<char*>((*found)->data())};
+  }
+  bool surroundings_intact() const {
+    return std::all_of(blocks_.begin(), blocks_.end(),
+                       [](const Block& block) { return block->surroundings_intact(); });
+  }
+
+ private:
+  using Block = std::shared_ptr<verify::GuardedArray>;
+  std::vector<Block> blocks_;
+};
+
 /// The kernel as the gate calls it: bound anew every time, because the constants differ from call to call.
 class Candidate {
  public:
@@ -65,19 +96,22 @@ class Candidate {
     }
     kernel.run(operands.data(), call.results.data(), scratch.data(), workers);
     if (!scratch.surroundings_intact()) throw Error(Fault::internal, "it writes before its scratch memory");
+    if (!prepared_->surroundings_intact())
+      throw Error(Fault::internal, "it writes before the memory of what it prepares");
   }
 
  private:
   void prepare(jit::BoundKernel& kernel, const std::vector<const void*>& operands,
                jit::Workers& workers) const {
     if (std::find(constant_.begin(), constant_.end(), true) != constant_.end()) {
-      kernel.prepare(operands.data(), workers);
+      kernel.prepare_in(std::ref(*prepared_), operands.data(), workers);
     }
   }
 
   std::shared_ptr<const jit::KernelCode> code_;
   std::vector<size_t> inputs_;
   std::vector<bool> constant_;
+  std::shared_ptr<PreparedMemory> prepared_ = std::make_shared<PreparedMemory>();
 };
 
 /// The kernel with stand-ins for what rounds, to be tested to the bit; nothing where nothing rounds (the
