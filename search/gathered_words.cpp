@@ -50,6 +50,9 @@ class Writer {
     for (const int axis : form.outer) {
       if (axes_of(context.program, form.left[0]).count(axis) != 0) left_outer_.push_back(axis);
     }
+    double flops = 2.0 * static_cast<double>(depth_);
+    for (const ir::Axis& axis : sum_.axes) flops *= static_cast<double>(context.facts.typical(axis.extent));
+    spread_ = is_worth_spreading(flops / 2, context.target);
     choose_lines();
     choose_tile();
     copied_ = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
@@ -58,13 +61,10 @@ class Writer {
   void run() {
     finished_.prepare();
     w_.at_beginning([&] { pack_left(0); });
-    double flops = 2.0 * static_cast<double>(depth_);
-    for (const ir::Axis& axis : sum_.axes) flops *= static_cast<double>(context_.facts.typical(axis.extent));
-    const bool spread = is_worth_spreading(flops / 2, context_.target);
-    if (spread && form_.outer.empty()) {
+    if (spread_ && form_.outer.empty()) {
       groups(true, [&] { group(); });
     } else {
-      outer(0, spread, [&] { groups(false, [&] { group(); }); });
+      outer(0, spread_, [&] { groups(false, [&] { group(); }); });
     }
     values_.clear_values();
   }
@@ -89,14 +89,17 @@ class Writer {
 
   // --- decisions ---
 
-  /// As many lines as leave their pairs in half of the second cache, and are wide enough for tiles.
+  /// As many lines as leave their pairs in half of the second cache, and are wide enough for tiles; as many
+  /// groups for every core, where they are spread.
   void choose_lines() {
     const auto& caches = context_.target.caches;
     const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
     const int64_t line_bytes = depth_ * pitch_ * (quad / together_),
                   all = context_.facts.typical(extent(form_.line));
     const int64_t most = std::max<int64_t>(1, second / 2 / line_bytes);
-    const int64_t groups = ceil_of(all, std::min(all, most));
+    int64_t groups = ceil_of(all, std::min(all, most));
+    const int64_t cores = std::max(1, context_.target.cores);
+    if (spread_ && form_.outer.empty()) groups = std::min(all, ceil_of(groups, cores) * cores);
     lines_ = ceil_of(all, groups);
     even_ = context_.facts.is_multiple(extent(form_.line), lines_);
   }
@@ -364,6 +367,7 @@ class Writer {
   std::vector<int> left_outer_;  ///< of the outer axes, those on which the left side depends
   int64_t lines_ = 1;            ///< of a group
   int64_t height_ = 1, width_ = 1, matrix_columns_ = 1;
+  bool spread_ = false;
   bool even_ = false;  ///< all groups have as many lines
   bool row_tail_ = false;
   bool copied_ = false;  ///< tiles are, to the cache, before a long epilogue reads them

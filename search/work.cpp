@@ -21,7 +21,7 @@ double bytes_per_second(double bytes, const jit::Target& target) {
 
 bool is_worth_spreading(double flops, const jit::Target& target, double bytes) {
   if (target.cores < 2) return false;
-  constexpr double enough_seconds = 100e-6, enough_seconds_of_moving = 20e-6;
+  constexpr double enough_seconds = 10e-6, enough_seconds_of_moving = 20e-6;
   constexpr double usual_frequency = 2.5e9;  // where the target was not calibrated
   const double per_second = target.flops_per_second > 0
                                 ? target.flops_per_second

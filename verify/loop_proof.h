@@ -8,8 +8,10 @@ namespace axrun::verify {
 
 struct ProofOptions {
   unsigned solver_milliseconds = 2000;  ///< per question put to Z3, as it counts resources
-  double seconds = 30;                  ///< for the whole proof
-  double counterexample_seconds = 2;    ///< for the search after a proof that does not go through
+  /// For the whole proof, by the clock: proofs end by the count of resources long before, on a slow and busy
+  /// machine as well.
+  double seconds = 120;
+  double counterexample_seconds = 2;  ///< for the search after a proof that does not go through
 };
 
 /// Whether a loop program computes a tensor expression, over the reals, for all sizes that it claims: every
