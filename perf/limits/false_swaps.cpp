@@ -9,7 +9,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "perf/host/inputs.h"
 #include "perf/host/json.h"
 #include "perf/host/options.h"
+#include "perf/host/tool_main.h"
 #include "runtime/optimizer/comparison.h"
 #include "runtime/plan/packed.h"
 #include "runtime/session.h"
@@ -155,29 +155,11 @@ std::string result_json(const Options& options) {
       .str();
 }
 
-int run(int argc, char** argv) {
-  if (wants_help(argc, argv)) {
-    std::fputs(help, stdout);
-    return 0;
-  }
-  const auto fail = [](std::string text, int code) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    std::fprintf(stderr, "false_swaps: %s\n", text.c_str());
-    return code;
-  };
-  const std::vector<EngineFlag> flags = {{"comparisons", "N", "in all"}, {"share", "PERCENT", "that counts"}};
-  try {
-    std::printf("%s\n", result_json(parse_options(argc, argv, flags)).c_str());
-    return 0;
-  } catch (const HostError& error) {
-    return fail(error.what(), error.exit_code);
-  } catch (const std::exception& error) {
-    constexpr int internal_error = 70;
-    return fail(error.what(), internal_error);
-  }
-}
-
 }  // namespace
 }  // namespace axrun::perf
 
-int main(int argc, char** argv) { return axrun::perf::run(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace axrun::perf;
+  return tool_main(argc, argv, "false_swaps", help,
+                   {{"comparisons", "N", "in all"}, {"share", "PERCENT", "that counts"}}, result_json);
+}

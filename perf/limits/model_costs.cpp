@@ -1,9 +1,6 @@
 // What one run of a model has to compute and to move, as one JSON object: the model's side of the direct
 // floor (perf/comparison/limits.py). Counted on a real run, so that loops and shapes that depend on data are
 // those of the inputs, which are the same as the host programs feed.
-#include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -11,6 +8,7 @@
 #include "perf/host/inputs.h"
 #include "perf/host/json.h"
 #include "perf/host/options.h"
+#include "perf/host/tool_main.h"
 #include "perf/limits/counting_executor.h"
 #include "runtime/session.h"
 
@@ -95,28 +93,10 @@ std::string costs_json(const Options& options) {
       .str();
 }
 
-int run(int argc, char** argv) {
-  if (wants_help(argc, argv)) {
-    std::fputs(help, stdout);
-    return 0;
-  }
-  const auto fail = [](std::string text, int code) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    std::fprintf(stderr, "model_costs: %s\n", text.c_str());
-    return code;
-  };
-  try {
-    std::printf("%s\n", costs_json(parse_options(argc, argv, {})).c_str());
-    return 0;
-  } catch (const HostError& error) {
-    return fail(error.what(), error.exit_code);
-  } catch (const std::exception& error) {
-    constexpr int internal_error = 70;
-    return fail(error.what(), internal_error);
-  }
-}
-
 }  // namespace
 }  // namespace axrun::perf
 
-int main(int argc, char** argv) { return axrun::perf::run(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace axrun::perf;
+  return tool_main(argc, argv, "model_costs", help, {}, costs_json);
+}
