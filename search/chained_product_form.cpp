@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "ir/dim_polynomial.h"
 #include "search/linear.h"
@@ -19,12 +20,13 @@ namespace {
 /// What lies between must be more than caches keep in any case, and what is multiplied, which is read once
 /// for each block of channels, so little that it stays in the second one as well.
 constexpr int64_t least_bytes = int64_t{128} << 10, most_bytes_read = int64_t{256} << 10;
-/// Products have lines one by one here: these must fill vectors of so many lanes, but for a share.
-constexpr int64_t lanes = 16, least_width = 17, share_unused = 16;
+/// Products have lines one by one here: these must fill vectors, but for a share.
+constexpr int64_t least_width = 17, share_unused = 16;
 
 class Finder {
  public:
-  Finder(const Program& program, ChainedProductForm& form) : program_(program), form_(form) {}
+  Finder(const Program& program, const jit::Target& target, ChainedProductForm& form)
+      : program_(program), lanes_(target.lanes(4)), form_(form) {}
 
   bool run(Range both) {
     const Stage& last = form_.product.last();
@@ -60,7 +62,7 @@ class Finder {
     if (program_.exprs[static_cast<size_t>(product.right[0])].args[0] != ir::none) return false;
     const Stage& sum = *product.sum;
     const int64_t width = sum.axes[static_cast<size_t>(product.column)].extent.constant().value_or(0);
-    const int64_t unused = (width + lanes - 1) / lanes * lanes - width;
+    const int64_t unused = (width + lanes_ - 1) / lanes_ * lanes_ - width;
     if (width < least_width || unused * share_unused > width) return false;
     // Of a batch; sizes are literal but for these.
     int64_t bytes = 4, bytes_read = 4 * width;
@@ -106,18 +108,19 @@ class Finder {
   }
 
   const Program& program_;
+  const int64_t lanes_;
   ChainedProductForm& form_;
 };
 
 }  // namespace
 
-FoundChainedProduct find_chained_product(const Program& program, const ProductForm& product,
-                                         const WindowsForm& windows, Range both) {
-  FoundChainedProduct result;
-  result.form.product = product;
-  result.form.windows = windows;
-  result.found = Finder(program, result.form).run(both);
-  return result;
+std::optional<ChainedProductForm> find_chained_product(const Program& program, const jit::Target& target,
+                                                       const ProductForm& product, const WindowsForm& windows,
+                                                       Range both) {
+  ChainedProductForm form;
+  form.product = product;
+  form.windows = windows;
+  return Finder(program, target, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
 }
 
 }  // namespace axrun::search

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "jit/target.h"
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/windows_form.h"
@@ -25,12 +27,10 @@ struct ChainedProductForm {
   std::vector<Shared> batch;
 };
 
-struct FoundChainedProduct {
-  bool found = false;
-  ChainedProductForm form;
-};
-/// Of consecutive stages that are a product and windows. both: without what follows the windows.
-FoundChainedProduct find_chained_product(const ir::Program& program, const ProductForm& product,
-                                         const WindowsForm& windows, Range both);
+/// Of consecutive stages that are a product and windows, where they have it. both: without what follows the
+/// windows.
+std::optional<ChainedProductForm> find_chained_product(const ir::Program& program, const jit::Target& target,
+                                                       const ProductForm& product, const WindowsForm& windows,
+                                                       Range both);
 
 }  // namespace axrun::search

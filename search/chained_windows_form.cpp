@@ -1,6 +1,7 @@
 #include "search/chained_windows_form.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "search/linear.h"
 #include "search/stage_values.h"
@@ -100,13 +101,12 @@ class Finder {
 
 }  // namespace
 
-FoundChainedWindows find_chained_windows(const Program& program, const WindowsForm& windows,
-                                         const GatheredForm& sum, Range both) {
-  FoundChainedWindows result;
-  result.form.windows = windows;
-  result.form.sum = sum;
-  result.found = Finder(program, result.form).run(both);
-  return result;
+std::optional<ChainedWindowsForm> find_chained_windows(const Program& program, const WindowsForm& windows,
+                                                       const GatheredForm& sum, Range both) {
+  ChainedWindowsForm form;
+  form.windows = windows;
+  form.sum = sum;
+  return Finder(program, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
 }
 
 }  // namespace axrun::search

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "search/gathered_form.h"
@@ -21,12 +22,9 @@ struct ChainedWindowsForm {
   std::vector<int> window_axes;
 };
 
-struct FoundChainedWindows {
-  bool found = false;
-  ChainedWindowsForm form;
-};
-/// Of consecutive stages that are windows and a sum of products. `both`: without what follows the sum.
-FoundChainedWindows find_chained_windows(const ir::Program& program, const WindowsForm& windows,
-                                         const GatheredForm& sum, Range both);
+/// Of consecutive stages that are windows and a sum of products, where they have it. `both`: without what
+/// follows the sum.
+std::optional<ChainedWindowsForm> find_chained_windows(const ir::Program& program, const WindowsForm& windows,
+                                                       const GatheredForm& sum, Range both);
 
 }  // namespace axrun::search

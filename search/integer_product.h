@@ -8,9 +8,9 @@
 
 namespace axrun::search {
 
-/// Sums of products of small integers in i32, of activations by constant weights: both sides become words that
-/// lie in pairs along the sum, so that processors multiply and add a pair at a time. Every product is exact; sums
-/// wrap as i32 does, in any order.
+/// Sums of products of small integers in i32, of activations by constant weights: both sides become words
+/// that lie in pairs along the sum, so that processors multiply and add a pair at a time. Every product is
+/// exact; sums wrap as i32 does, in any order.
 struct IntegerProductForm {
   ProductForm product;
   int64_t depth = 0;  ///< extent of the sum, which is even

@@ -27,9 +27,9 @@ void declare_interface(PieceContext& context) {
 }
 
 /// Sums in integers are worth it where there are schedules for them.
-bool has_integer_schedules(const Program& program, const SizeFacts& facts,
-                           const std::vector<bool>& constant) {
-  const Pieces pieces = cut(program, facts, constant);
+bool has_integer_schedules(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant,
+                           const jit::Target& target) {
+  const Pieces pieces = cut(program, facts, constant, target);
   const auto is = [](const Piece& piece, Piece::Kind kind) { return piece.kind == kind; };
   bool found = false;
   for (const Piece& piece : pieces.pieces) {
@@ -50,7 +50,8 @@ Program simplified(const Program& expression, const SizeFacts& facts, const Size
   for (const IntegerSums kind : {IntegerSums::bytes, IntegerSums::words}) {
     if (kind == IntegerSums::bytes && !jit::has_byte_products(target)) continue;
     Program integers = simplify(expression, facts, kind);
-    if (has_integer_schedules(integers, facts, constant_tensors(integers, constant, sizes))) return integers;
+    if (has_integer_schedules(integers, facts, constant_tensors(integers, constant, sizes), target))
+      return integers;
   }
   return simplify(expression, facts);
 }
@@ -71,7 +72,7 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   lowered.reason = unindexable_because(program);
   if (!lowered.reason.empty()) return lowered;
   const std::vector<bool> same = constant_tensors(program, constant, sizes);
-  const Pieces pieces = cut(program, facts, same);
+  const Pieces pieces = cut(program, facts, same, target);
   lowered.reason = pieces.reason;
   if (!lowered.reason.empty()) return lowered;
 
@@ -80,7 +81,7 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   PieceContext context{program, facts, target, same, writer, values, {}};
   declare_interface(context);
   write_pieces(context, pieces);
-  lowered.kind = kind_of(program, pieces, facts, same);
+  lowered.kind = kind_of(program, pieces, facts, same, target);
   lowered.program = writer.finish();
   return lowered;
 }

@@ -21,8 +21,9 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant)
-      : program_(program), facts_(facts), constant_(constant) {}
+  Cutter(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant,
+         const jit::Target& target)
+      : program_(program), facts_(facts), constant_(constant), target_(target) {}
 
   Pieces run() {
     Pieces result;
@@ -31,7 +32,7 @@ class Cutter {
       if (is_scan(at)) {
         piece.kind = Piece::Kind::recurrence;
         piece.range = {at, 1};
-        const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_);
+        const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_, target_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !gathered(at, piece) &&
@@ -78,10 +79,9 @@ class Cutter {
     if (sum >= program_.stages.size() || !gathered(sum, second)) return false;
     piece.kind = Piece::Kind::chained_windows;
     piece.range = {at, first.range.count + second.range.count};
-    FoundChainedWindows found =
-        find_chained_windows(program_, first.windows, second.gathered, {at, first.range.count + 1});
-    piece.chained_windows = std::move(found.form);
-    return found.found;
+    auto found = find_chained_windows(program_, first.windows, second.gathered, {at, first.range.count + 1});
+    if (found) piece.chained_windows = std::move(*found);
+    return found.has_value();
   }
 
   bool gathered(size_t at, Piece& piece) const {
@@ -137,10 +137,10 @@ class Cutter {
     if (next >= program_.stages.size() || !windows(next, second)) return false;
     piece.kind = Piece::Kind::chained_product;
     piece.range = {at, first.range.count + second.range.count};
-    FoundChainedProduct found =
-        find_chained_product(program_, first.product, second.windows, {at, first.range.count + 1});
-    piece.chained_product = std::move(found.form);
-    return found.found;
+    auto found =
+        find_chained_product(program_, target_, first.product, second.windows, {at, first.range.count + 1});
+    if (found) piece.chained_product = std::move(*found);
+    return found.has_value();
   }
 
   bool contraction(size_t at, Piece& piece) const {
@@ -212,13 +212,15 @@ class Cutter {
   const Program& program_;
   const SizeFacts& facts_;
   const std::vector<bool>& constant_;
+  const jit::Target& target_;
   std::string reason_;
 };
 
 }  // namespace
 
-Pieces cut(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant) {
-  return Cutter(program, facts, constant).run();
+Pieces cut(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant,
+           const jit::Target& target) {
+  return Cutter(program, facts, constant, target).run();
 }
 
 }  // namespace axrun::search

@@ -48,6 +48,7 @@ struct Pieces {
   std::vector<Piece> pieces;
   std::string reason;
 };
-Pieces cut(const ir::Program& program, const SizeFacts& facts, const std::vector<bool>& constant);
+Pieces cut(const ir::Program& program, const SizeFacts& facts, const std::vector<bool>& constant,
+           const jit::Target& target);
 
 }  // namespace axrun::search

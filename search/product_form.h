@@ -17,7 +17,7 @@ struct ProductForm {
   /// Axis of the sum: the last one of the result, contiguous in memory, or the one before a last one of few
   /// elements, where the right side is contiguous along it.
   int column = ir::none;
-  int row = ir::none;  ///< axis of the sum on which only the left side depends; none: b is read once
+  int row = ir::none;      ///< axis of the sum on which only the left side depends; none: b is read once
   std::vector<int> outer;  ///< the other axes of the sum, in order of the result
   /// The axis of the sum that each axis of the epilogue is; -1 for axes of extent 1.
   std::vector<int> epilogue_axes;
@@ -35,8 +35,7 @@ struct FoundProduct {
 };
 /// constant: one flag per tensor.
 FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
-                          const std::vector<bool>& constant,
-                          ir::ElementType type = ir::ElementType::f32);
+                          const std::vector<bool>& constant, ir::ElementType type = ir::ElementType::f32);
 
 /// What is multiplied, in order; one factor where nothing is.
 std::vector<ir::ExprId> factors_of(const ir::Program& program, ir::ExprId id);

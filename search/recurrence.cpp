@@ -28,13 +28,13 @@ Program step_at(const Program& step, const Dim& time) {
 }
 
 RecurrenceStep::RecurrenceStep(const Stage& scan, const Dim& time, const SizeFacts& facts,
-                               const std::vector<bool>& outer_constant)
+                               const std::vector<bool>& outer_constant, const jit::Target& target)
     : program(step_at(*scan.step, time)) {
   std::vector<bool> operands(program.operands.size(), false);
   for (size_t k = 0; k < scan.captures.size(); ++k)
     operands[k] = outer_constant[static_cast<size_t>(scan.captures[k])];
   constant = constant_tensors(program, operands, facts.sizes());
-  pieces = cut(program, facts, constant);
+  pieces = cut(program, facts, constant, target);
 }
 
 namespace {
@@ -139,7 +139,7 @@ class Writer {
   }
 
   void step(const Dim& time) {
-    const RecurrenceStep step(scan_, time, context_.facts, context_.constant);
+    const RecurrenceStep step(scan_, time, context_.facts, context_.constant, context_.target);
     const Program& program = step.program;
     jit::Target one_core = context_.target;
     one_core.cores = 1;

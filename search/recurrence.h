@@ -12,7 +12,7 @@ ir::Program step_at(const ir::Program& step, const ir::Dim& time);
 /// The same with how it is cut.
 struct RecurrenceStep {
   RecurrenceStep(const ir::Stage& scan, const ir::Dim& time, const SizeFacts& facts,
-                 const std::vector<bool>& outer_constant);
+                 const std::vector<bool>& outer_constant, const jit::Target& target);
   ir::Program program;
   std::vector<bool> constant;  ///< per tensor of the step
   Pieces pieces;               ///< of the step; they point into `program`

@@ -118,13 +118,14 @@ void write_pieces(PieceContext& context, const Pieces& pieces) {
 }
 
 std::string kind_of(const Program& program, const Pieces& pieces, const SizeFacts& facts,
-                    const std::vector<bool>& constant) {
+                    const std::vector<bool>& constant, const jit::Target& target) {
   std::string kind;
   for (const Piece& piece : pieces.pieces) {
     kind += (kind.empty() ? "" : "+") + std::string(name_of(piece.kind));
     if (piece.kind != Piece::Kind::recurrence) continue;
-    const RecurrenceStep step(program.stages[piece.range.first], ir::Dim::symbol("time"), facts, constant);
-    kind += "(" + kind_of(step.program, step.pieces, facts, step.constant) + ")";
+    const RecurrenceStep step(program.stages[piece.range.first], ir::Dim::symbol("time"), facts, constant,
+                              target);
+    kind += "(" + kind_of(step.program, step.pieces, facts, step.constant, target) + ")";
   }
   return kind;
 }

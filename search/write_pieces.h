@@ -18,6 +18,6 @@ void write_pieces(PieceContext& context, const Pieces& pieces);
 
 /// "contraction+map", ...; of a recurrence with its step: "recurrence(contraction+map)".
 std::string kind_of(const ir::Program& program, const Pieces& pieces, const SizeFacts& facts,
-                    const std::vector<bool>& constant);
+                    const std::vector<bool>& constant, const jit::Target& target);
 
 }  // namespace axrun::search

@@ -77,33 +77,58 @@ std::vector<Case> chained_product_cases() {
                      {false, c, c, c, c, false},
                      values});
   };
-  const Dims none;
-  add({"ChainedProduct", none, 4, 22, 32, 48});
-  add({"ChainedProductWithAStride", none, 3, 20, 37, 48, {3, 3}, {2, 2}, {1, 1}, true, false, true});
-  add({"ChainedProductOfFive", none, 2, 36, 30, 32, {5, 5}, {1, 1}, {2, 2}, false});
-  add({"ChainedProductWithoutPads", none, 5, 16, 27, 79, {2, 3}, {1, 1}, {0, 0}, true, false, true});
-  add({"ChainedProductOfAFewLines", none, 4, 175, 3, 64});
-  add({"ChainedProductWithWeightsOfTheRun",
-       none,
-       3,
-       23,
-       31,
-       48,
-       {3, 3},
-       {1, 1},
-       {1, 1},
-       true,
-       false,
-       false,
-       false});
+  add({.name = "ChainedProduct", .inputs = 4, .channels = 22, .height = 32, .width = 48});
+  add({.name = "ChainedProductWithAStride",
+       .inputs = 3,
+       .channels = 20,
+       .height = 37,
+       .width = 48,
+       .strides = {2, 2},
+       .residual = true});
+  add({.name = "ChainedProductOfFive",
+       .inputs = 2,
+       .channels = 36,
+       .height = 30,
+       .width = 32,
+       .kernel = {5, 5},
+       .pads = {2, 2},
+       .activated = false});
+  add({.name = "ChainedProductWithoutPads",
+       .inputs = 5,
+       .channels = 16,
+       .height = 27,
+       .width = 79,
+       .kernel = {2, 3},
+       .pads = {0, 0},
+       .residual = true});
+  add({.name = "ChainedProductOfAFewLines", .inputs = 4, .channels = 175, .height = 3, .width = 64});
+  add({.name = "ChainedProductWithWeightsOfTheRun",
+       .inputs = 3,
+       .channels = 23,
+       .height = 31,
+       .width = 48,
+       .constant = false});
   const ir::loop::Size n{"n", 1, 4096, 1};
-  add({"ChainedProductOfAnyBatch", {Dim::symbol("n")}, 3, 23, 31, 48, {3, 3}, {1, 2}, {1, 1}},
+  add({.name = "ChainedProductOfAnyBatch",
+       .batch = {Dim::symbol("n")},
+       .inputs = 3,
+       .channels = 23,
+       .height = 31,
+       .width = 48,
+       .strides = {1, 2}},
       "chained product", {n}, {{{"n", 1}}, {{"n", 2}}});
   // What is read elsewhere too, fits anyway, or has lines that leave lanes idle is not chained.
-  add({"ChainedProductThatIsAsked", none, 3, 23, 31, 48, {3, 3}, {1, 1}, {1, 1}, true, true},
+  add({.name = "ChainedProductThatIsAsked",
+       .inputs = 3,
+       .channels = 23,
+       .height = 31,
+       .width = 48,
+       .shared = true},
       "contraction+windows");
-  add({"ChainedProductOfFewChannels", none, 3, 12, 20, 48}, "contraction+windows");
-  add({"ChainedProductOfUnevenLines", none, 3, 20, 40, 50}, "contraction+windows");
+  add({.name = "ChainedProductOfFewChannels", .inputs = 3, .channels = 12, .height = 20, .width = 48},
+      "contraction+windows");
+  add({.name = "ChainedProductOfUnevenLines", .inputs = 3, .channels = 20, .height = 40, .width = 50},
+      "contraction+windows");
   return cases;
 }
 

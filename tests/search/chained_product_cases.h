@@ -11,7 +11,7 @@ namespace axrun::tests {
 /// channel of it.
 struct ChainedProduct {
   std::string name;
-  ir::Dims batch;
+  ir::Dims batch = {};
   int64_t inputs = 1, channels = 1;
   int64_t height = 1, width = 1;
   std::vector<int64_t> kernel = {3, 3}, strides = {1, 1}, pads = {1, 1};

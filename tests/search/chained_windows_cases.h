@@ -10,7 +10,7 @@ namespace axrun::tests {
 /// Windows over x[batch..., channels, height, width] and a sum over the channels of what they give.
 struct ChainedWindows {
   std::string name;
-  ir::Dims batch;
+  ir::Dims batch = {};
   int64_t channels = 1, filters = 1;
   int64_t height = 1, width = 1;
   std::vector<int64_t> kernel = {3, 3}, strides = {1, 1}, dilations = {1, 1}, pads = {1, 1};
