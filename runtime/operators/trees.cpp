@@ -1,170 +1,141 @@
-// Tree ensembles: nodes in one flat array, rows walked through every tree.
+// Tree ensembles: rows walked through several trees at once.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "ir/error.h"
 #include "ir/ops/tree_ensemble.h"
 #include "ir/ops/tree_ensemble_scores.h"
 #include "runtime/operators/features.h"
+#include "runtime/operators/tree_layout.h"
+#include "runtime/operators/tree_votes.h"
 
 namespace axrun::runtime {
 namespace {
 
 using ir::ElementType;
-using Mode = ir::TreeEnsemble::Mode;
-using Aggregate = ir::TreeEnsemble::Aggregate;
 
-/// children[0] where the comparison holds; coded as in ir::TreeEnsemble::Node.
-struct FlatNode {
-  double threshold;
-  int32_t children[2];
-  int32_t feature;
-  Mode mode;
-  bool missing_is_true;
-};
+/// Walks worth a range of their own: some ten microseconds.
+constexpr int64_t walks_per_range = 4000;
 
-template <Mode mode>
-bool holds(double value, double threshold) {
-  switch (mode) {
-    case Mode::less_equal:
-      return value <= threshold;
-    case Mode::less:
-      return value < threshold;
-    case Mode::greater_equal:
-      return value >= threshold;
-    case Mode::greater:
-      return value > threshold;
-    case Mode::equal:
-      return value == threshold;
-    default:
-      return value != threshold;
-  }
-}
-
-bool holds(Mode mode, double value, double threshold) {
-  switch (mode) {
-    case Mode::less_equal:
-      return holds<Mode::less_equal>(value, threshold);
-    case Mode::less:
-      return holds<Mode::less>(value, threshold);
-    case Mode::greater_equal:
-      return holds<Mode::greater_equal>(value, threshold);
-    case Mode::greater:
-      return holds<Mode::greater>(value, threshold);
-    case Mode::equal:
-      return holds<Mode::equal>(value, threshold);
-    default:
-      return holds<Mode::not_equal>(value, threshold);
-  }
-}
-
+/// Rows of type Source are compared as floats if they are, else as doubles, as the reference function does.
+template <typename Source>
 class TreeKernel final : public Kernel {
  public:
-  TreeKernel(std::shared_ptr<const ir::TreeEnsemble> ensemble, const StepContext& context)
+  using Value = std::conditional_t<std::is_same_v<Source, float>, float, double>;
+  using Layout = TreeLayout<Value>;
+
+  TreeKernel(std::shared_ptr<const ir::TreeEnsemble> ensemble, std::unique_ptr<const Layout> layout,
+             const StepContext& context)
       : ensemble_(std::move(ensemble)),
-        input_(context.inputs[0].type),
+        layout_(std::move(layout)),
+        votes_(*ensemble_),
         rows_(context.inputs[0].rank() == 1 ? 1 : context.inputs[0].shape[0]),
         features_(context.inputs[0].shape.back()),
-        threads_(context.threads) {
-    for (const auto& node : ensemble_->nodes) {
-      nodes_.push_back(
-          {node.threshold, {node.if_true, node.if_false}, node.feature, node.mode, node.missing_is_true});
-      plain_ = plain_ && !node.missing_is_true && node.mode == ensemble_->nodes[0].mode;
-    }
+        targets_(static_cast<size_t>(ensemble_->targets)),
+        copies_rows_(!std::is_same_v<Source, Value> || layout_->reads_copies()) {
     const bool labels = ensemble_->classifier;
     wants_labels_ = labels && context.has_output(0);
     scores_output_ = labels ? 1 : 0;
     wants_scores_ = context.has_output(static_cast<size_t>(scores_output_));
-    targets_ = static_cast<size_t>(ensemble_->targets);
-    worker_bytes_ = (targets_ * (sizeof(ir::TreeScore) + sizeof(double)) + 63) / 64 * 64;
+    const int64_t walks = layout_->groups() * lanes;
+    spreads_trees_ =
+        context.threads > 1 && rows_ < 2 * context.threads && rows_ * walks >= 2 * walks_per_range;
+    // Trees are read once for a block of rows.
+    const int64_t most = std::clamp<int64_t>(4096 / static_cast<int64_t>(targets_), 1, 16);
+    block_ = std::clamp<int64_t>(rows_, 1, most);
+
+    row_bytes_ = copies_rows_ ? static_cast<size_t>(features_) * sizeof(Value) * 2 : 0;
+    rows_at_ = rounded(static_cast<size_t>(block_) * votes_.state_bytes());
+    scores_at_ = rows_at_ + rounded(static_cast<size_t>(block_) * row_bytes_);
+    results_at_ = scores_at_ + rounded(targets_ * sizeof(ir::TreeScore));
+    worker_bytes_ = results_at_ + rounded(targets_ * sizeof(double));
+    leaves_at_ = worker_bytes_ * static_cast<size_t>(context.threads);
+    scratch_bytes_ = leaves_at_ + (spreads_trees_ ? static_cast<size_t>(walks) * sizeof(int32_t) : 0);
   }
 
   void run(const KernelCall& call) const override {
-    switch (input_) {
-      case ElementType::f64:
-        return run_typed<double>(call);
-      case ElementType::i32:
-        return run_typed<int32_t>(call);
-      case ElementType::i64:
-        return run_typed<int64_t>(call);
-      default:
-        return run_typed<float>(call);
-    }
+    if (spreads_trees_) return run_trees(call);
+    call.pool.parallel_for_workers(rows_, walks_per_range / (layout_->groups() * lanes) + 1,
+                                   [&](int64_t worker, int64_t begin, int64_t end) {
+                                     char* scratch = scratch_of(call, worker);
+                                     for (; begin < end; begin += block_) {
+                                       run_block(call, scratch, begin, std::min(end, begin + block_));
+                                     }
+                                   });
   }
 
   std::string describe() const override {
-    return fmt::format("{} trees, {} nodes, {} rows", ensemble_->roots.size(), nodes_.size(), rows_);
+    return fmt::format("{} trees, {} nodes, {} rows", ensemble_->roots.size(), ensemble_->nodes.size(),
+                       rows_);
   }
-  size_t scratch_bytes() const override { return worker_bytes_ * static_cast<size_t>(threads_); }
+  size_t scratch_bytes() const override { return scratch_bytes_; }
 
  private:
-  template <typename T>
-  void run_typed(const KernelCall& call) const {
-    constexpr int64_t trees_per_range = 2000;
-    const auto trees = static_cast<int64_t>(ensemble_->roots.size());
-    call.pool.parallel_for_workers(
-        rows_, trees_per_range / std::max<int64_t>(trees, 1) + 1,
-        [&](int64_t worker, int64_t begin, int64_t end) {
-          char* scratch = static_cast<char*>(call.scratch) + static_cast<size_t>(worker) * worker_bytes_;
-          const std::span scores(reinterpret_cast<ir::TreeScore*>(scratch), targets_);
-          const std::span row(reinterpret_cast<double*>(scratch + targets_ * sizeof(ir::TreeScore)),
-                              targets_);
-          for (int64_t n = begin; n < end; ++n) {
-            std::fill(scores.begin(), scores.end(), ir::TreeScore{});
-            collect(static_cast<const T*>(call.inputs[0]) + n * features_, scores);
-            finish(call, n, scores, row);
-          }
-        });
+  static constexpr int lanes = Layout::lanes;
+
+  static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+  char* scratch_of(const KernelCall& call, int64_t worker) const {
+    return static_cast<char*>(call.scratch) + static_cast<size_t>(worker) * worker_bytes_;
   }
 
-  template <typename T>
-  void collect(const T* x, std::span<ir::TreeScore> scores) const {
-    if (plain_ && !nodes_.empty()) {
-      switch (nodes_[0].mode) {
-        case Mode::less_equal:
-          return walk(x, scores, [](const FlatNode& node, double v) { return v <= node.threshold; });
-        case Mode::less:
-          return walk(x, scores, [](const FlatNode& node, double v) { return v < node.threshold; });
-        default:
-          break;
+  /// Row n as walks read it; `copy` has row_bytes_.
+  const Value* row_of(const KernelCall& call, int64_t n, char* copy) const {
+    const Source* source = static_cast<const Source*>(call.inputs[0]) + n * features_;
+    if constexpr (std::is_same_v<Source, Value>) {
+      if (!copies_rows_) return source;
+    }
+    auto* row = reinterpret_cast<Value*>(copy);
+    for (int64_t f = 0; f < features_; ++f) {
+      const auto value = static_cast<Value>(source[f]);
+      row[f] = value;
+      row[features_ + f] = std::isnan(value) ? -std::numeric_limits<Value>::infinity() : value;
+    }
+    return row;
+  }
+
+  void run_block(const KernelCall& call, char* scratch, int64_t begin, int64_t end) const {
+    const Value* rows[16];
+    for (int64_t n = begin; n < end; ++n) {
+      const auto k = static_cast<size_t>(n - begin);
+      rows[k] = row_of(call, n, scratch + rows_at_ + k * row_bytes_);
+      votes_.clear(scratch + k * votes_.state_bytes());
+    }
+    for (int64_t group = 0; group < layout_->groups(); ++group) {
+      for (int64_t n = begin; n < end; ++n) {
+        const auto k = static_cast<size_t>(n - begin);
+        int32_t leaves[lanes];
+        layout_->walk(group, rows[k], leaves);
+        votes_.add(leaves, scratch + k * votes_.state_bytes());
       }
     }
-    walk(x, scores, [](const FlatNode& node, double v) {
-      return (node.missing_is_true && std::isnan(v)) || holds(node.mode, v, node.threshold);
-    });
-  }
-
-  /// Votes are added in the order of the trees, as the reference function does.
-  template <typename T, typename Takes>
-  void walk(const T* x, std::span<ir::TreeScore> scores, const Takes& takes_true) const {
-    const FlatNode* nodes = nodes_.data();
-    for (int32_t at : ensemble_->roots) {
-      while (at >= 0) {
-        const FlatNode& node = nodes[at];
-        at = node.children[takes_true(node, static_cast<double>(x[node.feature])) ? 0 : 1];
-      }
-      const ir::TreeEnsemble::Leaf& leaf = ensemble_->leaves[static_cast<size_t>(~at)];
-      for (int32_t k = leaf.first; k < leaf.last; ++k) vote(ensemble_->votes[static_cast<size_t>(k)], scores);
+    for (int64_t n = begin; n < end; ++n) {
+      finish(call, n, scratch + static_cast<size_t>(n - begin) * votes_.state_bytes(), scratch);
     }
   }
 
-  void vote(const ir::TreeEnsemble::Vote& vote, std::span<ir::TreeScore> scores) const {
-    ir::TreeScore& score = scores[static_cast<size_t>(vote.target)];
-    if (ensemble_->aggregate == Aggregate::sum || ensemble_->aggregate == Aggregate::average) {
-      score.value += vote.weight;
-    } else if (!score.voted) {
-      score.value = vote.weight;
-    } else {
-      score.value = ensemble_->aggregate == Aggregate::minimum ? std::min(score.value, vote.weight)
-                                                               : std::max(score.value, vote.weight);
+  /// Few rows and many trees: the leaves are found side by side, their votes added in the order of the trees.
+  void run_trees(const KernelCall& call) const {
+    auto* leaves = reinterpret_cast<int32_t*>(static_cast<char*>(call.scratch) + leaves_at_);
+    for (int64_t n = 0; n < rows_; ++n) {
+      char* scratch = scratch_of(call, 0);
+      const Value* row = row_of(call, n, scratch + rows_at_);
+      call.pool.parallel_for(layout_->groups(), walks_per_range / lanes, [&](int64_t begin, int64_t end) {
+        for (; begin < end; ++begin) layout_->walk(begin, row, leaves + begin * lanes);
+      });
+      votes_.clear(scratch);
+      votes_.add({leaves, static_cast<size_t>(layout_->groups() * lanes)}, scratch);
+      finish(call, n, scratch, scratch);
     }
-    score.voted = true;
   }
 
-  void finish(const KernelCall& call, int64_t n, std::span<ir::TreeScore> scores,
-              std::span<double> row) const {
+  void finish(const KernelCall& call, int64_t n, const char* state, char* scratch) const {
+    const std::span scores(reinterpret_cast<ir::TreeScore*>(scratch + scores_at_), targets_);
+    const std::span row(reinterpret_cast<double*>(scratch + results_at_), targets_);
+    votes_.scores(state, scores);
     if (!ensemble_->classifier) {
       ir::finish_regression(*ensemble_, scores, row);
     } else {
@@ -187,34 +158,49 @@ class TreeKernel final : public Kernel {
   }
 
   std::shared_ptr<const ir::TreeEnsemble> ensemble_;
-  ElementType input_;
+  std::unique_ptr<const Layout> layout_;
+  TreeVotes votes_;
   int64_t rows_, features_;
-  int threads_;
-  std::vector<FlatNode> nodes_;
-  bool plain_ = true;  ///< one mode everywhere, and NaN is treated as it says
+  size_t targets_;
+  bool copies_rows_;
   bool wants_labels_ = false, wants_scores_ = false;
   int scores_output_ = 0;
-  size_t targets_ = 0, worker_bytes_ = 0;
+  bool spreads_trees_ = false;
+  int64_t block_ = 1;
+  // Scratch of a worker: what is collected for each row of a block, their copies, one row's scores and
+  // results. The leaves of one row follow those of all workers.
+  size_t row_bytes_ = 0, rows_at_ = 0, scores_at_ = 0, results_at_ = 0, worker_bytes_ = 0, leaves_at_ = 0;
+  size_t scratch_bytes_ = 0;
 };
+
+template <typename Source>
+std::unique_ptr<Kernel> make_typed(std::shared_ptr<const ir::TreeEnsemble> ensemble,
+                                   const StepContext& context) {
+  auto layout = TreeKernel<Source>::Layout::of(*ensemble, context.inputs[0].shape.back());
+  if (layout == nullptr) return nullptr;
+  return std::make_unique<TreeKernel<Source>>(std::move(ensemble), std::move(layout), context);
+}
 
 std::unique_ptr<Kernel> make_trees(const StepContext& context) {
   if (context.fused()) return nullptr;
   const ir::Program& program = *context.programs[0];
   if (program.stages.size() != 1 || program.stages[0].function != "tree_ensemble") return nullptr;
   auto ensemble = std::static_pointer_cast<const ir::TreeEnsemble>(program.stages[0].payload);
+  if (ensemble->classifier && ensemble->labels.is_string()) return nullptr;
+  if (ensemble->score_type != ElementType::f32 && ensemble->score_type != ElementType::f64) return nullptr;
+  if (context.inputs[0].shape.back() < ensemble->features) return nullptr;  // reported by the expression
   switch (context.inputs[0].type) {
     case ElementType::f32:
+      return make_typed<float>(std::move(ensemble), context);
     case ElementType::f64:
+      return make_typed<double>(std::move(ensemble), context);
     case ElementType::i32:
+      return make_typed<int32_t>(std::move(ensemble), context);
     case ElementType::i64:
-      break;
+      return make_typed<int64_t>(std::move(ensemble), context);
     default:
       return nullptr;
   }
-  if (!ensemble->sets.empty() || (ensemble->classifier && ensemble->labels.is_string())) return nullptr;
-  if (ensemble->score_type != ElementType::f32 && ensemble->score_type != ElementType::f64) return nullptr;
-  if (context.inputs[0].shape.back() < ensemble->features) return nullptr;  // reported by the expression
-  return std::make_unique<TreeKernel>(std::move(ensemble), context);
 }
 
 }  // namespace
