@@ -197,6 +197,13 @@ std::unique_ptr<const TreeLayout<T>> TreeLayout<T>::of(const ir::TreeEnsemble& e
 }
 
 template <typename T>
+int64_t TreeLayout<T>::steps() const {
+  int64_t steps = 0;
+  for (const int32_t depth : depths_) steps += int64_t{depth} * lanes;
+  return steps;
+}
+
+template <typename T>
 void TreeLayout<T>::walk(int64_t group, const T* row, int32_t* leaves) const {
   const char* base = reinterpret_cast<const char*>(nodes_.data());
   const uint32_t* roots = roots_.data() + group * lanes;

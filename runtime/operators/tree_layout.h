@@ -34,13 +34,20 @@ class TreeLayout {
   /// The numbers of the leaves at which a row arrives in the trees of a group.
   void walk(int64_t group, const T* row, int32_t* leaves) const;
 
- private:
   /// Where to go next, in words of 8 bytes from the first node: if the answer is yes, and if it is no.
   struct Node {
     uint32_t next[2];
     int32_t feature;
     T threshold;
   };
+  uint32_t root(int64_t tree) const { return roots_[static_cast<size_t>(tree)]; }
+  const Node& node(uint32_t word) const { return nodes_[word / node_words]; }
+  /// -1 for inner nodes.
+  int32_t leaf(uint32_t word) const { return leaf_at_[word / node_words]; }
+  /// What a walk of one row takes, in steps.
+  int64_t steps() const;
+
+ private:
   static constexpr uint32_t node_words = sizeof(Node) / 8;
   class Builder;
 

@@ -11,6 +11,7 @@
 #include "ir/ops/tree_ensemble_scores.h"
 #include "runtime/operators/features.h"
 #include "runtime/operators/tree_layout.h"
+#include "runtime/operators/tree_masks.h"
 #include "runtime/operators/tree_votes.h"
 
 namespace axrun::runtime {
@@ -44,11 +45,16 @@ class TreeKernel final : public Kernel {
     const int64_t walks = layout_->groups() * lanes;
     spreads_trees_ =
         context.threads > 1 && rows_ < 2 * context.threads && rows_ * walks >= 2 * walks_per_range;
+    if constexpr (std::is_same_v<Source, float>) {
+      const auto trees = static_cast<int64_t>(ensemble_->roots.size());
+      if (!spreads_trees_) masks_ = TreeMasks::of(*layout_, trees, rows_);
+    }
     // Trees are read once for a block of rows.
-    const int64_t most = std::clamp<int64_t>(4096 / static_cast<int64_t>(targets_), 1, 16);
-    block_ = std::clamp<int64_t>(rows_, 1, most);
+    const int64_t most = std::clamp<int64_t>(4096 / static_cast<int64_t>(targets_), 1, most_block_rows);
+    block_ = masks_ != nullptr ? masks_->block_rows() : std::clamp<int64_t>(rows_, 1, most);
 
-    row_bytes_ = copies_rows_ ? static_cast<size_t>(features_) * sizeof(Value) * 2 : 0;
+    if (masks_ == nullptr && copies_rows_) row_bytes_ = static_cast<size_t>(features_) * sizeof(Value) * 2;
+    if (masks_ != nullptr) row_bytes_ = masks_->features().size() * sizeof(Value);
     rows_at_ = rounded(static_cast<size_t>(block_) * votes_.state_bytes());
     scores_at_ = rows_at_ + rounded(static_cast<size_t>(block_) * row_bytes_);
     results_at_ = scores_at_ + rounded(targets_ * sizeof(ir::TreeScore));
@@ -76,10 +82,18 @@ class TreeKernel final : public Kernel {
 
  private:
   static constexpr int lanes = Layout::lanes;
+  static constexpr int64_t most_block_rows = 16;
 
   static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
   char* scratch_of(const KernelCall& call, int64_t worker) const {
     return static_cast<char*>(call.scratch) + static_cast<size_t>(worker) * worker_bytes_;
+  }
+
+  static Value without_nan(Value value) {
+    return std::isnan(value) ? -std::numeric_limits<Value>::infinity() : value;
+  }
+  char* state_of(char* scratch, int64_t row) const {
+    return scratch + static_cast<size_t>(row) * votes_.state_bytes();
   }
 
   /// Row n as walks read it; `copy` has row_bytes_.
@@ -92,28 +106,57 @@ class TreeKernel final : public Kernel {
     for (int64_t f = 0; f < features_; ++f) {
       const auto value = static_cast<Value>(source[f]);
       row[f] = value;
-      row[features_ + f] = std::isnan(value) ? -std::numeric_limits<Value>::infinity() : value;
+      row[features_ + f] = without_nan(value);
     }
     return row;
   }
 
   void run_block(const KernelCall& call, char* scratch, int64_t begin, int64_t end) const {
-    const Value* rows[16];
+    for (int64_t n = begin; n < end; ++n) votes_.clear(state_of(scratch, n - begin));
+    if constexpr (std::is_same_v<Source, float>) {
+      masks_ != nullptr ? ask_block(call, scratch, begin, end) : walk_block(call, scratch, begin, end);
+    } else {
+      walk_block(call, scratch, begin, end);
+    }
+    for (int64_t n = begin; n < end; ++n) finish(call, n, state_of(scratch, n - begin), scratch);
+  }
+
+  void walk_block(const KernelCall& call, char* scratch, int64_t begin, int64_t end) const {
+    const Value* rows[most_block_rows];
     for (int64_t n = begin; n < end; ++n) {
-      const auto k = static_cast<size_t>(n - begin);
-      rows[k] = row_of(call, n, scratch + rows_at_ + k * row_bytes_);
-      votes_.clear(scratch + k * votes_.state_bytes());
+      rows[n - begin] = row_of(call, n, scratch + rows_at_ + static_cast<size_t>(n - begin) * row_bytes_);
     }
     for (int64_t group = 0; group < layout_->groups(); ++group) {
       for (int64_t n = begin; n < end; ++n) {
-        const auto k = static_cast<size_t>(n - begin);
         int32_t leaves[lanes];
-        layout_->walk(group, rows[k], leaves);
-        votes_.add(leaves, scratch + k * votes_.state_bytes());
+        layout_->walk(group, rows[n - begin], leaves);
+        votes_.add(leaves, state_of(scratch, n - begin));
       }
     }
-    for (int64_t n = begin; n < end; ++n) {
-      finish(call, n, scratch + static_cast<size_t>(n - begin) * votes_.state_bytes(), scratch);
+  }
+
+  void ask_block(const KernelCall& call, char* scratch, int64_t begin, int64_t end) const {
+    auto* columns = reinterpret_cast<float*>(scratch + rows_at_);
+    const auto* x = static_cast<const float*>(call.inputs[0]) + begin * features_;
+    for (size_t c = 0; c < masks_->features().size(); ++c) {
+      const int64_t feature = masks_->features()[c];
+      float* column = columns + c * static_cast<size_t>(block_);
+      const bool copy = feature >= features_;
+      for (int64_t k = 0; k < end - begin; ++k) {
+        const float value = x[k * features_ + (copy ? feature - features_ : feature)];
+        column[k] = copy ? without_nan(value) : value;
+      }
+      std::fill(column + (end - begin), column + block_, 0.0f);
+    }
+    const auto trees = static_cast<int64_t>(ensemble_->roots.size());
+    int32_t leaves[TreeMasks::most_trees * most_tree_block_rows];
+    for (int64_t first = 0; first < trees; first += TreeMasks::most_trees) {
+      const int64_t last = std::min(trees, first + TreeMasks::most_trees);
+      masks_->leaves(first, last, columns, end - begin, leaves);
+      for (int64_t k = 0; k < end - begin; ++k) {
+        votes_.add({leaves + k * TreeMasks::most_trees, static_cast<size_t>(last - first)},
+                   state_of(scratch, k));
+      }
     }
   }
 
@@ -159,6 +202,7 @@ class TreeKernel final : public Kernel {
 
   std::shared_ptr<const ir::TreeEnsemble> ensemble_;
   std::unique_ptr<const Layout> layout_;
+  std::unique_ptr<const TreeMasks> masks_;  ///< of small trees, where that is faster than walks
   TreeVotes votes_;
   int64_t rows_, features_;
   size_t targets_;
@@ -167,8 +211,8 @@ class TreeKernel final : public Kernel {
   int scores_output_ = 0;
   bool spreads_trees_ = false;
   int64_t block_ = 1;
-  // Scratch of a worker: what is collected for each row of a block, their copies, one row's scores and
-  // results. The leaves of one row follow those of all workers.
+  // Scratch of a worker: what is collected for each row of a block, their copies or columns, one row's scores
+  // and results. The leaves of one row follow those of all workers.
   size_t row_bytes_ = 0, rows_at_ = 0, scores_at_ = 0, results_at_ = 0, worker_bytes_ = 0, leaves_at_ = 0;
   size_t scratch_bytes_ = 0;
 };

@@ -8,7 +8,9 @@
 #include "runtime/kernels/isa/pool.h"
 #include "runtime/kernels/isa/quantized.h"
 #include "runtime/kernels/isa/rows.h"
+#include "runtime/kernels/isa/trees.h"
 #include "runtime/kernels/isa/unary.h"
+#include "runtime/kernels/isa/vector.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 
@@ -47,6 +49,8 @@ const KernelTable table = {
     .quantized_pack_b = quantized_pack_b,
     .quantized_scratch_bytes = quantized_scratch_bytes,
     .quantized_cell = quantized_cell,
+    .tree_block_rows = lanes,
+    .tree_exits = tree_exits,
 };
 
 }  // namespace axrun::runtime::AXRUN_ISA

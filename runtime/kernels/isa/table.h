@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/activation.h"
+#include "runtime/kernels/trees.h"
 
 namespace axrun::runtime {
 
@@ -170,6 +171,10 @@ struct KernelTable {
                            int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed);
   int64_t (*quantized_scratch_bytes)(const QuantizedGemmCell&);
   void (*quantized_cell)(const QuantizedGemmCell&);
+
+  // trees.cpp
+  int64_t tree_block_rows;
+  TreeExits tree_exits;
 };
 
 namespace sse2 {
