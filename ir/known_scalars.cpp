@@ -21,6 +21,16 @@ std::set<TensorId> read_whole(const Program& program) {
   return tensors;
 }
 
+/// One element, or a vector of integers that are all equal.
+bool is_single(const Tensor& value) {
+  if (value.size() == 1) return true;
+  if (!is_integer(value.type()) || value.shape().size() != 1 || value.size() == 0) return false;
+  for (int64_t k = 1; k < value.size(); ++k) {
+    if (value.get_int(k) != value.get_int(0)) return false;
+  }
+  return true;
+}
+
 std::optional<Expr> literal_of(const Tensor& value, ElementType type) {
   Expr literal;
   literal.type = type;
@@ -45,8 +55,8 @@ Program with_known_scalars(const Program& program, const std::vector<const Tenso
     const TensorId id = program.operands[k];
     if (id == none || values[k] == nullptr || whole.count(id) != 0) continue;
     const TensorDecl& tensor = program.tensors[static_cast<size_t>(id)];
-    if (product(tensor.dims) != Dim(1) || values[k]->size() != 1 || values[k]->type() != tensor.type)
-      continue;
+    if (values[k]->type() != tensor.type || product(tensor.dims) != Dim(values[k]->size())) continue;
+    if (!is_single(*values[k])) continue;
     if (const auto literal = literal_of(*values[k], tensor.type)) literals[id] = *literal;
   }
   Program result = program;

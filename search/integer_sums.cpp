@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/bounded_scales.h"
 #include "search/integer_product.h"
 #include "search/product_form.h"
 #include "search/rebuild.h"
@@ -34,7 +35,8 @@ struct Side {
   ExprId load = ir::none;      ///< in the sum's body
   const Stage* map = nullptr;  ///< what it reads
   ExprId integer = ir::none;   ///< of the map, i32
-  double scale = 0;            ///< the other factor of the map
+  double scale = 1;            ///< the literal factor of the map
+  ExprId scales = ir::none;    ///< the factor of the map that varies, but not along the sum
   int64_t shift = 0;           ///< `integer` less this is what the map had
 };
 
@@ -72,7 +74,7 @@ class Rewriter {
     }
     std::vector<Side> sides;
     for (const ExprId factor : factors_of(from_, stage.body[0])) {
-      const auto side = side_of(factor);
+      const auto side = side_of(stage, factor);
       const auto bounds = side ? integer_bounds(from_, side->integer) : std::nullopt;
       if (!bounds) return std::nullopt;
       most *= static_cast<double>(std::max(std::abs(bounds->low), std::abs(bounds->high)));
@@ -83,7 +85,7 @@ class Rewriter {
   }
 
   /// map: [one axis per dimension] { integer as f32, times scales }.
-  std::optional<Side> side_of(ExprId factor) const {
+  std::optional<Side> side_of(const Stage& sum, ExprId factor) const {
     Side side;
     side.load = factor;
     const Expr& load = expr(factor);
@@ -106,18 +108,45 @@ class Rewriter {
         side.integer = one.args[0];
         continue;
       }
-      if (!is_scale(one) || side.scale != 0) return std::nullopt;
-      side.scale = one.real;
+      if (is_scale(one) && side.scale == 1) {
+        side.scale = one.real;
+      } else if (is_bounded(one) && side.scales == ir::none && !guarded && is_same_along(sum, load, part)) {
+        side.scales = part;
+      } else {
+        return std::nullopt;
+      }
     }
-    return side.integer != ir::none && side.scale != 0 ? std::optional(side) : std::nullopt;
+    return side.integer != ir::none ? std::optional(side) : std::nullopt;
+  }
+
+  /// Whether an expression of the map that is loaded is the same for all terms of the sum.
+  bool is_same_along(const Stage& sum, const Expr& load, ExprId part) const {
+    for (const int axis : axes_of(from_, part)) {
+      const std::set<int> used = axes_of(from_, load.indices[static_cast<size_t>(axis)]);
+      if (!used.empty() && *used.rbegin() >= static_cast<int>(sum.axes.size())) return false;
+    }
+    return true;
   }
 
   /// Literals whose products with such sums neither overflow nor lose digits: only of these it is known that
   /// they are finite.
   static bool is_scale(const Expr& one) {
-    constexpr double largest = 1e12;
     const double size = std::abs(one.real);
-    return one.op == ScalarOp::real && size <= largest && size >= 1 / largest;
+    return one.op == ScalarOp::real && size <= ir::largest_scale && size >= ir::least_scale;
+  }
+
+  /// A value between two of these, of one sign (ir/bounded_scales.h).
+  bool is_bounded(const Expr& outer) const {
+    if (outer.op != ScalarOp::max) return false;
+    for (const size_t k : {0, 1}) {
+      const Expr &low = expr(outer.args[1 - k]), &inner = expr(outer.args[k]);
+      if (inner.op != ScalarOp::min || !is_scale(low) || low.real < 0) continue;
+      for (const ExprId bound : {inner.args[0], inner.args[1]}) {
+        const Expr& high = expr(bound);
+        if (is_scale(high) && high.real >= low.real) return true;
+      }
+    }
+    return false;
   }
 
   /// An expression of `from` at a point of its stage, which reads operands and what is there already.
@@ -224,12 +253,56 @@ class Rewriter {
     const TensorRef plain = rebuild_stage(builder_, from_, stage, now);
     const auto sum = [&](const Indices& i) { return shifts ? plain(i) - shifts(i) : plain(i); };
     return builder_.map(tensor(stage.results[0]).dims, [&](const Indices& i) {
+      const Scalar scales = varying_scales(stage, sides, i);
+      if (gives_integers() && scales.defined()) {
+        // One factor per channel, which is worked out once.
+        Scalar factor = scales;
+        for (const Side& side : sides) factor = side.scale == 1 ? factor : factor * side.scale;
+        return cast(ElementType::f32, sum(i)) * factor;
+      }
       if (gives_integers() && is_rounded_twice(sides))
         return cast(ElementType::f32, sum(i)) * sides[0].scale * sides[1].scale;
       // Exact: two of f32. Rounded once, as the result of a single term may be.
       const double scale = sides[0].scale * sides[1].scale;
-      return cast(ElementType::f32, cast(ElementType::f64, sum(i)) * scale);
+      const Scalar exact = cast(ElementType::f64, sum(i)) * scale;
+      return cast(ElementType::f32, scales.defined() ? exact * cast(ElementType::f64, scales) : exact);
     });
+  }
+
+  /// The product of the factors that vary, at an index of the sum's result; undefined where there are none.
+  Scalar varying_scales(const Stage& stage, const std::vector<Side>& sides, const Indices& index) {
+    Indices point(stage.axes.size() + stage.reduce_axes.size());
+    for (size_t d = 0; d < stage.groups.size(); ++d) {
+      Scalar rest = index[d];
+      for (size_t k = stage.groups[d].size(); k-- > 0;) {
+        const auto axis = static_cast<size_t>(stage.groups[d][k]);
+        const Dim& extent = stage.axes[axis].extent;
+        const bool last = k == 0 || rest_is_one(stage, stage.groups[d], k);
+        point[axis] = extent == Dim(1) ? builder_.integer(0)
+                      : last           ? rest
+                                       : floor_mod(rest, builder_.extent(extent));
+        if (extent != Dim(1)) rest = last ? builder_.integer(0) : floor_div(rest, builder_.extent(extent));
+      }
+    }
+    Scalar product;
+    for (const Side& side : sides) {
+      if (side.scales == ir::none) continue;
+      Indices place;
+      for (const ExprId at : expr(side.load).indices) {
+        const std::set<int> used = axes_of(from_, at);
+        const bool along = !used.empty() && *used.rbegin() >= static_cast<int>(stage.axes.size());
+        place.push_back(along ? Scalar() : value(at, point));
+      }
+      const Scalar one = value(side.scales, place);
+      product = product.defined() ? product * one : one;
+    }
+    return product;
+  }
+
+  /// Whether the axes of a group before the k-th are of extent 1.
+  static bool rest_is_one(const Stage& stage, const std::vector<int>& group, size_t k) {
+    return std::all_of(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(k),
+                       [&](int axis) { return stage.axes[static_cast<size_t>(axis)].extent == Dim(1); });
   }
 
   /// Whether what becomes of the sums is rounded much more roughly in the end.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/bounded_scales.h"
 #include "ir/compose.h"
 #include "ir/error.h"
 #include "ir/known_scalars.h"
@@ -260,7 +261,7 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
       const bool constant = id != ir::absent && facts.is_constant(id);
       known.push_back(constant ? &facts.fact(id).constant : nullptr);
     }
-    program = ir::with_known_scalars(program, known);
+    program = ir::bounded_scales(ir::with_known_scalars(program, known), known);
     std::vector<bool> constant;
     for (size_t k = 0; k < step.inputs.size(); ++k)
       constant.push_back(program.operands[k] != ir::none && facts.is_constant(step.inputs[k]));

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "ir/bounded_scales.h"
 #include "ir/builder.h"
 #include "ir/evaluate.h"
 #include "ir/grammar.h"
+#include "ir/text.h"
 
 namespace axrun::ir {
 namespace {
@@ -38,6 +42,68 @@ TEST(KnownScalars, UnknownOnesAndTensorsStay) {
   EXPECT_NE(program.operands[0], none);
   EXPECT_EQ(program.operands[1], none);
   EXPECT_NE(program.operands[2], none);
+}
+
+/// x - z by columns, times s by columns.
+Program dequantized(ElementType type = ElementType::i8) {
+  Builder b("dequantized");
+  const TensorRef x = b.operand(0, type, {2, 3}), s = b.operand(1, ElementType::f32, {3}),
+                  z = b.operand(2, type, {3});
+  const auto wide = [](const Scalar& one) { return cast(ElementType::i32, one); };
+  b.output(b.map({2, 3}, [&](const Indices& i) {
+    return cast(ElementType::f32, wide(x(i)) - wide(z({i[1]}))) * s({i[1]});
+  }));
+  return b.finish();
+}
+
+Tensor integers(const std::vector<int64_t>& values) {
+  Tensor tensor = Tensor::allocate(ElementType::i8, {static_cast<int64_t>(values.size())});
+  for (size_t k = 0; k < values.size(); ++k) tensor.set_int(static_cast<int64_t>(k), values[k]);
+  return tensor;
+}
+
+TEST(KnownScalars, EqualIntegersAreOne) {
+  const Tensor equal = integers({5, 5, 5}), others = integers({5, 5, 4});
+  EXPECT_EQ(with_known_scalars(dequantized(), {nullptr, nullptr, &equal}).operands[2], none);
+  EXPECT_NE(with_known_scalars(dequantized(), {nullptr, nullptr, &others}).operands[2], none);
+  // Vectors of floats are data.
+  const Tensor twos = filled({3}, 2);
+  EXPECT_NE(with_known_scalars(dequantized(), {nullptr, &twos, nullptr}).operands[1], none);
+}
+
+std::vector<double> values_of(const Program& program, const Tensor& scales) {
+  Tensor x = Tensor::allocate(ElementType::i8, {2, 3});
+  for (int64_t k = 0; k < 6; ++k) x.set_int(k, 10 * k - 20);
+  const Tensor y = evaluate(program, {x, scales, integers({1, 2, 3})})[0];
+  std::vector<double> values;
+  for (int64_t k = 0; k < y.size(); ++k) values.push_back(y.get_real(k));
+  return values;
+}
+
+TEST(BoundedScales, AreThoseThatAreWithinBounds) {
+  Tensor scales = filled({3}, 0.5);
+  scales.set_real(1, 0x1p-40);
+  scales.set_real(2, 0x1p40);
+  const Program program = bounded_scales(dequantized(), {nullptr, &scales, nullptr});
+  EXPECT_TRUE(violations(program).empty());
+  EXPECT_EQ(values_of(program, scales), values_of(dequantized(), scales));
+  // Of others the program makes other things, which are finite.
+  const Tensor zeros = filled({3}, 0), infinite = filled({3}, HUGE_VAL);
+  EXPECT_EQ(values_of(program, zeros)[0], -21 * 0x1p-40);
+  EXPECT_EQ(values_of(program, infinite)[0], -21 * 0x1p40);
+}
+
+TEST(BoundedScales, OthersStayAsTheyAre) {
+  const std::string plain = print(dequantized());
+  for (const double other : {0.0, -1.0, 0x1p-41, 0x1p41, HUGE_VAL, std::nan("")}) {
+    Tensor scales = filled({3}, 0.5);
+    scales.set_real(2, other);
+    EXPECT_EQ(print(bounded_scales(dequantized(), {nullptr, &scales, nullptr})), plain) << other;
+  }
+  EXPECT_EQ(print(bounded_scales(dequantized(), {nullptr, nullptr, nullptr})), plain);
+  // No integers: factors of floats may be anything.
+  const Tensor ones = filled({3}, 1), two = filled({}, 2);
+  EXPECT_EQ(print(bounded_scales(scaled(), {&ones, &two, nullptr})), print(scaled()));
 }
 
 TEST(KnownSizes, AreWrittenInto) {

@@ -1,5 +1,6 @@
 #include "tests/search/quantized_cases.h"
 
+#include "ir/bounded_scales.h"
 #include "ir/builder.h"
 
 namespace axrun::tests {
@@ -22,10 +23,17 @@ struct ByteConvolution {
   int64_t groups = 1, channels = 1, filters = 1;
   Dims input;
   std::vector<int64_t> kernel, strides, pads;
-  enum class Form : uint8_t { sum, requantized, floats, fine_floats };  ///< fine: scales of many digits
+  enum class Form : uint8_t {
+    sum,
+    requantized,
+    floats,
+    fine_floats,
+    reals
+  };  ///< fine: scales of many digits
   Form form = Form::requantized;
   ElementType x_type = ElementType::u8, w_type = ElementType::i8;
-  bool symmetric = false;  ///< nothing is subtracted from the weights
+  bool symmetric = false;    ///< nothing is subtracted from the weights
+  bool by_channels = false;  ///< scales of floats, one per filter, in place of one
 };
 
 using Form = ByteConvolution::Form;
@@ -52,10 +60,18 @@ Program program_of(const ByteConvolution& c) {
   }
   const TensorRef x = b.operand(0, c.x_type, x_dims, "x");
   const TensorRef w = b.operand(1, c.w_type, w_dims, "w");
-  const bool fine = c.form == Form::fine_floats, floats = c.form == Form::floats || fine;
+  const bool fine = c.form == Form::fine_floats,
+             floats = c.form == Form::floats || c.form == Form::reals || fine;
   TensorRef zero;
   if (!c.symmetric) zero = b.operand(2, c.w_type, {c.groups * c.filters}, "zero");
   const TensorRef bias = b.operand(c.symmetric ? 2 : 3, ElementType::i32, {c.groups * c.filters}, "bias");
+  TensorRef scale;
+  if (c.by_channels)
+    scale = b.operand(c.symmetric ? 3 : 4, ElementType::f32, {c.groups * c.filters}, "scale");
+  const auto weight_scale = [&](const Scalar& filter) {
+    if (!c.by_channels) return b.literal(ElementType::f32, fine ? 0.00478489650413394 : 0.5);
+    return max(min(scale({filter}), ir::largest_scale), ir::least_scale);
+  };
   const auto wide = [](const Scalar& value) { return cast(ElementType::i32, value); };
   const auto real = [](const Scalar& value) { return cast(ElementType::f32, value); };
   const TensorRef input = b.map(
@@ -69,7 +85,7 @@ Program program_of(const ByteConvolution& c) {
       w_dims,
       [&](const Indices& i) {
         const Scalar left = c.symmetric ? wide(w(i)) : wide(w(i)) - wide(zero({i[0]}));
-        return floats ? real(left) * (fine ? 0.00478489650413394 : 0.5) : left;
+        return floats ? real(left) * weight_scale(i[0]) : left;
       },
       "weight");
   const auto term = [&](const Indices& i, const Indices& r) {
@@ -83,6 +99,12 @@ Program program_of(const ByteConvolution& c) {
     return input.padded(place, 0.0) * weight(at);
   };
   const TensorRef sum = b.reduce_grouped(Monoid::Kind::sum, axes, merge, reduced, term);
+  if (c.form == Form::reals) {
+    b.output(b.map(
+        result, [&](const Indices& i) { return sum(i) + cast(ElementType::f32, bias({i[leading]})) * 0.125; },
+        "y"));
+    return b.finish();
+  }
   if (floats) {
     b.output(b.map(
         result,
@@ -113,7 +135,12 @@ std::vector<Case> quantized_cases() {
   std::vector<Case> cases;
   const auto add = [&](const ByteConvolution& c, const std::string& kind = "gathered words",
                        const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}}) {
-    cases.push_back({c.name, kind, [c] { return program_of(c); }, sizes, {false, true, true, true}, values});
+    cases.push_back(
+        {c.name, kind, [c] { return program_of(c); }, sizes, {false, true, true, true, true}, values});
+  };
+  const auto by_channels = [](ByteConvolution c) {
+    c.by_channels = true;
+    return c;
   };
   const auto sym = [](const char* name) { return Dim::symbol(name); };
   add({"BytesConvolvedAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}});
@@ -140,6 +167,10 @@ std::vector<Case> quantized_cases() {
   add({"FineFloatsOfBytesConvolved", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::fine_floats});
   add({"FloatsOfBytesConvolvedInDepth", {}, 40, 1, 1, {7, 7}, {3, 3}, {}, {1, 1}, Form::floats},
       "map+map+windows");
+  add(by_channels({"ScaledFiltersOfBytesAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats}));
+  add(by_channels({"ScaledFiltersOfBytesPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats}));
+  add(by_channels({"ScaledFiltersOfBytesInGroups", {}, 2, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::floats}));
+  add(by_channels({"ScaledFiltersOfBytesAsFloats", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::reals}));
   const ir::loop::Size h{"h", 3, 64, 1};
   add({"BytesConvolvedOfAnyHeight", {}, 1, 4, 5, {sym("h"), 11}, {3, 3}, {}, {1, 1}}, "gathered words", {h},
       {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
@@ -155,7 +186,7 @@ std::vector<Case> byte_cases() {
                      "rows+gathered words",
                      [c] { return program_of(c); },
                      sizes,
-                     {false, true, true, true},
+                     {false, true, true, true, true},
                      values});
   };
   add({"BytesTimesBytesAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats});
@@ -164,6 +195,15 @@ std::vector<Case> byte_cases() {
   add({"BytesTimesBytesWithAStride", {}, 1, 8, 5, {12, 21}, {3, 3}, {2, 2}, {1, 1}, Form::fine_floats});
   add({"BytesTimesBytesInGroups", {}, 3, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::floats});
   add({"BytesTimesBytesInBatches", {2}, 1, 8, 4, {4, 5}, {1, 1}, {}, {}, Form::floats});
+  const auto by_channels = [&](ByteConvolution c) {
+    c.by_channels = true;
+    add(c);
+  };
+  by_channels({"BytesTimesScaledBytesAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats});
+  by_channels(
+      {"BytesTimesScaledBytesOfFineFloats", {}, 1, 20, 25, {13, 30}, {1, 1}, {}, {}, Form::fine_floats});
+  by_channels({"BytesTimesScaledBytesPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats});
+  by_channels({"BytesTimesScaledBytesAsFloats", {}, 1, 8, 5, {12, 21}, {3, 3}, {2, 2}, {1, 1}, Form::reals});
   const ir::loop::Size h{"h", 3, 64, 1};
   add({"BytesTimesBytesOfAnyHeight", {}, 1, 4, 5, {Dim::symbol("h"), 11}, {3, 3}, {}, {1, 1}, Form::floats},
       {h}, {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});

@@ -124,6 +124,19 @@ const Text texts[] = {
   }
 })",
      {1, 2, 3}},
+    {"ProductOfBytesWithScaledColumns",
+     "integer product",
+     R"(program m(x: u8[n, 48], w: i8[48, 70], scale: f32[70], bias: i32[70]) -> (y) {
+  a: f32[n, 48] = map (i0: n, i1: 48) { cast(f32, cast(i32, x[i0, i1]) - cast(i32, 125:u8)) * 0.25:f32 }
+  b: f32[48, 70] = map (i0: 48, i1: 70) {
+    cast(f32, cast(i32, w[i0, i1])) * max(min(scale[i1], 1024:f32), 0.0009765625:f32)
+  }
+  s: f32[n, 70] = reduce sum (i0: n, i1: 70; r0: 48) { a[i0, r0] * b[r0, i1] }
+  y: u8[n, 70] = map (i0: n, i1: 70) {
+    cast_saturate(u8, round_even((s[i0, i1] + cast(f32, bias[i1])) * 0.01:f32) + 115:f32)
+  }
+})",
+     {1, 2, 3}},
     {"ProductOfBytesInBatches",
      "integer product",
      R"(program m(x: i8[3, n, 20], w: u8[64, 20]) -> (s) {

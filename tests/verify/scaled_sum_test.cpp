@@ -104,5 +104,49 @@ TEST(ScaledSum, OfDifferencesIsADifferenceOfSums) {
       is_proved(padded, difference("117:i32", "117:i32", "s[i0, i1] - t[i1]", "cast(i32, w[r0, 6 - i0])")));
 }
 
+/// Weights with a scale for each column, which `scale` reads.
+std::string by_columns(const std::string& scale = "t[i1]") {
+  return R"(program p(x: u8[5, 8], w: i8[8, 8], t: f32[8], z: i8[8]) -> (y) {
+  b: f32[8, 8] = map (i0: 8, i1: 8) { cast(f32, cast(i32, w[i0, i1]) - cast(i32, z[i1])) * )" +
+         scale + R"( }
+  y: f32[5, 8] = reduce sum (i0: 5, i1: 8; r0: 8) { (cast(f32, cast(i32, x[i0, r0])) * 0.25:f32) * b[r0, i1] }
+})";
+}
+
+std::string scaled_columns(const std::string& factor, const std::string& zero = "z[i1]") {
+  return R"(program p(x: u8[5, 8], w: i8[8, 8], t: f32[8], z: i8[8]) -> (y) {
+  s: i32[5, 8] = reduce sum (i0: 5, i1: 8; r0: 8) {
+    cast(i32, x[i0, r0]) * (cast(i32, w[r0, i1]) - cast(i32, )" +
+         zero + R"())
+  }
+  y: f32[5, 8] = map (i0: 5, i1: 8) { cast(f32, s[i0, i1]) * )" +
+         factor + R"( }
+})";
+}
+
+TEST(ScaledSum, FactorsMayVaryWithTheResult) {
+  const std::string right = scaled_columns("(t[i1] * 0.25:f32)");
+  EXPECT_TRUE(is_proved(by_columns(), right)) << verdict(by_columns(), right);
+  EXPECT_TRUE(is_proved(right, by_columns()));
+  const std::string bounded = "max(min(t[i1], 1024:f32), 0.125:f32)";
+  EXPECT_TRUE(is_proved(by_columns(bounded), scaled_columns("0.25:f32 * " + bounded)));
+  // Those of another column, of a row, or of all of them; with other bounds; without one of them, or twice.
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("(t[7 - i1] * 0.25:f32)")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("(t[i0] * 0.25:f32)")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("(t[0] * 0.25:f32)")));
+  EXPECT_FALSE(is_proved(by_columns(bounded), scaled_columns("(t[i1] * 0.25:f32)")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns(bounded + " * 0.25:f32")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("0.25:f32")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("t[i1]")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("(t[i1] * t[i1] * 0.25:f32)")));
+  EXPECT_FALSE(is_proved(by_columns(), scaled_columns("(t[i1] * 0.25:f32)", "z[7 - i1]")));
+}
+
+TEST(ScaledSum, FactorsThatVaryAlongTheSumStayInside) {
+  for (const char* const factor : {"t[i0]", "t[i1]", "t[0]", "t[i0 + i1]"})
+    EXPECT_FALSE(is_proved(by_columns("t[i0]"), scaled_columns(std::string("(") + factor + " * 0.25:f32)")))
+        << factor;
+}
+
 }  // namespace
 }  // namespace axrun::tests
