@@ -15,25 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/chunks.h"
 #include "runtime/knobs.h"
 
 namespace axrun::runtime {
 namespace {
-
-/// Cuts [0, count) into chunks of at least `grain` indices: a few per thread, so that an interrupted thread
-/// does not hold up the others.
-struct Chunks {
-  Chunks(int64_t total, int64_t grain, int threads) : count(total) {
-    constexpr int64_t chunks_per_thread = 4;
-    const int64_t wanted = int64_t{threads} * chunks_per_thread;
-    size = std::max(grain, total / wanted + (total % wanted != 0));
-    number = total / size + (total % size != 0);
-  }
-  int64_t begin(int64_t chunk) const { return chunk * size; }
-  int64_t end(int64_t chunk) const { return std::min(count, (chunk + 1) * size); }
-
-  int64_t count, size, number;
-};
 
 class TbbPool final : public ThreadPool {
  public:
@@ -169,8 +155,7 @@ std::unique_ptr<ThreadPool> ThreadPool::make(int threads, ParallelBackend backen
   return std::make_unique<TbbPool>(threads);
 }
 
-void ThreadPool::parallel_for_workers(int64_t count, int64_t grain,
-                                      FunctionRef<void(int64_t, int64_t, int64_t)> body) {
+void ThreadPool::parallel_for_workers(int64_t count, int64_t grain, WorkerBody body) {
   if (count <= 0) return;
   if (threads_ == 1 || count <= grain) {
     body(0, 0, count);

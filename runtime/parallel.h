@@ -69,8 +69,8 @@ class ThreadPool {
 
   /// Calls `body(worker, begin, end)` like parallel_for, but ranges that run at the same time have different
   /// `worker` numbers in [0, threads()): the index of a piece of scratch memory.
-  void parallel_for_workers(int64_t count, int64_t grain,
-                            FunctionRef<void(int64_t worker, int64_t begin, int64_t end)> body);
+  using WorkerBody = FunctionRef<void(int64_t worker, int64_t begin, int64_t end)>;
+  virtual void parallel_for_workers(int64_t count, int64_t grain, WorkerBody body);
 
  protected:
   explicit ThreadPool(int threads) : threads_(threads) {}

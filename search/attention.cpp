@@ -63,10 +63,12 @@ class Writer {
 
   void batches(size_t k) {
     if (k == form_.batch.size()) return blocks();
-    context_.writer.loop(kind(k == 0), "b" + std::to_string(k), extent(form_.batch[k]), [&](const Dim& b) {
-      decide(form_.batch[k], {b, Dim(1)});
-      batches(k + 1);
-    });
+    const size_t axis = k == 0 ? plan_.first_batch : k <= plan_.first_batch ? k - 1 : k;
+    context_.writer.loop(kind(k == 0), "b" + std::to_string(axis), extent(form_.batch[axis]),
+                         [&](const Dim& b) {
+                           decide(form_.batch[axis], {b, Dim(1)});
+                           batches(k + 1);
+                         });
   }
 
   void blocks() {

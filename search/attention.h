@@ -22,6 +22,7 @@ struct AttentionPlan {
   int64_t value_lanes = 16;  ///< of vector loops along the values
   SoftmaxForm softmax;       ///< where keys come in parts
   bool spread = false;       ///< the outermost loop, over batches or else blocks, is spread over workers
+  size_t first_batch = 0;    ///< the one of the batch axes that is the outermost loop
 };
 AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form);
 

@@ -115,6 +115,14 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   constexpr double of_softmax = 30;
   const double flops = points * (2 * depth + 2 * static_cast<double>(values) + of_softmax);
   plan.spread = is_worth_spreading(flops, context.target) && (!form.batch.empty() || plan.block != 0);
+  double best = 0;
+  for (size_t k = 0; plan.spread && k < form.batch.size(); ++k) {
+    const ir::Dim& extent = scores.axes[static_cast<size_t>(form.batch[k].scores)].extent;
+    const double used = balance_of_axis(facts, extent, 1, context.target.cores);
+    if (used < best + 0.1) continue;
+    best = used;
+    plan.first_batch = k;
+  }
   return plan;
 }
 

@@ -99,16 +99,31 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   const int64_t first_outer = form.outer.empty() ? 1 : extent(form.outer[0]);
   const int64_t blocks = plan.row_block == 0 ? 1 : (row_tiles + plan.row_block - 1) / plan.row_block;
   plan.spread = Spread::columns;
-  double best = balance(column_tiles, target.cores);
-  if (balance(blocks, target.cores) >= best && blocks > 1) {
-    plan.spread = Spread::rows;
-    best = balance(blocks, target.cores);
+  double best = balance_of_pieces(columns, plan.tile.columns, target.cores);
+  if (blocks > 1) {
+    const int64_t even = even_piece(row_tiles, plan.row_block, target.cores);
+    const double by_rows = balance_of_pieces(row_tiles, even, target.cores);
+    if (by_rows >= best) {
+      plan.spread = Spread::rows;
+      plan.row_block = even;
+      best = by_rows;
+    }
   }
-  if (first_outer > 1 && balance(first_outer, target.cores) >= std::min(best, 0.8))
-    plan.spread = Spread::outer;
-  if (best < 0.8 && plan.spread != Spread::outer && balance(row_tiles, target.cores) > best) {
-    plan.spread = Spread::rows;
-    plan.row_block = std::max<int64_t>(1, row_tiles / (2 * target.cores));
+  constexpr double good = 0.8, rather_good = 0.9, gain = 0.05;
+  if (first_outer > 1) {
+    const Dim& extent_of_first = sum.axes[static_cast<size_t>(form.outer[0])].extent;
+    if (balance_of_axis(facts, extent_of_first, 1, target.cores) >= std::min(best, good))
+      plan.spread = Spread::outer;
+  }
+  if (best < rather_good && plan.spread == Spread::columns) {
+    // Every block packs what is packed inside: one for each core. Otherwise a few, as cores may be held up.
+    const int blocks_of_core = plan.right == Right::packed_inside ? 1 : 2;
+    const int64_t few = (row_tiles + target.cores * blocks_of_core - 1) / (target.cores * blocks_of_core);
+    const int64_t even = even_piece(row_tiles, few, target.cores);
+    if (balance_of_pieces(row_tiles, even, target.cores) > best + gain) {
+      plan.spread = Spread::rows;
+      plan.row_block = even;
+    }
   }
   if (plan.spread == Spread::columns && blocks > 1) {
     constexpr int64_t turns = 4;  // groups for each worker

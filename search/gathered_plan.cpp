@@ -167,8 +167,11 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
                        static_cast<double>(shape.inner * outer);
   if (is_worth_spreading(flops, context.target)) {
     constexpr double good = 0.8;
-    const int64_t first_outer = form.outer.empty() ? 1 : extent(form.outer[0]);
-    const bool by_outer = first_outer > 1 && balance(first_outer, context.target.cores) >= good;
+    bool by_outer = !form.outer.empty() && extent(form.outer[0]) > 1;
+    if (by_outer) {
+      const ir::Dim& first = sum.axes[static_cast<size_t>(form.outer[0])].extent;
+      by_outer = balance_of_axis(context.facts, first, 1, context.target.cores) >= good;
+    }
     spread = by_outer ? Spread::outer : Spread::groups;
   }
 

@@ -53,6 +53,9 @@ class Writer {
     double flops = 2.0 * static_cast<double>(depth_);
     for (const ir::Axis& axis : sum_.axes) flops *= static_cast<double>(context.facts.typical(axis.extent));
     spread_ = is_worth_spreading(flops / 2, context.target);
+    constexpr double good = 0.8;
+    by_groups_ = spread_ && (form.outer.empty() || balance_of_axis(context.facts, extent(form.outer[0]), 1,
+                                                                   context.target.cores) < good);
     choose_lines();
     choose_tile();
     copied_ = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
@@ -61,8 +64,8 @@ class Writer {
   void run() {
     finished_.prepare();
     w_.at_beginning([&] { pack_left(0); });
-    if (spread_ && form_.outer.empty()) {
-      groups(true, [&] { group(); });
+    if (by_groups_) {
+      groups(true, [&] { outer(0, false, [&] { group(); }); });
     } else {
       outer(0, spread_, [&] { groups(false, [&] { group(); }); });
     }
@@ -99,7 +102,7 @@ class Writer {
     const int64_t most = std::max<int64_t>(1, second / 2 / line_bytes);
     int64_t groups = ceil_of(all, std::min(all, most));
     const int64_t cores = std::max(1, context_.target.cores);
-    if (spread_ && form_.outer.empty()) groups = std::min(all, ceil_of(groups, cores) * cores);
+    if (by_groups_) groups = std::min(all, ceil_of(groups, cores) * cores);
     lines_ = ceil_of(all, groups);
     even_ = context_.facts.is_multiple(extent(form_.line), lines_);
   }
@@ -368,7 +371,8 @@ class Writer {
   int64_t lines_ = 1;            ///< of a group
   int64_t height_ = 1, width_ = 1, matrix_columns_ = 1;
   bool spread_ = false;
-  bool even_ = false;  ///< all groups have as many lines
+  bool by_groups_ = false;  ///< groups are spread, not the outermost axis
+  bool even_ = false;       ///< all groups have as many lines
   bool row_tail_ = false;
   bool copied_ = false;  ///< tiles are, to the cache, before a long epilogue reads them
   Dims point_;           ///< of the sum: axes, then reduce axes

@@ -113,7 +113,20 @@ class Writer {
     w_.at_beginning([&] { pack_right(); });
     double flops = 2.0 * static_cast<double>(depth_);
     for (const ir::Axis& axis : sum_.axes) flops *= static_cast<double>(context_.facts.typical(axis.extent));
-    outer_loops(0, is_worth_spreading(flops / 2, context_.target));
+    const bool spread = is_worth_spreading(flops / 2, context_.target);
+    constexpr double good = 0.8;
+    const bool by_rows =
+        spread && !form_.outer.empty() &&
+        balance_of_axis(context_.facts, extent(form_.outer[0]), 1, context_.target.cores) < good &&
+        context_.facts.typical(rows_) > height_;
+    if (by_rows) {
+      row_tiles(LoopKind::parallel, [&](const Dim& it) {
+        outer_loops(0, LoopKind::sequential, [&](LoopKind) { tiles_of(it); });
+      });
+    } else {
+      outer_loops(0, spread ? LoopKind::parallel : LoopKind::sequential,
+                  [&](LoopKind kind) { row_tiles(kind, [&](const Dim& it) { tiles_of(it); }); });
+    }
     values_.clear_values();
   }
 
@@ -154,19 +167,23 @@ class Writer {
     });
   }
 
-  void outer_loops(size_t k, bool spread) {
-    const LoopKind kind = spread && k == 0 ? LoopKind::parallel : LoopKind::sequential;
-    if (k < form_.outer.size()) {
-      return w_.loop(kind, "o" + std::to_string(k), extent(form_.outer[k]), [&](const Dim& o) {
-        move_to(form_.outer[k], o);
-        outer_loops(k + 1, spread);
-      });
-    }
-    w_.loop(kind, "it", ceil_div(rows_, Dim(height_)), [&](const Dim& it) {
-      pack_left(it);
-      w_.loop(LoopKind::sequential, "jt", ceil_div(columns_, Dim(width_)),
-              [&](const Dim& jt) { tile(it, jt); });
+  /// The outermost loop is of this kind; body(kind of what is outermost where there is none).
+  void outer_loops(size_t k, LoopKind kind, const std::function<void(LoopKind kind)>& body) {
+    if (k == form_.outer.size()) return body(kind);
+    w_.loop(kind, "o" + std::to_string(k), extent(form_.outer[k]), [&](const Dim& o) {
+      move_to(form_.outer[k], o);
+      outer_loops(k + 1, LoopKind::sequential, body);
     });
+  }
+
+  void row_tiles(LoopKind kind, const std::function<void(const Dim& it)>& body) {
+    w_.loop(kind, "it", ceil_div(rows_, Dim(height_)), body);
+  }
+
+  void tiles_of(const Dim& it) {
+    pack_left(it);
+    w_.loop(LoopKind::sequential, "jt", ceil_div(columns_, Dim(width_)),
+            [&](const Dim& jt) { tile(it, jt); });
   }
 
   /// Rows beyond the last one are that one again.

@@ -178,9 +178,9 @@ MapPlan plan_map(const PieceContext& context, const ir::Stage& stage) {
     const int64_t step = axis == plan.lane_axis             ? plan.lanes
                          : static_cast<int>(axis) == across ? plan.lanes * plan.tile_group
                                                             : 1;
-    const int64_t count = (typical(axis) + step - 1) / step;
-    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
-    best = balance(count, context.target.cores);
+    const double used = balance_of_axis(context.facts, stage.axes[axis].extent, step, context.target.cores);
+    if (typical(axis) <= step || used < best + 0.1) continue;
+    best = used;
     plan.parallel_axis = static_cast<int>(axis);
   }
   return plan;

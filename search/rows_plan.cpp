@@ -110,11 +110,11 @@ RowsPlan plan_rows(const PieceContext& context, const RowsForm& form) {
   if (!is_worth_spreading(2 * work, context.target)) return plan;
   double best = 0;
   for (size_t axis = 0; axis < form.rows.size(); ++axis) {
-    int64_t count = context.facts.typical(form.rows[axis]);
     const int64_t tile = plan.lanes_along_rows ? plan.lanes : plan.rows_at_once;
-    if (axis + 1 == form.rows.size()) count = (count + tile - 1) / tile;
-    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
-    best = balance(count, context.target.cores);
+    const int64_t piece = axis + 1 == form.rows.size() ? tile : 1;
+    const double used = balance_of_axis(context.facts, form.rows[axis], piece, context.target.cores);
+    if (context.facts.typical(form.rows[axis]) <= piece || used < best + 0.1) continue;
+    best = used;
     plan.parallel_axis = static_cast<int>(axis);
   }
   return plan;

@@ -131,10 +131,11 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   if (!is_worth_spreading(planes * cycles * operations, context.target, bytes)) return plan;
   double best = 0;
   for (const int axis : form.outer) {
-    int64_t count = typical(axis);
-    if (plan.planes && axis == plan.planes->form.plane) count = (count + lanes - 1) / lanes;
-    if (count < 2 || balance(count, context.target.cores) < best + 0.1) continue;
-    best = balance(count, context.target.cores);
+    const int64_t piece = plan.planes && axis == plan.planes->form.plane ? lanes : 1;
+    const double used = balance_of_axis(context.facts, stage.axes[static_cast<size_t>(axis)].extent, piece,
+                                        context.target.cores);
+    if (typical(axis) <= piece || used < best + 0.1) continue;
+    best = used;
     plan.spread = WindowsPlan::Spread::outer;
     plan.spread_axis = axis;
   }

@@ -1,6 +1,8 @@
 #include "search/work.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace axrun::search {
 
@@ -33,6 +35,29 @@ bool is_worth_spreading(double flops, const jit::Target& target, double bytes) {
 double balance(int64_t count, int cores) {
   const int64_t turns = (count + cores - 1) / cores;
   return static_cast<double>(count) / static_cast<double>(turns * cores);
+}
+
+double balance_of_pieces(int64_t extent, int64_t piece, int cores) {
+  const int64_t whole = extent / piece, turns = whole / cores;
+  const int64_t longest = turns * piece + (whole % cores != 0 ? piece : extent % piece);
+  return static_cast<double>(extent) / static_cast<double>(std::max<int64_t>(longest, 1) * cores);
+}
+
+double balance_of_axis(const SizeFacts& facts, const ir::Dim& extent, int64_t piece, int cores) {
+  std::map<std::string, ir::Dim> lowest;
+  for (const ir::loop::Size& size : facts.sizes()) lowest[size.name] = ir::Dim(size.low);
+  const auto pieces = [piece](int64_t size) { return std::max<int64_t>(1, (size + piece - 1) / piece); };
+  const int64_t typical = facts.typical(extent);
+  const int64_t least = extent.substitute(lowest).constant().value_or(typical);
+  return std::min(balance(pieces(typical), cores), balance(pieces(least), cores));
+}
+
+int64_t even_piece(int64_t extent, int64_t most, int cores) {
+  int64_t best = most;
+  for (int64_t piece = most; 2 * piece >= most && piece > 0; --piece) {
+    if (balance_of_pieces(extent, piece, cores) > balance_of_pieces(extent, best, cores)) best = piece;
+  }
+  return best;
 }
 
 }  // namespace axrun::search

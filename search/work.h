@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
+#include "ir/dim.h"
 #include "jit/target.h"
+#include "search/size_facts.h"
 
 namespace axrun::search {
 
@@ -12,5 +14,13 @@ bool is_worth_spreading(double flops, const jit::Target& target, double bytes = 
 
 /// The part of the workers' time that is used when `count` equal pieces are spread over `cores`.
 double balance(int64_t count, int cores);
+/// The same of [0, extent) in pieces of `piece`, the last one of what is left.
+double balance_of_pieces(int64_t extent, int64_t piece, int cores);
+/// The same of an axis, at its typical or at its least size, whichever is worse: where a batch may be of one,
+/// no worker but one can count on it.
+double balance_of_axis(const SizeFacts& facts, const ir::Dim& extent, int64_t piece, int cores);
+/// How large pieces of [0, extent) are that keep all cores at work: the largest of those from `most` down to
+/// half of it that do so best.
+int64_t even_piece(int64_t extent, int64_t most, int cores);
 
 }  // namespace axrun::search
