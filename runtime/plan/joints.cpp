@@ -16,6 +16,9 @@ namespace {
 
 /// Programs of more nodes are not looked for.
 constexpr size_t most_nodes = 48;
+/// Nor programs that read more values: what reads hundreds of results could be joined with each of them, and
+/// the expression of every such pair would be as long as its own.
+constexpr size_t most_inputs = 64;
 
 bool has(const std::vector<int>& nodes, int n) { return std::binary_search(nodes.begin(), nodes.end(), n); }
 
@@ -127,6 +130,7 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
       joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
     }
     find_ports(nodes, joint.step.inputs, joint.step.outputs);
+    if (joint.step.inputs.size() > most_inputs) return;
     joints.push_back(std::move(joint));
   };
   for (size_t last = 0; last < steps.size(); ++last) {
