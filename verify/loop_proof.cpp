@@ -26,7 +26,7 @@ class Proof {
   Proof(const LoopProgram& program, const ir::Program& expression, const ProofOptions& options)
       : program_(program),
         expression_(expression),
-        solver_(terms_, options.solver_milliseconds, options.seconds) {}
+        solver_(terms_, options.solver_milliseconds, options.seconds, options.answers) {}
 
   /// Empty when proved.
   std::string run() {

@@ -6,12 +6,15 @@
 
 namespace axrun::verify {
 
+class Answers;
+
 struct ProofOptions {
   unsigned solver_milliseconds = 2000;  ///< per question put to Z3, as it counts resources
   /// For the whole proof, by the clock: proofs end by the count of resources long before, on a slow and busy
   /// machine as well.
   double seconds = 120;
   double counterexample_seconds = 2;  ///< for the search after a proof that does not go through
+  Answers* answers = nullptr;  ///< shared with other proofs, of any program (verify/answers.h); may be null
 };
 
 /// Whether a loop program computes a tensor expression, over the reals, for all sizes that it claims: every

@@ -18,7 +18,7 @@ class Rewrite {
           const ProofOptions& options)
       : original_(original),
         rewritten_(rewritten),
-        solver_(terms_, options.solver_milliseconds, options.seconds),
+        solver_(terms_, options.solver_milliseconds, options.seconds, options.answers),
         nest_(sizes, terms_) {}
 
   /// Number of outputs and reductions that were compared.

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/error.h"
+#include "verify/question.h"
+#include "verify/ranges.h"
+
 namespace axrun::verify {
 namespace {
 
@@ -162,14 +166,12 @@ class Solver::Z3 {
   std::vector<std::optional<z3::expr>> made_;
 };
 
-Solver::Solver(Terms& terms, unsigned milliseconds, double seconds)
-    : terms_(terms), milliseconds_(milliseconds), limit_(seconds), start_(std::chrono::steady_clock::now()) {
-  try {
-    z3_ = std::make_unique<Z3>(terms);
-  } catch (const z3::exception&) {
-    z3_ = nullptr;
-  }
-}
+Solver::Solver(Terms& terms, unsigned milliseconds, double seconds, Answers* answers)
+    : terms_(terms),
+      milliseconds_(milliseconds),
+      limit_(seconds),
+      start_(std::chrono::steady_clock::now()),
+      answers_(answers != nullptr ? *answers : own_) {}
 
 Solver::~Solver() = default;
 
@@ -185,16 +187,53 @@ Answer Solver::satisfiable(const TermList& facts) {
   if (std::find(facts.begin(), facts.end(), terms_.truth(false)) != facts.end()) return Answer::no;
   check_time();
   ++questions_;
-  const double left = std::max(1.0, (limit_ - seconds()) * 1000);
-  Answer answer = Answer::unknown;
+  TermList simpler;
   try {
-    const auto most = static_cast<unsigned>(std::min(patience * milliseconds_, left));
-    if (z3_) answer = z3_->check(facts, milliseconds_, most);
-  } catch (const z3::exception&) {
-    answer = Answer::unknown;
+    simpler = without_equations(terms_, facts);
+  } catch (const Error&) {  // a coefficient does not fit
+    simpler = facts;
+  }
+  Answer answer = Answer::yes;
+  for (const TermList& some : independent_parts(terms_, simpler)) {
+    const Answer here = part(some);
+    if (here == Answer::no) return Answer::no;
+    if (here == Answer::unknown) answer = Answer::unknown;
   }
   if (answer == Answer::unknown) ++unknowns_;
   return answer;
+}
+
+/// Of facts that have nothing to do with the others.
+Answer Solver::part(const TermList& facts) {
+  const std::string text = question_text(terms_, facts);
+  if (const auto known = answers_.find(text)) return *known;
+  Answer answer = quick(facts);
+  if (answer == Answer::unknown) {
+    const double left = std::max(1.0, (limit_ - seconds()) * 1000);
+    try {
+      const auto most = static_cast<unsigned>(std::min(patience * milliseconds_, left));
+      if (!z3_) z3_ = std::make_unique<Z3>(terms_);
+      answer = z3_->check(facts, milliseconds_, most);
+    } catch (const z3::exception&) {
+      answer = Answer::unknown;
+    }
+  }
+  answers_.keep(text, answer);
+  return answer;
+}
+
+/// Without Z3: by ranges, or by values under which the facts are true.
+Answer Solver::quick(const TermList& facts) {
+  constexpr int depth = 2;  // of clauses that are taken apart
+  try {
+    Ranges ranges(terms_);
+    for (const Term fact : facts) ranges.add(fact);
+    if (ranges.contradict(depth)) return Answer::no;
+    const std::optional<TermList> variables = variables_of(terms_, facts);
+    if (variables && ranges.true_somewhere(terms_.all(facts), *variables)) return Answer::yes;
+  } catch (const Error&) {  // a coefficient does not fit
+  }
+  return Answer::unknown;
 }
 
 bool Solver::implied(const TermList& facts, Term goal) {

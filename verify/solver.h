@@ -4,11 +4,10 @@
 #include <memory>
 #include <set>
 
+#include "verify/answers.h"
 #include "verify/terms.h"
 
 namespace axrun::verify {
-
-enum class Answer : uint8_t { yes, no, unknown };
 
 /// The time of a proof is used up.
 struct OutOfTime {};
@@ -19,7 +18,8 @@ class Solver {
  public:
   /// milliseconds: per question, in Z3's own count of resources, so that answers are the same on a fast, a
   /// slow and a busy machine. seconds: for all questions together, by the clock; then OutOfTime is thrown.
-  Solver(Terms& terms, unsigned milliseconds, double seconds);
+  /// answers: of earlier proofs, and for later ones; may be null.
+  Solver(Terms& terms, unsigned milliseconds, double seconds, Answers* answers = nullptr);
   ~Solver();
 
   /// Whether some values of the variables make all of them true.
@@ -37,6 +37,8 @@ class Solver {
 
  private:
   class Z3;
+  Answer part(const TermList& facts);
+  Answer quick(const TermList& facts);
   Terms& terms_;
   std::unique_ptr<Z3> z3_;
   unsigned milliseconds_;
@@ -44,6 +46,8 @@ class Solver {
   std::chrono::steady_clock::time_point start_;
   int questions_ = 0;
   int unknowns_ = 0;
+  Answers own_;
+  Answers& answers_;
 };
 
 }  // namespace axrun::verify

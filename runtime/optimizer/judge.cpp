@@ -12,6 +12,7 @@
 #include "ir/text.h"
 #include "jit/kernel_code.h"
 #include "runtime/optimizer/worker_server.h"
+#include "verify/answers.h"
 #include "verify/guarded_memory.h"
 #include "verify/loop_proof.h"
 #include "verify/numeric_gate.h"
@@ -159,6 +160,8 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   verify::ProofOptions proof;
   proof.solver_milliseconds = request.solver_milliseconds;
   proof.seconds = request.proof_seconds;
+  static verify::Answers answers;  // layers have much in common, joint steps with their parts
+  proof.answers = &answers;
   const verify::Evidence rewrite = verify::prove_rewrite(expression, lowered, program.sizes, proof);
   if (rewrite.verdict != verify::Verdict::proved) {
     reply.proof = rewrite;

@@ -3,6 +3,7 @@
 #include "ir/error.h"
 #include "ir/text.h"
 #include "tests/verify/mutants.h"
+#include "verify/answers.h"
 #include "verify/counterexample.h"
 #include "verify/loop_proof.h"
 
@@ -49,6 +50,7 @@ void try_valid(ProofTrial& trial, const ValidLoop& valid) {
 void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t seed) {
   const std::string text = print(valid.program);
   std::mt19937_64 random(seed);
+  static verify::Answers answers;  // a mutant has nearly all questions of a program that is right
   for (int draws = 6 * count; draws > 0 && count > 0; --draws) {
     auto mutant = mutate(valid.program, random);
     if (mutant && random() % 4 == 0) {  // two mistakes
@@ -58,6 +60,7 @@ void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t 
     verify::ProofOptions options;
     options.seconds = 30;  // most wrong ones are told apart at once
     options.counterexample_seconds = 0.5;
+    options.answers = &answers;
     const Evidence evidence = verify::prove(mutant->program, valid.expression, options);
     trial.mutant_seconds.push_back(evidence.seconds);
     if (evidence.verdict == Verdict::proved) {
