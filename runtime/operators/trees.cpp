@@ -65,7 +65,9 @@ class TreeKernel final : public Kernel {
 
   void run(const KernelCall& call) const override {
     if (spreads_trees_) return run_trees(call);
-    call.pool.parallel_for_workers(rows_, walks_per_range / (layout_->groups() * lanes) + 1,
+    // Lists of questions take less time than walks.
+    const int64_t walks = masks_ != nullptr ? 3 * walks_per_range : walks_per_range;
+    call.pool.parallel_for_workers(rows_, walks / (layout_->groups() * lanes) + 1,
                                    [&](int64_t worker, int64_t begin, int64_t end) {
                                      char* scratch = scratch_of(call, worker);
                                      for (; begin < end; begin += block_) {

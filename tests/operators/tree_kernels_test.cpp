@@ -6,8 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/error.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/operators/tree_layout.h"
+#include "runtime/operators/tree_masks.h"
 #include "runtime/parallel.h"
 #include "tests/operators/generators.h"
 #include "tests/operators/step.h"
@@ -203,6 +205,87 @@ TEST(TreeKernels, TreesOfFewRowsAreSpread) {
     f.rows = rows, f.trees = 9001, f.nodes = 3, f.targets = 3, f.threads = 4;
     expect_same_bits(f, static_cast<uint64_t>(rows));
   }
+}
+
+/// A chain of questions: as many leaves as questions, and one more.
+ir::TreeEnsemble chain(int32_t questions) {
+  ir::TreeEnsemble ensemble;
+  for (int32_t k = 0; k < questions; ++k) {
+    ir::TreeEnsemble::Node node;
+    node.if_true = ~k;
+    node.if_false = k + 1 < questions ? k + 1 : ~questions;
+    ensemble.nodes.push_back(node);
+  }
+  ensemble.leaves.resize(static_cast<size_t>(questions) + 1);
+  ensemble.roots = {0};
+  ensemble.features = 1;
+  return ensemble;
+}
+
+TEST(TreeKernels, SmallTreesOfManyRowsAreListsOfQuestions) {
+  const auto asks = [](const ir::TreeEnsemble& ensemble, int64_t rows) {
+    return TreeMasks::of(*TreeLayout<float>::of(ensemble, 1), 1, rows) != nullptr;
+  };
+  EXPECT_TRUE(asks(chain(1), 16));
+  EXPECT_TRUE(asks(chain(31), 16));
+  EXPECT_FALSE(asks(chain(32), 16));
+  EXPECT_FALSE(asks(chain(100000), 16));
+  // One row goes down two levels, where a block would answer 31 questions.
+  ir::TreeEnsemble flat = chain(31);
+  for (size_t k = 0; k < 31; ++k) {
+    flat.nodes[k].if_true = k < 15 ? static_cast<int32_t>(2 * k + 1) : ~static_cast<int32_t>(2 * k - 30);
+    flat.nodes[k].if_false = k < 15 ? static_cast<int32_t>(2 * k + 2) : ~static_cast<int32_t>(2 * k - 29);
+  }
+  flat.roots.assign(8, 0);
+  EXPECT_FALSE(TreeMasks::of(*TreeLayout<float>::of(flat, 1), 8, 1) != nullptr);
+  EXPECT_TRUE(TreeMasks::of(*TreeLayout<float>::of(flat, 1), 8, 16) != nullptr);
+}
+
+/// Two nodes and three leaves, with one attribute replaced: why it is refused; empty where it is not.
+std::string refusal(const char* name, const std::vector<int64_t>& values) {
+  Case c;
+  NodeBuilder node(c, "TreeEnsemble", 5, "ai.onnx.ml");
+  node.input(ir::Tensor::allocate(ElementType::f32, {2, 3}));
+  const std::vector<std::pair<const char*, std::vector<int64_t>>> attributes = {
+      {"nodes_featureids", {0, 2}},  {"nodes_truenodeids", {1, 1}}, {"nodes_falsenodeids", {0, 2}},
+      {"nodes_trueleafs", {0, 1}},   {"nodes_falseleafs", {1, 1}},  {"tree_roots", {0}},
+      {"leaf_targetids", {0, 0, 0}},
+  };
+  for (const auto& [known, usual] : attributes) {
+    node.integers(known, std::string_view(known) == name ? values : usual);
+  }
+  ir::Tensor modes = ir::Tensor::allocate(ElementType::u8, {2});
+  modes.set_int(0, 0);
+  modes.set_int(1, 3);
+  node.tensor("nodes_modes", modes)
+      .tensor("nodes_splits", ir::Tensor::allocate(ElementType::f32, {2}))
+      .tensor("leaf_weights", ir::Tensor::allocate(ElementType::f32, {3}))
+      .integer("n_targets", 1)
+      .output();
+  try {
+    const StepUnderTest step(c, 1);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(TreeKernels, DamagedTablesNeverBecomeLayouts) {
+  EXPECT_EQ(refusal("", {}), "");
+  const auto expect = [](const char* name, const std::vector<int64_t>& values, const char* reason) {
+    EXPECT_NE(refusal(name, values).find(reason), std::string::npos) << name << ": " << refusal(name, values);
+  };
+  expect("nodes_truenodeids", {0, 1}, "cycle");  // its own child
+  expect("nodes_trueleafs", {0, 0}, "cycle");
+  expect("nodes_truenodeids", {2, 1}, "node 2 is outside");
+  expect("nodes_truenodeids", {-1, 1}, "node -1 is outside");
+  expect("nodes_truenodeids", {int64_t{1} << 40, 1}, "is outside");
+  expect("nodes_falsenodeids", {3, 2}, "leaf 3 is outside");
+  expect("nodes_falsenodeids", {-7, 2}, "leaf -7 is outside");
+  expect("tree_roots", {2}, "root 2 is outside");
+  expect("nodes_featureids", {0, 3}, "feature 3 of 3");
+  expect("nodes_featureids", {0, -1}, "feature -1");
+  expect("leaf_targetids", {0, 1, 0}, "target 1 is outside");
 }
 
 TEST(TreeKernels, ClassifiersAndRegressorsOfOtherTypes) {

@@ -160,6 +160,24 @@ std::vector<std::string> offered(const ModelMaker& model, const ir::Shape& shape
   return found;
 }
 
+/// What gathers hundreds of results is not tried with each of them.
+TEST(Joints, StepsThatReadManyValuesStayAlone) {
+  for (const int64_t count : {63, 64, 65}) {
+    const ModelMaker model = model_of(
+        [&](ModelMaker& m, ValueId x) {
+          std::vector<ValueId> parts;
+          for (int64_t k = 0; k < count; ++k) {
+            parts.push_back(m.node("Softmax", {m.node("Add", {x, m.weights({4}, static_cast<int>(k))})}));
+          }
+          return m.node("Concat", parts, {{"axis", ModelMaker::attribute(int64_t{0})}});
+        },
+        {2, 4});
+    std::vector<std::string> found = offered(model, {2, 4});
+    std::erase_if(found, [](const std::string& ops) { return ops.find("Concat") == std::string::npos; });
+    EXPECT_EQ(found.size(), count <= 64 ? static_cast<size_t>(count) : 0);
+  }
+}
+
 TEST(Joints, NothingMovesPastAReader) {
   // The first result is read by the product in between, so that it cannot be computed with its transposition.
   const auto model = model_of(
