@@ -174,9 +174,9 @@ void KernelComparison::fill(uint64_t seed, bool special) {
   }
 }
 
-void KernelComparison::run(std::vector<Call>& calls) {
+void KernelComparison::run(std::vector<Call>& calls, ThreadPool& pool) {
   for (Call& call : calls) {
-    call.kernel->run({call.inputs.data(), call.outputs.data(), call.scratch_at, pool_});
+    call.kernel->run({call.inputs.data(), call.outputs.data(), call.scratch_at, pool});
   }
 }
 
@@ -190,8 +190,8 @@ std::string KernelComparison::compare(std::string (*difference)(const ir::Tensor
 }
 
 std::string KernelComparison::difference() {
-  run(present_);
-  run(candidate_);
+  run(present_, pool_);
+  run(candidate_, pool_);
   return compare(difference_of);
 }
 
@@ -205,8 +205,8 @@ std::string KernelComparison::bit_difference() {
   std::string found;
   for (uint64_t trial = 0; trial < trials && found.empty(); ++trial) {
     fill(trial + 2, trial % 2 == 1);
-    run(present_);
-    run(candidate_);
+    run(present_, pool_);
+    run(candidate_, pool_);
     found = compare(bit_difference_of);
   }
   fill(1, false);
@@ -230,7 +230,7 @@ void KernelComparison::share_memory() {
   }
 }
 
-Ratio KernelComparison::times(Background& background, const StopSignal& stop) {
+Ratio KernelComparison::times(Background& background, const StopSignal& stop, int threads) {
   share_memory();
   RoundOptions options;
   options.own_time = pool_.threads() == 1;
@@ -238,9 +238,17 @@ Ratio KernelComparison::times(Background& background, const StopSignal& stop) {
   const auto timed = [&](std::vector<Call>& calls) {
     return [&] {
       const Background::Piece piece(background);
-      run(calls);
+      run(calls, pool_);
     };
   };
+  const auto spread = [&](std::vector<Call>& calls) {
+    return [&](ThreadPool& pool) {
+      const Background::Piece piece(background);
+      run(calls, pool);
+    };
+  };
+  if (pool_.threads() == 1)
+    options.factor = threads_factor(spread(present_), spread(candidate_), threads, stop);
   return paired_rounds(timed(present_), timed(candidate_), stop, options);
 }
 

@@ -33,8 +33,9 @@ class KernelComparison {
   /// result is the same to the bit (NaN is NaN).
   std::string bit_difference();
   /// How long they take, in the same memory: two places may differ by more than two kernels. Nothing can be
-  /// compared afterwards. Every call is a piece of `background`.
-  Ratio times(Background& background, const StopSignal& stop);
+  /// compared afterwards. Every call is a piece of `background`. threads: of the runs that will use them; where
+  /// the pool has fewer, it is worked out what they would take.
+  Ratio times(Background& background, const StopSignal& stop, int threads = 1);
 
  private:
   struct Call {
@@ -48,7 +49,7 @@ class KernelComparison {
   /// Where values are: inputs, and what calls so far compute.
   using Places = std::map<ir::ValueId, const void*>;
   Call prepare(const Plan& plan, const StepKernel& one, Places& places, Results& results) const;
-  void run(std::vector<Call>& calls);
+  static void run(std::vector<Call>& calls, ThreadPool& pool);
   void share_memory();
   void fill(uint64_t seed, bool special);
   std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t)) const;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <vector>
+
+#include "runtime/optimizer/estimating_pool.h"
 
 namespace axrun::runtime {
 namespace {
@@ -67,12 +70,40 @@ bool Ratio::second_is_about_as_fast(double share) const {
   return rounds >= fewest_to_judge && median > 1 - share;
 }
 
+double share_of_time(const std::function<void(ThreadPool& pool)>& run, int threads, const StopSignal& stop) {
+  if (threads < 2) return 1;
+  constexpr int calls = 5;
+  constexpr double most_seconds = 0.05;
+  EstimatingPool pool(threads);
+  double least = 0, least_spread = 0;
+  const Clock::time_point begin = Clock::now();
+  for (int call = 0; call < calls && !stop.requested(); ++call) {
+    const Clock::time_point start = Clock::now();
+    run(pool);
+    const double alone = seconds_since(start), spread = alone - pool.take_spared();
+    least = call == 0 ? alone : std::min(least, alone);
+    least_spread = call == 0 ? spread : std::min(least_spread, spread);
+    if (seconds_since(begin) > most_seconds) break;
+  }
+  return least > 0 ? least_spread / least : 1;
+}
+
+double threads_factor(const std::function<void(ThreadPool& pool)>& first,
+                      const std::function<void(ThreadPool& pool)>& second, int threads,
+                      const StopSignal& stop) {
+  if (threads < 2) return 1;
+  constexpr double noise = 0.05;
+  const double of_first = share_of_time(first, threads, stop);
+  const double factor = of_first / std::max(share_of_time(second, threads, stop), 1e-3);
+  return std::abs(factor - 1) < noise ? 1 : factor;
+}
+
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,
                     const StopSignal& stop, const RoundOptions& options) {
   Ratio ratio;
   std::vector<double> ratios;
   const auto add = [&](double first_time, double second_time) {
-    ratios.push_back(first_time / std::max(second_time, 1e-12));
+    ratios.push_back(options.factor * first_time / std::max(second_time, 1e-12));
     summarise(ratios, ratio);
   };
   const Clock::time_point begin = Clock::now();

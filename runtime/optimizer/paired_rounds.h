@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "runtime/optimizer/stop_signal.h"
+#include "runtime/parallel.h"
 
 namespace axrun::runtime {
 
@@ -36,7 +37,18 @@ struct RoundOptions {
   /// The processor time of the calling thread is what counts, not the time that passes while others have the
   /// processor: for what that thread does alone.
   bool own_time = false;
+  /// By which every ratio is multiplied: what is known beyond what is measured.
+  double factor = 1;
 };
+
+/// What it takes the threads of a pool to do something, as a share of what one takes: the least of a few
+/// calls of `run(pool)`. 1 for one thread.
+double share_of_time(const std::function<void(ThreadPool& pool)>& run, int threads, const StopSignal& stop);
+/// The factor for rounds that one thread runs, where as many threads as that will: how much more of its time
+/// the first needs than the second. 1 where both need about as much.
+double threads_factor(const std::function<void(ThreadPool& pool)>& first,
+                      const std::function<void(ThreadPool& pool)>& second, int threads,
+                      const StopSignal& stop);
 
 /// Measures in rounds of first, second, second, first, so that what drifts hits both alike.
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,

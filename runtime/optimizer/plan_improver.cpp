@@ -78,22 +78,22 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
   }
 }
 
-void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& observer) {
+void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool) {
   const Background::Piece piece(place_.background);
   std::vector<RuntimeValue> outputs(plan.graph().outputs.size());
-  plan.run(job.inputs, outputs, {place_.pool, &observer});
+  plan.run(job.inputs, outputs, {pool, &observer});
 }
 
 TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
   TreeTimes least(place_.stop, &integers_);
-  run(plan, job, least);
+  run(plan, job, least, place_.pool);
   for (int looks = 1;; ++looks) {
     const Clock::duration taken = Clock::now() - start;
     if (taken >= long_looking_time || (taken >= looking_time && looks >= few_looks)) break;
     TreeTimes times(place_.stop);
-    run(plan, job, times);
+    run(plan, job, times, place_.pool);
     least.keep_least(times);
   }
   return least;
@@ -340,7 +340,7 @@ void PlanImprover::compare(const Task& task) {
     return;
   }
   piece.reset();
-  const Ratio ratio = comparison.times(place_.background, place_.stop);
+  const Ratio ratio = comparison.times(place_.background, place_.stop, host_.threads);
   if (place_.stop.requested()) return;
   const Background::Piece last(place_.background);
   const bool use = settings_.always || ratio.second_is_faster(share) ||
@@ -357,11 +357,17 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
   options.most_seconds = 0.3;
   options.fewest_if_long = 1;
   options.own_time = place_.pool.threads() == 1;
-  const auto run_once = [&](const Plan& plan) {
+  const auto run_once = [&](const Plan& plan, ThreadPool& pool) {
     TreeTimes observer(place_.stop);
-    run(plan, job, observer);
+    run(plan, job, observer, pool);
   };
-  return paired_rounds([&] { run_once(before); }, [&] { run_once(after); }, place_.stop, options);
+  if (options.own_time) {
+    options.factor =
+        threads_factor([&](ThreadPool& pool) { run_once(before, pool); },
+                       [&](ThreadPool& pool) { run_once(after, pool); }, host_.threads, place_.stop);
+  }
+  return paired_rounds([&] { run_once(before, place_.pool); }, [&] { run_once(after, place_.pool); },
+                       place_.stop, options);
 }
 
 void PlanImprover::blame(const Plan& plan, const Plan* innocent) {

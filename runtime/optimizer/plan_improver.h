@@ -136,7 +136,7 @@ class PlanImprover {
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
   void swap(const OptimizerJob& job);
   Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job);
-  void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer);
+  void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool);
   /// From now on these kernels count as slower at these shapes.
   void blame(const Plan& plan, const Plan* innocent);
   void count_left(const std::vector<Task>& tasks, size_t done);
