@@ -18,6 +18,7 @@
 #include "runtime/node_executor.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/plan/fold_weights.h"
+#include "runtime/plan/own_widening.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 
@@ -95,7 +96,10 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
   const ir::SimplifyReport simplification = ir::simplify(*simplified);
   load.by_definition = simplification.folded;
   load.bytes_by_definition = simplification.folded_bytes;
-  if (options.tier != Tier::reference) load.folded = fold_weights(*simplified, *pool);
+  if (options.tier != Tier::reference) {
+    load.folded = fold_weights(*simplified, *pool);
+    give_readers_own_widening(*simplified);
+  }
   for (size_t k = 0; k < output_names.size(); ++k) {
     const ir::Value& value = simplified->value(simplified->outputs[k]);
     Port port = port_of(value);

@@ -183,11 +183,15 @@ class Fusion {
   }
 
   /// The bytes of `id` become floats in n for something else than elementwise work, which will rather read
-  /// the bytes (join_byte_groups).
+  /// the bytes, or are made of what such work gives, which will rather write them (join_byte_groups).
   bool ends_in_bytes(int n, ValueId id) const {
     const ValueId result = node(n).outputs[0];
     if (!ir::is_integer(port(id).type) || ir::size_of(port(id).type) != 1) return false;
     if (port(result).type != ir::ElementType::f32) return false;
+    const ir::Node& narrowing = node(producer_.at(id));
+    const ValueId floats = narrowing.inputs.empty() ? ir::absent : narrowing.inputs[0];
+    const auto made = producer_.find(floats);
+    if (made != producer_.end() && uses(floats) == 1 && !is_map(made->second)) return true;
     const std::vector<int>& readers = consumers_[static_cast<size_t>(result)];
     return readers.size() == 1 && uses(result) == 1 && !is_map(readers[0]);
   }

@@ -241,12 +241,21 @@ void PlanBuilder::make_steps() {
 void PlanBuilder::make_steps_of(const Group& group) {
   const int first = group.nodes.front();
   const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
+  const int open = plan_->open_steps_;
   if (group.nodes.size() > 1 && make_group_step(group)) return;
   if (!group.parts.empty()) {
     for (const Group& part : group.parts) make_steps_of(part);
     return;
   }
   if (group.nodes.size() > 1) {  // no kernel takes the whole group: one by one
+    if (gives_bytes(group)) {
+      // As a step they may yet get one.
+      Group sequence = group;
+      sequence.is_sequence = true;
+      for (const int n : group.nodes) sequence.parts.push_back({{n}});
+      plan_->open_steps_ = open;
+      if (make_group_step(sequence)) return;
+    }
     for (int n : group.nodes) {
       if (!make_view(n)) AXRUN_ASSERT(make_group_step({{n}}));
     }
@@ -280,6 +289,12 @@ void PlanBuilder::make_steps_of(const Group& group) {
     step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
   }
   plan_->steps_.push_back(std::move(step));
+}
+
+bool PlanBuilder::gives_bytes(const Group& group) const {
+  const ir::Node& last = graph_->nodes[static_cast<size_t>(group.nodes.back())];
+  const ir::ElementType type = inference_->fact(last.outputs[0]).type;
+  return ir::is_integer(type) && ir::size_of(type) == 1;
 }
 
 void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>& inputs,

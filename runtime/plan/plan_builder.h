@@ -78,6 +78,7 @@ class PlanBuilder {
   bool known(ir::ValueId id) const;
   void defer(int node);
   void make_steps_of(const Group& group);
+  bool gives_bytes(const Group& group) const;
   bool make_group_step(const Group& group);
   /// What kernels of these nodes are made from.
   StepContext context_of(const std::vector<int>& nodes) const;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/plan.h"
@@ -83,18 +84,82 @@ TEST(ByteGroups, WeightsThatAreBytesCanBeReadAsSuch) {
   const ValueId weights = c.m.node("DequantizeLinear", {c.m.constant(bytes), c.scale});
   const ValueId sum = c.m.node("Conv", {c.floats(c.quantized(c.x)), weights});
   c.m.output(c.floats(c.quantized(sum)));
-  EXPECT_EQ(c.ops()[1], "DequantizeLinear+DequantizeLinear+Conv");
+  EXPECT_EQ(c.ops()[1], "DequantizeLinear+DequantizeLinear+Conv+QuantizeLinear");
   c.expect_right();
 }
 
-TEST(ByteGroups, WhatIsReadElsewhereTooStaysAStep) {
+TEST(ByteGroups, ReadersOfTheSameFloatsReadTheBytes) {
   Chain c;
   const ValueId floats = c.floats(c.quantized(c.x));
   const ValueId sum = c.convolved(floats, 1);
   c.m.output(c.m.node("Add", {c.floats(c.quantized(sum)), floats}));
   const Ops ops = c.ops();
-  EXPECT_EQ(std::count(ops.begin(), ops.end(), "Conv"), 1) << ::testing::PrintToString(ops);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "DequantizeLinear+Conv+QuantizeLinear"), 1)
+      << ::testing::PrintToString(ops);
   c.expect_right();
+}
+
+TEST(ByteGroups, ElementwiseWorkBetweenBytesIsOneStep) {
+  Chain c;
+  const ValueId one = c.quantized(c.x), other = c.quantized(c.convolved(c.floats(one), 1));
+  const ValueId sum = c.m.node("Add", {c.floats(other), c.floats(one)});
+  c.m.output(c.convolved(c.floats(c.quantized(sum)), 3));
+  EXPECT_EQ(c.ops(), (Ops{"QuantizeLinear", "DequantizeLinear+Conv+QuantizeLinear",
+                          "DequantizeLinear+DequantizeLinear+Add+QuantizeLinear", "DequantizeLinear+Conv"}));
+  c.expect_right();
+}
+
+TEST(ByteGroups, FloatsThatAreReadElsewhereTooStay) {
+  Chain c;
+  const ValueId sum = c.convolved(c.floats(c.quantized(c.x)), 1);
+  c.m.output(c.m.node("Add", {c.floats(c.quantized(sum)), sum}));
+  const Ops ops = c.ops();
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "DequantizeLinear+Conv"), 1) << ::testing::PrintToString(ops);
+  c.expect_right();
+}
+
+/// Nodes of a kind, and of all kinds the names.
+int count_of(const ir::Graph& graph, const std::string& op) {
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                        [&](const ir::Node& node) { return node.op == op; }));
+}
+
+TEST(OwnWidening, EveryReaderHasOneNodeAndOutputsKeepTheFirst) {
+  Chain c;
+  const ValueId floats = c.floats(c.quantized(c.x));
+  c.m.output(c.m.node("Mul", {floats, floats}));
+  c.m.output(c.m.node("Sin", {floats}));
+  c.m.output(floats);
+  runtime::SessionOptions how;
+  how.threads = 1;
+  how.tier = runtime::Tier::fallback;
+  const auto session = c.m.session(how);
+  const ir::Graph& graph = *session->model().graph;
+  EXPECT_EQ(count_of(graph, "DequantizeLinear"), 3);
+  std::set<std::string> nodes, values;
+  for (const ir::Node& node : graph.nodes) {
+    EXPECT_TRUE(nodes.insert(node.name).second) << node.name;
+    for (const ValueId id : node.outputs) EXPECT_TRUE(values.insert(graph.value(id).name).second);
+    if (node.op == "Mul") {
+      EXPECT_EQ(node.inputs[0], node.inputs[1]);
+    }
+  }
+  how.tier = runtime::Tier::reference;
+  const auto slow = c.m.session(how);
+  EXPECT_EQ(count_of(*slow->model().graph, "DequantizeLinear"), 1);
+  const ir::Tensor input = ModelMaker::random({1, 6, 9, 10}, 5);
+  const auto got = session->run({RuntimeValue(input)}), want = slow->run({RuntimeValue(input)});
+  ASSERT_EQ(got.size(), 3U);
+  for (size_t k = 0; k < got.size(); ++k) {
+    for (int64_t i = 0; i < want[k].tensor.size(); ++i)
+      ASSERT_NEAR(got[k].tensor.get_real(i), want[k].tensor.get_real(i), 1e-5) << k << ' ' << i;
+  }
+}
+
+TEST(OwnWidening, OneReaderNeedsNoOther) {
+  Chain c;
+  c.m.output(c.m.node("Sin", {c.floats(c.quantized(c.x))}));
+  EXPECT_EQ(count_of(*c.m.session()->model().graph, "DequantizeLinear"), 1);
 }
 
 /// Nothing is found for a whole, and nothing will be.
