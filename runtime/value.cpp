@@ -67,7 +67,11 @@ RuntimeValue RuntimeValue::optional(std::vector<RuntimeValue> items) {
   return container(ValueKind::optional, std::move(items));
 }
 RuntimeValue RuntimeValue::map(Tensor keys, Tensor values) {
-  return container(ValueKind::map, {RuntimeValue(std::move(keys)), RuntimeValue(std::move(values))});
+  std::vector<RuntimeValue> items;  // moved, which a list in braces would not be
+  items.reserve(2);
+  items.emplace_back(std::move(keys));
+  items.emplace_back(std::move(values));
+  return container(ValueKind::map, std::move(items));
 }
 
 RuntimeValue narrowed(const RuntimeValue& value) {
@@ -80,11 +84,11 @@ RuntimeValue narrowed(const RuntimeValue& value) {
   return RuntimeValue(value.tensor.converted(value.type));
 }
 
-Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end) {
-  AXRUN_ASSERT(axis >= 0 && axis < x.rank() && begin >= 0 && begin <= end &&
-               end <= x.shape()[static_cast<size_t>(axis)]);
-  Shape shape = x.shape();
-  shape[static_cast<size_t>(axis)] = end - begin;
+namespace {
+
+/// Elements [begin, end) along the axis, as a tensor of the given shape.
+Tensor copied(const Tensor& x, int axis, int64_t begin, int64_t end, const Shape& shape) {
+  AXRUN_ASSERT(begin >= 0 && begin <= end && end <= x.shape()[static_cast<size_t>(axis)]);
   Tensor result = Tensor::allocate(x.type(), shape);
   const AxisSplit split = split_at(x.shape(), axis);
   copy_runs(x, begin * split.inner, split.extent * split.inner, result, 0, (end - begin) * split.inner,
@@ -92,12 +96,21 @@ Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end) {
   return result;
 }
 
+}  // namespace
+
+Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end) {
+  AXRUN_ASSERT(axis >= 0 && axis < x.rank());
+  Shape shape = x.shape();
+  shape[static_cast<size_t>(axis)] = end - begin;
+  return copied(x, axis, begin, end, shape);
+}
+
 Tensor take(const Tensor& x, int axis, int64_t index, bool keep) {
-  Tensor part = slice(x, axis, index, index + 1);
-  if (keep) return part;
+  if (keep) return slice(x, axis, index, index + 1);
+  AXRUN_ASSERT(axis >= 0 && axis < x.rank());
   Shape shape = x.shape();
   shape.erase(shape.begin() + axis);
-  return part.reshaped(shape);
+  return copied(x, axis, index, index + 1, shape);
 }
 
 Tensor concatenate(const std::vector<Tensor>& parts, int axis) {

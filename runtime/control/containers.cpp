@@ -90,10 +90,9 @@ RuntimeValue zip_map(const ir::Node& node, const Values& inputs) {
   }
   Values maps;
   const int64_t rows = rank == 2 ? scores.tensor.shape()[0] : 1;
+  maps.reserve(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
-    ir::Tensor values = rank == 2 ? take(scores.tensor, 0, row, false) : scores.tensor;
-    RuntimeValue map = RuntimeValue::map(keys, values);
-    maps.push_back(std::move(map));
+    maps.push_back(RuntimeValue::map(keys, rank == 2 ? take(scores.tensor, 0, row, false) : scores.tensor));
   }
   return RuntimeValue::sequence(std::move(maps));
 }

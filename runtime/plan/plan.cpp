@@ -34,8 +34,14 @@ void deliver(const RuntimeValue& value, RuntimeValue& result) {
   }
 }
 
+bool borrows(const RuntimeValue& value) {
+  if (value.tensor.defined() && !value.tensor.keeps_buffer()) return true;
+  return value.items && std::any_of(value.items->begin(), value.items->end(), borrows);
+}
+
 /// The value without loans from the frame's arena, whose bytes soon mean something else.
 RuntimeValue kept(RuntimeValue value) {
+  if (!borrows(value)) return value;
   if (value.items) {
     std::vector<RuntimeValue> items;
     for (const RuntimeValue& item : *value.items) items.push_back(kept(item));

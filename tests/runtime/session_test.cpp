@@ -52,6 +52,35 @@ TEST(Session, NamedSizesTakeEveryValue) {
   }
 }
 
+/// What a sequence holds stays as it was returned, though the memory that some of it was computed in is used
+/// again.
+TEST(Session, SequencesKeepTheirTensors) {
+  ModelMaker m;
+  const auto x = m.input("x", ElementType::f32, {3, 2});
+  const auto sum = m.node("Add", {x, x});
+  const auto parts =
+      m.node("SplitToSequence", {m.node("Neg", {sum})},
+             {{"axis", ModelMaker::attribute(int64_t{0})}, {"keepdims", ModelMaker::attribute(int64_t{0})}});
+  const auto pair = m.node("SequenceConstruct", {sum, m.node("Mul", {sum, sum})});
+  m.output(parts);
+  m.output(pair);
+  const auto session = m.session(with_tier(runtime::Tier::fallback));
+  const auto run = [&](int seed) { return session->run({RuntimeValue(ModelMaker::random({3, 2}, seed))}); };
+  const auto results = run(1);
+  for (int seed = 2; seed < 6; ++seed) run(seed);
+  const Tensor given = ModelMaker::random({3, 2}, 1);
+  ASSERT_EQ(results[0].items->size(), 3u);
+  ASSERT_EQ(results[1].items->size(), 2u);
+  for (int64_t i = 0; i < 6; ++i) {
+    const double sum_there = 2 * given.get_real(i);
+    const Tensor& part = (*results[0].items)[static_cast<size_t>(i / 2)].tensor;
+    EXPECT_EQ(part.shape(), (ir::Shape{2}));
+    EXPECT_NEAR(part.get_real(i % 2), -sum_there, 1e-6);
+    EXPECT_NEAR((*results[1].items)[0].tensor.get_real(i), sum_there, 1e-6);
+    EXPECT_NEAR((*results[1].items)[1].tensor.get_real(i), sum_there * sum_there, 1e-6);
+  }
+}
+
 TEST(Session, FixedSizesAreChecked) {
   const ModelMaker model = residual_network(ir::Dim::symbol("batch"));
   runtime::SessionOptions options = with_tier(runtime::Tier::fallback);
