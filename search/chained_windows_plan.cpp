@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "search/chained_windows.h"
 #include "search/epilogue.h"
@@ -26,19 +27,22 @@ std::vector<Tiles> tiles_of(int64_t first, int64_t count, int64_t size, const In
   return tiles;
 }
 
-/// Groups of `size` lines. Those at the ends whose guards leave taps out, and a last short one, are apart.
+/// Groups of `size` lines. Lines at the ends whose guards leave taps out are apart, and so are the last ones
+/// where they are too few for a group. Workers wait while these are done.
 std::vector<Tiles> groups_of(int64_t lines, int64_t size, const Interior& interior) {
-  const int64_t whole = lines / size;
-  const int64_t first = std::min(whole, (interior.first + size - 1) / size);
-  const int64_t end = std::max(first, std::min(whole, interior.end / size));
+  const int64_t first = std::min(interior.first, lines);
+  const int64_t end = std::clamp(interior.end, first, lines);
   std::vector<Tiles> groups;
   const auto add = [&](int64_t from, int64_t count, int64_t step, bool apart) {
     if (count > 0) groups.push_back({Dim(from), Dim(count), step, false, apart});
   };
-  for (int64_t k = 0; k < first; ++k) add(k * size, 1, size, true);
-  add(first * size, end - first, size, false);
-  for (int64_t k = end; k < whole; ++k) add(k * size, 1, size, true);
-  add(whole * size, lines % size == 0 ? 0 : 1, lines % size, true);
+  const auto apart = [&](int64_t from, int64_t to) {
+    for (; from < to; from += size) add(from, 1, std::min(size, to - from), true);
+  };
+  apart(0, first);
+  const int64_t count = (end - first) / size;
+  add(first, count, size, false);
+  apart(first + count * size, lines);
   return groups;
 }
 
@@ -46,35 +50,35 @@ std::vector<Tiles> groups_of(int64_t lines, int64_t size, const Interior& interi
 /// stay in the second cache, next to what is read and written meanwhile.
 class Planner {
  public:
-  Planner(const PieceContext& context, const ChainedWindowsForm& form)
+  Planner(const PieceContext& context, const ChainedWindowsForm& form, const CostOfOperand& operand)
       : context_(context),
         form_(form),
+        operand_(operand),
         interior_(*interior_of(context.program, form.windows, form.windows.row)),
         lines_(extent(form.sum.line)),
         width_(extent(form.sum.place)),
         rows_(extent(form.sum.row)) {
     for (const ir::Axis& axis : form.sum.sum->reduce_axes) depth_ *= axis.extent.value();
-    const auto& caches = context.target.caches;
-    const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
-    constexpr int64_t most = 16;
-    for (int64_t size = 1; size <= std::min(lines_, most); ++size) {
-      if (size > 1 && depth_ * size * width_ * 4 > second / 4) break;
-      consider(size);
-    }
   }
 
   ChainedWindowsPlan best() {
+    choose(1);
+    spread();
+    if (best_.spread == ChainedWindowsPlan::Spread::groups) choose(context_.target.cores);
     for (const Tiles& group : best_.groups)
       best_.row_tiles.push_back(
           tiles_of(group.start.value(), group.size, best_.windows.tile.rows, interior_));
     best_.copied = form_.sum.epilogue != nullptr && is_long(context_.program, *form_.sum.epilogue);
-    spread();
     return best_;
   }
 
  private:
   int64_t extent(int axis) const {
     return context_.facts.typical(form_.sum.sum->axes[static_cast<size_t>(axis)].extent);
+  }
+
+  int64_t bytes(int64_t lines) const {
+    return depth_ * lines * width_ * 4 + (operand_.bytes ? operand_.bytes(lines) : 0);
   }
 
   WindowsPlan windows(int64_t lines) const {
@@ -86,21 +90,36 @@ class Planner {
     return plan;
   }
 
-  void consider(int64_t size) {
-    ChainedWindowsPlan plan;
-    plan.windows = windows(size);
-    plan.tile = register_tile(rows_, size * width_, context_.target, true);
-    const int64_t whole = lines_ / size, rest = lines_ % size;
-    const double group = static_cast<double>(depth_) * (plan.windows.tile.cycles + plan.tile.cycles);
-    double cycles = static_cast<double>(whole) * group;
-    if (rest != 0) {
-      const double part = register_tile(rows_, rest * width_, context_.target, true).cycles;
-      cycles += static_cast<double>(depth_) * (windows(rest).tile.cycles + part);
+  /// The size that takes the least time.
+  void choose(int cores) {
+    const auto& caches = context_.target.caches;
+    const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
+    constexpr int64_t most = 16;
+    cycles_ = 0;
+    for (int64_t size = 1; size <= std::min(lines_, most); ++size) {
+      if (size > 1 && bytes(size) > (operand_.bytes ? second / 2 : second / 4)) break;
+      consider(size, cores);
+    }
+  }
+
+  void consider(int64_t size, int cores) {
+    std::vector<Tiles> groups = groups_of(lines_, size, interior_);
+    double cycles = 0;
+    for (const Tiles& group : groups) {
+      const int64_t turns = group.apart ? 1 : (group.count.value() + cores - 1) / cores;
+      cycles += static_cast<double>(turns) * cycles_of(group.size);
     }
     if (cycles_ != 0 && cycles > cycles_) return;
     cycles_ = cycles;
-    plan.groups = groups_of(lines_, size, interior_);
-    best_ = plan;
+    best_.windows = windows(size);
+    best_.tile = register_tile(rows_, size * width_, context_.target, true);
+    best_.groups = std::move(groups);
+  }
+
+  double cycles_of(int64_t lines) const {
+    const double sum = register_tile(rows_, lines * width_, context_.target, true).cycles;
+    const double operand = operand_.cycles ? operand_.cycles(lines) : 0;
+    return static_cast<double>(depth_) * (windows(lines).tile.cycles + sum) + operand;
   }
 
   /// By the outermost axis where it gives all workers as much, else by groups, of which those apart wait.
@@ -118,6 +137,7 @@ class Planner {
 
   const PieceContext& context_;
   const ChainedWindowsForm& form_;
+  const CostOfOperand& operand_;
   const Interior interior_;
   const int64_t lines_, width_, rows_;
   int64_t depth_ = 1;
@@ -127,8 +147,9 @@ class Planner {
 
 }  // namespace
 
-ChainedWindowsPlan plan_chained_windows(const PieceContext& context, const ChainedWindowsForm& form) {
-  return Planner(context, form).best();
+ChainedWindowsPlan plan_chained_windows(const PieceContext& context, const ChainedWindowsForm& form,
+                                        const CostOfOperand& operand) {
+  return Planner(context, form, operand).best();
 }
 
 }  // namespace axrun::search

@@ -171,6 +171,19 @@ class Choice {
     }
   }
 
+  /// Whether a sum of products reads whole lines one after another, along its own last axes: these need not
+  /// be one axis for that.
+  bool is_all_lines(const Stage& stage, const Expr& load, size_t d, const Linear& outer,
+                    const Linear& inner) const {
+    const Dims& dims = program_.tensors[static_cast<size_t>(load.integer)].dims;
+    const size_t axes = stage.axes.size();
+    const auto is = [&](const Linear& index, size_t axis, size_t dimension) {
+      return index.single_axis() == static_cast<int>(axis) && stage.axes[axis].extent == dims[dimension];
+    };
+    return d + 2 == dims.size() && axes >= 3 && is(outer, axes - 2, d) && is(inner, axes - 1, d + 1) &&
+           gathered_form(program_, stage).has_value();
+  }
+
   void check_load(size_t s, const Expr& load, std::vector<bool>& seen) {
     Pairs& dims = dims_[static_cast<size_t>(load.integer)];
     for (size_t d = 0; d + 1 < load.indices.size(); ++d) {
@@ -182,6 +195,7 @@ class Choice {
       if (together) {
         const int last = outer->coefficients.rbegin()->first;
         together = inner->coefficients.begin()->first == last + 1 && axes_[s][static_cast<size_t>(last)];
+        together = together || is_all_lines(program_.stages[s], load, d, *outer, *inner);
       }
       if (!constant && !together) give_up(dims, d);
     }

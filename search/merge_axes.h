@@ -11,7 +11,7 @@ namespace axrun::search {
 /// Two axes of a stage merge when every index, and every other use of them, reads them as
 /// outer * extent(inner) + inner only, or compares the outer one with what depends on no axis, and at most
 /// one extent is no literal; two dims of a tensor merge when every stage that touches them merges the axes
-/// that it touches them with.
+/// that it touches them with, or is a sum of products that reads whole lines one after another.
 ir::Program merge_axes(const ir::Program& program);
 
 }  // namespace axrun::search

@@ -11,9 +11,9 @@ using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
-      "windows",        "gathered",  "contraction",     "rows",           "map",
-      "recurrence",     "attention", "integer product", "gathered words", "chained windows",
-      "chained product"};
+      "windows",         "gathered",         "contraction",     "rows",           "map",
+      "recurrence",      "attention",        "integer product", "gathered words", "chained windows",
+      "chained product", "inverted residual"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -36,9 +36,9 @@ class Cutter {
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !gathered(at, piece) &&
-                 !gathered_words(at, piece) && !attention(at, piece) && !chained_product(at, piece) &&
-                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
-                 !map(at, piece)) {
+                 !gathered_words(at, piece) && !attention(at, piece) && !inverted_residual(at, piece) &&
+                 !chained_product(at, piece) && !contraction(at, piece) && !integer_product(at, piece) &&
+                 !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -140,6 +140,20 @@ class Cutter {
     auto found =
         find_chained_product(program_, target_, first.product, second.windows, {at, first.range.count + 1});
     if (found) piece.chained_product = std::move(*found);
+    return found.has_value();
+  }
+
+  /// Products, windows that move over them, and sums of products over what these give.
+  bool inverted_residual(size_t at, Piece& piece) const {
+    Piece first, others;
+    if (!contraction(at, first)) return false;
+    const size_t next = at + first.range.count;
+    if (next >= program_.stages.size() || !chained_windows(next, others)) return false;
+    piece.kind = Piece::Kind::inverted_residual;
+    piece.range = {at, first.range.count + others.range.count};
+    auto found =
+        find_inverted_residual(program_, first.product, others.chained_windows, {at, first.range.count + 1});
+    if (found) piece.inverted_residual = std::move(*found);
     return found.has_value();
   }
 

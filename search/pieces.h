@@ -8,6 +8,7 @@
 #include "search/chained_windows_form.h"
 #include "search/gathered_form.h"
 #include "search/integer_product.h"
+#include "search/inverted_residual_form.h"
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
@@ -28,7 +29,8 @@ struct Piece {
     integer_product,
     gathered_words,
     chained_windows,
-    chained_product
+    chained_product,
+    inverted_residual
   };
   Kind kind = Kind::map;
   Range range;
@@ -39,6 +41,7 @@ struct Piece {
   AttentionForm attention;
   ChainedWindowsForm chained_windows;
   ChainedProductForm chained_product;
+  InvertedResidualForm inverted_residual;
   IntegerProductForm integer_product;
 };
 std::string_view name_of(Piece::Kind kind);

@@ -10,6 +10,7 @@
 #include "search/gathered.h"
 #include "search/gathered_words.h"
 #include "search/integer_product.h"
+#include "search/inverted_residual.h"
 #include "search/map.h"
 #include "search/recurrence.h"
 #include "search/rows.h"
@@ -71,6 +72,9 @@ void write(PieceContext& context, const Piece& piece) {
     case Piece::Kind::chained_product:
       return write_chained_product(context, piece.chained_product,
                                    plan_chained_product(context, piece.chained_product));
+    case Piece::Kind::inverted_residual:
+      return write_inverted_residual(context, piece.inverted_residual,
+                                     plan_inverted_residual(context, piece.inverted_residual));
     case Piece::Kind::integer_product:
       return write_integer_product(context, piece.integer_product);
     case Piece::Kind::recurrence:

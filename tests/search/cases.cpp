@@ -11,6 +11,7 @@
 #include "tests/search/chained_windows_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
+#include "tests/search/inverted_residual_cases.h"
 #include "tests/search/placement_cases.h"
 #include "tests/search/quantized_cases.h"
 #include "tests/search/recurrence_cases.h"
@@ -437,6 +438,7 @@ std::vector<Case> all_cases() {
   for (Case& c : attention_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_windows_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_product_cases()) cases.push_back(std::move(c));
+  for (Case& c : inverted_residual_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
