@@ -151,7 +151,7 @@ class TreeLayout<T>::Builder {
 
   /// Of every group. Nodes may have several parents: heights are found once each, children first.
   void find_depths() {
-    std::vector<int32_t> heights(layout_.nodes_.size(), -1);
+    std::vector<int32_t> heights(layout_.nodes_.size(), -1), nearest(layout_.nodes_.size(), 0);
     std::vector<uint32_t> path;
     for (size_t k = 0; k < layout_.roots_.size(); ++k) {
       path.push_back(layout_.roots_[k]);
@@ -167,11 +167,16 @@ class TreeLayout<T>::Builder {
           }
           if (path.size() != waiting) continue;
           heights[at] = 1 + std::max(heights[node.next[0]], heights[node.next[1]]);
+          nearest[at] = 1 + std::min(nearest[node.next[0]], nearest[node.next[1]]);
         }
         path.pop_back();
       }
-      if (k % lanes == 0) layout_.depths_.push_back(0);
+      if (k % lanes == 0) {
+        layout_.depths_.push_back(0);
+        layout_.least_.push_back(0);
+      }
       layout_.depths_.back() = std::max(layout_.depths_.back(), heights[layout_.roots_[k]]);
+      layout_.least_.back() = std::max(layout_.least_.back(), nearest[layout_.roots_[k]]);
     }
   }
 
@@ -217,11 +222,12 @@ void TreeLayout<T>::walk(int64_t group, const T* row, int32_t* leaves) const {
       at[k] = node.next[row[node.feature] <= node.threshold ? 0 : 1];
     }
   };
-  int32_t left = depths_[static_cast<size_t>(group)];
-  // Few walks go all the way down a deep tree: from time to time they are asked whether they still move.
-  constexpr int32_t between = 4;
-  while (left > 2 * between) {
-    for (int32_t k = 1; k < between; ++k) step();
+  const int32_t least = least_[static_cast<size_t>(group)];
+  for (int32_t k = 0; k < least; ++k) step();
+  // Few walks go all the way down a deep tree: from here on they are asked whether they still move.
+  int32_t left = depths_[static_cast<size_t>(group)] - least;
+  while (left > 2) {
+    step();
     uint32_t before[lanes];
 #pragma GCC unroll 8
     for (int k = 0; k < lanes; ++k) before[k] = at[k];
@@ -229,7 +235,7 @@ void TreeLayout<T>::walk(int64_t group, const T* row, int32_t* leaves) const {
     uint32_t moved = 0;
 #pragma GCC unroll 8
     for (int k = 0; k < lanes; ++k) moved |= before[k] ^ at[k];
-    left = moved == 0 ? 0 : left - between;
+    left = moved == 0 ? 0 : left - 2;
   }
   for (; left > 0; --left) step();
 #pragma GCC unroll 8

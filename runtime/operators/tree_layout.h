@@ -54,7 +54,8 @@ class TreeLayout {
   std::vector<Node> nodes_;
   std::vector<int32_t> leaf_at_;  ///< by position of a node: the leaf's number; -1 for inner nodes
   std::vector<uint32_t> roots_;   ///< `lanes` for every group, in words
-  std::vector<int32_t> depths_;   ///< by group: no walk takes more steps
+  /// By group: no walk takes more steps, and some walk of every row takes at least so many.
+  std::vector<int32_t> depths_, least_;
   bool reads_copies_ = false;
 };
 
