@@ -136,6 +136,7 @@ void Ranges::meet(Term atom) {
   if (node.kind == Kind::minimum || node.kind == Kind::maximum) {
     const Range side = node.kind == Kind::minimum ? Range{0, unbounded} : Range{-unbounded, 0};
     for (const Term argument : a) bound(terms_.subtract(argument, atom), side);
+    extrema_.push_back(atom);
   }
   if (node.kind == Kind::lookup) bound(terms_.subtract(a[0], atom), {1, unbounded});
   const bool divides = node.kind == Kind::floor_div || node.kind == Kind::floor_mod;
@@ -148,6 +149,11 @@ void Ranges::meet(Term atom) {
     return;
   }
   bound(rest, {0, Wide{terms_.linear(a[1]).constant} - 1});
+  for (const Term other : divisions_) {
+    if (pairs_.size() >= most_pairs) break;
+    meet_pair(atom, other);
+    if (a[1] != terms_.node(other).arguments[1]) meet_pair(other, atom);
+  }
   divisions_.push_back(atom);
 }
 
@@ -170,6 +176,20 @@ void Ranges::bound(Term sum, Range range) {
              range.high == -unbounded ? unbounded : -range.high};
   }
   learn(direction, limited(range));
+}
+
+TermList Ranges::simpler() {
+  std::map<Term, Term> values;
+  for (const Term atom : met_) {
+    const Range range = range_of_atom(atom);
+    if (range.low == range.high) values.emplace(atom, terms_.integer(static_cast<int64_t>(range.low)));
+  }
+  TermList facts = units_;
+  for (const TermList& literals : clauses_) facts.push_back(terms_.any(literals));
+  if (!values.empty()) {
+    for (Term& fact : facts) fact = terms_.substitute(fact, values);
+  }
+  return facts;
 }
 
 void Ranges::learn(const Direction& direction, Range range) {
@@ -199,9 +219,11 @@ void Ranges::add(Term fact) {
       clause(a);
       break;
     case Kind::non_negative:
+      units_.push_back(fact);
       bound(a[0], {0, unbounded});
       break;
     case Kind::zero:
+      units_.push_back(fact);
       bound(a[0], {0, 0});
       break;
     case Kind::negation: {
@@ -288,6 +310,47 @@ void Ranges::settle_directions() {
   }
 }
 
+/// Of two quotients, by d and by a multiple m d: d q - m d r is the difference of what is divided, less that
+/// of the remainders.
+void Ranges::meet_pair(Term q, Term r) {
+  const Terms::Node a = terms_.node(q), b = terms_.node(r);
+  const int64_t d = terms_.linear(a.arguments[1]).constant, md = terms_.linear(b.arguments[1]).constant;
+  if (md % d != 0) return;
+  const auto rest = [&](Term quotient, const Terms::Node& node) {
+    return terms_.subtract(node.arguments[0], terms_.multiply(node.arguments[1], quotient));
+  };
+  const Term difference = terms_.subtract(a.arguments[0], b.arguments[0]);
+  const size_t atoms = terms_.linear(difference).coefficients.size();
+  if (atoms >=
+      terms_.linear(a.arguments[0]).coefficients.size() + terms_.linear(b.arguments[0]).coefficients.size())
+    return;  // they have nothing in common
+  pairs_.push_back({terms_.subtract(q, terms_.scale(md / d, r)), difference, rest(q, a), rest(r, b), d});
+}
+
+void Ranges::settle_pairs() {
+  for (size_t k = 0; k < pairs_.size() && !contradiction_; ++k) {
+    const Pair pair = pairs_[k];
+    const Range all = range_of(pair.difference), less = range_of(pair.rest), more = range_of(pair.other_rest);
+    Range here;
+    if (all.low != -unbounded && less.high != unbounded && more.low != -unbounded)
+      here.low = ceiling_of(all.low - less.high + more.low, pair.divisor);
+    if (all.high != unbounded && less.low != -unbounded && more.high != unbounded)
+      here.high = floor_of(all.high - less.low + more.high, pair.divisor);
+    if (here.low != -unbounded || here.high != unbounded) bound(pair.quotients, limited(here));
+  }
+}
+
+/// An extremum is the one of its arguments that is known to be.
+void Ranges::settle_extrema() {
+  for (size_t k = 0; k < extrema_.size() && !contradiction_; ++k) {
+    const Terms::Node node = terms_.node(extrema_[k]);
+    const Range first_less = range_of(terms_.subtract(node.arguments[0], node.arguments[1]));
+    const bool minimum = node.kind == Kind::minimum;
+    if (first_less.high <= 0) bound(terms_.subtract(node.arguments[minimum ? 0 : 1], extrema_[k]), {0, 0});
+    if (first_less.low >= 0) bound(terms_.subtract(node.arguments[minimum ? 1 : 0], extrema_[k]), {0, 0});
+  }
+}
+
 /// What is divided, from its quotient.
 void Ranges::settle_divisions() {
   for (size_t k = 0; k < divisions_.size() && !contradiction_; ++k) {
@@ -325,6 +388,8 @@ void Ranges::settle() {
     changed_ = false;
     settle_directions();
     if (!contradiction_) settle_divisions();
+    if (!contradiction_) settle_pairs();
+    if (!contradiction_) settle_extrema();
     if (!contradiction_) settle_clauses();
     if (!changed_) return;
   }

@@ -30,6 +30,10 @@ class Ranges {
   /// open are tried. False is no answer.
   bool true_somewhere(Term facts, const TermList& variables);
 
+  /// Facts that follow from those given: in which atoms that have one value are literals, and of clauses only
+  /// what may be true is left. To be called after `contradict`.
+  TermList simpler();
+
  private:
   using Wide = __int128;  // what is beyond `most` counts as unbounded
   static constexpr Wide most = Wide{1} << 63, unbounded = Wide{1} << 100;
@@ -51,13 +55,25 @@ class Ranges {
   void settle();
   void settle_directions();
   void settle_divisions();
+  void settle_pairs();
+  void settle_extrema();
+  void meet_pair(Term q, Term r);
   void settle_clauses();
   bool refuted(int depth, int& left);
 
+  struct Pair {
+    Term quotients, difference, rest, other_rest;
+    int64_t divisor;
+  };
+  static constexpr size_t most_pairs = 24;
+
   Terms& terms_;
+  std::vector<Pair> pairs_;
   std::map<Direction, Range> known_;
   std::vector<Term> divisions_;  ///< quotients by literals that were met
+  std::vector<Term> extrema_;
   std::set<Term> met_;
+  TermList units_;  ///< facts that are no clauses
   std::vector<TermList> clauses_;
   bool changed_ = false;
   bool contradiction_ = false;

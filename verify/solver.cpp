@@ -187,6 +187,13 @@ Answer Solver::satisfiable(const TermList& facts) {
   if (std::find(facts.begin(), facts.end(), terms_.truth(false)) != facts.end()) return Answer::no;
   check_time();
   ++questions_;
+  constexpr int rounds = 3;
+  const Answer answer = together(facts, rounds);
+  if (answer == Answer::unknown) ++unknowns_;
+  return answer;
+}
+
+Answer Solver::together(const TermList& facts, int rounds) {
   TermList simpler;
   try {
     simpler = without_equations(terms_, facts);
@@ -195,35 +202,41 @@ Answer Solver::satisfiable(const TermList& facts) {
   }
   Answer answer = Answer::yes;
   for (const TermList& some : independent_parts(terms_, simpler)) {
-    const Answer here = part(some);
+    const Answer here = part(some, rounds);
     if (here == Answer::no) return Answer::no;
     if (here == Answer::unknown) answer = Answer::unknown;
   }
-  if (answer == Answer::unknown) ++unknowns_;
   return answer;
 }
 
-/// Of facts that have nothing to do with the others.
-Answer Solver::part(const TermList& facts) {
+/// Of facts that have nothing to do with others. So many rounds more may make them simpler.
+Answer Solver::part(const TermList& facts, int rounds) {
   const std::string text = question_text(terms_, facts);
   if (const auto known = answers_.find(text)) return *known;
-  Answer answer = quick(facts);
-  if (answer == Answer::unknown) {
-    const double left = std::max(1.0, (limit_ - seconds()) * 1000);
-    try {
-      const auto most = static_cast<unsigned>(std::min(patience * milliseconds_, left));
-      if (!z3_) z3_ = std::make_unique<Z3>(terms_);
-      answer = z3_->check(facts, milliseconds_, most);
-    } catch (const z3::exception&) {
-      answer = Answer::unknown;
-    }
-  }
+  TermList follows;
+  Answer answer = quick(facts, follows);
+  // What follows from facts may be true although they are not.
+  if (answer == Answer::unknown && rounds > 0 && follows != facts &&
+      together(follows, rounds - 1) == Answer::no)
+    answer = Answer::no;
+  if (answer == Answer::unknown) answer = ask(facts);
   answers_.keep(text, answer);
   return answer;
 }
 
-/// Without Z3: by ranges, or by values under which the facts are true.
-Answer Solver::quick(const TermList& facts) {
+Answer Solver::ask(const TermList& facts) {
+  const double left = std::max(1.0, (limit_ - seconds()) * 1000);
+  try {
+    const auto most = static_cast<unsigned>(std::min(patience * milliseconds_, left));
+    if (!z3_) z3_ = std::make_unique<Z3>(terms_);
+    return z3_->check(facts, milliseconds_, most);
+  } catch (const z3::exception&) {
+    return Answer::unknown;
+  }
+}
+
+/// Without Z3: by ranges, or by values under which the facts are true. Else what follows from them.
+Answer Solver::quick(const TermList& facts, TermList& follows) {
   constexpr int depth = 2;  // of clauses that are taken apart
   try {
     Ranges ranges(terms_);
@@ -231,7 +244,9 @@ Answer Solver::quick(const TermList& facts) {
     if (ranges.contradict(depth)) return Answer::no;
     const std::optional<TermList> variables = variables_of(terms_, facts);
     if (variables && ranges.true_somewhere(terms_.all(facts), *variables)) return Answer::yes;
+    follows = ranges.simpler();
   } catch (const Error&) {  // a coefficient does not fit
+    follows = facts;
   }
   return Answer::unknown;
 }

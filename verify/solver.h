@@ -37,8 +37,10 @@ class Solver {
 
  private:
   class Z3;
-  Answer part(const TermList& facts);
-  Answer quick(const TermList& facts);
+  Answer together(const TermList& facts, int rounds);
+  Answer part(const TermList& facts, int rounds);
+  Answer quick(const TermList& facts, TermList& follows);
+  Answer ask(const TermList& facts);
   Terms& terms_;
   std::unique_ptr<Z3> z3_;
   unsigned milliseconds_;

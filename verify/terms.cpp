@@ -26,18 +26,36 @@ int64_t times(int64_t a, int64_t b) {
 }
 int64_t quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
 
+size_t hash_of(const Terms::Node& node) {
+  size_t hash = std::hash<std::string>{}(node.name) + static_cast<size_t>(node.kind);
+  const auto mix = [&](int64_t value) {
+    hash = (hash ^ static_cast<size_t>(value)) * 0x9E3779B97F4A7C15u + 1;
+  };
+  for (const Term argument : node.arguments) mix(argument.id);
+  mix(node.linear.constant);
+  for (const auto& [atom, coefficient] : node.linear.coefficients) {
+    mix(atom.id);
+    mix(coefficient);
+  }
+  return hash ^ hash >> 32;
+}
+
 }  // namespace
 
 Term Terms::intern(Node node, double magnitude) {
   if (!(magnitude < largest_magnitude)) {
     throw Error(Fault::unsupported, "an index may not fit 64 bits at the largest sizes that are claimed");
   }
-  const auto [found, fresh] = known_.try_emplace(node, Term{static_cast<int>(nodes_.size())});
-  if (fresh) {
-    nodes_.push_back(std::move(node));
-    magnitudes_.push_back(magnitude);
+  const size_t hash = hash_of(node);
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    if (this->node(known->second) == node) return known->second;
   }
-  return found->second;
+  const Term term{static_cast<int>(nodes_.size())};
+  known_.emplace(hash, term);
+  nodes_.push_back(std::move(node));
+  magnitudes_.push_back(magnitude);
+  return term;
 }
 
 LinearForm Terms::linear(Term term) const {
@@ -233,11 +251,10 @@ Term Terms::before(const TermList& a, const TermList& b, size_t from, size_t to)
 }
 
 Term Terms::substitute(Term term, const std::map<Term, Term>& values) {
+  const auto found = values.find(term);
+  if (found != values.end()) return found->second;
   const Node n = node(term);  // a copy: the table grows below
-  if (n.kind == Kind::variable) {
-    const auto found = values.find(term);
-    return found == values.end() ? term : found->second;
-  }
+  if (n.kind == Kind::variable) return term;
   if (n.kind == Kind::sum) {
     Term result = integer(n.linear.constant);
     for (const auto& [atom, coefficient] : n.linear.coefficients)

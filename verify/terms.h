@@ -5,13 +5,14 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace axrun::verify {
 
 /// Integers and truth values of a proof, without a solver: sums with literal coefficients over atoms, an atom
-/// being a variable, a quotient, a remainder, an extremum, a choice, a product or an index that is data. Equal terms have one number
-/// (sums are merged and sorted), so most equalities need no solver.
+/// being a variable, a quotient, a remainder, an extremum, a choice, a product or an index that is data.
+/// Equal terms have one number (sums are merged and sorted), so most equalities need no solver.
 ///
 /// Integers are unbounded. So that this agrees with 64-bit arithmetic every variable states a bound of its
 /// absolute value, and a term that could leave 62 bits is refused with Error(unsupported).
@@ -69,8 +70,8 @@ class Terms {
   Term minimum(Term a, Term b);
   Term maximum(Term a, Term b);
   Term choose(Term condition, Term a, Term b);
-  /// The index, inside of a dimension of this extent, that an element of an input stands for: that of integers
-  /// which nothing else is known about. Where the data lead outside, no value matters.
+  /// The index, inside of a dimension of this extent, that an element of an input stands for: that of
+  /// integers which nothing else is known about. Where the data lead outside, no value matters.
   Term lookup(int input, Term extent, const TermList& element);
 
   Term truth(bool value);
@@ -87,7 +88,7 @@ class Terms {
   /// Lexicographic order of positions [from, to).
   Term before(const TermList& a, const TermList& b, size_t from, size_t to);
 
-  /// Variables replaced at the same time.
+  /// Variables, or other terms that are no sums, replaced at the same time.
   Term substitute(Term term, const std::map<Term, Term>& values);
 
   const Node& node(Term term) const { return nodes_[static_cast<size_t>(term.id)]; }
@@ -108,7 +109,7 @@ class Terms {
 
   std::deque<Node> nodes_;  // references to nodes outlive additions
   std::vector<double> magnitudes_;
-  std::map<Node, Term> known_;
+  std::unordered_multimap<size_t, Term> known_;  ///< by the hash of their nodes
 };
 
 }  // namespace axrun::verify

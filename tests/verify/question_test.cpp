@@ -32,7 +32,8 @@ class RandomQuestion {
     for (int k = 0; k < count; ++k) facts.push_back(truth(2));
   }
 
-  bool satisfiable() {
+  bool satisfiable() { return satisfiable(facts); }
+  bool satisfiable(const TermList& facts) {
     const Term all = terms_.all(facts);
     for (int a = 0; a <= most; ++a) {
       for (int b = 0; b <= most; ++b) {
@@ -116,6 +117,9 @@ TEST(Question, RangesAgreeWithAllValues) {
       for (const Term fact : facts) ranges.add(fact);
       const bool contradict = ranges.contradict(2);
       ASSERT_FALSE(contradict && satisfiable) << "seed " << seed << ": " << terms.text(terms.all(facts));
+      const TermList follows = ranges.simpler();
+      ASSERT_TRUE(!satisfiable || question.satisfiable(follows))
+          << "seed " << seed << ": " << terms.text(terms.all(follows));
       const auto variables = verify::variables_of(terms, facts);
       ASSERT_TRUE(variables);
       const bool somewhere = !contradict && ranges.true_somewhere(terms.all(facts), *variables);
