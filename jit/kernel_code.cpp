@@ -15,6 +15,7 @@
 #include "jit/layout.h"
 #include "jit/phase_sizes.h"
 #include "jit/phase_text.h"
+#include "jit/phase_work.h"
 #include "jit/prepared_store.h"
 #include "jit/x86/emitter.h"
 
@@ -163,6 +164,7 @@ struct BoundKernel::State {
   std::shared_ptr<const EmittedCode> code;
   std::vector<int64_t> arguments;    ///< sizes, offsets in the worker's memory, addresses of what is prepared
   std::vector<int64_t> iterations;   ///< per phase
+  std::vector<bool> alone;           ///< per phase: one worker is done before others would have begun
   std::vector<int> inputs, outputs;  ///< buffers
   /// Buffers in the shared scratch memory of each run.
   struct Shared {
@@ -296,6 +298,9 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       iterations = (extent + phase.parallel->step - 1) / phase.parallel->step;
     }
     s.iterations.push_back(iterations);
+    // Two microseconds at most, however slow an operation is: what handing over takes.
+    constexpr double few_lanes = 4096;
+    s.alone.push_back(phase.parallel != nullptr && lanes_computed(*phase.parallel, known) < few_lanes);
   }
 }
 
@@ -352,8 +357,8 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
       continue;
     }
     PhaseCall one{code->entry(phase), filled, scratch + shared_bytes, worker_bytes};
-    if (iterations[phase] == 1) {
-      run_range(&one, 0, 0, 1);
+    if (iterations[phase] == 1 || (iterations[phase] > 0 && alone[phase] && !workers.spreads_little_work())) {
+      run_range(&one, 0, 0, iterations[phase]);
     } else {
       workers.run(iterations[phase], run_range, &one);
     }

@@ -20,6 +20,8 @@ class Workers {
   virtual int count() const = 0;
   using Body = void (*)(void* state, int worker, int64_t begin, int64_t end);
   virtual void run(int64_t iterations, Body body, void* state) = 0;
+  /// Whether loops are to be spread that one worker would have done before another one has begun.
+  virtual bool spreads_little_work() const { return true; }
 };
 /// The calling thread alone.
 Workers& inline_workers();

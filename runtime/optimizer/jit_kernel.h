@@ -16,6 +16,7 @@ class PoolWorkers final : public jit::Workers {
   explicit PoolWorkers(ThreadPool& pool) : pool_(pool) {}
   int count() const override { return pool_.threads(); }
   void run(int64_t iterations, Body body, void* state) override;
+  bool spreads_little_work() const override { return false; }
 
  private:
   ThreadPool& pool_;
