@@ -53,7 +53,8 @@ class Finder {
   std::string reason() {
     if (reduction_.kind != ir::StageKind::reduce || reduction_.monoid.kind == ir::Monoid::Kind::tuple)
       return "not a plain reduction";
-    if (expr_of(program_, reduction_.body[0]).type != ir::ElementType::f32) return "not a reduction of f32";
+    const ir::ElementType type = expr_of(program_, reduction_.body[0]).type;
+    if (type != ir::ElementType::f32 && type != ir::ElementType::i32) return "not a reduction of f32 or i32";
     int64_t taps = 1;
     for (const ir::Axis& axis : reduction_.reduce_axes) {
       if (!axis.extent.is_constant()) return "the windows have an open size";

@@ -167,6 +167,9 @@ std::vector<Case> quantized_cases() {
   add({"FineFloatsOfBytesConvolved", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::fine_floats});
   add({"FloatsOfBytesConvolvedInDepth", {}, 40, 1, 1, {7, 7}, {3, 3}, {}, {1, 1}, Form::floats},
       "map+map+windows");
+  add({"BytesConvolvedInDepth", {}, 40, 1, 1, {7, 7}, {3, 3}, {}, {1, 1}}, "windows");
+  add({"BytesConvolvedInDepthWithAStride", {}, 5, 1, 1, {21, 37}, {3, 3}, {2, 2}, {1, 1}}, "windows");
+  add({"SumsOfBytesConvolvedInDepth", {}, 3, 1, 1, {9, 50}, {5, 5}, {}, {2, 2}, Form::sum}, "windows");
   add(by_channels({"ScaledFiltersOfBytesAtPoints", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::floats}));
   add(by_channels({"ScaledFiltersOfBytesPadded", {}, 1, 4, 7, {9, 10}, {3, 3}, {}, {1, 1}, Form::floats}));
   add(by_channels({"ScaledFiltersOfBytesInGroups", {}, 2, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::floats}));
