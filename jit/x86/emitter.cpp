@@ -111,6 +111,7 @@ void PhaseEmitter::emit_block(const Block& block) {
     if (loop.kind == LoopKind::unrolled) {
       emit_unrolled(loop);
     } else {
+      fetch_for_later(block, k);
       emit_loop(loop, nullptr, nullptr);
     }
     release_registers(*block[k++]);
@@ -217,8 +218,11 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
   cc_.bind(top);
   for (const Moving& one : moving) {
-    for (int line = 0; line < one.lines_fetched; ++line)
-      cc_.prefetcht1(asmjit::x86::ptr(one.pointer, line * 64));
+    for (int line = 0; line < one.fetched.lines; ++line) {
+      const auto place =
+          asmjit::x86::ptr(one.pointer, static_cast<int32_t>(one.fetched.distance + line * 64));
+      one.fetched.into_second ? cc_.prefetcht1(place) : cc_.prefetcht0(place);
+    }
   }
   emit_versions(body, loop.variable, [&] { emit_block(body); });
   for (const Moving& one : moving) {

@@ -56,7 +56,8 @@ class PhaseEmitter {
       ir::Dim extent, stride;
     };
     std::vector<LaneLookup> lookups = {};
-    ir::Dim each_lane = {};  ///< elements that come in addition, in the vector variable; 0 where all is linear
+    /// Elements that come in addition, in the vector variable; 0 where all is linear.
+    ir::Dim each_lane = {};
     bool is_linear() const { return each_lane == ir::Dim(0); }
   };
   struct Pointer {
@@ -184,11 +185,17 @@ class PhaseEmitter {
   std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form, const std::string& variable);
   std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
   void collect_value(int id, const std::function<void(const ir::loop::Access&)>& see) const;
+  /// Cache lines that each iteration of a loop fetches from where a pointer is.
+  struct Fetched {
+    int64_t distance = 0;  ///< bytes
+    int lines = 0;
+    bool into_second = false;  ///< not into the nearest cache
+  };
   struct Moving {
     asmjit::x86::Gp pointer;
     ir::Dim step;  ///< bytes
     asmjit::x86::Gp step_register;
-    int lines_fetched = 0;  ///< the pointer is for fetching cache lines ahead only
+    Fetched fetched;
   };
   /// A loop that counts at run time, around the place where code is made.
   struct OpenLoop {
@@ -196,12 +203,18 @@ class PhaseEmitter {
     asmjit::x86::Gp variable;
     int64_t most;  ///< iterations; INT64_MAX: not known
   };
-  std::optional<Moving> fetch_ahead(const ir::Dim& form, const Moving& read);
-  void plan_tiles_ahead(const Block& body);
   void for_accesses(const Block& body,
                     const std::function<void(const ir::loop::Access& access, bool read)>& see);
   /// Pointers to everything in the body, as they are at the loop's first iteration, which may be any one.
   std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop, bool from_zero);
+
+  // Fetching ahead
+  int64_t element_bytes(int id) const;
+  bool is_far(int id) const;
+  void plan_tiles_ahead(const Block& body);
+  std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
+  Fetched stream_ahead(int id, const ir::Dim& form, const Moving& read);
+  void fetch_for_later(const Block& block, size_t loop);
 
   // Indices that are data
   struct LookedUp {
@@ -273,7 +286,7 @@ class PhaseEmitter {
   std::vector<Scope> scopes_;
   std::vector<OpenLoop> loops_;
   std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
-  std::vector<LookedUp> lookups_;  ///< the symbol of number k is "@k"
+  std::vector<LookedUp> lookups_;       ///< the symbol of number k is "@k"
   std::map<std::string, size_t> lookup_numbers_;
   std::map<const ir::loop::Lookup*, ir::loop::Access> looked_up_;  ///< what lanes read as indices
   asmjit::Label outside_;  ///< where the function goes with an index outside of its dimension

@@ -237,7 +237,7 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     scopes_.back().pointers[key] = made;
     const Dim step = linear.coefficient * Dim(loop.step * static_cast<int64_t>(size_of(buffer(id).type)));
     if (step == Dim(0)) continue;
-    Moving one{made.base, step, {}, 0};
+    Moving one{made.base, step, {}, {}};
     if (!step.is_constant() || step.value() != static_cast<int32_t>(step.value())) {
       const auto [found, fresh] = step_registers.try_emplace(step.to_string());
       if (fresh) found->second = integers_.value(step);
@@ -245,44 +245,12 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     }
     moving.push_back(one);
     if (buffer(id).role == ir::loop::Role::output) continue;
-    if (const auto ahead = fetch_ahead(form, one)) moving.push_back(*ahead);
+    if (const auto ahead = fetch_panel(id, form, one))
+      moving.push_back(*ahead);
+    else
+      moving.back().fetched = stream_ahead(id, form, one);
   }
   return moving;
-}
-
-/// Data that the loop around this one reads again and again, and the loop around that one replaces: a panel.
-/// While the present one is in use, the next one is brought into the second-level cache, one line in each
-/// iteration; from memory it would come several times slower than it is used. A fetch past the end of a
-/// buffer does no harm.
-std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_ahead(const Dim& form, const Moving& read) {
-  constexpr int64_t line = 64, least_bytes = 16 << 10, most_lines = 4;
-  if (loops_.size() < 3 || read.step_register.isValid() || read.step.value() < line) return std::nullopt;
-  const OpenLoop &here = loops_.back(), &again = loops_[loops_.size() - 2], &next = loops_[loops_.size() - 3];
-  if (here.most == INT64_MAX || mentions(form, again.loop->variable) || looks_up(form)) return std::nullopt;
-  const Linear linear = linear_in(form, next.loop->variable);
-  if (!linear.exists || !linear.coefficient.is_constant() || linear.coefficient.value() <= 0)
-    return std::nullopt;
-  const int64_t panel = here.most * read.step.value();
-  const int64_t passes = again.most == INT64_MAX ? 8 : again.most;
-  // Two panels and what they meet must fit, or the next one drives out what is in use.
-  if (panel < least_bytes || panel >= second_cache_ / 4 || passes < 2) return std::nullopt;
-  const int64_t lines = (panel / line + here.most * passes - 1) / (here.most * passes);
-  if (lines > most_lines) return std::nullopt;
-  const int64_t each_pass = here.most * lines * line;
-  const int64_t useful_passes = (panel + each_pass - 1) / each_pass;
-
-  Moving ahead{cc_.newGpq("ahead"), Dim(lines * line), {}, static_cast<int>(lines)};
-  const Gp pass = cc_.newGpq();
-  const Gp last = cc_.newGpq();
-  cc_.mov(pass, again.variable);
-  cc_.mov(last, useful_passes - 1);
-  cc_.cmp(pass, last);
-  cc_.cmovg(pass, last);
-  cc_.imul(pass, pass, each_pass);
-  cc_.mov(ahead.pointer, linear.coefficient.value() * next.loop->step * 4);
-  cc_.add(ahead.pointer, read.pointer);
-  cc_.add(ahead.pointer, pass);
-  return ahead;
 }
 
 }  // namespace axrun::jit::x86

@@ -260,6 +260,77 @@ TEST(Emitter, NextTilesOfRowsAreFetched) {
   }
 }
 
+/// What a loop's results are added to is fetched before the loop, where it is far away.
+TEST(Emitter, WhatFollowsALoopIsFetchedBeforeIt) {
+  for (const bool far : {false, true}) {
+    const std::string text = std::string("loops after() {\n  input a: f32[20, 64]\n  input z: f32[") +
+                             (far ? "8192" : "20") + R"(, 64]
+  output y: f32[20, 32]
+  for i < 20 {
+    allocate t: f32[32] in registers
+    vector v < 32 {
+      t[v] = 0:f32
+    }
+    for k < 64 {
+      vector w < 32 {
+        t[w] += a[i, k]
+      }
+    }
+    vector u < 32 {
+      y[i, u] = add(t[u], z[)" +
+                             (far ? "409*i" : "i") + ", u])\n    }\n  }\n}\n";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const std::string assembly = code->assembly();
+      const size_t fetch = assembly.find("prefetcht0"), loop = assembly.find("for k < 64");
+      EXPECT_EQ(fetch != std::string::npos, far) << assembly;
+      if (far) {
+        EXPECT_LT(fetch, loop) << assembly;
+      }
+    }
+  }
+}
+
+/// Packed constants that are read once, one tile after another: memory is asked for them some iterations
+/// ahead.
+TEST(Emitter, StreamsAreFetchedAhead) {
+  for (const bool far : {false, true}) {
+    const std::string tiles = far ? "400" : "3";
+    const std::string text = "loops stream() {\n  input a: f32[" + tiles + ", 64, 8]\n" +
+                             "  input b: f32[64, 16]\n  output y: f32[" + tiles + ", 8, 16]\n" +
+                             "  for i < " + tiles + R"( {
+    allocate t: f32[8, 16] in registers
+    unrolled r < 8 {
+      vector v < 16 {
+        t[r, v] = 0:f32
+      }
+    }
+    for k < 16 {
+      unrolled u < 4 {
+        unrolled r1 < 8 {
+          vector v1 < 16 {
+            t[r1, v1] += mul(a[i, 4*k + u, r1], b[4*k + u, v1])
+          }
+        }
+      }
+    }
+    unrolled r2 < 8 {
+      vector v2 < 16 {
+        y[i, r2, v2] = t[r2, v2]
+      }
+    }
+  }
+}
+)";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      EXPECT_EQ(code->assembly().find("prefetcht0") != std::string::npos, far) << code->assembly();
+    }
+  }
+}
+
 TEST(Emitter, StridesMasksAndScalars) {
   // A transposition by strided loads, and one by strided stores.
   const std::string transposed = R"(loops transpose(m: 1..40, n: 1..40) {
