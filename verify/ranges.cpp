@@ -182,7 +182,9 @@ TermList Ranges::simpler() {
   std::map<Term, Term> values;
   for (const Term atom : met_) {
     const Range range = range_of_atom(atom);
-    if (range.low == range.high) values.emplace(atom, terms_.integer(static_cast<int64_t>(range.low)));
+    const bool fits = range.low > -most && range.low < most;
+    if (fits && range.low == range.high)
+      values.emplace(atom, terms_.integer(static_cast<int64_t>(range.low)));
   }
   TermList facts = units_;
   for (const TermList& literals : clauses_) facts.push_back(terms_.any(literals));

@@ -7,10 +7,10 @@
 // right side is constant, in panels. --threads: loops may be spread over cores.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -99,17 +99,38 @@ void report(const std::string& text, DynamicProgram& program, const jit::Target&
   }
 }
 
-int run(int argc, char** argv) {
+int64_t number(const std::string& option, const char* text) {
+  char* end = nullptr;
+  const long long value = text == nullptr ? 0 : std::strtoll(text, &end, 10);
+  if (text == nullptr || *end != 0 || value < 1) throw Error(Fault::user, option + " takes a number");
+  return value;
+}
+
+Options parsed(int argc, char** argv) {
   Options options;
-  CLI::App app("Schedules of products by dynamic programming.");
-  app.add_option("products", options.products, "ROWSxCOLUMNSxDEPTH");
-  app.add_option("--states", options.states, "specifications to search for a register tile");
-  app.add_option("--best", options.best, "schedules to print");
-  app.add_flag("--threads", options.threads, "loops may be spread over cores");
-  app.add_flag("--packed", options.packed, "the right side is constant, in panels");
-  CLI11_PARSE(app, argc, argv);
+  std::vector<std::string> products;
+  for (int k = 1; k < argc; ++k) {
+    const std::string option = argv[k];
+    if (option == "--states") {
+      options.states = number(option, argv[++k]);
+    } else if (option == "--best") {
+      options.best = static_cast<size_t>(std::min<int64_t>(number(option, argv[++k]), 100));
+    } else if (option == "--threads") {
+      options.threads = true;
+    } else if (option == "--packed") {
+      options.packed = true;
+    } else {
+      products.push_back(option);
+    }
+  }
+  if (!products.empty()) options.products = std::move(products);
+  return options;
+}
+
+int run(int argc, char** argv) {
+  const Options options = parsed(argc, argv);
   const jit::Target target = jit::calibrated(jit::detect_target());
-  DynamicProgram program(target, std::max<size_t>(1, options.best));
+  DynamicProgram program(target, options.best);
   for (const std::string& product : options.products) report(product, program, target, options);
   return 0;
 }
