@@ -59,7 +59,7 @@ void try_mutants(ProofTrial& trial, const ValidLoop& valid, int count, uint64_t 
     if (!mutant || print(mutant->program) == text) continue;
     verify::ProofOptions options;
     options.seconds = 30;  // most wrong ones are told apart at once
-    options.counterexample_seconds = 0.5;
+    options.counterexample_seconds = trial.search_seconds;
     options.answers = &answers;
     const Evidence evidence = verify::prove(mutant->program, valid.expression, options);
     trial.mutant_seconds.push_back(evidence.seconds);

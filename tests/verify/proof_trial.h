@@ -23,6 +23,8 @@ ValidLoop parsed(const LoopCase& text);
 
 /// What the prover said about valid programs, and about mutants of them.
 struct ProofTrial {
+  double search_seconds = 0.5;  ///< for a counterexample to what is not proved
+
   int valid = 0;
   std::vector<std::string> refused;  ///< valid programs that were not proved, with the reason
 
@@ -39,7 +41,8 @@ struct ProofTrial {
   std::map<std::string, int> undecided_by_reason;
 
   std::vector<double> valid_seconds;
-  std::vector<double> mutant_seconds;  ///< proof attempts of mutants, the search for a counterexample included
+  std::vector<double>
+      mutant_seconds;  ///< proof attempts of mutants, the search for a counterexample included
 };
 
 /// Proves the program; what is proved is run by the interpreters as well.
