@@ -1,5 +1,6 @@
 #include "verify/loop_proof.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "ir/error.h"
@@ -163,6 +164,10 @@ Evidence prove(const LoopProgram& program, const ir::Program& expression, const 
   if (reason.empty()) return evidence(Verdict::proved, proof.summary());
   SearchOptions search;
   search.seconds = options.counterexample_seconds;
+  // With more time than usual larger programs can be run.
+  constexpr double per_second = 200'000;
+  search.most_iterations =
+      std::max(search.most_iterations, static_cast<int64_t>(per_second * options.counterexample_seconds));
   if (const auto found = counterexample(program, expression, search))
     return evidence(Verdict::refuted, *found + " (" + reason + ")");
   return evidence(Verdict::unknown, reason);
