@@ -1,0 +1,108 @@
+// What code brings into caches before it is read.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/jit/emitted.h"
+
+namespace axrun::tests {
+namespace {
+
+using jit::KernelCode;
+
+/// Sums of rows, several side by side: the next rows are fetched while these are read.
+TEST(Fetches, NextTilesOfRowsAreFetched) {
+  for (const int rows : {1, 2, 4}) {
+    const std::string r = std::to_string(rows);
+    const std::string text = "loops sums() {\n  input x: f32[16, 200]\n  output y: f32[16]\n" +
+                             ("  for i < " + std::to_string(16 / rows)) + " {\n    allocate p: f32[" + r +
+                             ", 16] in registers\n    allocate s: f32[" + r +
+                             "] in registers\n    unrolled a < " + r + " {\n      s[a] = 0:f32\n" +
+                             "      vector z < 16 {\n        p[a, z] = 0:f32\n      }\n    }\n" +
+                             "    for c < 13 {\n      unrolled b < " + r +
+                             " {\n        vector v < min(16, 200 - 16*c) {\n          p[b, v] += x[" + r +
+                             "*i + b, 16*c + v]\n        }\n      }\n    }\n    unrolled d < " + r +
+                             " {\n      vector w < 16 {\n        s[d] += p[d, w]\n      }\n      y[" + r +
+                             "*i + d] = s[d]\n    }\n  }\n}\n";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const bool fetches = code->assembly().find("prefetcht0") != std::string::npos;
+      EXPECT_EQ(fetches, rows > 1) << code->assembly();
+    }
+  }
+}
+
+/// What a loop's results are added to is fetched before the loop, where it is far away.
+TEST(Fetches, WhatFollowsALoopIsFetchedBeforeIt) {
+  for (const bool far : {false, true}) {
+    const std::string text = std::string("loops after() {\n  input a: f32[20, 64]\n  input z: f32[") +
+                             (far ? "8192" : "20") + R"(, 64]
+  output y: f32[20, 32]
+  for i < 20 {
+    allocate t: f32[32] in registers
+    vector v < 32 {
+      t[v] = 0:f32
+    }
+    for k < 64 {
+      vector w < 32 {
+        t[w] += a[i, k]
+      }
+    }
+    vector u < 32 {
+      y[i, u] = add(t[u], z[)" +
+                             (far ? "409*i" : "i") + ", u])\n    }\n  }\n}\n";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const std::string assembly = code->assembly();
+      const size_t fetch = assembly.find("prefetcht0"), loop = assembly.find("for k < 64");
+      EXPECT_EQ(fetch != std::string::npos, far) << assembly;
+      if (far) {
+        EXPECT_LT(fetch, loop) << assembly;
+      }
+    }
+  }
+}
+
+/// Packed constants that are read once, one tile after another: memory is asked for them some iterations
+/// ahead.
+TEST(Fetches, StreamsAreFetchedAhead) {
+  for (const bool far : {false, true}) {
+    const std::string tiles = far ? "400" : "3";
+    const std::string text = "loops stream() {\n  input a: f32[" + tiles + ", 64, 8]\n" +
+                             "  input b: f32[64, 16]\n  output y: f32[" + tiles + ", 8, 16]\n" +
+                             "  for i < " + tiles + R"( {
+    allocate t: f32[8, 16] in registers
+    unrolled r < 8 {
+      vector v < 16 {
+        t[r, v] = 0:f32
+      }
+    }
+    for k < 16 {
+      unrolled u < 4 {
+        unrolled r1 < 8 {
+          vector v1 < 16 {
+            t[r1, v1] += mul(a[i, 4*k + u, r1], b[4*k + u, v1])
+          }
+        }
+      }
+    }
+    unrolled r2 < 8 {
+      vector v2 < 16 {
+        y[i, r2, v2] = t[r2, v2]
+      }
+    }
+  }
+}
+)";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      EXPECT_EQ(code->assembly().find("prefetcht0") != std::string::npos, far) << code->assembly();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axrun::tests
