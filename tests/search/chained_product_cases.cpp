@@ -1,6 +1,6 @@
 #include "tests/search/chained_product_cases.h"
 
-#include "ir/builder.h"
+#include "tests/search/channel_stages.h"
 
 namespace axrun::tests {
 
@@ -9,53 +9,24 @@ using ir::Dim;
 using ir::Dims;
 using ir::ElementType;
 using ir::Indices;
-using ir::Monoid;
 using ir::Program;
-using ir::Scalar;
 using ir::TensorRef;
 
 Program program_of(const ChainedProduct& c) {
   Builder b("chained");
+  const ChannelStages stages(b, c.batch);
   const size_t leading = c.batch.size();
-  const auto with = [&](std::initializer_list<Dim> rest) {
-    Dims dims = c.batch;
-    dims.insert(dims.end(), rest);
-    return dims;
-  };
-  const auto length = [&](size_t d, int64_t extent) {
-    return (extent + 2 * c.pads[d] - c.kernel[d]) / c.strides[d] + 1;
-  };
-  const Dims between = with({c.channels, c.height, c.width}),
-             result = with({c.channels, length(0, c.height), length(1, c.width)});
-  const TensorRef x = b.operand(0, ElementType::f32, with({c.inputs, c.height, c.width}), "x");
+  const WindowSteps steps{c.kernel, c.strides, c.pads};
+  const Dims result = stages.with({c.channels, steps.length(0, c.height), steps.length(1, c.width)});
+  const TensorRef x = b.operand(0, ElementType::f32, stages.with({c.inputs, c.height, c.width}), "x");
   const TensorRef u = b.operand(1, ElementType::f32, {c.channels, c.inputs}, "u");
   const TensorRef w = b.operand(2, ElementType::f32, {c.channels, c.kernel[0], c.kernel[1]}, "w");
   TensorRef first, second, residual;
   if (c.activated) first = b.operand(3, ElementType::f32, {c.channels}, "first");
   if (c.residual) second = b.operand(4, ElementType::f32, {c.channels}, "second");
   if (c.residual) residual = b.operand(5, ElementType::f32, result, "z");
-  const TensorRef product = b.reduce(
-      Monoid::Kind::sum, between, {c.inputs},
-      [&](const Indices& i, const Indices& r) {
-        Indices place(i.begin(), i.end());
-        place[leading] = r[0];
-        return x(place) * u({i[leading], r[0]});
-      },
-      "product");
-  const TensorRef activated =
-      c.activated
-          ? b.map(between,
-                  [&](const Indices& i) { return min(max(product(i) + first({i[leading]}), 0.0), 6.0); })
-          : product;
-  const TensorRef windows = b.reduce(
-      Monoid::Kind::sum, result, {c.kernel[0], c.kernel[1]},
-      [&](const Indices& i, const Indices& k) {
-        Indices place(i.begin(), i.end());
-        for (size_t d = 0; d < 2; ++d)
-          place[leading + 1 + d] = i[leading + 1 + d] * c.strides[d] + k[d] - c.pads[d];
-        return activated.padded(place, 0.0) * w({i[leading], k[0], k[1]});
-      },
-      "windows");
+  const TensorRef activated = stages.clamped(stages.product(x, u, "product"), first);
+  const TensorRef windows = stages.windows(activated, w, steps);
   b.output(c.residual ? b.map(result,
                               [&](const Indices& i) {
                                 return max(windows(i) + second({i[leading]}) + residual(i), 0.0);

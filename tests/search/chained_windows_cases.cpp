@@ -1,8 +1,7 @@
 #include "tests/search/chained_windows_cases.h"
 
-#include <limits>
 
-#include "ir/builder.h"
+#include "tests/search/channel_stages.h"
 
 namespace axrun::tests {
 
@@ -19,19 +18,11 @@ using Epilogue = ChainedWindows::Epilogue;
 
 Program program_of(const ChainedWindows& c) {
   Builder b("chained");
+  const ChannelStages stages(b, c.batch);
   const size_t leading = c.batch.size();
-  const auto with = [&](std::initializer_list<Dim> rest) {
-    Dims dims = c.batch;
-    dims.insert(dims.end(), rest);
-    return dims;
-  };
-  const auto length = [&](size_t d, int64_t extent) {
-    return (extent + 2 * c.pads[d] - (c.kernel[d] - 1) * c.dilations[d] - 1) / c.strides[d] + 1;
-  };
-  const int64_t lines = length(0, c.height), width = length(1, c.width);
-  const double outside = c.monoid == Monoid::Kind::sum ? 0 : -std::numeric_limits<double>::infinity();
-  const Dims between = with({c.channels, lines, width}), result = with({c.filters, lines, width});
-  const TensorRef x = b.operand(0, ElementType::f32, with({c.channels, c.height, c.width}), "x");
+  const WindowSteps steps{c.kernel, c.strides, c.pads, c.dilations};
+  const Dims result = stages.with({c.filters, steps.length(0, c.height), steps.length(1, c.width)});
+  const TensorRef x = b.operand(0, ElementType::f32, stages.with({c.channels, c.height, c.width}), "x");
   TensorRef w, first, second, residual;
   if (c.weights) w = b.operand(1, ElementType::f32, {c.channels, c.kernel[0], c.kernel[1]}, "w");
   const TensorRef u = b.operand(2, ElementType::f32, {c.filters, c.channels}, "u");
@@ -39,29 +30,8 @@ Program program_of(const ChainedWindows& c) {
   if (c.epilogue == Epilogue::bias || c.epilogue == Epilogue::residual)
     second = b.operand(4, ElementType::f32, {c.filters}, "second");
   if (c.epilogue == Epilogue::residual) residual = b.operand(5, ElementType::f32, result, "z");
-  const TensorRef windows = b.reduce(
-      c.monoid, between, {c.kernel[0], c.kernel[1]},
-      [&](const Indices& i, const Indices& k) {
-        Indices place(i.begin(), i.end());
-        for (size_t d = 0; d < 2; ++d)
-          place[leading + 1 + d] = i[leading + 1 + d] * c.strides[d] + k[d] * c.dilations[d] - c.pads[d];
-        const Scalar read = x.padded(place, outside);
-        return c.weights ? read * w({i[leading], k[0], k[1]}) : read;
-      },
-      "windows");
-  const TensorRef activated =
-      c.activated
-          ? b.map(between,
-                  [&](const Indices& i) { return min(max(windows(i) + first({i[leading]}), 0.0), 6.0); })
-          : windows;
-  const TensorRef sum = b.reduce(
-      Monoid::Kind::sum, result, {c.channels},
-      [&](const Indices& i, const Indices& r) {
-        Indices place(i.begin(), i.end());
-        place[leading] = r[0];
-        return activated(place) * u({i[leading], r[0]});
-      },
-      "sum");
+  const TensorRef activated = stages.clamped(stages.windows(x, w, steps, c.monoid), first);
+  const TensorRef sum = stages.product(activated, u, "sum");
   b.output(c.epilogue == Epilogue::none ? sum : b.map(result, [&](const Indices& i) {
     const Scalar value = sum(i);
     if (c.epilogue == Epilogue::gelu) return value * 0.5 * (erf(value * 0.7071) + 1.0);

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "ir/builder.h"
+#include "tests/search/channel_stages.h"
 
 namespace axrun::tests {
 
@@ -11,7 +11,6 @@ using ir::Dim;
 using ir::Dims;
 using ir::ElementType;
 using ir::Indices;
-using ir::Monoid;
 using ir::Program;
 using ir::Scalar;
 using ir::TensorRef;
@@ -20,17 +19,10 @@ using Shared = InvertedResidual::Shared;
 
 Program program_of(const InvertedResidual& c) {
   Builder b("inverted");
+  const ChannelStages stages(b, c.batch);
   const size_t leading = c.batch.size();
-  const auto with = [&](std::initializer_list<Dim> rest) {
-    Dims dims = c.batch;
-    dims.insert(dims.end(), rest);
-    return dims;
-  };
-  const auto length = [&](size_t d, int64_t extent) {
-    return (extent + 2 * c.pads[d] - c.kernel[d]) / c.strides[d] + 1;
-  };
-  const int64_t lines = length(0, c.height), width = length(1, c.width);
-  const TensorRef x = b.operand(0, ElementType::f32, with({c.inputs, c.height, c.width}), "x");
+  const Dims between = stages.with({c.channels, c.height, c.width});
+  const TensorRef x = b.operand(0, ElementType::f32, stages.with({c.inputs, c.height, c.width}), "x");
   const TensorRef u = b.operand(1, ElementType::f32, {c.channels, c.inputs}, "u");
   const TensorRef w = b.operand(2, ElementType::f32, {c.channels, c.kernel[0], c.kernel[1]}, "w");
   const TensorRef v = b.operand(3, ElementType::f32, {c.filters, c.channels}, "v");
@@ -38,44 +30,17 @@ Program program_of(const InvertedResidual& c) {
   if (c.activated) first = b.operand(4, ElementType::f32, {c.channels}, "first");
   if (c.activated_again) second = b.operand(5, ElementType::f32, {c.channels}, "second");
   if (c.epilogue != Epilogue::none) third = b.operand(6, ElementType::f32, {c.filters}, "third");
-  if (c.shifted) shift = b.operand(7, ElementType::f32, with({c.channels, c.height, c.width}), "shift");
-  const auto clamped = [&](const TensorRef& given, const TensorRef& bias) {
-    const auto value = [&](const Indices& i) { return min(max(given(i) + bias({i[leading]}), 0.0), 6.0); };
-    return bias.defined() ? b.map(Dims(given.dims()), value) : given;
-  };
-  const TensorRef product = b.reduce(
-      Monoid::Kind::sum, with({c.channels, c.height, c.width}), {c.inputs},
-      [&](const Indices& i, const Indices& r) {
-        Indices place(i.begin(), i.end());
-        place[leading] = r[0];
-        return x(place) * u({i[leading], r[0]});
-      },
-      "product");
+  if (c.shifted) shift = b.operand(7, ElementType::f32, between, "shift");
+  const TensorRef product = stages.product(x, u, "product");
   const TensorRef shifted =
-      c.shifted ? b.map(Dims(product.dims()), [&](const Indices& i) { return product(i) + shift(i); })
-                : product;
-  const TensorRef expanded = clamped(shifted, first);
-  const TensorRef moved = b.reduce(
-      Monoid::Kind::sum, with({c.channels, lines, width}), {c.kernel[0], c.kernel[1]},
-      [&](const Indices& i, const Indices& k) {
-        Indices place(i.begin(), i.end());
-        for (size_t d = 0; d < 2; ++d)
-          place[leading + 1 + d] = i[leading + 1 + d] * c.strides[d] + k[d] - c.pads[d];
-        return expanded.padded(place, 0.0) * w({i[leading], k[0], k[1]});
-      },
-      "windows");
-  const TensorRef windows = clamped(moved, second);
-  const TensorRef sum = b.reduce(
-      Monoid::Kind::sum, with({c.filters, lines, width}), {c.channels},
-      [&](const Indices& i, const Indices& r) {
-        Indices place(i.begin(), i.end());
-        place[leading] = r[0];
-        return windows(place) * v({i[leading], r[0]});
-      },
-      "sum");
+      c.shifted ? b.map(between, [&](const Indices& i) { return product(i) + shift(i); }) : product;
+  const TensorRef expanded = stages.clamped(shifted, first);
+  const TensorRef windows =
+      stages.clamped(stages.windows(expanded, w, {c.kernel, c.strides, c.pads}), second);
+  const TensorRef sum = stages.product(windows, v, "sum");
   b.output(c.epilogue == Epilogue::none ? sum : b.map(Dims(sum.dims()), [&](const Indices& i) {
-    const Scalar shifted = sum(i) + third({i[leading]});
-    return c.epilogue == Epilogue::residual ? shifted + x(i) : shifted;
+    const Scalar biased = sum(i) + third({i[leading]});
+    return c.epilogue == Epilogue::residual ? biased + x(i) : biased;
   }));
   if (c.shared == Shared::product) b.output(expanded);
   if (c.shared == Shared::windows) b.output(windows);
