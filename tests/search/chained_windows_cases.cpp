@@ -1,6 +1,4 @@
 #include "tests/search/chained_windows_cases.h"
-
-
 #include "tests/search/channel_stages.h"
 
 namespace axrun::tests {
