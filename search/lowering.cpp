@@ -59,7 +59,7 @@ Program simplified(const Program& expression, const SizeFacts& facts, const Size
 }  // namespace
 
 Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
-              const jit::Target& target) {
+              const jit::Target& target, size_t rank) {
   Lowered lowered;
   lowered.reason = unsupported_because(expression, sizes);
   if (!lowered.reason.empty()) return lowered;
@@ -79,6 +79,10 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   LoopWriter writer(program.name, sizes);
   StageValues values(program, writer);
   PieceContext context{program, facts, target, same, writer, values, {}};
+  if (rank > lowered.alternatives) {
+    lowered.reason = "it has no such alternative";
+    return lowered;
+  }
   declare_interface(context);
   write_pieces(context, pieces);
   lowered.kind = kind_of(program, pieces, facts, same, target);

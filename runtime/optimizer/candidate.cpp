@@ -89,7 +89,7 @@ CandidateOutcome Candidate::finish() {
 }
 
 void Candidate::lower() {
-  lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target);
+  lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target, 0);
   record_.kind = outcome_.code.kind = lowered_.kind;
   if (!lowered_.program) {
     outcome_.reason = fmt::format("no schedule: {}", lowered_.reason);

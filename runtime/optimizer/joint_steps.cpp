@@ -111,7 +111,7 @@ bool PlanImprover::may_join(const JointTask& task, Growth growth) {
     try {
       const StepExpression& expression = library_->expression(entry);
       const search::Lowered lowered =
-          tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target);
+          tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target, 0);
       if (!lowered.program) {
         library_->refuse(entry, lowered.reason);
         return false;

@@ -205,8 +205,8 @@ TEST(Undo, StepsThatWereJoinedComeApartAgain) {
 
 /// A schedule for the same work, one element at a time, through a chain that the processor cannot shorten.
 search::Lowered one_by_one(const ir::Program& expression, const search::Sizes& sizes,
-                           const std::vector<bool>& constant, const jit::Target& target) {
-  search::Lowered lowered = search::lower(expression, sizes, constant, target);
+                           const std::vector<bool>& constant, const jit::Target& target, size_t rank) {
+  search::Lowered lowered = search::lower(expression, sizes, constant, target, rank);
   if (!lowered.program) return lowered;
   const auto unhurried = [](auto&& self, ir::loop::Block& block) -> void {
     for (ir::loop::Statement& statement : block) {
@@ -239,10 +239,11 @@ TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
 TEST(Undo, WhereTheKernelForARangeIsSlowOneForTheVerySizesIsTried) {
   const Knobs knobs{};
   const LowerFunction slow_ranges = [](const ir::Program& expression, const search::Sizes& sizes,
-                                       const std::vector<bool>& constant, const jit::Target& target) {
+                                       const std::vector<bool>& constant, const jit::Target& target,
+                                       size_t rank) {
     const bool open = sizes[0].low != sizes[0].high;
-    return open ? one_by_one(expression, sizes, constant, target)
-                : search::lower(expression, sizes, constant, target);
+    return open ? one_by_one(expression, sizes, constant, target, rank)
+                : search::lower(expression, sizes, constant, target, rank);
   };
   Bench bench(slow_ranges, ir::Dim::symbol("rows"));
   for (int k = 0; k < 40; ++k) bench.run();
