@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/epilogue.h"
+#include "search/gathered_across.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -202,8 +203,15 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
     least = shared.cycles();
     best = shared.plan();
   }
+  const bool worth_spreading = is_worth_spreading(flops, context.target);
+  const auto across = plan_across(context.target, context.facts, form, worth_spreading);
+  if (across && across->cycles < least) return across->plan;
   best.copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
   return best;
+}
+
+std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form) {
+  return {plan_gathered(context, form)};
 }
 
 }  // namespace axrun::search

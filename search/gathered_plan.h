@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "search/gathered_form.h"
 #include "search/piece.h"
@@ -11,6 +12,12 @@ namespace axrun::search {
 /// Every decision about a gathered product; the writer only reads it.
 struct GatheredPlan {
   RegisterTile tile;
+  /// Tiles are of places (of several whole lines, or of a part of one) by rows of the sum, which lie next to
+  /// each other: `tile.rows` places, `tile.columns` rows (`gathered_across`).
+  bool across = false;
+  int64_t tile_lines = 1;   ///< of a tile, across
+  int64_t panel_block = 0;  ///< across: steps along the first axis of the sum for all tiles of a group at a
+                            ///< time, whose part of the left side stays in the cache. 0: all
   /// What is gathered of a group of lines, and which columns are computed.
   enum class Layout : uint8_t {
     terms,   ///< a row for each term of the sum; columns of all lines one after another
@@ -28,14 +35,17 @@ struct GatheredPlan {
   int64_t unroll = 1;
 
   /// Which loop is spread over workers.
-  enum class Spread : uint8_t { none, outer, groups };
+  enum class Spread : uint8_t { none, outer, groups, rows };
   Spread spread = Spread::none;
+  int64_t rows_of_piece = 0;  ///< tiles of rows for one worker at a time (Spread::rows, across)
 };
 
 /// Whether what is gathered is shared by the taps along a reduce axis. Those that move by strides are written
 /// one by one.
 bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k);
 
+/// The default plan, then those that promise most besides it.
+std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form);
 GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form);
 
 }  // namespace axrun::search

@@ -1,6 +1,7 @@
 #include "search/lowering.h"
 
 #include "jit/byte_products.h"
+#include "search/alternatives.h"
 #include "search/matrices_of_lines.h"
 #include "search/pieces.h"
 #include "search/simplify.h"
@@ -67,7 +68,7 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   const SizeFacts facts(sizes);
   lowered.expression = simplified(expression, facts, sizes, constant, target);
   lowered.expression =
-      matrices_of_lines(lowered.expression, constant_tensors(lowered.expression, constant, sizes), target);
+      matrices_of_lines(lowered.expression, facts, constant_tensors(lowered.expression, constant, sizes), target);
   const Program& program = lowered.expression;
   lowered.reason = unindexable_because(program);
   if (!lowered.reason.empty()) return lowered;
@@ -79,12 +80,16 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   LoopWriter writer(program.name, sizes);
   StageValues values(program, writer);
   PieceContext context{program, facts, target, same, writer, values, {}};
-  if (rank > lowered.alternatives) {
+  const Alternatives alternatives = alternatives_of(context, pieces);
+  lowered.alternatives = alternatives.count;
+  declare_interface(context);
+  const std::optional<ScheduleReport> written =
+      rank <= alternatives.count ? write_pieces(context, pieces, {alternatives.piece, rank}) : std::nullopt;
+  if (!written) {
     lowered.reason = "it has no such alternative";
     return lowered;
   }
-  declare_interface(context);
-  write_pieces(context, pieces);
+  lowered.schedule = *written;
   lowered.kind = kind_of(program, pieces, facts, same, target);
   lowered.program = writer.finish();
   return lowered;

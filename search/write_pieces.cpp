@@ -47,13 +47,23 @@ void allocate_results(PieceContext& context, Range range) {
   }
 }
 
-void write(PieceContext& context, const Piece& piece) {
-  for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
+/// The schedule of a rank where there is such a one.
+std::optional<ScheduleReport> write_alternative(PieceContext& context, const Piece& piece, size_t rank) {
+  if (piece.kind == Piece::Kind::gathered) {
+    const std::vector<GatheredPlan> plans = gathered_plans(context, piece.gathered);
+    if (rank >= plans.size()) return std::nullopt;
+    write_gathered(context, piece.gathered, plans[rank]);
+    return ScheduleReport{"plan " + std::to_string(rank)};
+  }
+  return std::nullopt;
+}
+
+void write_default(PieceContext& context, const Piece& piece) {
   switch (piece.kind) {
     case Piece::Kind::windows:
       return write_windows(context, piece.windows, plan_windows(context, piece.windows));
     case Piece::Kind::gathered:
-      return write_gathered(context, piece.gathered, plan_gathered(context, piece.gathered));
+      return write_gathered(context, piece.gathered, gathered_plans(context, piece.gathered)[0]);
     case Piece::Kind::gathered_words:
       return write_gathered_words(context, piece.gathered);
     case Piece::Kind::contraction:
@@ -102,11 +112,18 @@ std::vector<bool> constant_tensors(const Program& program, const std::vector<boo
   return constant;
 }
 
-void write_pieces(PieceContext& context, const Pieces& pieces) {
-  for (const Piece& piece : pieces.pieces) {
+std::optional<ScheduleReport> write_pieces(PieceContext& context, const Pieces& pieces,
+                                           const ChosenSchedule& chosen) {
+  std::optional<ScheduleReport> report = ScheduleReport();
+  for (size_t n = 0; n < pieces.pieces.size(); ++n) {
+    const Piece& piece = pieces.pieces[n];
     const auto make = [&] {
       if (piece.kind != Piece::Kind::recurrence) allocate_results(context, piece.range);
-      write(context, piece);
+      for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
+      if (n == chosen.piece && chosen.rank != 0)
+        report = write_alternative(context, piece, chosen.rank);
+      else
+        write_default(context, piece);
     };
     const size_t end = piece.range.first + piece.range.count;
     bool prepared = true;
@@ -118,7 +135,9 @@ void write_pieces(PieceContext& context, const Pieces& pieces) {
     } else {
       make();
     }
+    if (!report) break;
   }
+  return report;
 }
 
 std::string kind_of(const Program& program, const Pieces& pieces, const SizeFacts& facts,
