@@ -10,6 +10,7 @@
 #include "search/reciprocals.h"
 #include "search/single_steps.h"
 #include "search/split_axes.h"
+#include "search/turned_operands.h"
 #include "search/unit_axes.h"
 
 namespace axrun::search {
@@ -28,6 +29,7 @@ Program simplify(const Program& expression, const SizeFacts& facts, IntegerSums 
   program = merge_axes(program);  // stages that are gone forbid nothing any more
   program = use_reciprocals(program);
   program = split_axes(program);
+  program = turn_operands(program);
   return program;
 }
 

@@ -49,7 +49,8 @@ class Chooser {
                                            : again * vectors + 2;
     const int64_t factors = tile.factors_in_registers ? shape_.taps : shape_.row_taps;
     constexpr int64_t spare = 1;
-    return tile.rows * vectors + read + shape_.factors * factors + spare;
+    return tile.rows * vectors + read + shape_.factors * factors +
+           shape_.lane_factors * shape_.row_taps * vectors + spare;
   }
 
   double all_tiles(const WindowTile& tile, int64_t vectors) const {
@@ -82,7 +83,8 @@ class Chooser {
     const auto accumulated = static_cast<double>(rows * vectors), taps = static_cast<double>(shape_.taps);
     const double arithmetic = accumulated * taps / std::max(1, target_.fma_ports);
     const double factors = tile.factors_in_registers ? 0 : 0.5 * taps * static_cast<double>(shape_.factors);
-    const double reading = static_cast<double>(lines * vectors) * read + factors;
+    const double lane_factors = 0.5 * taps * static_cast<double>(shape_.lane_factors * vectors);
+    const double reading = static_cast<double>(lines * vectors) * read + factors + lane_factors;
     const double overlap = std::clamp(window / (2 * accumulated * taps), 1.0, 2.0);
     return std::max({arithmetic, reading, taps * latency / overlap}) + start + vector_start * accumulated;
   }

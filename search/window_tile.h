@@ -12,7 +12,8 @@ struct WindowShape {
   int64_t taps = 1, row_taps = 1, column_taps = 1;  ///< of them: across rows, along the column
   int64_t row_step = 1, step = 1;                   ///< of an operand, for one of the result
   int64_t unrolled = 1;                             ///< taps that are written out
-  int64_t factors = 0;  ///< values for each tap that are the same for a tile: weights
+  int64_t factors = 0;       ///< values for each tap that are the same for a tile: weights
+  int64_t lane_factors = 0;  ///< and those that are the same for its rows, not along lanes
 };
 
 /// How many rows and columns of the result are accumulated in registers, and in which order.

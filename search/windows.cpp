@@ -62,6 +62,15 @@ class Writer {
     }
     const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
     const AxisPart part = part_of(context_, stage_, outer[k]);
+    if (outer[k] == form_.line && context_.parts.count({&stage_, form_.line}) == 0) {
+      for (const Tiles& lines : plan_.line_tiles) {
+        w_.loop(lines.apart ? LoopKind::unrolled : kind, "o" + std::to_string(k), lines.count, [&](const Dim& o) {
+          coordinate(outer[k]) = lines.start + o;
+          for_outer(outer, k + 1);
+        });
+      }
+      return;
+    }
     w_.loop(kind, "o" + std::to_string(k), part.tiles(1, context_.facts), [&](const Dim& o) {
       coordinate(outer[k]) = part.first + o;
       for_outer(outer, k + 1);

@@ -115,16 +115,33 @@ class Finder {
       }
       return false;
     };
+    const auto moves_along = [](const Read& read, int axis) {
+      return std::any_of(read.indices.begin(), read.indices.end(),
+                         [&](const Linear& index) { return index.coefficient(axis) != Dim(0); });
+    };
+    // Channels-last: taps alone are reduced, and what they read belongs to a single element of the result.
+    bool& channels_last = form_.channels_last;
+    channels_last = !windowed(form_.column);
+    for (int k = 0; k < count && channels_last; ++k) {
+      channels_last = std::any_of(form_.outer.begin(), form_.outer.end(),
+                                  [&](int axis) { return moves(axis, k); });
+    }
+    channels_last = channels_last && std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
+                      return read.along_column &&
+                             std::all_of(form_.outer.begin(), form_.outer.end(),
+                                         [&](int axis) { return moves_along(read, axis); });
+                    });
     for (const int axis : form_.outer) {
-      if (windowed(axis)) form_.row = axis;
+      if (windowed(axis)) {
+        if (channels_last && form_.row != ir::none) form_.line = form_.row;
+        form_.row = axis;
+      }
       const bool everywhere = std::all_of(reads_.begin(), reads_.end(), [&](const Read& read) {
-        return !read.along_column ||
-               std::any_of(read.indices.begin(), read.indices.end(),
-                           [&](const Linear& index) { return index.coefficient(axis) != Dim(0); });
+        return !read.along_column || moves_along(read, axis);
       });
       constexpr int64_t few = 2;
       const Dim& extent = reduction_.axes[static_cast<size_t>(axis)].extent;
-      if (!everywhere && (!extent.is_constant() || extent.value() > few))
+      if (!everywhere && !channels_last && (!extent.is_constant() || extent.value() > few))
         return "windows serve several rows of the result, as in a product";
     }
     if (form_.row == ir::none && !windowed(form_.column)) return "the taps do not move with the result";

@@ -17,6 +17,9 @@ struct WindowsForm {
   int column = ir::none;                ///< axis of the reduction: the last one of the result, along lanes
   int row = ir::none;                   ///< the last other axis along which windows move; none: there is none
   std::vector<int> outer;               ///< the other axes, in order of the result
+  /// Columns are channels, along which windows don't move.
+  bool channels_last = false;
+  int line = ir::none;  ///< among `outer`, of those: along which windows move besides
   /// Reduce axes (numbered on from 0) that move along rows, along the column, and along neither.
   std::vector<int> row_taps, column_taps, other_taps;
   /// The axis of the reduction that each axis of the epilogue is; -1 for axes of extent 1.

@@ -83,9 +83,12 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   shape.step = form.step;
   shape.factors =
       static_cast<int64_t>(uniform_parts(context.program, stage.body[0], {form.row, form.column}, 0).size());
+  if (form.channels_last)
+    shape.lane_factors = static_cast<int64_t>(uniform_parts(context.program, stage.body[0], {form.row}, 0).size());
 
   // From the innermost loop on, as many taps as code may hold.
-  constexpr int64_t most_unrolled_taps = 64;
+  // Tiles at both ends of lines, and lines at both ends of planes, are written out besides.
+  const int64_t most_unrolled_taps = form.channels_last ? 16 : 64;
   plan.unrolled.assign(stage.reduce_axes.size(), false);
   std::vector<int> inward = form.other_taps;
   inward.insert(inward.end(), form.column_taps.begin(), form.column_taps.end());
@@ -110,6 +113,7 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   };
   plan.row_tiles = tiles(form.row, plan.tile.rows);
   plan.column_tiles = tiles(form.column, plan.tile.columns);
+  if (form.line != ir::none) plan.line_tiles = tiles(form.line, 1);
 
   // Where planes are small.
   constexpr double worth = 0.7;

@@ -17,6 +17,7 @@ struct WindowsPlan {
   /// The taps across rows are reduced first, into strips in the cache, then those along the column.
   std::optional<Strips> strips;
   std::vector<Tiles> row_tiles, column_tiles;
+  std::vector<Tiles> line_tiles;  ///< of one point each; empty where there are no lines
   /// Which taps are written out; the others are loops. Per reduce axis.
   std::vector<bool> unrolled;
   /// Lanes run across planes instead; nothing of the above counts then.

@@ -1,12 +1,13 @@
 // Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump CASE] [CASE...]
 //
 // A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN,
-// gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, or FLOPS:FILE,
-// a loop program that does FLOPS operations at its lowest sizes.
+// gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, one of
+// planes.h, or FLOPS:FILE, a loop program that does FLOPS operations at its lowest sizes.
 //
 // Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
-// run; a case's figures are medians over its rounds, the peak in the headline is the best one seen. `--dump
+// run; a product followed by @1, @2, ... is written by an alternative to its default schedule. A case's
+// figures are medians over its rounds, the peak in the headline is the best one seen. `--dump
 // CASE` prints the case's loop program and assembly. AXRUN_ISA restricts the machine, as elsewhere.
 #include <fmt/format.h>
 
@@ -39,6 +40,8 @@ struct Ready {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   Buffer<char> scratch{0};
+  std::string kind;
+  search::ScheduleReport schedule;
   double lower_seconds = 0, compile_seconds = 0;
   std::vector<double> seconds;  ///< per run, one of each round
   std::vector<double> shares;   ///< of the peak measured before and after, in the same round
@@ -58,15 +61,17 @@ std::map<std::string, int64_t> lowest_sizes(const ir::loop::LoopProgram& program
   return sizes;
 }
 
-Ready make(const GeneratedCase& from, const jit::Target& target, bool dump) {
+Ready make(const GeneratedCase& from, const jit::Target& target, size_t rank, bool dump) {
   Ready ready;
   ready.from = from;
   search::Lowered lowered;
   const Clock clock = steady_clock();
   double start = clock.now();
   if (from.make) {
-    lowered = search::lower(from.make(), {}, from.constant, target);
+    lowered = search::lower(from.make(), {}, from.constant, target, rank);
     if (!lowered.program) throw Error(Fault::unsupported, from.name + ": " + lowered.reason);
+    ready.kind = lowered.kind;
+    ready.schedule = lowered.schedule;
   } else {
     lowered.program = program_in(from.name.substr(from.name.find(':') + 1));
   }
@@ -137,10 +142,14 @@ int run(int argc, char** argv) {
   }
   jit::Target target = jit::detect_target();
   if (const char* level = std::getenv("AXRUN_ISA")) target = jit::restricted(target, jit::level_named(level));
+  target = jit::calibrated(target);
   std::vector<Ready> ready;
   if (wanted.empty()) wanted = generated_cases();
   for (const std::string& name : wanted) {
-    auto one = generated_case(name);
+    const size_t at = name.find('@');
+    const size_t rank = at == std::string::npos ? 0 : std::strtoul(name.c_str() + at + 1, nullptr, 10);
+    auto one = generated_case(name.substr(0, at));
+    if (one) one->name = name;
     if (!one && name.find(':') != std::string::npos) {
       one.emplace();
       one->name = name;
@@ -148,7 +157,7 @@ int run(int argc, char** argv) {
       one->constant = {false, true, true};
     }
     if (!one) throw Error(Fault::user, name + " is no case");
-    ready.push_back(make(*one, target, name == dumped));
+    ready.push_back(make(*one, target, rank, name == dumped));
   }
   double best_peak = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -162,8 +171,8 @@ int run(int argc, char** argv) {
   }
   fmt::print("{}, {} byte vectors, multiply-add peak of one core {:.1f} GFLOP/s, {} rounds\n", target.name,
              target.vector_bytes, best_peak * 1e-9, rounds);
-  fmt::print("{:<34}{:>12}{:>12}{:>10}{:>9}{:>10}{:>10}{:>9}\n", "case", "median us", "best us", "GFLOP/s",
-             "of peak", "over base", "lower ms", "emit ms");
+  fmt::print("{:<34}{:>12}{:>12}{:>10}{:>9}{:>10}{:>10}{:>9}  {}\n", "case", "median us", "best us",
+             "GFLOP/s", "of peak", "over base", "lower ms", "emit ms", "kind");
   for (const Ready& one : ready) {
     const double seconds = median(one.seconds);
     const double best = *std::min_element(one.seconds.begin(), one.seconds.end());
@@ -174,9 +183,12 @@ int run(int argc, char** argv) {
       for (size_t k = 0; k < one.seconds.size(); ++k) ratios.push_back(one.seconds[k] / base.seconds[k]);
       over = fmt::format("{:+.1f}%", (median(ratios) - 1) * 100);
     }
-    fmt::print("{:<34}{:>12.2f}{:>12.2f}{:>10.1f}{:>8.1f}%{:>10}{:>10.1f}{:>9.1f}\n", one.from.name,
+    std::string schedule;
+    if (one.schedule.expected != 0)
+      schedule = fmt::format("; {:.1f} us expected: {}", one.schedule.expected * 1e-3, one.schedule.text);
+    fmt::print("{:<34}{:>12.2f}{:>12.2f}{:>10.1f}{:>8.1f}%{:>10}{:>10.1f}{:>9.1f}  {}{}\n", one.from.name,
                seconds * 1e6, best * 1e6, one.from.flops / seconds * 1e-9, median(one.shares) * 100, over,
-               one.lower_seconds * 1e3, one.compile_seconds * 1e3);
+               one.lower_seconds * 1e3, one.compile_seconds * 1e3, one.kind, schedule);
   }
   return 0;
 }

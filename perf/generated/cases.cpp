@@ -6,6 +6,7 @@
 
 #include "ir/builder.h"
 #include "ir/operator.h"
+#include "perf/generated/planes.h"
 
 namespace axrun::perf {
 namespace {
@@ -246,6 +247,7 @@ std::optional<GeneratedCase> generated_case(const std::string& name) {
   if (auto attention = attention_case(name)) return attention;
   if (auto convolution = convolution_case(name)) return convolution;
   if (auto recurrent = recurrent_case(name)) return recurrent;
+  if (auto planes = planes_case(name)) return planes;
   long m = 0, k = 0, n = 0;
   char rest[32] = "";
   const int found = std::sscanf(name.c_str(), "product_%ldx%ldx%ld%31s", &m, &k, &n, rest);

@@ -21,7 +21,8 @@ struct GeneratedCase {
 /// "product_MxKxN" or "product_MxKxN_bias_gelu": a[M, K] times constant b[K, N]. "softmax_MxN",
 /// "layer_norm_MxN" or "sums_MxN": of the rows of a matrix; an element counts as one operation.
 /// "lstm_STEPSxINPUTSxHIDDEN", "gru_STEPSxINPUTSxHIDDEN" (both directions), "gru_..._lengths" (one, its
-/// length is data), "attention_HEADSxQUERIESxKEYSxSIZE": their products count. Empty for other names.
+/// length is data), "attention_HEADSxQUERIESxKEYSxSIZE": their products count; those of planes.h.
+/// Empty for other names.
 std::optional<GeneratedCase> generated_case(const std::string& name);
 /// The names that are measured where none are given.
 std::vector<std::string> generated_cases();

@@ -9,6 +9,7 @@
 #include "tests/search/attention_cases.h"
 #include "tests/search/chained_product_cases.h"
 #include "tests/search/chained_windows_cases.h"
+#include "tests/search/channels_last_cases.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
 #include "tests/search/inverted_residual_cases.h"
@@ -439,6 +440,7 @@ std::vector<Case> all_cases() {
   for (Case& c : chained_windows_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_product_cases()) cases.push_back(std::move(c));
   for (Case& c : inverted_residual_cases()) cases.push_back(std::move(c));
+  for (Case& c : channels_last_cases()) cases.push_back(std::move(c));
   return cases;
 }
 
