@@ -11,7 +11,11 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 11> table = {{
+constexpr std::array<Knob, 12> table = {{
+    {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
+     "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its own), "
+     "layouts (values stay as the model has them), schedules (only default ones), measurement (what is verified is "
+     "swapped in without being compared)"},
     {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
      "folder for what is kept between processes: at present the demonstration model"},
     {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
@@ -35,18 +39,33 @@ constexpr std::array<Knob, 11> table = {{
      "program in which candidates are proved and executed for the first time"},
 }};
 
-bool is_one_of(std::string_view values, std::string_view value) {
+bool is_one_of(std::string_view values, std::string_view value, char between) {
   while (!values.empty()) {
-    const size_t end = std::min(values.find('|'), values.size());
+    const size_t end = std::min(values.find(between), values.size());
     if (values.substr(0, end) == value) return true;
     values.remove_prefix(std::min(end + 1, values.size()));
   }
   return false;
 }
 
+std::vector<std::string_view> words_in(std::string_view list) {
+  std::vector<std::string_view> words;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    words.push_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return words;
+}
+
 bool takes(const Knob& knob, std::string_view value) {
   if (knob.values == "DIR" || knob.values == "FILE") return true;
-  if (knob.values != "N") return is_one_of(knob.values, value);
+  if (knob.values.find(',') != std::string_view::npos) {
+    const std::vector<std::string_view> words = words_in(value);
+    return std::all_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return is_one_of(knob.values, word, ','); });
+  }
+  if (knob.values != "N") return is_one_of(knob.values, value, '|');
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   return error == std::errc() && end == value.data() + value.size() && number > 0;
@@ -66,10 +85,19 @@ std::vector<std::string> knob_mistakes() {
   for (size_t k = 0; k < table.size(); ++k) {
     const char* value = knob_value(static_cast<KnobName>(k));
     if (value == nullptr || takes(table[k], value)) continue;
-    const std::string_view wanted = table[k].values == "N" ? "a positive integer" : table[k].values;
-    mistakes.push_back(std::string(table[k].name) + "=" + value + ": it takes " + std::string(wanted));
+    const bool list = table[k].values.find(',') != std::string_view::npos;
+    const std::string wanted = table[k].values == "N" ? "a positive integer"
+                                                      : (list ? "some of " : "") + std::string(table[k].values);
+    mistakes.push_back(std::string(table[k].name) + "=" + value + ": it takes " + wanted);
   }
   return mistakes;
+}
+
+bool knob_lists(KnobName name, std::string_view word) {
+  const char* value = knob_value(name);
+  if (value == nullptr) return false;
+  const std::vector<std::string_view> words = words_in(value);
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 std::vector<std::string> unknown_knobs() {

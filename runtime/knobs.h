@@ -10,14 +10,16 @@ namespace axrun::runtime {
 /// An environment variable that axrun reads.
 struct Knob {
   const char* name;
-  std::string_view
-      values;  ///< "a|b|c": one of these words; "N": a positive integer; "DIR": a folder; "FILE": a file
+  /// "a|b|c": one of these words; "a,b,c": some of these words, with commas between them; "N": a positive
+  /// integer; "DIR": a folder; "FILE": a file.
+  std::string_view values;
   std::string_view standard;  ///< what holds when it is not set
   std::string_view meaning;
 };
 
 /// Positions in the table.
 enum class KnobName {
+  ablate,
   cache_dir,
   isa,
   optimize,
@@ -36,6 +38,9 @@ std::span<const Knob> knobs();
 
 /// The variable's value; null where it is unset or empty.
 const char* knob_value(KnobName name);
+
+/// Whether the word is in the variable's list.
+bool knob_lists(KnobName name, std::string_view word);
 
 /// A line for each variable whose value is none that it takes.
 std::vector<std::string> knob_mistakes();

@@ -30,6 +30,12 @@ struct OptimizedKernel {
   double compile_seconds = 0;
   double speedup = 0;  ///< time of the kernel that was there before over its own; 0: not measured
   int64_t code_bytes = 0;
+  /// Other schedules than the default one: known of, tried, and the one in force (0: the default one).
+  int alternatives = 0;
+  int alternatives_tried = 0;
+  int rank = 0;
+  /// The best of those tried: time of the kernel in force at that time over its own; 0: none was measured.
+  double alternative_speedup = 0;
 };
 AXRUN_API const char* name_of(OptimizedKernel::State state);
 
@@ -71,7 +77,7 @@ struct OptimizerStatus {
   std::string priority;  ///< "SCHED_IDLE", ...
   int threads = 0;
   int64_t tried = 0;  ///< candidates that have been judged
-  int64_t left = 0;   ///< candidates known of, not judged yet
+  int64_t left = 0;   ///< candidates known of, not judged yet; alternatives, once it is their turn
   int steps = 0;      ///< with a kernel, in the plan looked at last
   int swapped = 0;    ///< of them with a generated kernel
   double speedup =

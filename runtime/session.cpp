@@ -134,8 +134,12 @@ void SessionState::start_optimizer(LoadTimeWork load) {
                                                    : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
   settings.idle = !knob_says(KnobName::optimizer_priority, "normal");
   settings.deterministic = options.deterministic;
-  settings.join = !knob_says(KnobName::swap, "always");
-  settings.always = !settings.join || knob_says(KnobName::swap, "join");
+  const auto ablated = [](std::string_view part) { return knob_lists(KnobName::ablate, part); };
+  settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");
+  settings.always = knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") ||
+                    ablated("measurement");
+  settings.schedules = !ablated("schedules");
+  settings.layouts = !ablated("layouts");
   optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load));
 }
 
@@ -264,6 +268,7 @@ PlanOptions SessionState::plan_options() const {
   how.threads = options.threads;
   how.packs = packs;
   if (optimizer) how.kernels = optimizer->library();
+  how.fuse = !knob_lists(KnobName::ablate, "fusion");
   how.body_plans = options.plan_cache;
   how.memory_limit = options.memory_limit > 0 ? static_cast<size_t>(options.memory_limit) : physical_memory();
   return how;

@@ -50,7 +50,11 @@ Json optimiser_json(const Optimisation& optimisation) {
                        {"gate_s", kernel.gate_seconds},
                        {"compile_s", kernel.compile_seconds},
                        {"speedup", number(kernel.speedup)},
-                       {"code_bytes", kernel.code_bytes}});
+                       {"code_bytes", kernel.code_bytes},
+                       {"alternatives", kernel.alternatives},
+                       {"alternatives_tried", kernel.alternatives_tried},
+                       {"rank", kernel.rank},
+                       {"alternative_speedup", number(kernel.alternative_speedup)}});
   }
   Json evidence = Json::object();
   for (const EvidenceShare& one : optimisation.evidence) evidence[one.evidence] = one.share;

@@ -65,6 +65,22 @@ class Page {
   std::string text_;
 };
 
+/// Where another schedule than the default one serves; empty where none has been tried.
+std::string schedules_text(const runtime::OptimizerStatus& status) {
+  int tried = 0, in_force = 0;
+  std::string kernels;
+  for (const runtime::OptimizedKernel& kernel : status.kernels) {
+    tried += kernel.alternatives_tried;
+    if (kernel.rank == 0 || kernel.state != runtime::OptimizedKernel::State::accepted) continue;
+    ++in_force;
+    kernels += fmt::format("{}{} of {} (number {}, {:.2f} x)", kernels.empty() ? "" : ", ", kernel.kind,
+                           kernel.ops, kernel.rank, kernel.alternative_speedup);
+  }
+  if (tried == 0) return "";
+  return fmt::format("{} besides the default ones tried, {} in force{}{}", tried, in_force,
+                     in_force > 0 ? ": " : "", kernels);
+}
+
 }  // namespace
 
 const char* tier_name(runtime::Tier tier) {
@@ -113,6 +129,7 @@ std::string text_report(const Record& record, const Options& options) {
               status.swapped, status.steps, status.tried, optimisation.seconds, status.left);
     page.line("", "{} at the start, {} now", milliseconds(optimisation.start_ms),
               milliseconds(optimisation.end_ms));
+    if (const std::string text = schedules_text(status); !text.empty()) page.line("schedule", "{}", text);
     if (!optimisation.evidence.empty())
       page.line("evidence", "{}; by a run's time", evidence_text(optimisation.evidence));
   }

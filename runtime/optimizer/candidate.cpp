@@ -58,13 +58,14 @@ std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const searc
 }
 
 Candidate::Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
-                     const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop)
+                     const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank)
     : expression_(expression),
       sizes_(std::move(sizes)),
       ranges_(std::move(ranges)),
       tools_(tools),
       worker_(worker),
-      stop_(stop) {}
+      stop_(stop),
+      rank_(rank) {}
 
 /// Stages leave in the members what the next one needs, or a reason.
 void Candidate::guarded(const char* stage, void (Candidate::*run)()) {
@@ -89,8 +90,10 @@ CandidateOutcome Candidate::finish() {
 }
 
 void Candidate::lower() {
-  lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target, 0);
+  lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target, rank_);
   record_.kind = outcome_.code.kind = lowered_.kind;
+  record_.alternatives = static_cast<int>(lowered_.alternatives);
+  record_.rank = static_cast<int>(outcome_.code.rank = rank_);
   if (!lowered_.program) {
     outcome_.reason = fmt::format("no schedule: {}", lowered_.reason);
     return;

@@ -40,9 +40,9 @@ struct CandidateOutcome {
 /// compiled here: the very code that the worker tested, byte by byte.
 class Candidate {
  public:
-  /// Expression, tools, worker and signal must outlive it.
+  /// Expression, tools, worker and signal must outlive it. rank: of the schedule.
   Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
-            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop);
+            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank = 0);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
 
@@ -67,6 +67,7 @@ class Candidate {
   const CandidateTools& tools_;
   WorkerProcess& worker_;
   const StopSignal& stop_;
+  size_t rank_;
   OptimizedKernel record_;
   search::Lowered lowered_;
   std::string text_;  ///< of its program

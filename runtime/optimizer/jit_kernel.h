@@ -25,6 +25,7 @@ class PoolWorkers final : public jit::Workers {
 /// What a JitKernel is made of.
 struct JitKernelParts {
   std::shared_ptr<const jit::BoundKernel> kernel;  ///< prepared, where it has constants
+  const jit::KernelCode* code = nullptr;           ///< of `kernel`
   std::vector<int> inputs;                         ///< per input buffer: the input of the step that it is
   std::vector<int> outputs;                        ///< per output buffer: the output of the step
   int threads = 1;                                 ///< at most, of the pools that it will meet

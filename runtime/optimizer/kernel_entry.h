@@ -28,6 +28,14 @@ struct KernelLibrary::Entry {
     double share = 0;
   };
   std::vector<Taken> taken;  ///< of a joint: the steps whose place it has taken
+  /// What was in force before an alternative was taken over, and is again where that is blamed: the latest
+  /// one last, until real runs have confirmed the alternatives.
+  struct Earlier {
+    GeneratedCode code;
+    std::vector<KernelVerdict> verdicts;
+    OptimizedKernel record;
+  };
+  std::vector<Earlier> earlier;
 };
 
 struct KernelLibrary::Form {

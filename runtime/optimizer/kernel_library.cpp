@@ -150,6 +150,7 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
   std::vector<ir::Shape> shapes;
   for (const StepPort& port : context.inputs) shapes.push_back(port.shape);
   std::shared_ptr<Entry> entry;
+  GeneratedCode generated;
   SizeValues sizes;
   {
     const std::lock_guard lock(mutex_);
@@ -178,9 +179,10 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
       special->used = ++uses_;
       entry = special;
     }
+    generated = *entry->generated;  // an alternative may take its place
   }
   Constants constants;
-  for (const int input : entry->generated->inputs) {
+  for (const int input : generated.inputs) {
     const auto at = static_cast<size_t>(input);
     const bool constant = entry->shared_expression->constant[at];
     if (constant && context.inputs[at].constant == nullptr) return found;
@@ -193,20 +195,19 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     outputs.push_back(context.outputs[k].shape);
     positions.push_back(static_cast<int>(k));
   }
-  found.kernel = make(*entry, sizes, constants, outputs, positions, context.node, context.threads);
+  found.kernel = make(*entry, generated, sizes, constants, outputs, positions, context.node, context.threads);
   return found;
 }
 
-std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const SizeValues& sizes,
-                                                  const Constants& constants,
+std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const GeneratedCode& generated,
+                                                  const SizeValues& sizes, const Constants& constants,
                                                   const std::vector<ir::Shape>& outputs,
                                                   const std::vector<int>& output_positions,
                                                   const ir::Node& node, int threads) {
-  // Nothing of this changes once there is code.
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
-  const GeneratedCode& generated = *entry.generated;
   JitKernelParts parts;
-  parts.kernel = bind(entry, generated, sizes, constants);
+  parts.kernel = bind(generated, sizes, constants);
+  parts.code = generated.code.get();
   parts.inputs = generated.inputs;
   parts.outputs = output_positions;
   parts.place = fmt::format("{} '{}'", node.op, node.name);
@@ -220,11 +221,11 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Size
   return std::make_shared<JitKernel>(std::move(parts));
 }
 
-std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const Entry& entry,
-                                                            const GeneratedCode& generated,
+std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode& generated,
                                                             const SizeValues& sizes,
                                                             const Constants& constants) {
-  std::string key = fmt::format("{}", static_cast<const void*>(&entry));
+  // Kernels that are bound keep their code: no other one has its address.
+  std::string key = fmt::format("{}", static_cast<const void*>(generated.code.get()));
   for (const void* constant : constants) key += fmt::format(" {}", constant);
   const std::string family = key + " ";
   for (const auto& [name, value] : sizes) key += fmt::format(" {}={}", name, value);
@@ -337,10 +338,12 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
 }
 
 std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, const SizeValues& sizes,
-                                                        const Plan& plan, const Step& step, int threads) {
-  if (!entry.generated) return nullptr;
+                                                        const Plan& plan, const Step& step, int threads,
+                                                        const GeneratedCode* instead) {
+  if (instead == nullptr && !entry.generated) return nullptr;
+  const GeneratedCode& generated = instead != nullptr ? *instead : *entry.generated;
   Constants constants;
-  for (const int input : entry.generated->inputs) {
+  for (const int input : generated.inputs) {
     const auto at = static_cast<size_t>(input);
     if (!entry.shared_expression->constant[at]) {
       constants.push_back(nullptr);
@@ -357,7 +360,7 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
     outputs.push_back(*ir::constant_dims(*plan.fact(step.outputs[k]).dims));
     positions.push_back(static_cast<int>(k));
   }
-  return make(entry, sizes, constants, outputs, positions, *step.node, threads);
+  return make(entry, generated, sizes, constants, outputs, positions, *step.node, threads);
 }
 
 }  // namespace axrun::runtime

@@ -25,6 +25,7 @@ struct GeneratedCode {
   std::shared_ptr<const jit::KernelCode> code;
   std::vector<int> inputs;  ///< per input buffer: the operand that it is
   std::string kind;
+  size_t rank = 0;  ///< of its schedule
 };
 
 /// How a kernel compared with the one it would replace, at some sizes.
@@ -74,9 +75,11 @@ class KernelLibrary final : public KernelSource {
   /// Records a step that has no kernel, and why, where it is new.
   void note_without_kernel(const Plan& plan, size_t step, const std::string& reason, double share);
 
-  /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say.
+  /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say; `instead`: of other
+  /// code for the same expression. Null where it does not fit the step.
   std::shared_ptr<const Kernel> kernel_for(const Entry& entry, const SizeValues& sizes, const Plan& plan,
-                                           const Step& step, int threads);
+                                           const Step& step, int threads,
+                                           const GeneratedCode* instead = nullptr);
 
   const StepExpression& expression(const Entry& entry) const;
   OptimizedKernel::State state(const Entry& entry) const;
@@ -101,8 +104,26 @@ class KernelLibrary final : public KernelSource {
   void refuse(Entry& entry, const std::string& reason);
   void accept(Entry& entry, GeneratedCode code);
   void judge(Entry& entry, KernelVerdict verdict);
-  /// At these sizes the kernel that serves them has turned out slower.
-  void blame(Entry& entry, const SizeValues& sizes);
+  /// At these sizes the kernel of this code has turned out slower: where it was an alternative, what it has
+  /// taken the place of is in force again, otherwise the fallback.
+  void blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code);
+
+  /// The entry whose kernel serves these sizes, or would: one specialised from it, or itself.
+  std::shared_ptr<Entry> serving_entry(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
+  /// The next of an entry's alternative schedules to be tried; 0: none is left, or the default one has not
+  /// been judged, or was refused.
+  size_t next_alternative(const Entry& entry) const;
+  /// Whether there is one for any entry.
+  bool has_alternatives() const;
+  /// Of those left, how many.
+  size_t alternatives_left(const Entry& entry) const;
+  /// The next one has been judged. speedup: over the kernel in force; 0: not measured.
+  void alternative_tried(Entry& entry, double speedup);
+  /// From now on the alternative is the entry's kernel. It was compared at these sizes: what was known of
+  /// others counts no more. evidence: kind, proof, gate and times of the alternative.
+  void take_over(Entry& entry, GeneratedCode code, const OptimizedKernel& evidence, KernelVerdict verdict);
+  /// What the kernel of this code has taken the place of at these sizes is not asked for any more.
+  void confirm(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code);
   /// Changes the record that status() shows.
   void note(Entry& entry, const std::function<void(OptimizedKernel&)>& change);
 
@@ -117,12 +138,13 @@ class KernelLibrary final : public KernelSource {
   using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
   using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
 
-  std::shared_ptr<const Kernel> make(const Entry& entry, const SizeValues& sizes, const Constants& constants,
+  std::shared_ptr<const Kernel> make(const Entry& entry, const GeneratedCode& generated,
+                                     const SizeValues& sizes, const Constants& constants,
                                      const std::vector<ir::Shape>& outputs,
                                      const std::vector<int>& output_positions, const ir::Node& node,
                                      int threads);
-  std::shared_ptr<const jit::BoundKernel> bind(const Entry& entry, const GeneratedCode& code,
-                                               const SizeValues& sizes, const Constants& constants);
+  std::shared_ptr<const jit::BoundKernel> bind(const GeneratedCode& code, const SizeValues& sizes,
+                                               const Constants& constants);
   /// Whether a kernel serves these sizes, and whether that may still change. Under the lock.
   struct Choice {
     bool use = false;
@@ -136,6 +158,10 @@ class KernelLibrary final : public KernelSource {
                                       const ConstantOf& constant, SizeValues& sizes) const;
   /// What serves these sizes: the entry, or one specialised from it. Under the lock.
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
+  /// Under the lock: a specialised entry serves the steps now, in the place of the one for the range.
+  static void take_steps_of_range(Entry& entry);
+  /// False where the code is none that was taken over.
+  bool give_back_earlier(Entry& entry, const jit::KernelCode* code);
   void note_unexpressed(const std::string& ops, const std::string& reason, int steps, double share);
 
   Options options_;

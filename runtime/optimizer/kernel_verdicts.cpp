@@ -43,6 +43,12 @@ void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
   entry.record.state = OptimizedKernel::State::accepted;
 }
 
+void KernelLibrary::take_steps_of_range(Entry& entry) {
+  if (entry.range == nullptr) return;
+  entry.record.steps += std::exchange(entry.range->record.steps, 0);
+  entry.record.share += std::exchange(entry.range->record.share, 0);
+}
+
 void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   const std::lock_guard lock(mutex_);
   std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
@@ -51,22 +57,19 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
                                                    [](const KernelVerdict& one) { return one.use; });
   entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
-  if (used && entry.range != nullptr) {
-    // It serves the steps now.
-    entry.record.steps += std::exchange(entry.range->record.steps, 0);
-    entry.record.share += std::exchange(entry.range->record.share, 0);
-  }
+  if (used) take_steps_of_range(entry);
   // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
   if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
 }
 
-void KernelLibrary::blame(Entry& entry, const SizeValues& sizes) {
+void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {
   std::shared_ptr<Entry> special;
   {
     const std::lock_guard lock(mutex_);
     if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
   }
   Entry& blamed = special ? *special : entry;
+  if (give_back_earlier(blamed, code)) return;
   judge(blamed, {sizes, false, 0});
   const std::lock_guard lock(mutex_);
   for (const Entry::Taken& taken : blamed.taken) {
@@ -137,7 +140,10 @@ std::vector<OptimizedKernel> KernelLibrary::records() const {
 int64_t KernelLibrary::code_bytes() const {
   const std::lock_guard lock(mutex_);
   int64_t bytes = 0;
-  for (const auto& entry : order_) bytes += entry->generated ? entry->record.code_bytes : 0;
+  for (const auto& entry : order_) {
+    bytes += entry->generated ? entry->record.code_bytes : 0;
+    for (const Entry::Earlier& earlier : entry->earlier) bytes += earlier.record.code_bytes;
+  }
   return bytes;
 }
 

@@ -76,9 +76,9 @@ void Optimizer::restart() {
   }
 }
 
-bool Optimizer::next(OptimizerJob& job) {
+bool Optimizer::next(OptimizerJob& job, bool busy_without) {
   const std::lock_guard lock(mutex_);
-  busy_ = !jobs_.empty() || !load_programs_.done();
+  busy_ = !jobs_.empty() || busy_without;
   if (jobs_.empty()) {
     at_work_.clear();
     return false;
@@ -101,12 +101,20 @@ void Optimizer::work(const Background::Place& place) {
       bool more = false;
       {
         const Background::Piece piece(place.background);
-        more = next(job);
-        board_.set_state(more || !load_programs_.done() ? State::working : State::waiting);
+        const bool busy_without = improver.has_alternatives() || !load_programs_.done();
+        more = next(job, busy_without);
+        board_.set_state(more || busy_without ? State::working : State::waiting);
       }
       if (more) {
         busy_with_plans_ = true;
         improver.improve(job);
+        continue;
+      }
+      if (improver.has_alternatives()) {
+        improver.try_alternatives([this] {
+          const std::lock_guard lock(mutex_);
+          return !jobs_.empty();
+        });
         continue;
       }
       if (!load_programs_.done()) {

@@ -58,7 +58,8 @@ class Optimizer {
   void offer(const std::vector<RuntimeValue>& inputs);
   void restart();
   void work(const Background::Place& place);
-  bool next(OptimizerJob& job);
+  /// Takes the next job; busy_without: there is something to do without one.
+  bool next(OptimizerJob& job, bool busy_without);
 
   const OptimizerHost host_;
   const OptimizerSettings settings_;

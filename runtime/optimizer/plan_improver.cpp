@@ -14,14 +14,9 @@
 namespace axrun::runtime {
 namespace {
 
-/// A kernel that is faster by this share is swapped in as soon as that is clear, a model that is slower by it
-/// is swapped back.
-constexpr double share = 0.02;
 /// Of two kernels that take as long, the one that has been proved is better: slower by less is as long.
 constexpr double equal_share = 0.005;
-/// Between two plans that are put in force while candidates are tried: at least, and as a multiple of the
-/// time that the last one took to build and to compare.
-constexpr auto between_swaps = std::chrono::milliseconds(250);
+/// Between two plans, as a multiple of the time that the last one took to build and to compare.
 constexpr int swap_times = 3;
 /// Real runs that are so much slower are looked into.
 constexpr double suspicious = 1.1;
@@ -34,14 +29,6 @@ constexpr int few_looks = 4;
 constexpr int most_failed_starts = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
-
-/// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
-/// hardly needs it again.
-void give_memory_back() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
 
 std::string text_of(const std::vector<ir::Shape>& shapes) {
   std::string text;
@@ -76,6 +63,12 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
   } catch (const Error& error) {
     throw CannotGoOn{fmt::format("no machine code can be generated here: {}", error.what())};
   }
+}
+
+void PlanImprover::give_memory_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool) {
@@ -191,6 +184,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
     while (settings_.join && join_steps(job, growth)) swap(job);
   }
+  remember_alternatives(job);
   const Background::Piece piece(place_.background);
   fallbacks_.clear();
   in_force_.clear();
@@ -246,49 +240,58 @@ void PlanImprover::attempt(const Task& task) {
   if (begun_) settle();
 }
 
-void PlanImprover::begin(const Task& task) {
-  if (library_->code_bytes() > most_code_bytes) {
+void PlanImprover::begin(const Task& task, size_t rank) {
+  if (rank == 0 && !has_room_for_code()) {
     library_->refuse(*task.entry, "the session's share of machine code is used up");
     return;
   }
   // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
-  begun_ = {task.entry, task.sizes,
-            std::make_unique<Candidate>(library_->expression(*task.entry), task.sizes,
-                                        library_->ranges(*task.entry), tools_, worker_, place_.stop)};
+  begun_ = {task.entry, task.sizes, rank, candidate_for(*task.entry, task.sizes, rank)};
   begun_->candidate->begin();
 }
 
-void PlanImprover::settle() {
+std::unique_ptr<Candidate> PlanImprover::candidate_for(const KernelLibrary::Entry& entry,
+                                                       const SizeValues& sizes, size_t rank) {
+  return std::make_unique<Candidate>(library_->expression(entry), sizes, library_->ranges(entry), tools_,
+                                     worker_, place_.stop, rank);
+}
+
+bool PlanImprover::has_room_for_code() const { return library_->code_bytes() <= most_code_bytes; }
+
+CandidateOutcome PlanImprover::outcome_of_begun() {
   for (;;) {
-    KernelLibrary::Entry& entry = *begun_->entry;
     CandidateOutcome outcome = begun_->candidate->finish();
-    const OptimizedKernel record = begun_->candidate->record();
     board_.update([&](OptimizerStatus& status) { status.worker_starts = worker_.starts(); });
-    if (place_.stop.requested()) return begun_.reset();
+    if (place_.stop.requested() || outcome.end != CandidateOutcome::End::worker_trouble) return outcome;
     const Background::Piece piece(place_.background);
-    if (outcome.end == CandidateOutcome::End::worker_trouble) {
-      if (worker_.failed_starts() >= most_failed_starts) throw CannotGoOn{outcome.reason};
-      begun_->candidate = std::make_unique<Candidate>(library_->expression(entry), begun_->sizes,
-                                                      library_->ranges(entry), tools_, worker_, place_.stop);
-      begun_->candidate->begin();
-      continue;
-    }
-    library_->note(entry, [&](OptimizedKernel& known) {
-      known.kind = record.kind;
-      known.proof = record.proof;
-      known.gate = record.gate;
-      known.proof_seconds = record.proof_seconds;
-      known.gate_seconds = record.gate_seconds;
-      known.compile_seconds = record.compile_seconds;
-    });
-    if (outcome.end == CandidateOutcome::End::verified) {
-      library_->accept(entry, std::move(outcome.code));
-    } else {
-      library_->refuse(entry, outcome.reason);
-    }
-    board_.update([](OptimizerStatus& status) { ++status.tried; });
-    return begun_.reset();
+    if (worker_.failed_starts() >= most_failed_starts) throw CannotGoOn{outcome.reason};
+    begun_->candidate = candidate_for(*begun_->entry, begun_->sizes, begun_->rank);
+    begun_->candidate->begin();
   }
+}
+
+void PlanImprover::settle() {
+  CandidateOutcome outcome = outcome_of_begun();
+  const Begun begun = std::move(*begun_);
+  begun_.reset();
+  if (place_.stop.requested() || begun.rank > 0) return;
+  const Background::Piece piece(place_.background);
+  const OptimizedKernel& record = begun.candidate->record();
+  library_->note(*begun.entry, [&](OptimizedKernel& known) {
+    known.kind = record.kind;
+    known.proof = record.proof;
+    known.gate = record.gate;
+    known.proof_seconds = record.proof_seconds;
+    known.gate_seconds = record.gate_seconds;
+    known.compile_seconds = record.compile_seconds;
+    known.alternatives = record.alternatives;
+  });
+  if (outcome.end == CandidateOutcome::End::verified) {
+    library_->accept(*begun.entry, std::move(outcome.code));
+  } else {
+    library_->refuse(*begun.entry, outcome.reason);
+  }
+  board_.update([](OptimizerStatus& status) { ++status.tried; });
 }
 
 const Plan& PlanImprover::fallback_of(const std::shared_ptr<const Plan>& plan) {
@@ -370,11 +373,27 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
                        place_.stop, options);
 }
 
-void PlanImprover::blame(const Plan& plan, const Plan* innocent) {
-  for_new_kernels(plan, innocent, [&](const Plan& own, const Step& step) {
+void PlanImprover::for_entries(const Plan& plan, const Plan* without,
+                               const std::function<void(KernelLibrary::Entry&, const SizeValues&,
+                                                        const jit::KernelCode* code)>& call) {
+  std::set<std::pair<KernelLibrary::Entry*, SizeValues>> called;  // steps share entries
+  for_new_kernels(plan, without, [&](const Plan& own, const Step& step) {
     const KernelLibrary::Place place =
         library_->place_for(symbolic_->inference(own.graph()), facts_of(own), own, step, 0);
-    if (place.entry) library_->blame(*place.entry, place.sizes);
+    if (place.entry && called.insert({place.entry.get(), place.sizes}).second)
+      call(*place.entry, place.sizes, code_of(step));
+  });
+}
+
+void PlanImprover::blame(const Plan& plan, const Plan* innocent) {
+  for_entries(plan, innocent, [&](auto& entry, const SizeValues& sizes, const jit::KernelCode* code) {
+    library_->blame(entry, sizes, code);
+  });
+}
+
+void PlanImprover::confirm(const Plan& plan, const Plan* before) {
+  for_entries(plan, before, [&](auto& entry, const SizeValues& sizes, const jit::KernelCode* code) {
+    library_->confirm(entry, sizes, code);
   });
 }
 
@@ -409,16 +428,29 @@ void PlanImprover::swap(const OptimizerJob& job) {
     board_.add_swap(std::move(swap));
     return;
   }
-  const bool swapped =
-      board_.swap_unless_frozen([&] { return host_.plans->replace(job.shapes, now.get(), better); });
-  if (!swapped) return;
-  const auto trial = std::find_if(trials_.begin(), trials_.end(),
-                                  [&](const Trial& one) { return one.job.shapes == job.shapes; });
-  if (equal) {
-    if (trial != trials_.end() && trial->now == now) trial->now = better;
+  if (!equal) {
+    put_in_force(job, now, better, ratio, "swap");
     return;
   }
-  swap.what = "swap";
+  const bool swapped =
+      board_.swap_unless_frozen([&] { return host_.plans->replace(job.shapes, now.get(), better); });
+  const auto trial = std::find_if(trials_.begin(), trials_.end(),
+                                  [&](const Trial& one) { return one.job.shapes == job.shapes; });
+  if (swapped && trial != trials_.end() && trial->now == now) trial->now = better;
+}
+
+bool PlanImprover::put_in_force(const OptimizerJob& job, const std::shared_ptr<const Plan>& now,
+                                const std::shared_ptr<const Plan>& better, const Ratio& ratio,
+                                const char* what) {
+  const bool swapped =
+      board_.swap_unless_frozen([&] { return host_.plans->replace(job.shapes, now.get(), better); });
+  if (!swapped) return false;
+  const auto trial = std::find_if(trials_.begin(), trials_.end(),
+                                  [&](const Trial& one) { return one.job.shapes == job.shapes; });
+  PlanSwap swap;
+  swap.shapes = text_of(job.shapes);
+  swap.speedup = ratio.median;
+  swap.what = what;
   swap.generated = generated_steps(*better);
   board_.add_swap(std::move(swap));
   count_swapped(*better);
@@ -429,10 +461,12 @@ void PlanImprover::swap(const OptimizerJob& job) {
     std::optional<double> median = now->times().median();
     if (trial != trials_.end()) {
       if (!median) median = trial->median_before;  // the plan in between was not there for long
+      confirm(*trial->now, trial->before.get());
       trials_.erase(trial);
     }
     trials_.push_back({job, now, better, median, Clock::now() + trial_time});
   }
+  return true;
 }
 
 void PlanImprover::watch() {
@@ -452,9 +486,10 @@ void PlanImprover::watch() {
     const bool slow =
         in_force && median && trial.median_before && *median > suspicious * *trial.median_before;
     // Something else may use the machine by now: asked again, side by side.
+    bool undone = false;
     if (slow && compare_plans(*trial.before, *trial.now, trial.job).second_is_slower(share)) {
       const Background::Piece piece(place_.background);
-      const bool undone = board_.swap_unless_frozen(
+      undone = board_.swap_unless_frozen(
           [&] { return host_.plans->replace(trial.job.shapes, trial.now.get(), trial.before); });
       if (undone) {
         blame(*trial.now, trial.before.get());
@@ -467,6 +502,7 @@ void PlanImprover::watch() {
       }
     }
     const Background::Piece piece(place_.background);
+    if (!undone) confirm(*trial.now, trial.before.get());
     trials_.erase(trials_.begin() + static_cast<std::ptrdiff_t>(k));
     give_memory_back();
   }

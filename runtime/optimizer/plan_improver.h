@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,6 +41,8 @@ struct OptimizerSettings {
   bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
   bool always = false;         ///< what is verified is swapped in, faster or not
   bool join = true;            ///< steps that read one another are tried as one
+  bool schedules = true;       ///< alternatives to the default schedules are tried
+  bool layouts = true;         ///< values may be laid out in other ways than the model's
   WorkerOptions worker;
   LowerFunction lower = search::lower;
 };
@@ -65,6 +68,11 @@ class PlanImprover {
 
   /// Everything that can be done for one set of shapes. Throws CannotGoOn.
   void improve(const OptimizerJob& job);
+  /// Other schedules of kernels in force are known that have not been tried.
+  bool has_alternatives() const { return !later_.empty(); }
+  /// Tries them for one of the jobs so far, until all are tried or `wanted` says that there is something more
+  /// important to do. Throws CannotGoOn.
+  void try_alternatives(const std::function<bool()>& wanted);
   /// One of what load has folded: when nothing else is to be done. Throws CannotGoOn.
   void check_load_time(LoadPrograms& programs);
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
@@ -77,6 +85,11 @@ class PlanImprover {
   using Clock = std::chrono::steady_clock;
   /// Shapes that have been run so often are taken for ones that come again.
   static constexpr uint64_t runs_that_repeat = 8;
+  /// A kernel that is faster by this share is swapped in as soon as that is clear, a model that is slower by it
+  /// is swapped back.
+  static constexpr double share = 0.02;
+  /// Between two plans that are put in force while candidates are tried, at least.
+  static constexpr std::chrono::milliseconds between_swaps{250};
   /// Steps of a plan, or of plans nested in it, that share an entry of the library.
   struct Task {
     std::shared_ptr<KernelLibrary::Entry> entry;
@@ -126,20 +139,50 @@ class PlanImprover {
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
   /// Has the task's entry accepted or refused.
   void attempt(const Task& task);
-  /// Gives the worker the task's candidate: the next one, while kernels are compared and plans swapped.
-  void begin(const Task& task);
-  /// Waits for the candidate that was begun, and accepts or refuses it.
+  /// Gives the worker the task's candidate: the next one, while kernels are compared and plans swapped. rank:
+  /// of its schedule.
+  void begin(const Task& task, size_t rank = 0);
+  std::unique_ptr<Candidate> candidate_for(const KernelLibrary::Entry& entry, const SizeValues& sizes,
+                                           size_t rank);
+  /// The session's share of machine code is not used up.
+  bool has_room_for_code() const;
+  /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
+  CandidateOutcome outcome_of_begun();
+  /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
   void settle();
+  /// Steps of the plan whose entries have alternatives that are worth trying.
+  std::vector<Task> find_alternatives(const Plan& plan, const OptimizerJob& job);
+  /// The task to be gone on with: what the worker has begun, or, where `tried` is given, what comes when that
+  /// entry's next one has been tried. Null: none is left.
+  const Task* next_alternative(const std::vector<Task>& tasks,
+                               const KernelLibrary::Entry* tried = nullptr) const;
+  /// Tries the next alternative of the task's entry. True where it is taken over.
+  bool try_alternative(const Task& task, const std::function<void()>& meanwhile);
+  /// How an alternative compares with what does the task's work at present.
+  Ratio compare_alternative(const Task& task, const GeneratedCode& code);
+  void count_alternatives(const std::vector<Task>& tasks);
+  void remember_alternatives(const OptimizerJob& job);
   void compare(const Task& task);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
   void swap(const OptimizerJob& job);
+  /// Where its place is still taken by `now`: `better`, until real runs say otherwise.
+  bool put_in_force(const OptimizerJob& job, const std::shared_ptr<const Plan>& now,
+                    const std::shared_ptr<const Plan>& better, const Ratio& ratio, const char* what);
   Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job);
   void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool);
   /// From now on these kernels count as slower at these shapes.
   void blame(const Plan& plan, const Plan* innocent);
+  /// What they have taken the place of is not asked for any more.
+  void confirm(const Plan& plan, const Plan* before);
+  void for_entries(const Plan& plan, const Plan* without,
+                   const std::function<void(KernelLibrary::Entry&, const SizeValues&,
+                                            const jit::KernelCode* code)>& call);
   void count_left(const std::vector<Task>& tasks, size_t done);
+  /// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
+  /// hardly needs it again.
+  static void give_memory_back();
   /// Says how many steps of the plan run generated kernels.
   void count_swapped(const Plan& plan);
 
@@ -156,6 +199,7 @@ class PlanImprover {
   struct Begun {
     std::shared_ptr<KernelLibrary::Entry> entry;
     SizeValues sizes;
+    size_t rank = 0;
     std::unique_ptr<Candidate> candidate;
   };
   std::optional<Begun> begun_;
@@ -167,6 +211,8 @@ class PlanImprover {
   /// Of these plans, and of those inside of them.
   IntegersRead integers_;
   std::vector<Trial> trials_;
+  /// Whose default kernels and joints are settled, and whose alternatives are not.
+  std::deque<OptimizerJob> later_;
 };
 
 }  // namespace axrun::runtime

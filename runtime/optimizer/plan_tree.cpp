@@ -73,6 +73,11 @@ void TreeTimes::keep_least(const TreeTimes& other) {
 
 bool is_generated(const Step& step) { return dynamic_cast<const JitKernel*>(step.kernel.get()) != nullptr; }
 
+const jit::KernelCode* code_of(const Step& step) {
+  const auto* kernel = dynamic_cast<const JitKernel*>(step.kernel.get());
+  return kernel != nullptr ? kernel->parts().code : nullptr;
+}
+
 StepCount count_steps(const Plan& plan) {
   StepCount count;
   for (const Step& step : plan.steps()) {
@@ -92,7 +97,7 @@ int kernel_steps(const Plan& plan) { return count_steps(plan).kernels; }
 
 bool same_kernels(const Plan& a, const Plan& b) {
   const auto same = [](const Step& x, const Step& y) {
-    return x.nodes == y.nodes && is_generated(x) == is_generated(y);
+    return x.nodes == y.nodes && code_of(x) == code_of(y);
   };
   if (!std::equal(a.steps().begin(), a.steps().end(), b.steps().begin(), b.steps().end(), same)) return false;
   const std::vector<NestedPlan> others = b.nested();
@@ -109,7 +114,7 @@ void for_new_kernels(const Plan& now, const Plan* before,
     if (!is_generated(step)) continue;
     const bool was_there = before != nullptr &&
                            std::any_of(before->steps().begin(), before->steps().end(), [&](const Step& one) {
-                             return one.nodes == step.nodes && is_generated(one);
+                             return one.nodes == step.nodes && code_of(one) == code_of(step);
                            });
     if (!was_there) call(now, step);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/kernel_code.h"
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/stop_signal.h"
 #include "runtime/plan/plan.h"
@@ -55,6 +56,8 @@ class TreeTimes final : public StepObserver {
 };
 
 bool is_generated(const Step& step);
+/// What its kernel was bound from; null where that was not generated.
+const jit::KernelCode* code_of(const Step& step);
 
 /// Steps of a plan with a kernel, and those of them that run generated ones; of nested plans of one place the
 /// one used last counts.
@@ -66,11 +69,12 @@ StepCount count_steps(const Plan& plan);
 int generated_steps(const Plan& plan);
 int kernel_steps(const Plan& plan);
 
-/// Whether two plans of one graph for the same shapes have generated kernels at the same steps, as far as
-/// both have the same nested plans.
+/// Whether two plans of one graph for the same shapes have the same generated kernels at the same steps, as
+/// far as both have the same nested plans.
 bool same_kernels(const Plan& a, const Plan& b);
 
-/// Calls with every step of `now` that runs a generated kernel where `before` does not, and its plan.
+/// Calls with every step of `now` that runs a generated kernel where `before` does not, or another one, and
+/// its plan.
 /// `before` may be null.
 void for_new_kernels(const Plan& now, const Plan* before,
                      const std::function<void(const Plan& plan, const Step& step)>& call);
