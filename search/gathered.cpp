@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "search/gathered_across.h"
 #include "search/gathered_matrix.h"
 #include "search/gathered_result.h"
 #include "search/packed_rows.h"
@@ -307,6 +308,7 @@ class Writer {
 }  // namespace
 
 void write_gathered(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan) {
+  if (plan.across) return write_gathered_across(context, form, plan);
   Writer(context, form, plan).run();
 }
 

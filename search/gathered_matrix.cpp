@@ -35,6 +35,10 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
       phase_(sum_.reduce_axes.size(), 0) {
   const int64_t lanes = context.target.lanes(4);
   const Shift reach = this->reach();  // of the first phases, which reach farthest
+  if (plan.across) {
+    pitch_ = width_ + reach.places;
+    return;
+  }
   if (plan.layout == Layout::lines) {
     pitch_ = whole(whole(width_, lanes) + reach.places, lanes);
     columns_computed_ = (plan.lines - 1) * pitch_ + whole(width_, lanes);
@@ -175,6 +179,7 @@ void GatheredMatrix::gather_line(const Dim& line) {
     });
   }
   context_.values.assume({});
+  if (plan_.across) return;  // places are read one by one
   const int64_t beyond = whole(width_, context_.target.lanes(4)) - width_;
   clear(line, Dim(places), plan_.layout == Layout::lines ? beyond : pitch_ - places);
 }

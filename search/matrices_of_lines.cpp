@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "search/gathered_across.h"
 #include "search/gathered_form.h"
 #include "search/linear.h"
 #include "search/merge_axes.h"
@@ -28,8 +29,9 @@ namespace {
 
 class Divider {
  public:
-  Divider(const Program& from, const std::vector<bool>& constant, const jit::Target& target)
-      : from_(from), target_(target), builder_(from.name) {
+  Divider(const Program& from, const SizeFacts& facts, const std::vector<bool>& constant,
+          const jit::Target& target)
+      : from_(from), facts_(facts), target_(target), builder_(from.name) {
     for (size_t s = 0; s < from.stages.size(); ++s) {
       const FoundGathered found = find_gathered(from, from.stages[s], nullptr, constant);
       if (found.found && is_better_turned(found.form)) forms_.emplace(s, found.form);
@@ -78,7 +80,9 @@ class Divider {
         register_tile(shape.rows, shape.columns, target_, true).cycles * static_cast<double>(shape.depth);
     const double map =
         static_cast<double>(shape.depth * *lines) * (line_cycles + vector_cycles * vectors_of(*width));
-    return cycles_turned(shape, target_) + map < worth * uneven * gathered;
+    const double turned = cycles_turned(shape, target_) + map;
+    const auto across = plan_across(target_, facts_, form, false);
+    return turned < worth * uneven * gathered && !(across && across->cycles < turned);
   }
 
   /// [outer..., terms, positions].
@@ -149,6 +153,7 @@ class Divider {
   }
 
   const Program& from_;
+  const SizeFacts& facts_;
   const jit::Target& target_;
   ir::Builder builder_;
   std::map<size_t, GatheredForm> forms_;  ///< by their stage
@@ -157,9 +162,9 @@ class Divider {
 
 }  // namespace
 
-Program matrices_of_lines(const Program& program, const std::vector<bool>& constant,
+Program matrices_of_lines(const Program& program, const SizeFacts& facts, const std::vector<bool>& constant,
                           const jit::Target& target) {
-  Divider divider(program, constant, target);
+  Divider divider(program, facts, constant, target);
   return divider.changes() ? split_axes(merge_axes(divider.run())) : program;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/program.h"
 #include "jit/target.h"
+#include "search/size_facts.h"
 
 namespace axrun::search {
 
@@ -11,7 +12,8 @@ namespace axrun::search {
 /// a map gathers the right side into a matrix [terms, positions], and the sum is a product of matrices, which
 /// is computed with channels next to each other (`turned`). A convolution to 7x7 positions fills 49 of 64
 /// lanes otherwise. For programs whose axes are merged.
-ir::Program matrices_of_lines(const ir::Program& program, const std::vector<bool>& constant,
-                              const jit::Target& target);
+/// Not where lines are computed with channels next to each other as they are gathered (`gathered_across`).
+ir::Program matrices_of_lines(const ir::Program& program, const SizeFacts& facts,
+                              const std::vector<bool>& constant, const jit::Target& target);
 
 }  // namespace axrun::search

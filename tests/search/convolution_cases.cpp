@@ -71,6 +71,22 @@ Program program_of(const Convolved& c) {
   return b.finish();
 }
 
+std::vector<Convolved> convolved_across() {
+  constexpr auto clip = Epilogue::bias_clip, residual = Epilogue::bias_residual;
+  return {
+      {"ConvolvedAcross", {}, 1, 40, 64, {5, 14}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+      {"ConvolvedAcrossFewPoints", {}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+      {"ConvolvedAcrossWithAStride", {2}, 1, 8, 128, {5, 6}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, residual},
+      {"ConvolvedAcrossInGroups", {}, 2, 24, 40, {7, 7}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::normalized},
+      {"ConvolvedAcrossInPartsOfLines", {}, 1, 96, 80, {2, 29}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual},
+      {"ConvolvedAcrossDeeply", {}, 1, 400, 24, {5, 7}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+      {"ConvolvedAcrossInPieces", {}, 1, 24, 256, {7, 7}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual},
+      {"ConvolvedAcrossRaggedGroups", {}, 1, 96, 32, {5, 14}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::none},
+      {"ConvolvedAcrossWithManyTaps", {}, 1, 24, 32, {4, 14}, {5, 5}, {}, {}, {2, 2}, {2, 2}, residual},
+      {"ConvolvedAcrossDilated", {}, 1, 96, 36, {3, 14}, {3, 3}, {}, {2, 2}, {2, 2}, {2, 2}, Epilogue::gelu},
+  };
+}
+
 std::vector<Case> convolution_cases() {
   const auto sym = [](const char* name) { return Dim::symbol(name); };
   std::vector<Case> cases;
@@ -139,28 +155,23 @@ std::vector<Case> convolution_cases() {
   add("contraction",
       {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 600, 32, {sym("h"), 5}, {1, 1}, {}, {}, {}, {}, residual},
       {h}, {{{"h", 3}}, {{"h", 5}}});
-  // Lines of few points are gathered into a matrix first.
-  add("map+contraction",
-      {"ConvolvedToFewPoints", {}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
-  add("map+contraction", {"ConvolvedToFewPointsWithAStride",
-                          {2},
-                          1,
-                          8,
-                          128,
-                          {5, 6},
-                          {3, 3},
-                          {2, 2},
-                          {},
-                          {1, 1},
-                          {1, 1},
-                          residual});
-  add("map+contraction",
-      {"ConvolvedToFewPointsInGroups", {}, 2, 6, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, normalized});
+  // Points apart, and few, are gathered into a matrix first.
   add("map+contraction",
       {"ConvolvedToFewPointsApart", {}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, none});
   add("map+contraction",
-      {"ConvolvedToFewPointsOfAnyBatch", {sym("n")}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+      {"ConvolvedToFewPointsInBatches", {2}, 1, 70, 128, {5, 6}, {1, 1}, {2, 2}, {}, {}, {}, residual});
+  add("map+contraction",
+      {"ConvolvedToFewPointsInGroups", {}, 2, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, normalized});
+  add("map+contraction",
+      {"ConvolvedToFewPointsOfAnyBatch", {sym("n")}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, clip},
       {n}, {{{"n", 1}}, {{"n", 3}}});
+  for (const Convolved& across : convolved_across()) add("gathered", across);
+  add("gathered",
+      {"ConvolvedAcrossOfAnyBatch", {sym("n")}, 1, 8, 128, {3, 3}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip}, {n},
+      {{{"n", 1}}, {{"n", 3}}});
+  add("gathered",
+      {"ConvolvedAcrossOfAnyHeight", {}, 1, 4, 48, {sym("h"), 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual},
+      {h}, {{{"h", 3}}, {{"h", 7}}, {{"h", 20}}});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }

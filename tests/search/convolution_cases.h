@@ -22,6 +22,9 @@ struct Convolved {
 
 ir::Program program_of(const Convolved& convolved);
 
+/// Those that are computed with channels next to each other, of every form of the loops.
+std::vector<Convolved> convolved_across();
+
 /// Of every form that there is a schedule for, sizes left open included.
 std::vector<Case> convolution_cases();
 

@@ -66,6 +66,23 @@ TEST(Convolutions, OfNumbersOfChannelsThatLeaveNarrowTiles) {
   }
 }
 
+/// What the loop programs of all these cases say of how they were planned.
+TEST(Convolutions, ChannelsLieNextToEachOtherInEveryFormOfTheLoops) {
+  std::string text;
+  for (const Convolved& c : convolved_across()) {
+    const search::Lowered lowered =
+        search::lower(program_of(c), {}, {false, true, true, false}, avx512_like());
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const std::string one = ir::loop::print(*lowered.program);
+    EXPECT_NE(one.find("turned_"), std::string::npos) << c.name;
+    text += one;
+  }
+  // Several lines in a tile, a part of a line and its rest, sums that wait, rows and groups that are spread,
+  // a narrow last tile of rows.
+  for (const char* part : {"unrolled i0 < ", "_2: f32[9, 32] in registers", "waiting_", "parallel ib", "parallel jg", "for jt"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
 /// Shapes drawn at random: gathered for each term, and shared by terms.
 TEST(Convolutions, OfRandomShapes) {
   std::mt19937 random(11);

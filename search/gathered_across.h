@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "search/gathered_form.h"
+#include "search/gathered_plan.h"
+#include "search/piece.h"
+
+namespace axrun::search {
+
+/// How a gathered product is computed with its rows next to each other, and about how many cycles that takes;
+/// nothing where it cannot be, or where no taps share what is gathered. spread: whether it is worth spreading.
+struct PlannedAcross {
+  GatheredPlan plan;
+  double cycles = 0;
+};
+std::optional<PlannedAcross> plan_across(const jit::Target& target, const SizeFacts& facts,
+                                         const GatheredForm& form, bool spread);
+
+/// Writes it: lines are gathered with what pads them, tiles of places by rows of the sum accumulate in
+/// registers, and are turned while they are stored.
+void write_gathered_across(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan);
+
+}  // namespace axrun::search
