@@ -226,7 +226,9 @@ bool widens_weights(const Node& node, const Inference& inference) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
     if (id == absent || !inference.is_constant(id)) return false;
     const Tensor& operand = inference.fact(id).constant;
-    return is_integer(operand.type()) && bits_of(operand.type()) == 8 && operand.shape() == result.shape();
+    const bool byte = is_integer(operand.type()) && bits_of(operand.type()) == 8;
+    const bool half = operand.type() == ElementType::f16 || operand.type() == ElementType::bf16;
+    return (byte || half) && operand.shape() == result.shape();
   });
 }
 

@@ -13,8 +13,9 @@ struct SimplifyReport {
   int dead = 0;              ///< nodes nobody needs
 };
 
-/// Whether the node makes floats of a constant tensor of bytes, element by element: weights. Such nodes stay
-/// in the graph although their results are constants: what reads these may rather read the bytes.
+/// Whether the node makes f32 of a constant tensor of bytes or of floats of 16 bits, element by element:
+/// weights. Such nodes stay in the graph although their results are constants: what reads these may rather
+/// read the narrower ones.
 bool widens_weights(const Node& node, const Inference& inference);
 
 /// Removes what exporters leave behind, in place and until nothing changes: constant subgraphs (shape

@@ -12,6 +12,7 @@
 #include "ir/error.h"
 #include "ir/tensor.h"
 #include "jit/executable_memory.h"
+#include "jit/huge_pages.h"
 #include "jit/layout.h"
 #include "jit/phase_sizes.h"
 #include "jit/phase_text.h"
@@ -197,6 +198,15 @@ std::shared_ptr<char> allocate_aligned(size_t bytes) {
           [](char* memory) { ::operator delete(memory, std::align_val_t(alignment)); }};
 }
 
+/// Large parts lie on huge pages: what streams through them waits for few page walks, and processors follow
+/// a sequence by themselves to the end of a page only.
+std::shared_ptr<char> allocate_prepared(size_t bytes) {
+  constexpr size_t large = size_t{2} << 20;
+  if (bytes < large) return allocate_aligned(bytes);
+  const auto pages = std::make_shared<HugePages>(bytes);
+  return {pages, static_cast<char*>(pages->data())};
+}
+
 int64_t value_of(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
   return dim.substitute(sizes).value();
 }
@@ -368,7 +378,7 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
 }
 
 void BoundKernel::prepare(const void* const* inputs, Workers& workers, PreparedStore* store) {
-  prepare(allocate_aligned, inputs, workers, store);
+  prepare(allocate_prepared, inputs, workers, store);
 }
 
 void BoundKernel::prepare_in(const Allocate& allocate, const void* const* inputs, Workers& workers) {

@@ -361,7 +361,7 @@ class Writer {
     move_to(form_.column, column);
     const int left =
         plan_.left_packed ? w_.load(left_.at(point_, packed_row_tile(), i1)) : product(form_.left);
-    const int right = plan_.right == Right::direct ? product(form_.right) : w_.load(panels_.at(point_, j1));
+    const int right = plan_.right == Right::direct ? product(form_.right) : panels_.value_at(point_, j1);
     if (form_.row != ir::none) move_to(form_.row, row);
     w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
   }

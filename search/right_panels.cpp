@@ -40,6 +40,16 @@ Access RightPanels::at(const Dims& point, const Dim& lane) const {
   return {packed_.buffer, indices};
 }
 
+ElementType RightPanels::type() const {
+  if (plan_.narrow == ir::none) return ElementType::f32;
+  return context_.program.exprs[static_cast<size_t>(plan_.narrow)].type;
+}
+
+int RightPanels::value_at(const Dims& point, const Dim& lane) const {
+  const int held = w_.load(at(point, lane));
+  return plan_.narrow == ir::none ? held : w_.operation(ir::ScalarOp::cast, ElementType::f32, {held});
+}
+
 void RightPanels::write_all(bool tail) {
   // Outer axes on which it depends.
   std::vector<int>& outer = packed_.outer;
@@ -55,7 +65,7 @@ void RightPanels::write_all(bool tail) {
   dims.push_back(tiles);
   for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
   dims.emplace_back(plan_.tile.columns);
-  packed_.buffer = w_.allocate("packed_" + sum_.name, ElementType::f32, dims, Level::memory);
+  packed_.buffer = w_.allocate("packed_" + sum_.name, type(), dims, Level::memory);
   const std::function<void(size_t)> loop = [&](size_t k) {
     const bool spread = k == 0 && plan_.spread != ContractionPlan::Spread::none;
     const LoopKind kind = spread ? LoopKind::parallel : LoopKind::sequential;
@@ -95,12 +105,13 @@ void RightPanels::use(const Dims& point, const Dim& tile) {
 /// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
 void RightPanels::pack(const Dim& tile, bool tail) {
   if (plan_.square != 0) return pack_squares(tile, tail);
+  const int zero = ir::is_integer(type()) ? w_.integer(0, type()) : w_.real(0, type());
   const Dim width(plan_.tile.columns);
   const Dim columns = part_of(context_, sum_, form_.column).rest;
   depth_loops(sum_.reduce_axes.size(), 0, [&] {
     if (tail) {
       w_.loop(LoopKind::vector, "z1", width,
-              [&](const Dim& lane) { w_.store(at(point_, lane), Combine::assign, w_.real(0)); });
+              [&](const Dim& lane) { w_.store(at(point_, lane), Combine::assign, zero); });
     }
     w_.loop(LoopKind::vector, "j1", tail ? min(width, columns - width * tile) : width, [&](const Dim& lane) {
       move_to(form_.column, width * tile + lane);
@@ -150,6 +161,7 @@ void RightPanels::depth_loops(size_t count, size_t k, const std::function<void()
 }
 
 int RightPanels::product() {
+  if (plan_.narrow != ir::none) return context_.values.value(plan_.narrow, point_);
   int result = context_.values.value(form_.right[0], point_);
   for (size_t k = 1; k < form_.right.size(); ++k)
     result = w_.mul(result, context_.values.value(form_.right[k], point_));

@@ -28,10 +28,13 @@ class RightPanels {
   void write_one(const ir::Dims& point, const ir::Dim& tile, bool tail);
   /// Reads from the panel of a tile, of all that were made, at a point of the sum.
   void use(const ir::Dims& point, const ir::Dim& tile);
-  /// An element of the panel in use, at a point whose own column does not matter.
-  ir::loop::Access at(const ir::Dims& point, const ir::Dim& lane) const;
+  /// An element of the panel in use as an f32, at a point whose own column does not matter.
+  int value_at(const ir::Dims& point, const ir::Dim& lane) const;
 
  private:
+  ir::loop::Access at(const ir::Dims& point, const ir::Dim& lane) const;
+  /// Of what panels hold.
+  ir::ElementType type() const;
   ir::Dim place_in_part(const ir::Dims& point, int axis) const;
   void move_to(int axis, const ir::Dim& place);
   void pack(const ir::Dim& tile, bool tail);

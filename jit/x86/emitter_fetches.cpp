@@ -112,11 +112,12 @@ std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_panel(int id, const Dim&
 /// ahead as memory takes. Processors follow such a sequence by themselves, but stay too close to it where it
 /// is read slowly.
 PhaseEmitter::Fetched PhaseEmitter::stream_ahead(int id, const Dim& form, const Moving& read) {
-  constexpr int64_t iterations = 16, least_bytes = 1024, most_bytes = 8192;
+  // A vector times a matrix reads a KiB in an iteration and does little else.
+  constexpr int64_t iterations = 32, least_bytes = 1024, most_bytes = 16384, most_here = 16;
   if (loops_.size() < 2 || read.step_register.isValid() || looks_up(form) || !is_far(id)) return {};
   const OpenLoop &here = loops_.back(), &around = loops_[loops_.size() - 2];
   const int64_t step = read.step.value();
-  if (step < line || step > most_lines * line || here.most == INT64_MAX) return {};
+  if (step < line || step > most_here * line || here.most == INT64_MAX) return {};
   const Linear next = linear_in(form, around.loop->variable);
   if (!next.exists || !next.coefficient.is_constant()) return {};
   const int64_t tile = next.coefficient.value() * around.loop->step * element_bytes(id);

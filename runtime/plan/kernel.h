@@ -114,5 +114,6 @@ void quantized_factories(std::vector<FactoryEntry>& table);
 void attention_factories(std::vector<FactoryEntry>& table);
 void resize_factories(std::vector<FactoryEntry>& table);
 void tree_factories(std::vector<FactoryEntry>& table);
+void widening_factories(std::vector<FactoryEntry>& table);
 
 }  // namespace axrun::runtime

@@ -34,7 +34,8 @@ struct FusionInput {
 std::vector<Group> fuse(const FusionInput& input);
 
 /// Steps on floats that are made of bytes, for them alone, take what widens the bytes along, and what makes
-/// bytes of their result: sequences, so that what lies between steps is bytes.
+/// bytes of their result: sequences, so that what lies between steps is bytes. Steps on weights that are
+/// stored as floats of 16 bits take what widens these along.
 void join_byte_groups(const FusionInput& input, std::vector<Group>& groups);
 
 /// What a plan was made of, beside its graph and facts.

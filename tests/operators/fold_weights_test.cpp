@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ir/dim.h"
 #include "tests/operators/random.h"
 
@@ -68,6 +70,29 @@ TEST_F(FoldWeights, BytesBecomeFloatsThroughEveryNode) {
   for (int64_t i = 0; i < 200; ++i) {
     for (int64_t j = 0; j < 300; ++j)
       ASSERT_EQ(folded.get_real(j * 200 + i), 0.5 * bytes.get_real(i * 300 + j));
+  }
+}
+
+/// Every one of them; the node stays beside its result, for those who would rather read 16 bits.
+TEST_F(FoldWeights, FloatsOf16BitsBecomeWider) {
+  for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+    graph_ = {};
+    ir::Tensor halves = ir::Tensor::allocate(type, {256, 256});
+    for (int64_t i = 0; i < halves.size(); ++i) halves.as<uint16_t>()[i] = static_cast<uint16_t>(i);
+    const ir::ValueId weights = node("Cast", {constant(halves)});
+    ir::Attribute to;
+    to.kind = ir::Attribute::Kind::integer;
+    to.integer = 1;
+    graph_.nodes[0].attributes["to"] = to;
+    graph_.outputs = {node("MatMul", {input(ElementType::f32, {1, 256}), weights})};
+    EXPECT_EQ(fold(), 1u);
+    EXPECT_EQ(graph_.nodes.size(), 2u);
+    const ir::Tensor& folded = graph_.value(weights).constant;
+    ASSERT_EQ(folded.type(), ElementType::f32);
+    for (int64_t i = 0; i < halves.size(); ++i) {
+      const double got = folded.get_real(i), want = halves.get_real(i);
+      ASSERT_TRUE(got == want || (std::isnan(got) && std::isnan(want))) << i << ' ' << got << ' ' << want;
+    }
   }
 }
 

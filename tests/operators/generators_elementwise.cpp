@@ -88,7 +88,10 @@ Case cast(Random& random) {
                               {ElementType::boolean, 9},
                               {ElementType::f64, 11}});
   };
-  const Type from = draw(), to = draw();
+  // Weights of 16 bits become f32.
+  const bool widens = random.chance(40);
+  const Type half = random.pick<Type>({{ElementType::f16, 10}, {ElementType::bf16, 16}});
+  const Type from = widens ? half : draw(), to = widens ? Type{ElementType::f32, 1} : draw();
   const double low = from.type == ElementType::u8 ? 0 : -100;
   NodeBuilder(c, "Cast", 13)
       .input(random.tensor(from.type, draw_shape(random), low, 100))

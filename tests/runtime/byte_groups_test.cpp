@@ -88,6 +88,24 @@ TEST(ByteGroups, WeightsThatAreBytesCanBeReadAsSuch) {
   c.expect_right();
 }
 
+/// Weights of 16 bits too, where nothing else is bytes; those that two steps read are f32 in memory.
+TEST(ByteGroups, WeightsOf16BitsCanBeReadAsSuch) {
+  for (const bool shared : {false, true}) {
+    Chain c;
+    ir::Tensor halves = ir::Tensor::allocate(ElementType::bf16, {6, 6, 3, 3});
+    for (int64_t i = 0; i < halves.size(); ++i) halves.set_real(i, static_cast<double>(i % 17 - 8) / 16);
+    const ValueId weights =
+        c.m.node("Cast", {c.m.constant(halves)}, {{"to", ModelMaker::attribute(int64_t{1})}});
+    const auto convolved = [&](ValueId id) {
+      const auto pads = ModelMaker::attribute(std::vector<int64_t>{1, 1, 1, 1});
+      return c.m.node("Conv", {id, weights}, {{"pads", pads}});
+    };
+    c.m.output(shared ? convolved(convolved(c.x)) : convolved(c.x));
+    EXPECT_EQ(c.ops(), shared ? (Ops{"Conv", "Conv"}) : (Ops{"Cast+Conv"}));
+    c.expect_right();
+  }
+}
+
 TEST(ByteGroups, ReadersOfTheSameFloatsReadTheBytes) {
   Chain c;
   const ValueId floats = c.floats(c.quantized(c.x));

@@ -156,6 +156,44 @@ const Text texts[] = {
   s: i32[n, 16] = reduce sum (i0: n, i1: 16; r0: 10) { cast(i32, x[i0, r0]) * cast(i32, w[r0, i1]) }
 })",
      {1}},
+    {"ProductOfVectorAndHalves",
+     "contraction",
+     R"(program m(x: f32[n], w: bf16[n, 200], bias: f32[200]) -> (y) {
+  s: f32[200] = reduce sum (i0: 200; r0: n) { x[r0] * cast(f32, w[r0, i0]) }
+  y: f32[200] = map (i0: 200) { max(s[i0] + bias[i0], 0:f32) }
+})",
+     {1, 2}},
+    {"ProductOfRowsAndHalves",
+     "contraction",
+     R"(program m(x: f16[5, 37], w: f16[37, n]) -> (y) {
+  y: f32[5, n] = reduce sum (i0: 5, i1: n; r0: 37) { cast(f32, x[i0, r0]) * cast(f32, w[r0, i1]) }
+})",
+     {1}},
+    {"ProductOfTransposedHalves",
+     "contraction",
+     R"(program m(x: f32[3, 20], w: bf16[n, 20]) -> (y) {
+  y: f32[3, n] = reduce sum (i0: 3, i1: n; r0: 20) { x[i0, r0] * cast(f32, w[i1, r0]) }
+})",
+     {1}},
+    {"ProductOfManyRowsAndHalves",
+     "contraction",
+     R"(program m(x: f32[n, 24], w: bf16[24, 50]) -> (y) {
+  y: f32[n, 50] = reduce sum (i0: n, i1: 50; r0: 24) { x[i0, r0] * cast(f32, w[r0, i1]) }
+})",
+     {1}},
+    {"ProductOfHalvesAndColumns",
+     "contraction",
+     R"(program m(w: f16[70, 33], x: f32[33, 2]) -> (y) {
+  y: f32[70, 2] = reduce sum (i0: 70, i1: 2; r0: 33) { cast(f32, w[i0, r0]) * x[r0, i1] }
+})",
+     {0}},
+    {"ProductOfVectorAndBytes",
+     "contraction",
+     R"(program m(x: f32[2, 19], w: i8[19, n], scale: f32[n]) -> (y) {
+  s: f32[2, n] = reduce sum (i0: 2, i1: n; r0: 19) { x[i0, r0] * cast(f32, w[r0, i1]) }
+  y: f32[2, n] = map (i0: 2, i1: n) { s[i0, i1] * scale[i1] }
+})",
+     {1, 2}},
 };
 
 }  // namespace
