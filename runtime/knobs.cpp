@@ -26,9 +26,9 @@ constexpr std::array<Knob, 12> table = {{
     {"AXRUN_OPTIMIZER_THREADS", "N", "1", "threads of the optimiser where the program does not say"},
     {"AXRUN_PARALLEL", "tbb|threads", "tbb",
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
-    {"AXRUN_SWAP", "faster|always|join", "faster",
-     "always: every verified kernel is swapped in, faster or not, and join: every step joined to the next one where "
-     "one kernel for both is verified: for tests"},
+    {"AXRUN_SWAP", "faster|always|join|layouts", "faster",
+     "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one where "
+     "one kernel for both is verified, and layouts: every value channels-last that can be: for tests"},
     {"AXRUN_TARGET", "FILE", "what is detected",
      "description of the hardware, as axrun target --json writes it; fields that it lacks are detected"},
     {"AXRUN_THREADS", "N", "the processors this process may use",

@@ -63,6 +63,20 @@ struct PlanSwap {
   double speedup = 0;  ///< of the whole model, over the plan before; 0: not measured
 };
 
+/// How the layouts of a plan's values were chosen.
+struct LayoutReport {
+  std::string outcome;   ///< "channels-last", or "plain: ..." with the reason; empty: it was not its turn yet
+  int sites = 0;         ///< steps that can work in any layout
+  int tried = 0;         ///< expressions of which a kernel was tried that works channels-last
+  int priced = 0;        ///< sites that have one,
+  int faster = 0;        ///< and those of them that it is faster for
+  int values = 0;        ///< values made channels-last in the choice
+  double gap = 0;        ///< share of its cost by which the choice may miss the best one
+  double expected = 0;   ///< share of the model's time that it was expected to spare
+  double speedup = 0;    ///< of the model with it, over the plan before; 0: not measured
+  double seconds = 0;    ///< that it took to choose
+};
+
 struct OptimizerStatus {
   enum class State {
     off,      ///< never starts: `reason` says why
@@ -93,6 +107,7 @@ struct OptimizerStatus {
   double seconds = 0;                      ///< since its start
   std::vector<OptimizedKernel> kernels;
   std::vector<PlanSwap> swaps;
+  LayoutReport layouts;  ///< of the plan for which they were chosen last
 };
 AXRUN_API const char* name_of(OptimizerStatus::State state);
 

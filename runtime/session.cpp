@@ -139,7 +139,10 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.always = knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") ||
                     ablated("measurement");
   settings.schedules = !ablated("schedules");
-  settings.layouts = !ablated("layouts");
+  settings.force_layouts = knob_says(KnobName::swap, "layouts");
+  settings.always = settings.always || settings.force_layouts;
+  settings.join = settings.join && !settings.force_layouts;
+  settings.layouts = !ablated("layouts") && (!settings.always || settings.force_layouts);
   optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load));
 }
 

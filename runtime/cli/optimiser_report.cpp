@@ -31,6 +31,13 @@ Json load_time_json(const runtime::OptimizerStatus& status) {
           {"programs", std::move(programs)}};
 }
 
+Json layouts_json(const runtime::LayoutReport& report) {
+  return {{"outcome", report.outcome}, {"sites", report.sites},       {"tried", report.tried},
+          {"priced", report.priced},   {"faster", report.faster},     {"values", report.values},
+          {"gap", report.gap},         {"expected", report.expected}, {"speedup", number(report.speedup)},
+          {"seconds", report.seconds}};
+}
+
 }  // namespace
 
 Json optimiser_json(const Optimisation& optimisation) {
@@ -85,6 +92,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"prepared_bytes", status.prepared_bytes},
           {"load_time", load_time_json(status)},
           {"kernels", std::move(kernels)},
+          {"layouts", layouts_json(status.layouts)},
           {"swaps", std::move(swaps)}};
 }
 

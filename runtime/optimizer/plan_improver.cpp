@@ -181,9 +181,13 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
-  for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
-    while (settings_.join && join_steps(job, growth)) swap(job);
-  }
+  const auto grow = [&] {
+    for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
+      while (settings_.join && join_steps(job, growth)) swap(job);
+    }
+  };
+  grow();
+  if (choose_layouts(job)) grow();
   remember_alternatives(job);
   const Background::Piece piece(place_.background);
   fallbacks_.clear();
@@ -386,6 +390,8 @@ void PlanImprover::for_entries(const Plan& plan, const Plan* without,
 }
 
 void PlanImprover::blame(const Plan& plan, const Plan* innocent) {
+  // Of other layouts: the choice as a whole was wrong, and is not made again.
+  if (innocent != nullptr && &innocent->graph() != &plan.graph()) return;
   for_entries(plan, innocent, [&](auto& entry, const SizeValues& sizes, const jit::KernelCode* code) {
     library_->blame(entry, sizes, code);
   });
@@ -404,7 +410,8 @@ void PlanImprover::swap(const OptimizerJob& job) {
   bool equal = false;
   {
     const Background::Piece piece(place_.background);
-    better = host_.build(job.inputs, library_);
+    // Layouts that were chosen stay.
+    better = &now->graph() == host_.graph.get() ? host_.build(job.inputs, library_) : rebuilt(*now, library_);
     better->prepare_nested(*now);
     equal = same_kernels(*now, *better);
     // The same kernels: a new plan is of use only where it knows of more that is settled, which spares

@@ -24,6 +24,8 @@
 
 namespace axrun::runtime {
 
+class LayoutTrial;
+
 /// What the optimiser is given of a session, which must outlive it.
 struct OptimizerHost {
   std::shared_ptr<const ir::Graph> graph;
@@ -43,6 +45,7 @@ struct OptimizerSettings {
   bool join = true;            ///< steps that read one another are tried as one
   bool schedules = true;       ///< alternatives to the default schedules are tried
   bool layouts = true;         ///< values may be laid out in other ways than the model's
+  bool force_layouts = false;  ///< they are, channels-last, wherever they can be
   WorkerOptions worker;
   LowerFunction lower = search::lower;
 };
@@ -163,6 +166,22 @@ class PlanImprover {
   void count_alternatives(const std::vector<Task>& tasks);
   void remember_alternatives(const OptimizerJob& job);
   void compare(const Task& task);
+  /// Once for every set of shapes: chooses the layouts of all values of the plan in force, and puts a plan with
+  /// them in its place where that is the faster one. True where it has.
+  bool choose_layouts(const OptimizerJob& job);
+  /// Sites of one expression.
+  struct LayoutTask {
+    Task task;
+    std::vector<size_t> sites;
+  };
+  std::vector<LayoutTask> find_layout_tasks(const LayoutTrial& trial,
+                                            const std::shared_ptr<const Plan>& apart);
+  /// Has kernels tried that work channels-last. False where that does not look worth it.
+  bool price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total, LayoutReport& report);
+  void measure_layouts(LayoutTrial& trial, const OptimizerJob& job);
+  /// Of the plan's own steps; total: of all, microseconds.
+  std::vector<double> own_times(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job,
+                                double* total);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
@@ -211,6 +230,8 @@ class PlanImprover {
   /// Of these plans, and of those inside of them.
   IntegersRead integers_;
   std::vector<Trial> trials_;
+  /// Shapes whose layouts have been chosen.
+  std::set<std::vector<ir::Shape>> laid_out_;
   /// Whose default kernels and joints are settled, and whose alternatives are not.
   std::deque<OptimizerJob> later_;
 };

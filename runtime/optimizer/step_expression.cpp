@@ -180,8 +180,11 @@ std::string word_for(const std::string& ops) {
 
 }  // namespace
 
-SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph) : graph_(std::move(graph)) {
-  walk(*graph_, nullptr);
+SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph) { add(std::move(graph)); }
+
+void SymbolicFacts::add(std::shared_ptr<const ir::Graph> graph) {
+  graphs_.push_back(std::move(graph));
+  walk(*graphs_.back(), nullptr);
 }
 
 void SymbolicFacts::walk(const ir::Graph& graph, const ir::Inference* enclosing) {

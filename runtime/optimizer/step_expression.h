@@ -39,14 +39,16 @@ class SymbolicFacts {
  public:
   /// Walks the graph and the bodies in it; nodes that cannot be defined leave their results unknown.
   explicit SymbolicFacts(std::shared_ptr<const ir::Graph> graph);
-  const ir::Inference& inference() const { return inference(*graph_); }
-  /// Of the model's graph or any body in it.
+  /// One more graph of the same inputs.
+  void add(std::shared_ptr<const ir::Graph> graph);
+  const ir::Inference& inference() const { return inference(*graphs_.front()); }
+  /// Of the model's graph, one that was added, or any body in them.
   const ir::Inference& inference(const ir::Graph& graph) const { return known_.at(&graph); }
 
  private:
   void walk(const ir::Graph& graph, const ir::Inference* enclosing);
 
-  std::shared_ptr<const ir::Graph> graph_;
+  std::vector<std::shared_ptr<const ir::Graph>> graphs_;
   std::map<const ir::Graph*, ir::Inference> known_;
 };
 

@@ -89,7 +89,7 @@ void Plan::prepare_nested(const Plan& like) const {
   for (const Step& step : steps_) {
     if (!step.bodies) continue;
     const auto same = std::find_if(like.steps_.begin(), like.steps_.end(), [&](const Step& other) {
-      return other.bodies && other.node == step.node;
+      return other.bodies && other.node->name == step.node->name;
     });
     if (same != like.steps_.end()) step.bodies->prepare(*same->bodies);
   }

@@ -106,7 +106,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// The plans made so far of bodies and of what follows, those of one place used last first; not the ones
   /// inside of these.
   std::vector<NestedPlan> nested() const;
-  /// Makes the nested plans that `like` has, a plan of the same graph for the same shapes, all the way down:
+  /// Makes the nested plans that `like` has, a plan of the same nodes for the same shapes, all the way down:
   /// no run has to build them. What cannot be built is left to the run that needs it.
   void prepare_nested(const Plan& like) const;
 

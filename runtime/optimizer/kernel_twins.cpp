@@ -1,0 +1,26 @@
+// Graphs that compute what others do: the part of the library that knows what is the same in both.
+#include <algorithm>
+
+#include "runtime/optimizer/kernel_entry.h"
+#include "runtime/optimizer/kernel_library.h"
+
+namespace axrun::runtime {
+
+void KernelLibrary::serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
+                             const std::vector<int>& twins) {
+  const std::lock_guard lock(mutex_);
+  const auto found = forms_.find({&graph, nodes});
+  if (found != forms_.end()) forms_[{&other, twins}] = std::vector(found->second);
+  const auto joined = joined_.find(&graph);
+  const bool is_joint = joined != joined_.end() && std::find(joined->second.begin(), joined->second.end(),
+                                                             nodes) != joined->second.end();
+  if (is_joint) joined_[&other].push_back(twins);
+}
+
+void KernelLibrary::know_joined(const ir::Graph& graph, const std::vector<int>& nodes) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<int>>& known = joined_[&graph];
+  if (std::find(known.begin(), known.end(), nodes) == known.end()) known.push_back(nodes);
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,140 @@
+#include "runtime/optimizer/layout_trial.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/plan/plan_builder.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// Until a conversion has been measured: of the value's bytes, which are read and written once.
+constexpr double guessed_microseconds_per_byte = 2e-4;
+
+/// Has steps made of sets of nodes where the builder can, and keeps what they read and make.
+class StepFinder final : public KernelSource {
+ public:
+  StepFinder(const ir::Graph& graph, std::vector<std::vector<int>> sets,
+             std::map<std::vector<int>, Step>& found)
+      : graph_(graph), sets_(std::move(sets)), found_(found) {}
+
+  Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override {
+    if (&graph != &graph_ || std::find(sets_.begin(), sets_.end(), nodes) == sets_.end())
+      return {nullptr, false};
+    Step& step = found_[nodes];
+    step.node = &context.node;
+    for (const ir::Node* member : context.group) step.ops += (step.ops.empty() ? "" : "+") + member->op;
+    step.inputs = context.input_ids;
+    step.outputs = context.output_ids;
+    step.nodes = nodes;
+    return {nullptr, false};
+  }
+  std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override {
+    return &graph == &graph_ ? sets_ : std::vector<std::vector<int>>();
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::vector<std::vector<int>> sets_;
+  std::map<std::vector<int>, Step>& found_;
+};
+
+/// The library's kernels for the plan's steps serve their twins in the other graph.
+void serve_twins(const Plan& plan, const LaidOut& laid_out, KernelLibrary& library) {
+  for (size_t s = 0; s < plan.steps().size(); ++s) {
+    const std::vector<int>& nodes = plan.steps()[s].nodes;
+    if (!nodes.empty()) library.serve_as(plan.graph(), nodes, *laid_out.graph, laid_out.steps[s]);
+  }
+}
+
+}  // namespace
+
+LayoutTrial::LayoutTrial(std::shared_ptr<const Plan> plan, LayoutSites sites, KernelLibrary& library)
+    : plan_(std::move(plan)),
+      sites_(std::move(sites)),
+      microseconds_per_byte_(guessed_microseconds_per_byte) {
+  const LayoutDecision everything = all_channels_last(*plan_, sites_);
+  all_ = lay_out(*plan_, everything.values, everything.reads);
+  serve_twins(*plan_, all_, library);
+  std::vector<std::vector<int>> sets = all_.steps;
+  for (const LayoutSite& site : sites_.sites) sets.push_back(all_.converting_steps[site.step]);
+  std::erase_if(sets, [](const std::vector<int>& nodes) { return nodes.empty(); });
+  plan_of(all_, std::make_shared<StepFinder>(*all_.graph, std::move(sets), formed_));
+}
+
+std::shared_ptr<const Plan> LayoutTrial::plan_of(const LaidOut& laid_out,
+                                                 std::shared_ptr<KernelSource> kernels) const {
+  PlanOptions options = builder_like(*plan_).options();
+  options.kernels = std::move(kernels);
+  std::vector<ir::ValueFact> facts;
+  for (const ir::ValueId id : plan_->live_in_ids()) facts.push_back(plan_->fact(id));
+  std::shared_ptr<const Plan> made = build_plan(laid_out.graph, plan_->live_in_ids(), facts, options);
+  made->prepare_nested(*plan_);
+  return made;
+}
+
+std::shared_ptr<const Plan> LayoutTrial::laid_out_plan(std::shared_ptr<KernelLibrary> library) const {
+  return plan_of(all_, std::move(library));
+}
+
+Joint LayoutTrial::joint_of(size_t site, const Plan& apart) const {
+  const std::vector<int>& nodes = all_.converting_steps[sites_.sites[site].step];
+  const auto formed = formed_.find(nodes);
+  if (formed == formed_.end()) return {};
+  Joint joint{{}, formed->second};
+  joint.step.node = &apart.graph().nodes[static_cast<size_t>(nodes.front())];
+  size_t covered = 0;
+  for (size_t s = 0; s < apart.steps().size(); ++s) {
+    const Step& step = apart.steps()[s];
+    const bool inside = step.kernel && !step.nodes.empty() &&
+                        std::includes(nodes.begin(), nodes.end(), step.nodes.begin(), step.nodes.end());
+    if (!inside) continue;
+    joint.steps.push_back(s);
+    covered += step.nodes.size();
+  }
+  if (covered != nodes.size() || joint.steps.size() < 2) return {};
+  return joint;
+}
+
+void LayoutTrial::join(size_t site, KernelLibrary& library) {
+  library.know_joined(*all_.graph, all_.converting_steps[sites_.sites[site].step]);
+}
+
+void LayoutTrial::take_times(const Plan& laid_out, const std::vector<double>& microseconds) {
+  std::set<std::vector<int>> own(all_.steps.begin(), all_.steps.end());
+  std::map<std::vector<int>, double> taken;
+  double conversions = 0, bytes = 0;
+  for (size_t s = 0; s < laid_out.steps().size(); ++s) {
+    const Step& step = laid_out.steps()[s];
+    taken[step.nodes] += microseconds[s];
+    const bool converts =
+        step.kernel && step.nodes.size() == 1 && own.count(step.nodes) == 0 && step.node->op == "Transpose";
+    if (!converts) continue;
+    const ir::ValueFact& fact = laid_out.fact(step.outputs[0]);
+    conversions += microseconds[s];
+    bytes += static_cast<double>(ir::element_count(*ir::constant_dims(*fact.dims))) *
+             static_cast<double>(ir::size_of(fact.type));
+  }
+  if (bytes > 0) microseconds_per_byte_ = conversions / bytes;
+  for (LayoutSite& site : sites_.sites) {
+    const auto one = taken.find(all_.converting_steps[site.step]);
+    site.last_microseconds.reset();
+    if (one != taken.end()) site.last_microseconds = one->second;
+  }
+}
+
+LaidOut LayoutTrial::decided(const LayoutDecision& decision, KernelLibrary& library) const {
+  LaidOut laid_out = lay_out(*plan_, decision.values, decision.reads);
+  serve_twins(*plan_, laid_out, library);
+  for (size_t k = 0; k < sites_.sites.size(); ++k) {
+    if (!decision.moved[k]) continue;
+    const size_t s = sites_.sites[k].step;
+    const std::vector<int>& nodes = laid_out.converting_steps[s];
+    library.serve_as(*all_.graph, all_.converting_steps[s], *laid_out.graph, nodes);
+    library.know_joined(*laid_out.graph, nodes);
+  }
+  return laid_out;
+}
+
+}  // namespace axrun::runtime
