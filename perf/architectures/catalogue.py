@@ -11,6 +11,7 @@ from .mobilenet import mobilenet_v2
 from .resnet import resnet
 from .unet import unet
 from .vgg import vgg
+from .workloads import attention, narrow_vector, query_norm_attention, rms_norm_linear, rms_norm_mlp, swiglu
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,30 @@ ARCHITECTURES = {
     "lstm_2layer": Architecture(lstm, 4_202_496),
 }
 
+_LAYERS = {"rmsnorm_linear": (rms_norm_linear, 1, 1), "rmsnorm_mlp": (rms_norm_mlp, 2, 1), "swiglu": (swiglu, 2, 0)}
+_LAYER_SIZES = ((8, 1024), (8, 2048), (8, 4096), (16, 1024), (16, 4096))
+_ATTENTIONS = {"attention": (attention, 0), "qknorm_attention": (query_norm_attention, 1)}
+_ATTENTION_SIZES = ((2, 8, 1, 1024, 128), (2, 8, 128, 1024, 128), (2, 32, 1, 1024, 128), (4, 8, 1, 1024, 128))
+
+# Made where they are asked for by name; not among the standard architectures.
+WORKLOADS = {
+    **{"prism_%s_%dx%d" % (name, rows, size): Architecture(function, products * size * size + norms * size,
+                                                           {"rows": rows, "size": size})
+       for name, (function, products, norms) in _LAYERS.items() for rows, size in _LAYER_SIZES},
+    **{"prism_%s_%s" % (name, "x".join(map(str, sizes))): Architecture(
+        function, norms * sizes[-1], dict(zip(("batch", "heads", "queries", "keys", "size"), sizes)))
+       for name, (function, norms) in _ATTENTIONS.items() for sizes in _ATTENTION_SIZES},
+    "bf16_vector": Architecture(narrow_vector, 2048 * 16384),
+}
+KNOWN = {**ARCHITECTURES, **WORKLOADS}
+
 # Parameters of the functions that do not change what is trained.
 RUN_SIZES = {"batch", "image", "sequence", "past"}
 
 
 def build(name, **parameters):
-    """The graph of an architecture; parameters are its function's, such as batch=4 or sequence=Free("length", 128)."""
-    architecture = ARCHITECTURES[name]
+    """The graph of an architecture or workload; parameters are its function's, such as batch=4 or sequence=Free("length", 128)."""
+    architecture = ARCHITECTURES.get(name) or WORKLOADS[name]
     graph = architecture.function(**{**architecture.parameters, **parameters})
     graph.name = name
     if set(parameters) <= RUN_SIZES and graph.trainable != architecture.trainable:

@@ -25,5 +25,14 @@ def inputs_of(graph):
 
 def _fill(fill, seed, shape, dtype):
     generator = numpy.random.Generator(numpy.random.PCG64([SEED, zlib.crc32(seed.encode())]))
+    if dtype == "bfloat16":
+        return _rounded_to_bfloat16(_fill(fill, seed, shape, "float32"))
     values = numpy.ascontiguousarray(fill(generator, shape), dtype)
     return values.reshape(shape)  # ascontiguousarray makes scalars one-dimensional
+
+
+def _rounded_to_bfloat16(values):
+    """The nearest f32 whose lower 16 bits are zero; of two, the even one. For finite values."""
+    bits = values.view(numpy.uint32)
+    bits = bits + 0x7FFF + ((bits >> 16) & 1)
+    return (bits & numpy.uint32(0xFFFF0000)).view(numpy.float32)

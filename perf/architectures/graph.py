@@ -46,7 +46,8 @@ class Node:
 
 @dataclass
 class Initializer:
-    """`fill(generator, shape)` gives the values; `seed` names the random stream, which depends on nothing else."""
+    """`fill(generator, shape)` gives the values; `seed` names the random stream, which depends on nothing else.
+    `dtype` is NumPy's name, or bfloat16: then the values are f32 that bfloat16 holds, and the file has them as such."""
     shape: tuple
     dtype: str
     fill: object
@@ -95,11 +96,11 @@ class Graph:
         self.nodes.append(Node(operator, name, list(inputs), names, attributes, self._activation))
         return names[0] if outputs == 1 else names
 
-    def parameter(self, name, shape, fill, trainable=True, values_of=None):
+    def parameter(self, name, shape, fill, trainable=True, values_of=None, dtype="float32"):
         """A weight. One that shares its values with parameter `values_of` is trained once: pass trainable=False."""
         name = ".".join(self._scopes + [name])
         assert name not in self.initializers, name
-        self.initializers[name] = Initializer(tuple(shape), "float32", fill, values_of or name)
+        self.initializers[name] = Initializer(tuple(shape), dtype, fill, values_of or name)
         self.trainable += math.prod(shape) if trainable else 0
         return name
 

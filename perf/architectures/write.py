@@ -18,6 +18,11 @@ def write_model(graph, weights, path):
          for node in graph.nodes],
         graph.name, [_declare(port) for port in graph.inputs], [_declare(port) for port in graph.outputs])
     for name, values in weights.items():
+        if graph.initializers[name].dtype == "bfloat16":
+            halves = (values.view(numpy.uint32) >> 16).astype(numpy.uint16)
+            body.initializer.append(
+                helper.make_tensor(name, onnx.TensorProto.BFLOAT16, values.shape, halves.tobytes(), raw=True))
+            continue
         body.initializer.append(numpy_helper.from_array(values, name))
     model = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
                               producer_name="axrun-architectures")

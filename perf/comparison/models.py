@@ -1,16 +1,19 @@
 """The models to measure: folders with MODEL/model.onnx and, where there is one, MODEL/test_data_set_N."""
 
+import fnmatch
 import glob
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 
+from architectures.catalogue import WORKLOADS as KNOWN_WORKLOADS
 from comparison import environment
 
 ROOT = os.path.dirname(environment.DEFAULT_FOLDER)  # build/
 SHARED = os.path.join(os.path.dirname(os.path.dirname(ROOT)), "shared", "models")
 ARCHITECTURES = os.path.join(ROOT, "models")
+WORKLOADS = os.path.join(ROOT, "workloads")
 
 
 @dataclass
@@ -37,19 +40,30 @@ class Model:
 
 def default_folders(only, make_architectures):
     """The folders measured when none is named. The standard architectures are made first when they are missing, unless
-    all models named in `only` are elsewhere."""
-    elsewhere = only and all(os.path.exists(os.path.join(SHARED, name, "model.onnx")) for name in only)
+    all models named in `only` are elsewhere. Workloads (architectures/workloads.py) that `only` names are made when they
+    are missing; they are measured when named, not otherwise."""
     maker = os.path.join(os.path.dirname(ROOT), "perf", "make_architectures")
+    workloads = [name for pattern in only or [] for name in fnmatch.filter(KNOWN_WORKLOADS, pattern)]
+    missing = [name for name in workloads if not os.path.exists(os.path.join(WORKLOADS, name, "model.onnx"))]
+    if missing:
+        flags = [flag for name in missing for flag in ("--only", name)]
+        if subprocess.run([sys.executable, maker, "--output", WORKLOADS, *flags], stdout=sys.stderr,
+                          check=False).returncode:
+            print("the workloads could not all be made: the others are measured", file=sys.stderr)
+    elsewhere = only and all(os.path.exists(os.path.join(SHARED, name, "model.onnx")) or
+                             fnmatch.filter(KNOWN_WORKLOADS, name) for name in only)
     made = glob.glob(os.path.join(glob.escape(ARCHITECTURES), "*", "model.onnx"))
     if make_architectures and not elsewhere and not made:
         print("making the standard architectures in build/models", file=sys.stderr)
         if subprocess.run([sys.executable, maker], stdout=sys.stderr, check=False).returncode:
             print("they could not all be made: the others are measured", file=sys.stderr)
-    return [folder for folder in (SHARED, ARCHITECTURES) if os.path.isdir(folder)]
+    folders = (SHARED, ARCHITECTURES, *([WORKLOADS] if workloads else []))
+    return [folder for folder in folders if os.path.isdir(folder)]
 
 
 def find(folders, only):
-    """The models of all folders by name, or those named in `only`; raises ValueError when there is none such."""
+    """The models of all folders by name, or those that a name or pattern in `only` is of; raises ValueError when there
+    is none of one of these."""
     found = {}
     for folder in folders:
         try:
@@ -62,11 +76,12 @@ def find(folders, only):
                 if name in found:
                     raise ValueError("two models are called %s" % name)
                 found[name] = Model(name, path, _first_data_set(os.path.join(folder, name)))
-    unknown = sorted(set(only or []) - set(found))
+    unknown = sorted(pattern for pattern in only or [] if not fnmatch.filter(found, pattern))
     if unknown or not found:
         raise ValueError("no model %sin %s" % ("".join(name + " " for name in unknown),
                                                ", ".join(folders) or "any folder"))
-    return [model for name, model in found.items() if not only or name in only]
+    return [model for name, model in found.items()
+            if not only or any(fnmatch.fnmatch(name, pattern) for pattern in only)]
 
 
 def named(words, folders):
@@ -74,7 +89,8 @@ def named(words, folders):
     files = {word: _at(word) for word in words if os.sep in word or word.endswith(".onnx")}
     names = [word for word in words if word not in files]
     found = {model.name: model for model in find(folders, names)} if names else {}
-    return [files.get(word) or found[word] for word in dict.fromkeys(words)]
+    return [model for word in dict.fromkeys(words)
+            for model in ([files[word]] if word in files else [found[name] for name in fnmatch.filter(found, word)])]
 
 
 def _at(path):

@@ -20,7 +20,7 @@ COMMAND = os.path.join(ROOT, "perf", "make_architectures")
 sys.path.insert(0, os.path.join(ROOT, "perf"))
 
 from architectures import catalogue, make  # noqa: E402
-from architectures.catalogue import ARCHITECTURES, build  # noqa: E402
+from architectures.catalogue import ARCHITECTURES, KNOWN, WORKLOADS, build  # noqa: E402
 from architectures.graph import Free, sample  # noqa: E402
 
 HAVE_PACKAGES = all(importlib.util.find_spec(name) for name in ("numpy", "onnx"))
@@ -47,12 +47,18 @@ TINY = {
     "llama_block": dict(batch=2, sequence=LENGTH, layers=2, hidden=32, heads=4, key_heads=2, mlp=40),
     "llama_block_decode": dict(past=5, hidden=32, heads=4, key_heads=2, mlp=40),
     "lstm_2layer": dict(batch=2, sequence=LENGTH, inputs=5, hidden=7),
+    "prism_rmsnorm_linear_8x1024": dict(rows=2, size=6),
+    "prism_rmsnorm_mlp_8x1024": dict(rows=2, size=6),
+    "prism_swiglu_8x1024": dict(rows=2, size=6),
+    "prism_attention_2x8x1x1024x128": dict(heads=3, queries=4, keys=9, size=5),
+    "prism_qknorm_attention_2x8x1x1024x128": dict(heads=3, queries=4, keys=9, size=5),
+    "bf16_vector": dict(inputs=12, outputs=7),
 }
 
 
 class Topologies(unittest.TestCase):
     def test_catalogue_has_the_published_parameter_counts(self):
-        for name, architecture in ARCHITECTURES.items():
+        for name, architecture in KNOWN.items():
             with self.subTest(name):
                 self.assertEqual(build(name).trainable, architecture.trainable)
 
@@ -78,7 +84,7 @@ class Topologies(unittest.TestCase):
         build("lstm_2layer", layers=3)
 
     def test_node_and_value_names_are_unique_and_made_before_they_are_used(self):
-        for name in ARCHITECTURES:
+        for name in KNOWN:
             with self.subTest(name):
                 graph = build(name)
                 made = [port.name for port in graph.inputs] + list(graph.initializers) + [""]
@@ -342,6 +348,14 @@ class Files(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
+    def test_workloads_are_no_standard_architectures_and_are_found_by_pattern(self):
+        self.assertFalse(set(WORKLOADS) & set(ARCHITECTURES))
+        self.assertEqual(len(WORKLOADS), 3 * 5 + 2 * 4 + 1)
+        command = [sys.executable, COMMAND, "--only", "prism_swiglu_*", "--name", "x"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--name needs --only with one model", done.stderr)
+
     def test_mistakes_are_exit_1_and_told(self):
         for flags, reason in ((["--only", "alexnet"], "no architecture alexnet"),
                               (["--only", "unet", "--set", "layers=3"], "unet has no parameter layers"),
