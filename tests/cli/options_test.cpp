@@ -108,5 +108,18 @@ TEST(Knobs, MistakesAreFound) {
   EXPECT_EQ(runtime::knob_value(runtime::KnobName::isa), nullptr);
 }
 
+TEST(Knobs, ListsAreOfKnownWords) {
+  setenv("AXRUN_ABLATE", "fusion,schedules", 1);
+  EXPECT_TRUE(runtime::knob_mistakes().empty());
+  EXPECT_TRUE(runtime::knob_lists(runtime::KnobName::ablate, "schedules"));
+  EXPECT_FALSE(runtime::knob_lists(runtime::KnobName::ablate, "layouts"));
+  EXPECT_FALSE(runtime::knob_lists(runtime::KnobName::ablate, "fus"));
+  setenv("AXRUN_ABLATE", "fusion,fission", 1);
+  ASSERT_EQ(runtime::knob_mistakes().size(), 1U);
+  EXPECT_EQ(runtime::knob_mistakes()[0],
+            "AXRUN_ABLATE=fusion,fission: it takes some of fusion,layouts,schedules,measurement");
+  unsetenv("AXRUN_ABLATE");
+}
+
 }  // namespace
 }  // namespace axrun::tests

@@ -1,0 +1,74 @@
+"""Tests of the figures of perf/ablations and perf/progress, on made-up measurements.
+
+Run: python3 tests/perf/ablations_test.py
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+PERF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf")
+sys.path.insert(0, PERF)
+
+from comparison import ablations, progress  # noqa: E402
+
+
+def row(fusion, layouts):
+    ratio = lambda median: {"median": median, "low": median - 0.1, "high": median + 0.1, "verdict": "slower"}
+    return {"model": "m", "full_us": 10.0, "ratios": {"fusion": ratio(fusion), "layouts": ratio(layouts)},
+            "optimiser": {"full": {"left": [0, 3]}}}
+
+
+class Ablations(unittest.TestCase):
+    PARTS = ["fusion", "layouts"]
+
+    def test_a_part_is_left_out_in_its_own_program_only(self):
+        os.environ["AXRUN_ABLATE"] = "schedules"
+        try:
+            hosts = ablations.hosts("program", 5, self.PARTS)
+        finally:
+            del os.environ["AXRUN_ABLATE"]
+        self.assertEqual(list(hosts), ["full"] + self.PARTS)
+        self.assertEqual([host.environment.get("AXRUN_ABLATE") for host in hosts.values()], [None] + self.PARTS)
+        self.assertTrue(all(host.settles for host in hosts.values()))
+
+    def test_means_are_geometric_and_failures_are_left_out(self):
+        failed = row(1, 4)
+        failed["ratios"]["fusion"] = {"error": "exit 1"}
+        summary = ablations.summarise([row(0.5, 1), row(2, 1), failed, {"model": "x", "error": "none"}], self.PARTS)
+        self.assertEqual(summary["fusion"]["models"], 2)
+        self.assertAlmostEqual(summary["fusion"]["ratio"], 1)
+        self.assertAlmostEqual(summary["layouts"]["ratio"], 4 ** (1 / 3))
+        self.assertIn("failed", ablations.line(failed, self.PARTS))
+        self.assertIn("3 left", ablations.line(failed, self.PARTS))
+
+    def test_an_unknown_part_is_a_mistake(self):
+        done = subprocess.run([os.path.join(PERF, "ablations"), "--without", "everything"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("everything", done.stderr)
+
+
+class Progress(unittest.TestCase):
+    def samples(self, latency):
+        return [(second + part / 10, latency(second)) for second in range(60) for part in range(10)]
+
+    def test_the_second_from_which_on_the_speed_is_there(self):
+        final, since = progress.reached(progress.curve(self.samples(lambda s: 20 if s < 12 else 10.5 if s < 30 else 10)))
+        self.assertAlmostEqual(final, 10)
+        self.assertAlmostEqual(since, 12, delta=1)
+
+    def test_a_single_slow_second_is_no_step_back_and_a_slow_stretch_is(self):
+        final, since = progress.reached(progress.curve(self.samples(lambda s: 20 if s < 5 or s == 40 else 10)))
+        self.assertAlmostEqual(since, 5, delta=1)
+        final, since = progress.reached(progress.curve(self.samples(lambda s: 20 if s < 5 or 20 <= s < 25 else 10)))
+        self.assertAlmostEqual(since, 25, delta=1)
+        self.assertAlmostEqual(final, 10)
+
+    def test_where_the_end_is_slow_it_is_not_reached(self):
+        points = [(second + 0.5, 10.0, 5) for second in range(57)] + [(second + 0.5, 30.0, 5) for second in (57, 58, 59)]
+        self.assertIsNone(progress.reached(points)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
