@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "search/gathered_form.h"
 #include "search/gathered_plan.h"
@@ -8,14 +8,11 @@
 
 namespace axrun::search {
 
-/// How a gathered product is computed with its rows next to each other, and about how many cycles that takes;
-/// nothing where it cannot be, or where no taps share what is gathered. spread: whether it is worth spreading.
-struct PlannedAcross {
-  GatheredPlan plan;
-  double cycles = 0;
-};
-std::optional<PlannedAcross> plan_across(const jit::Target& target, const SizeFacts& facts,
-                                         const GatheredForm& form, bool spread);
+/// How a gathered product is computed with its rows next to each other: the best plan for every number of
+/// vectors of rows in a tile. None where it cannot be, or where no taps share what is gathered. spread: whether
+/// it is worth spreading.
+std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeFacts& facts,
+                                          const GatheredForm& form, bool spread);
 
 /// Writes it: lines are gathered with what pads them, tiles of places by rows of the sum accumulate in
 /// registers, and are turned while they are stored.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "search/gathered_across.h"
 #include "search/work.h"
@@ -109,8 +110,8 @@ void choose_blocks(const Shape& shape, int64_t second, GatheredPlan& plan) {
 
 }  // namespace
 
-std::optional<PlannedAcross> plan_across(const jit::Target& target, const SizeFacts& facts,
-                                         const GatheredForm& form, bool spread) {
+std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeFacts& facts,
+                                          const GatheredForm& form, bool spread) {
   const ir::Stage& sum = *form.sum;
   GatheredPlan plan;
   plan.across = true;
@@ -126,7 +127,8 @@ std::optional<PlannedAcross> plan_across(const jit::Target& target, const SizeFa
   const int64_t room = second / 2 / std::max<int64_t>(1, line_bytes) - shape.reach_lines;
   const int64_t spare = target.vector_registers > 16 ? 3 : 1;
 
-  std::optional<PlannedAcross> best;
+  std::vector<PlannedGathered> plans;
+  std::optional<PlannedGathered> best;
   const auto consider = [&](int64_t places, int64_t tile_lines, int64_t vectors) {
     const int64_t rows = places * tile_lines;
     if (rows < 2 || rows > lanes || rows * vectors + vectors + spare > target.vector_registers) return;
@@ -160,16 +162,18 @@ std::optional<PlannedAcross> plan_across(const jit::Target& target, const SizeFa
       choose_blocks(shape, second, plan);
       const double multiply = multiply_cycles(shape, plan, target), turn = turning_cycles(shape, lanes);
       const double cycles = (multiply + turn + gathers * gather_cycles(shape, plan, lanes)) / share;
-      if (!best || cycles < best->cycles) best = PlannedAcross{plan, cycles};
+      if (!best || cycles < best->cycles) best = PlannedGathered{plan, cycles};
     }
   };
   for (int64_t vectors = 1; vectors <= 6; ++vectors) {
     if (vectors > 1 && (vectors - 1) * lanes >= shape.rows) break;
+    best.reset();
     for (int64_t places = 2; places <= std::min(lanes, shape.width); ++places) consider(places, 1, vectors);
     for (int64_t lines = 2; lines <= shape.lines && lines * shape.width <= lanes; ++lines)
       consider(shape.width, lines, vectors);
+    if (best) plans.push_back(*best);
   }
-  return best;
+  return plans;
 }
 
 }  // namespace axrun::search

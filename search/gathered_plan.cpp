@@ -148,7 +148,7 @@ bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k) {
   return form.shifts[k].stride == 1 || k >= plan.first_unrolled;
 }
 
-GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form) {
+std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form) {
   const ir::Stage& sum = *form.sum;
   const auto extent = [&](int axis) {
     return context.facts.typical(sum.axes[static_cast<size_t>(axis)].extent);
@@ -182,9 +182,15 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
   GatheredPlan plan;
   plan.spread = spread;
   choose_unrolling(sum, plan);
-  const Planner apart(context, form, shape, plan);
-  double least = apart.cycles();
-  GatheredPlan best = apart.plan();
+  const bool copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
+  std::vector<PlannedGathered> all;
+  const auto consider = [&](Layout layout) {
+    plan.layout = layout;
+    const Planner planner(context, form, shape, plan);
+    all.push_back({planner.plan(), planner.cycles()});
+    all.back().plan.copied = copied;
+  };
+  consider(Layout::terms);
   plan.layout = Layout::lines;
   for (size_t k = 0; k < form.shifts.size(); ++k) {
     if (!is_shared(form, plan, k)) continue;
@@ -195,23 +201,23 @@ GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form
     shape.reach_lines += shift.lines * ((steps - 1) / shift.stride);
     shape.reach_places += shift.places * ((steps - 1) / shift.stride);
   }
-  for (const Layout layout : {Layout::joined, Layout::lines}) {
-    if (shape.taps == 1) break;
-    plan.layout = layout;
-    const Planner shared(context, form, shape, plan);
-    if (shared.cycles() >= least) continue;
-    least = shared.cycles();
-    best = shared.plan();
+  if (shape.taps > 1) {
+    consider(Layout::joined);
+    consider(Layout::lines);
   }
-  const bool worth_spreading = is_worth_spreading(flops, context.target);
-  const auto across = plan_across(context.target, context.facts, form, worth_spreading);
-  if (across && across->cycles < least) return across->plan;
-  best.copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
-  return best;
-}
-
-std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form) {
-  return {plan_gathered(context, form)};
+  const auto across =
+      plans_across(context.target, context.facts, form, is_worth_spreading(flops, context.target));
+  all.insert(all.end(), across.begin(), across.end());
+  std::stable_sort(all.begin(), all.end(), [](const PlannedGathered& a, const PlannedGathered& b) {
+    return a.cycles < b.cycles;
+  });
+  // What is expected to take so much longer is not worth measuring.
+  constexpr double much = 1.25;
+  constexpr size_t most = 4;
+  std::vector<GatheredPlan> plans;
+  for (const PlannedGathered& one : all)
+    if (plans.size() < most && one.cycles < much * all[0].cycles) plans.push_back(one.plan);
+  return plans;
 }
 
 }  // namespace axrun::search

@@ -44,8 +44,13 @@ struct GatheredPlan {
 /// one by one.
 bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k);
 
-/// The default plan, then those that promise most besides it.
+/// A plan, and about how many cycles of one core it takes.
+struct PlannedGathered {
+  GatheredPlan plan;
+  double cycles = 0;
+};
+
+/// The default plan, then those that promise most besides it: at least one.
 std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form);
-GatheredPlan plan_gathered(const PieceContext& context, const GatheredForm& form);
 
 }  // namespace axrun::search

@@ -81,8 +81,10 @@ class Divider {
     const double map =
         static_cast<double>(shape.depth * *lines) * (line_cycles + vector_cycles * vectors_of(*width));
     const double turned = cycles_turned(shape, target_) + map;
-    const auto across = plan_across(target_, facts_, form, false);
-    return turned < worth * uneven * gathered && !(across && across->cycles < turned);
+    if (turned >= worth * uneven * gathered) return false;
+    const auto across = plans_across(target_, facts_, form, false);
+    return std::all_of(across.begin(), across.end(),
+                       [&](const PlannedGathered& planned) { return planned.cycles >= turned; });
   }
 
   /// [outer..., terms, positions].
