@@ -65,6 +65,11 @@ struct PlanSwap {
 
 /// How the layouts of a plan's values were chosen.
 struct LayoutReport {
+  /// What a step takes in the plain layout and channels-last, microseconds; 0: it was not tried, or cannot.
+  struct Price {
+    std::string ops;
+    double plain = 0, last = 0;
+  };
   std::string outcome;   ///< "channels-last", or "plain: ..." with the reason; empty: it was not its turn yet
   int sites = 0;         ///< steps that can work in any layout
   int tried = 0;         ///< expressions of which a kernel was tried that works channels-last
@@ -75,6 +80,7 @@ struct LayoutReport {
   double expected = 0;   ///< share of the model's time that it was expected to spare
   double speedup = 0;    ///< of the model with it, over the plan before; 0: not measured
   double seconds = 0;    ///< that it took to choose
+  std::vector<Price> prices;
 };
 
 struct OptimizerStatus {

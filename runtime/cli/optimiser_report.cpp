@@ -32,10 +32,13 @@ Json load_time_json(const runtime::OptimizerStatus& status) {
 }
 
 Json layouts_json(const runtime::LayoutReport& report) {
+  Json prices = Json::array();
+  for (const runtime::LayoutReport::Price& price : report.prices)
+    prices.push_back({{"ops", price.ops}, {"plain_us", price.plain}, {"last_us", number(price.last)}});
   return {{"outcome", report.outcome}, {"sites", report.sites},       {"tried", report.tried},
           {"priced", report.priced},   {"faster", report.faster},     {"values", report.values},
           {"gap", report.gap},         {"expected", report.expected}, {"speedup", number(report.speedup)},
-          {"seconds", report.seconds}};
+          {"seconds", report.seconds}, {"prices", std::move(prices)}};
 }
 
 }  // namespace

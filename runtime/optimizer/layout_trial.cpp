@@ -101,7 +101,8 @@ void LayoutTrial::join(size_t site, KernelLibrary& library) {
   library.know_joined(*all_.graph, all_.converting_steps[sites_.sites[site].step]);
 }
 
-void LayoutTrial::take_times(const Plan& laid_out, const std::vector<double>& microseconds) {
+void LayoutTrial::take_times(const std::vector<double>& plain, const Plan& laid_out,
+                             const std::vector<double>& microseconds) {
   std::set<std::vector<int>> own(all_.steps.begin(), all_.steps.end());
   std::map<std::vector<int>, double> taken;
   double conversions = 0, bytes = 0;
@@ -116,9 +117,13 @@ void LayoutTrial::take_times(const Plan& laid_out, const std::vector<double>& mi
     bytes += static_cast<double>(ir::element_count(*ir::constant_dims(*fact.dims))) *
              static_cast<double>(ir::size_of(fact.type));
   }
-  if (bytes > 0) microseconds_per_byte_ = conversions / bytes;
+  if (bytes > 0 && bytes >= converted_bytes_) {
+    microseconds_per_byte_ = conversions / bytes;
+    converted_bytes_ = bytes;
+  }
   for (LayoutSite& site : sites_.sites) {
     const auto one = taken.find(all_.converting_steps[site.step]);
+    site.plain_microseconds = plain[site.step];
     site.last_microseconds.reset();
     if (one != taken.end()) site.last_microseconds = one->second;
   }

@@ -31,9 +31,11 @@ class LayoutTrial {
   /// From now on they are one step where the library has a kernel for it.
   void join(size_t site, KernelLibrary& library);
 
-  /// Takes what the steps of a plan took that laid_out_plan() has made: channels-last times of sites that are
-  /// one step there, and what conversions take.
-  void take_times(const Plan& laid_out, const std::vector<double>& microseconds);
+  /// Takes what the steps of the plan took, and those of a plan that laid_out_plan() has made: channels-last
+  /// times of sites that are one step there, and what conversions take, where more of them are steps than
+  /// before.
+  void take_times(const std::vector<double>& plain, const Plan& laid_out,
+                  const std::vector<double>& microseconds);
   double microseconds_per_byte() const { return microseconds_per_byte_; }
 
   /// The model with the layouts that were decided, with the library's kernels; what nodes compute there is
@@ -48,6 +50,7 @@ class LayoutTrial {
   LaidOut all_;
   std::map<std::vector<int>, Step> formed_;  ///< by their nodes: steps that the builder makes of sites
   double microseconds_per_byte_ = 0;
+  double converted_bytes_ = 0;  ///< by the conversions that were measured: those of the most bytes count
 };
 
 }  // namespace axrun::runtime

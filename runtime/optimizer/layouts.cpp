@@ -25,6 +25,9 @@ constexpr double promising = 0.02;
 /// Sites lighter than this share of the model's time are left as they are.
 constexpr double lightest = 0.0005;
 constexpr auto most_time = std::chrono::seconds(20);
+/// Prices are the least of so many looks at steps of both plans, by turns: what drifts hits both alike.
+constexpr int few_looks = 4, most_looks = 24;
+constexpr auto looking_time = std::chrono::milliseconds(400);
 /// What has to be expected of a choice for a plan to be made of it.
 constexpr double least_gain = 0.01;
 /// Of one session.
@@ -43,17 +46,24 @@ double spared(const LayoutSites& sites, double* taken) {
 
 }  // namespace
 
-std::vector<double> PlanImprover::own_times(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job,
-                                            double* total) {
-  const TreeTimes times = step_times(*plan, job);
-  std::vector<double> own(plan->steps().size(), 0);
-  *total = 1e-9;
+namespace {
+
+/// Of the plan's own steps, without those of nested plans.
+std::vector<double> own_times(const TreeTimes& times, const Plan& plan) {
   for (const TreeTimes::Times& one : times.plans()) {
-    *total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), *total);
-    if (one.plan == plan) own = one.microseconds;
+    if (one.plan.get() == &plan) return one.microseconds;
   }
-  return own;
+  return std::vector<double>(plan.steps().size(), 0);
 }
+
+double sum_of(const TreeTimes& times) {
+  double total = 1e-9;
+  for (const TreeTimes::Times& one : times.plans())
+    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
+  return total;
+}
+
+}  // namespace
 
 std::vector<PlanImprover::LayoutTask> PlanImprover::find_layout_tasks(
     const LayoutTrial& trial, const std::shared_ptr<const Plan>& apart) {
@@ -88,15 +98,20 @@ std::vector<PlanImprover::LayoutTask> PlanImprover::find_layout_tasks(
   return tasks;
 }
 
-void PlanImprover::measure_layouts(LayoutTrial& trial, const OptimizerJob& job) {
-  double total = 0;
-  std::shared_ptr<const Plan> plan;
-  {
-    const Background::Piece piece(place_.background);
-    plan = trial.laid_out_plan(library_);
+void PlanImprover::measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job) {
+  const FramesKept frames(trial.plan(), place_.background), others(laid_out, place_.background);
+  TreeTimes plain(place_.stop, &integers_), last(place_.stop, &integers_);
+  const Clock::time_point start = Clock::now();
+  for (int looks = 0; looks < few_looks || (looks < most_looks && Clock::now() - start < looking_time);
+       ++looks) {
+    TreeTimes one(place_.stop), other(place_.stop);
+    run(trial.plan(), job, looks == 0 ? plain : one, place_.pool);
+    run(laid_out, job, looks == 0 ? last : other, place_.pool);
+    if (looks == 0) continue;
+    plain.keep_least(one);
+    last.keep_least(other);
   }
-  const std::vector<double> times = own_times(plan, job, &total);
-  trial.take_times(*plan, times);
+  trial.take_times(own_times(plain, trial.plan()), laid_out, own_times(last, laid_out));
 }
 
 bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total,
@@ -109,6 +124,15 @@ bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, do
     apart = trial.laid_out_plan(library_);
   }
   const std::vector<LayoutTask> tasks = find_layout_tasks(trial, apart);
+  measure_layouts(trial, *apart, job);
+  const auto measure = [&] {
+    std::shared_ptr<const Plan> joined;
+    {
+      const Background::Piece piece(place_.background);
+      joined = trial.laid_out_plan(library_);
+    }
+    measure_layouts(trial, *joined, job);
+  };
   for (size_t k = 0; k < tasks.size(); ++k) {
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return false;
@@ -127,12 +151,11 @@ bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, do
     }
     watch();
     if (settings_.force_layouts || k + 1 != std::min(first_kernels, tasks.size())) continue;
-    measure_layouts(trial, job);
+    measure();
     double taken = 0;
     if (spared(trial.sites(), &taken) <= promising * taken) return false;
   }
-  if (settings_.force_layouts) return true;
-  measure_layouts(trial, job);
+  if (!settings_.force_layouts) measure();
   return true;
 }
 
@@ -142,8 +165,9 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   if (!settings_.layouts || !open || place_.stop.requested() || board_.frozen()) return false;
   if (laid_out_.size() >= most_shapes || !laid_out_.insert(job.shapes).second) return false;
   const Clock::time_point start = Clock::now();
-  double total = 0;
-  const std::vector<double> times = own_times(now, job, &total);
+  const TreeTimes tree = step_times(*now, job);
+  const std::vector<double> times = own_times(tree, *now);
+  const double total = sum_of(tree);
   LayoutReport report;
   const auto done = [&](bool swapped, const char* why) {
     report.outcome = why;
@@ -164,9 +188,12 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   }
   const bool promises = price_layouts(*trial, job, total, report);
   for (const LayoutSite& site : trial->sites().sites) {
+    report.prices.push_back(
+        {now->steps()[site.step].ops, site.plain_microseconds, site.last_microseconds.value_or(0)});
     report.priced += site.last_microseconds ? 1 : 0;
     report.faster += site.last_microseconds && *site.last_microseconds < site.plain_microseconds ? 1 : 0;
   }
+  if (place_.stop.requested() || board_.frozen()) return false;
   if (!promises) return done(false, "plain: the heaviest kernels are no faster channels-last");
 
   std::shared_ptr<const Plan> better;

@@ -10,6 +10,7 @@
 #include "runtime/host_target.h"
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/jit_kernel.h"
+#include "runtime/optimizer/plan_comparison.h"
 
 namespace axrun::runtime {
 namespace {
@@ -72,9 +73,7 @@ void PlanImprover::give_memory_back() {
 }
 
 void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool) {
-  const Background::Piece piece(place_.background);
-  std::vector<RuntimeValue> outputs(plan.graph().outputs.size());
-  plan.run(job.inputs, outputs, {pool, &observer});
+  run_in_piece(plan, job.inputs, observer, pool, place_.background);
 }
 
 TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
@@ -356,25 +355,7 @@ void PlanImprover::compare(const Task& task) {
 }
 
 Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job) {
-  const FramesKept frames_before(before, place_.background), frames_after(after, place_.background);
-  RoundOptions options;
-  options.fewest = 3;
-  options.most = 14;
-  options.share = share;
-  options.most_seconds = 0.3;
-  options.fewest_if_long = 1;
-  options.own_time = place_.pool.threads() == 1;
-  const auto run_once = [&](const Plan& plan, ThreadPool& pool) {
-    TreeTimes observer(place_.stop);
-    run(plan, job, observer, pool);
-  };
-  if (options.own_time) {
-    options.factor =
-        threads_factor([&](ThreadPool& pool) { run_once(before, pool); },
-                       [&](ThreadPool& pool) { run_once(after, pool); }, host_.threads, place_.stop);
-  }
-  return paired_rounds([&] { run_once(before, place_.pool); }, [&] { run_once(after, place_.pool); },
-                       place_.stop, options);
+  return runtime::compare_plans(before, after, job.inputs, host_.threads, share, place_);
 }
 
 void PlanImprover::for_entries(const Plan& plan, const Plan* without,

@@ -178,10 +178,8 @@ class PlanImprover {
                                             const std::shared_ptr<const Plan>& apart);
   /// Has kernels tried that work channels-last. False where that does not look worth it.
   bool price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total, LayoutReport& report);
-  void measure_layouts(LayoutTrial& trial, const OptimizerJob& job);
-  /// Of the plan's own steps; total: of all, microseconds.
-  std::vector<double> own_times(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job,
-                                double* total);
+  /// Of the trial's plan and the other one, by turns.
+  void measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
