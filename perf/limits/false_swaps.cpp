@@ -2,8 +2,9 @@
 //
 // Every step of a model's plan is compared with itself, as the optimiser compares a candidate with the kernel
 // in force (runtime/optimizer/comparison.h), again and again. One that is called faster would have been
-// swapped in for nothing. The answer is one JSON object; `most` is the upper end of the two-sided 95%
-// interval of the share (Clopper and Pearson, 1934).
+// swapped in for nothing. With --plans the whole plan is compared with another build of it, as before a swap:
+// one that is called slower, twice in a row, would have been blamed for nothing. The answer is one JSON object;
+// `most` is the upper end of the two-sided 95% interval of the share (Clopper and Pearson, 1934).
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -19,6 +20,7 @@
 #include "perf/host/options.h"
 #include "perf/host/tool_main.h"
 #include "runtime/optimizer/comparison.h"
+#include "runtime/optimizer/plan_comparison.h"
 #include "runtime/plan/packed.h"
 #include "runtime/session.h"
 
@@ -34,11 +36,13 @@ using runtime::StopSignal;
 constexpr const char* help =
     "usage: false_swaps MODEL.onnx [--data DIR] [--shape NAME:1x3x..] [--dim NAME=N] [--seed N] [--threads "
     "N]\n"
-    "                   [--comparisons N] [--share PERCENT]\n"
+    "                   [--comparisons N] [--share PERCENT] [--plans 1]\n"
     "\n"
     "Compares every step of the model's plan with itself, N comparisons in all (500), and prints how many "
     "were\n"
-    "called faster by the share that the optimiser asks for (2).\n";
+    "called faster by the share that the optimiser asks for (2). --plans 1: compares the whole plan with "
+    "another\n"
+    "build of it instead, and `most` is of those that were called slower twice in a row.\n";
 
 struct Found {
   int comparisons = 0, faster = 0, slower = 0, steps = 0;
@@ -64,19 +68,26 @@ double most_of(int found, int of, double chance) {
   return low;
 }
 
-std::shared_ptr<const Plan> plan_of(const runtime::Session& session, const Options& options) {
+std::vector<runtime::RuntimeValue> inputs_of(const runtime::Session& session, const Options& options) {
   const std::vector<InputDeclaration> declared = declarations_of(session);
   const std::vector<Tensor> tensors = options.data.empty()
                                           ? make_up_inputs(declared, options.choices, options.seed)
                                           : read_inputs(options.data, declared);
-  std::vector<ir::ValueFact> facts(tensors.size());
-  for (size_t k = 0; k < tensors.size(); ++k) {
-    const ir::Tensor tensor = to_axrun(tensors[k]);
+  std::vector<runtime::RuntimeValue> inputs;
+  for (const Tensor& tensor : tensors) inputs.emplace_back(to_axrun(tensor).clone());
+  return inputs;
+}
+
+std::shared_ptr<const Plan> plan_of(const runtime::Session& session,
+                                    const std::vector<runtime::RuntimeValue>& inputs, int threads) {
+  std::vector<ir::ValueFact> facts(inputs.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ir::Tensor& tensor = inputs[k].tensor;
     facts[k].type = tensor.type();
     facts[k].dims.emplace(tensor.shape().begin(), tensor.shape().end());
   }
   runtime::PlanOptions how;
-  how.threads = options.threads;
+  how.threads = threads;
   how.packs = std::make_shared<runtime::PackCache>();
   const auto& graph = session.model().graph;
   return runtime::build_plan(graph, graph->inputs, facts, how);
@@ -104,6 +115,23 @@ Found compare(const Plan& plan, int comparisons, double share, const Background:
   return found;
 }
 
+Found compare_plans(const Plan& plan, const Plan& other, const std::vector<runtime::RuntimeValue>& inputs,
+                    int threads, int comparisons, double share, const Background::Place& place) {
+  const auto begin = std::chrono::steady_clock::now();
+  Found found;
+  for (int k = 0; k < comparisons && !place.stop.requested(); ++k) {
+    const auto compared = [&] { return runtime::compare_plans(plan, other, inputs, threads, share, place); };
+    Ratio ratio = compared();
+    if (ratio.second_is_slower(share)) ratio = compared();  // as there
+    ++found.comparisons;
+    found.faster += ratio.second_is_faster(share) ? 1 : 0;
+    found.slower += ratio.second_is_slower(share) ? 1 : 0;
+    found.farthest = std::max(found.farthest, std::abs(ratio.median - 1));
+  }
+  found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return found;
+}
+
 double number_in(const Options& options, const std::string& name, double otherwise) {
   const auto given = options.engine.find(name);
   if (given == options.engine.end()) return otherwise;
@@ -122,15 +150,20 @@ std::string result_json(const Options& options) {
   settings.tier = runtime::Tier::fallback;
   settings.threads = options.threads;
   const auto session = translated([&] { return runtime::Session::load(options.model, settings); });
-  const auto plan = translated([&] { return plan_of(*session, options); });
+  const std::vector<runtime::RuntimeValue> inputs = inputs_of(*session, options);
+  const auto make = [&] { return plan_of(*session, inputs, options.threads); };
+  const auto plan = translated(make);
+  const bool plans = options.engine.count("plans") != 0;
+  const auto other = plans ? translated(make) : plan;
   Found found;
   std::exception_ptr failure;
   std::atomic<bool> done{false};
   Background::Options where;
-  where.threads = options.threads;
+  where.threads = plans ? 1 : options.threads;
   Background background(where, [&](const Background::Place& place) {
     try {
-      found = compare(*plan, comparisons, percent / 100, place);
+      found = plans ? compare_plans(*plan, *other, inputs, options.threads, comparisons, percent / 100, place)
+                    : compare(*plan, comparisons, percent / 100, place);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -149,7 +182,7 @@ std::string result_json(const Options& options) {
       .number("comparisons", found.comparisons)
       .number("called_faster", found.faster)
       .number("called_slower", found.slower)
-      .number("most", most_of(found.faster, std::max(found.comparisons, 1), tail))
+      .number("most", most_of(plans ? found.slower : found.faster, std::max(found.comparisons, 1), tail))
       .number("farthest_median", found.farthest)
       .number("seconds", found.seconds)
       .str();
@@ -161,5 +194,8 @@ std::string result_json(const Options& options) {
 int main(int argc, char** argv) {
   using namespace axrun::perf;
   return tool_main(argc, argv, "false_swaps", help,
-                   {{"comparisons", "N", "in all"}, {"share", "PERCENT", "that counts"}}, result_json);
+                   {{"comparisons", "N", "in all"},
+                    {"share", "PERCENT", "that counts"},
+                    {"plans", "1", "compare whole plans"}},
+                   result_json);
 }
