@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/gathered_plan.h"
+#include "search/product_schedules.h"
 
 namespace axrun::search {
 namespace {
@@ -12,6 +13,8 @@ size_t count_of(const PieceContext& context, const Piece& piece) {
   switch (piece.kind) {
     case Piece::Kind::gathered:
       return gathered_plans(context, piece.gathered).size() - 1;
+    case Piece::Kind::contraction:
+      return most_product_schedules(context, piece.product);
     default:
       return 0;
   }
@@ -33,10 +36,9 @@ double work_of(const PieceContext& context, const Piece& piece) {
 /// What is the same in every run is worth no search.
 bool is_prepared(const PieceContext& context, const Piece& piece) {
   const auto first = context.program.stages.begin() + static_cast<std::ptrdiff_t>(piece.range.first);
-  return std::all_of(first, first + static_cast<std::ptrdiff_t>(piece.range.count),
-                     [&](const ir::Stage& stage) {
-                       return context.constant[static_cast<size_t>(stage.results[0])];
-                     });
+  return std::all_of(
+      first, first + static_cast<std::ptrdiff_t>(piece.range.count),
+      [&](const ir::Stage& stage) { return context.constant[static_cast<size_t>(stage.results[0])]; });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "jit/byte_products.h"
 #include "search/alternatives.h"
+#include "search/lower_scheduled.h"
 #include "search/matrices_of_lines.h"
 #include "search/pieces.h"
 #include "search/simplify.h"
@@ -57,18 +58,16 @@ Program simplified(const Program& expression, const SizeFacts& facts, const Size
   return simplify(expression, facts);
 }
 
-}  // namespace
-
-Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
-              const jit::Target& target, size_t rank) {
+Lowered lowered_as(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
+                   const jit::Target& target, size_t rank, const GivenSchedule* given) {
   Lowered lowered;
   lowered.reason = unsupported_because(expression, sizes);
   if (!lowered.reason.empty()) return lowered;
 
   const SizeFacts facts(sizes);
   lowered.expression = simplified(expression, facts, sizes, constant, target);
-  lowered.expression =
-      matrices_of_lines(lowered.expression, facts, constant_tensors(lowered.expression, constant, sizes), target);
+  lowered.expression = matrices_of_lines(lowered.expression, facts,
+                                         constant_tensors(lowered.expression, constant, sizes), target);
   const Program& program = lowered.expression;
   lowered.reason = unindexable_because(program);
   if (!lowered.reason.empty()) return lowered;
@@ -84,7 +83,9 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   lowered.alternatives = alternatives.count;
   declare_interface(context);
   const std::optional<ScheduleReport> written =
-      rank <= alternatives.count ? write_pieces(context, pieces, {alternatives.piece, rank}) : std::nullopt;
+      given != nullptr || rank <= alternatives.count
+          ? write_pieces(context, pieces, {alternatives.piece, rank, given})
+          : std::nullopt;
   if (!written) {
     lowered.reason = "it has no such alternative";
     return lowered;
@@ -93,6 +94,18 @@ Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<b
   lowered.kind = kind_of(program, pieces, facts, same, target);
   lowered.program = writer.finish();
   return lowered;
+}
+
+}  // namespace
+
+Lowered lower(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
+              const jit::Target& target, size_t rank) {
+  return lowered_as(expression, sizes, constant, target, rank, nullptr);
+}
+
+Lowered lower_scheduled(const Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
+                        const jit::Target& target, const GivenSchedule& schedule) {
+  return lowered_as(expression, sizes, constant, target, 0, &schedule);
 }
 
 }  // namespace axrun::search

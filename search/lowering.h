@@ -38,12 +38,12 @@ struct Lowered {
   ScheduleReport schedule;
 };
 
-/// A schedule of an expression on a target: the default one (rank 0), or one of its alternatives (1, 2, ..., the
-/// most promising first). Without an alternative of this rank there is no program. sizes: one entry for every symbol of the expression.
-/// Input buffers of the result are the operands of Lowered::expression that are not none, in order and by
-/// name; output buffers its outputs. What is computed from operands of `constant` only (one flag per operand
-/// of the expression) stands in statements of their own at the beginning of the program, so that it can be
-/// done once.
+/// A schedule of an expression on a target: the default one (rank 0), or one of its alternatives (1, 2, ...,
+/// the most promising first). Without an alternative of this rank there is no program. sizes: one entry for
+/// every symbol of the expression. Input buffers of the result are the operands of Lowered::expression that
+/// are not none, in order and by name; output buffers its outputs. What is computed from operands of
+/// `constant` only (one flag per operand of the expression) stands in statements of their own at the
+/// beginning of the program, so that it can be done once.
 Lowered lower(const ir::Program& expression, const Sizes& sizes, const std::vector<bool>& constant,
               const jit::Target& target, size_t rank = 0);
 

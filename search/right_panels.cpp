@@ -23,7 +23,8 @@ RightPanels::RightPanels(PieceContext& context, const ContractionPlan& plan, Pac
       plan_(plan),
       w_(context.writer),
       packed_(std::move(packed)),
-      point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)) {}
+      point_(sum_.axes.size() + sum_.reduce_axes.size(), Dim(0)),
+      depth_{Dim(0), sum_.reduce_axes.back().extent} {}
 
 Dim RightPanels::place_in_part(const Dims& point, int axis) const {
   return point[static_cast<size_t>(axis)] - part_of(context_, sum_, axis).first;
@@ -36,6 +37,7 @@ void RightPanels::move_to(int axis, const Dim& place) {
 Access RightPanels::at(const Dims& point, const Dim& lane) const {
   Dims indices = packed_at_;
   for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) indices.push_back(point[sum_.axes.size() + k]);
+  indices.back() = indices.back() - depth_.first;
   indices.push_back(lane);
   return {packed_.buffer, indices};
 }
@@ -95,6 +97,21 @@ void RightPanels::write_one(const Dims& point, const Dim& tile, bool tail) {
   pack(tile, tail);
 }
 
+void RightPanels::allocate_part(const Dim& tiles, const AxisPart& depth) {
+  depth_ = depth;
+  Dims dims = {tiles};
+  for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+  dims.back() = depth.block == 0 ? depth.rest : Dim(depth.block);
+  dims.emplace_back(plan_.tile.columns);
+  packed_.buffer = w_.allocate("panels_" + sum_.name, type(), dims, Level::cache);
+}
+
+void RightPanels::write_in_part(const Dims& point, const Dim& tile, const Dim& place, bool tail) {
+  point_ = point;
+  packed_at_ = {place};
+  pack(tile, tail);
+}
+
 void RightPanels::use(const Dims& point, const Dim& tile) {
   packed_at_.clear();
   for (const int axis : packed_.outer) packed_at_.push_back(place_in_part(point, axis));
@@ -124,29 +141,28 @@ void RightPanels::pack(const Dim& tile, bool tail) {
 void RightPanels::pack_squares(const Dim& tile, bool tail) {
   const int64_t width = plan_.tile.columns, side = plan_.square;
   const size_t last = sum_.reduce_axes.size() - 1;
-  const Dim depth = sum_.reduce_axes[last].extent;
   const Dim columns = part_of(context_, sum_, form_.column).rest;
-  const bool whole = floor_mod(depth, Dim(side)) == Dim(0);
+  const bool whole = depth_.has_whole_tiles(side, context_.facts);
   Dim& k = point_[sum_.axes.size() + last];
   const auto square = [&](const Dim& kb, const Dim& jb) {
     const Dim first_k = Dim(side) * kb, first_column = Dim(width) * tile + Dim(side) * jb;
-    const Dim here = whole ? Dim(side) : min(Dim(side), depth - first_k);
+    const Dim here = whole ? Dim(side) : min(Dim(side), depth_.rest - first_k);
     write_transposed(
         w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name,
         {ElementType::f32},
         [&](size_t, const Dim& row, const Dim& column) {
           const Dim from = first_column + row;
           move_to(form_.column, tail ? min(from, columns - 1) : from);
-          k = first_k + column;
+          k = depth_.first + first_k + column;
           return product();
         },
         [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
-          k = first_k + column;
+          k = depth_.first + first_k + column;
           w_.store(at(point_, Dim(side) * jb + row), Combine::assign, w_.load(values[0]));
         });
   };
   depth_loops(last, 0, [&] {
-    w_.loop(LoopKind::sequential, "kb", ceil_div(depth, Dim(side)), [&](const Dim& kb) {
+    w_.loop(LoopKind::sequential, "kb", depth_.tiles(side, context_.facts), [&](const Dim& kb) {
       w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) { square(kb, jb); });
     });
   });
@@ -154,8 +170,10 @@ void RightPanels::pack_squares(const Dim& tile, bool tail) {
 
 void RightPanels::depth_loops(size_t count, size_t k, const std::function<void()>& body) {
   if (k == count) return body();
-  w_.loop(LoopKind::sequential, "p" + std::to_string(k), sum_.reduce_axes[k].extent, [&](const Dim& p) {
-    point_[sum_.axes.size() + k] = p;
+  const bool last = k + 1 == sum_.reduce_axes.size();
+  const Dim extent = last ? depth_.tiles(1, context_.facts) : sum_.reduce_axes[k].extent;
+  w_.loop(LoopKind::sequential, "p" + std::to_string(k), extent, [&](const Dim& p) {
+    point_[sum_.axes.size() + k] = last ? depth_.first + p : p;
     depth_loops(count, k + 1, body);
   });
 }

@@ -26,6 +26,11 @@ class RightPanels {
   void write_all(bool tail);
   /// Makes the panel of one tile at a point of the sum, and reads from it.
   void write_one(const ir::Dims& point, const ir::Dim& tile, bool tail);
+  /// Panels of a part of the last axis along the sum, [tiles, k..., columns of a tile]: memory for so many
+  /// tiles; then the panel of one tile after another is made at its place, and read there.
+  void allocate_part(const ir::Dim& tiles, const AxisPart& depth);
+  void write_in_part(const ir::Dims& point, const ir::Dim& tile, const ir::Dim& place, bool tail);
+  void use_in_part(const ir::Dim& place) { packed_at_ = {place}; }
   /// Reads from the panel of a tile, of all that were made, at a point of the sum.
   void use(const ir::Dims& point, const ir::Dim& tile);
   /// An element of the panel in use as an f32, at a point whose own column does not matter.
@@ -51,6 +56,7 @@ class RightPanels {
   PackedRight packed_;
   ir::Dims point_;      ///< of the sum, at what is packed
   ir::Dims packed_at_;  ///< the first indices of the panel in use
+  AxisPart depth_;      ///< of the last axis of the sum
 };
 
 }  // namespace axrun::search

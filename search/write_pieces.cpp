@@ -12,6 +12,8 @@
 #include "search/integer_product.h"
 #include "search/inverted_residual.h"
 #include "search/map.h"
+#include "search/pixels.h"
+#include "search/product_schedules.h"
 #include "search/recurrence.h"
 #include "search/rows.h"
 #include "search/windows.h"
@@ -48,12 +50,24 @@ void allocate_results(PieceContext& context, Range range) {
 }
 
 /// The schedule of a rank where there is such a one.
-std::optional<ScheduleReport> write_alternative(PieceContext& context, const Piece& piece, size_t rank) {
+std::optional<ScheduleReport> write_alternative(PieceContext& context, const Piece& piece,
+                                                const ChosenSchedule& chosen) {
+  const size_t rank = chosen.rank;
   if (piece.kind == Piece::Kind::gathered) {
     const std::vector<GatheredPlan> plans = gathered_plans(context, piece.gathered);
     if (rank >= plans.size()) return std::nullopt;
     write_gathered(context, piece.gathered, plans[rank]);
     return ScheduleReport{"plan " + std::to_string(rank)};
+  }
+  if (piece.kind == Piece::Kind::contraction && chosen.given != nullptr) {
+    write_scheduled_product(context, scheduled_as(context, piece.product, *chosen.given));
+    return ScheduleReport{"given"};
+  }
+  if (piece.kind == Piece::Kind::contraction) {
+    const std::vector<ProductSchedule> found = product_schedules(context, piece.product);
+    if (rank > found.size()) return std::nullopt;
+    write_scheduled_product(context, found[rank - 1].plan);
+    return found[rank - 1].report;
   }
   return std::nullopt;
 }
@@ -64,6 +78,8 @@ void write_default(PieceContext& context, const Piece& piece) {
       return write_windows(context, piece.windows, plan_windows(context, piece.windows));
     case Piece::Kind::gathered:
       return write_gathered(context, piece.gathered, gathered_plans(context, piece.gathered)[0]);
+    case Piece::Kind::pixels:
+      return write_pixels(context, piece.pixels, plan_pixels(context, piece.pixels));
     case Piece::Kind::gathered_words:
       return write_gathered_words(context, piece.gathered);
     case Piece::Kind::contraction:
@@ -120,8 +136,8 @@ std::optional<ScheduleReport> write_pieces(PieceContext& context, const Pieces& 
     const auto make = [&] {
       if (piece.kind != Piece::Kind::recurrence) allocate_results(context, piece.range);
       for (const auto& [tensor, buffer] : context.buffers) context.values.read_buffer(tensor, buffer);
-      if (n == chosen.piece && chosen.rank != 0)
-        report = write_alternative(context, piece, chosen.rank);
+      if (n == chosen.piece && (chosen.rank != 0 || chosen.given != nullptr))
+        report = write_alternative(context, piece, chosen);
       else
         write_default(context, piece);
     };

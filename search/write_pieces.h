@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "search/lower_scheduled.h"
 #include "search/lowering.h"
 #include "search/pieces.h"
 
@@ -16,6 +17,7 @@ std::vector<bool> constant_tensors(const ir::Program& program, const std::vector
 /// The schedule of one piece, by its rank; all others get their default ones.
 struct ChosenSchedule {
   size_t piece = 0, rank = 0;
+  const GivenSchedule* given = nullptr;  ///< instead of a rank
 };
 
 /// Writes the pieces of the context's program one after another, with memory for what passes between them.

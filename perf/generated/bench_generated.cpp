@@ -1,4 +1,5 @@
-// Generated kernels against the limit of one core: bench_generated [--rounds N] [--dump CASE] [CASE...]
+// Generated kernels against the limit of one core: bench_generated [--rounds N] [--cores N] [--dump CASE]
+// [CASE...]
 //
 // A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN,
 // gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, one of
@@ -99,6 +100,11 @@ Ready make(const GeneratedCase& from, const jit::Target& target, size_t rank, bo
   return ready;
 }
 
+/// There may be fewer than are asked for.
+bool has_alternative(const GeneratedCase& one, const jit::Target& target, size_t rank) {
+  return one.make && search::lower(one.make(), {}, one.constant, target, rank).program;
+}
+
 /// Of this thread: what the scheduler gives to others does not count.
 double processor_seconds() {
   timespec now;
@@ -126,13 +132,15 @@ double measure(const Ready& ready) {
 }
 
 int run(int argc, char** argv) {
-  int rounds = 15;
+  int rounds = 15, cores = 0;
   std::string dumped;
   std::vector<std::string> wanted;
   for (int k = 1; k < argc; ++k) {
     const std::string word = argv[k];
     if (word == "--rounds" && k + 1 < argc) {
       rounds = std::max(1, std::atoi(argv[++k]));
+    } else if (word == "--cores" && k + 1 < argc) {
+      cores = std::max(1, std::atoi(argv[++k]));
     } else if (word == "--dump" && k + 1 < argc) {
       dumped = argv[++k];
       wanted.push_back(dumped);
@@ -143,6 +151,7 @@ int run(int argc, char** argv) {
   jit::Target target = jit::detect_target();
   if (const char* level = std::getenv("AXRUN_ISA")) target = jit::restricted(target, jit::level_named(level));
   target = jit::calibrated(target);
+  if (cores != 0) target.cores = cores;
   std::vector<Ready> ready;
   if (wanted.empty()) wanted = generated_cases();
   for (const std::string& name : wanted) {
@@ -157,6 +166,7 @@ int run(int argc, char** argv) {
       one->constant = {false, true, true};
     }
     if (!one) throw Error(Fault::user, name + " is no case");
+    if (rank > 0 && !has_alternative(*one, target, rank)) continue;
     ready.push_back(make(*one, target, rank, name == dumped));
   }
   double best_peak = 0;

@@ -14,8 +14,13 @@ constexpr std::array<double, most_caches> usual_bandwidths = {150, 60, 25};
 
 // Of a tile in registers, in cycles: a multiply-add, what it takes to start one, what is left of a load
 // beside multiply-adds that hide it. Rows of the left side are read from as many places, or lie side by side.
+// Fitted to products of this and other shapes, as are the shares below (perf/README, "Schedules").
 constexpr double latency = 4, loads_per_cycle = 2, start_of_tile = 12;
-constexpr double row_cycles = 0.3, packed_row_cycles = 0.05, vector_cycles = 0.1;
+constexpr double row_cycles = 0.06, packed_row_cycles = 0.03, vector_cycles = 0.05;
+/// Of what could be hidden behind something that takes longer: what it takes nevertheless.
+constexpr double share_seen = 0.1;
+/// The same of memory that is read for the first time, and as it lies, while tiles are computed from it.
+constexpr double share_of_memory_seen = 0.5;
 // Of moves: a vector that is copied, one that is turned in registers.
 constexpr double copy_cycles = 1.5, turn_cycles = 3;
 // Of loops: an iteration; spread ones, in nanoseconds: to wake the other cores and to wait for them, an
@@ -93,8 +98,8 @@ double CostModel::step_cycles(const Specification& s, int64_t rows, int64_t colu
   if (right > 1) stream += v * vector_bytes / bandwidth(right);
   if (left > 1) stream += r * static_cast<double>(element) / bandwidth(left);
   const double of_row = s.layout(Operand::left) == Layout::lines ? row_cycles : packed_row_cycles;
-  return std::max({multiply, load, latency, stream / nanoseconds_per_cycle_}) + of_row * r +
-         vector_cycles * v;
+  const double near = std::max({multiply, load, latency}), far = stream / nanoseconds_per_cycle_;
+  return std::max(near, far) + share_seen * std::min(near, far) + of_row * r + vector_cycles * v;
 }
 
 double CostModel::kernel(const Specification& s) const {
@@ -116,6 +121,7 @@ double CostModel::move(const Specification& s, Operand operand, Level level, Lay
     if (together < together_bytes) result *= scattered;
   }
   if (operand == Operand::result) return s.accumulates ? 2 * result : result;
+  if (layout == before) return result * seen(s.level(operand));
   return result + arranging(s, operand, level, layout);
 }
 
@@ -129,10 +135,14 @@ double CostModel::arranging(const Specification& s, Operand operand, Level level
                                           (turned ? turn_cycles : copy_cycles) * nanoseconds_per_cycle_;
 }
 
+double CostModel::seen(Level level) const { return level == memory() ? share_of_memory_seen : share_seen; }
+
 double CostModel::least_move(const Specification& s, Operand operand, Layout layout) const {
   const auto [first, second] = axes_of(operand);
-  return static_cast<double>(s.extent(first) * s.extent(second) * element) / bandwidth(s.level(operand)) +
-         arranging(s, operand, 1, layout);
+  const double read =
+      static_cast<double>(s.extent(first) * s.extent(second) * element) / bandwidth(s.level(operand));
+  if (layout == s.layout(operand)) return read * seen(s.level(operand));
+  return read + arranging(s, operand, 1, layout);
 }
 
 double CostModel::clear(const Specification& s) const {

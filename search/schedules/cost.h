@@ -48,6 +48,8 @@ class CostModel {
 
   /// Of a move: to write what has another layout then.
   double arranging(const Specification& from, Operand operand, Level level, Layout layout) const;
+  /// Of reading what lies at a level for the first time, as it lies there: the part that tiles wait for.
+  double seen(Level level) const;
   /// No move of all of the operand, whole or part by part, takes less.
   double least_move(const Specification& from, Operand operand, Layout layout) const;
   /// The tiles in registers, operands where they are.

@@ -105,6 +105,7 @@ std::optional<Expansion> expand(const CostModel& cost, const Specification& s, c
       if (s.accumulates) return std::nullopt;
       Specification next = s;
       next.accumulates = true;
+      next.spread = false;
       // Other loops might as well have come before.
       if (s.after < After::left) next.after = After::columns;
       result.own = cost.clear(s);
@@ -122,6 +123,7 @@ std::optional<Expansion> expand(const CostModel& cost, const Specification& s, c
       next.levels[which] = decision.level;
       next.layouts[which] = decision.layout;
       next.after = after(decision.operand);
+      next.spread = false;
       result.own = cost.move(s, decision.operand, decision.level, decision.layout);
       part(next, 1, 1);
       return result;
@@ -138,7 +140,7 @@ std::optional<Expansion> expand(const CostModel& cost, const Specification& s, c
   if (size % unit_of(s, decision.axis) != 0) return std::nullopt;
   const int64_t whole = extent / size, iterations = whole + (extent % size == 0 ? 0 : 1);
   Specification next = s;
-  if (spread) next.spread = false;
+  next.spread = false;
   next.extents[axis] = static_cast<int32_t>(size);
   next.after = spread ? After::anything : after(decision.axis);
   result.own = spread ? cost.spread(iterations) : cost.loop(iterations);

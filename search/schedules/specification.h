@@ -57,7 +57,7 @@ struct Specification {
   std::array<Level, operand_count> levels = {};
   std::array<Layout, operand_count> layouts = {};
   bool accumulates = false;  ///< adds to the result, which holds something
-  bool spread = false;       ///< a loop may be spread over cores
+  bool spread = false;       ///< a loop may be spread over cores: the first decision
   After after = After::anything;
   Limits limits;
 

@@ -16,6 +16,7 @@
 #include "tests/search/placement_cases.h"
 #include "tests/search/quantized_cases.h"
 #include "tests/search/recurrence_cases.h"
+#include "tests/search/scheduled_product_cases.h"
 #include "tests/search/type_cases.h"
 #include "tests/search/window_cases.h"
 
@@ -371,6 +372,11 @@ std::vector<Case> operator_cases() {
 
 Program any_rows_product() { return product(sym("m"), 3072, 768, true, true); }
 
+search::Lowered lowered_case(const Case& c, const jit::Target& target) {
+  if (c.schedule) return search::lower_scheduled(c.make(), c.sizes, c.constant, target, *c.schedule);
+  return search::lower(c.make(), c.sizes, c.constant, target, c.rank);
+}
+
 std::vector<Case> all_cases() {
   const ir::loop::Size m{"m", 1, 4096, 1};
   std::vector<Case> cases;
@@ -440,6 +446,7 @@ std::vector<Case> all_cases() {
   for (Case& c : chained_windows_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_product_cases()) cases.push_back(std::move(c));
   for (Case& c : inverted_residual_cases()) cases.push_back(std::move(c));
+  for (Case& c : scheduled_product_cases()) cases.push_back(std::move(c));
   for (Case& c : channels_last_cases()) cases.push_back(std::move(c));
   return cases;
 }

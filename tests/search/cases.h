@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/program.h"
 #include "jit/target.h"
+#include "search/lower_scheduled.h"
 #include "search/lowering.h"
 
 namespace axrun::tests {
@@ -27,8 +29,12 @@ struct Case {
   search::Sizes sizes;
   std::vector<bool> constant;  ///< per operand
   std::vector<SizeValues> values = {{}};
+  std::optional<search::GivenSchedule> schedule = {};  ///< of its product, instead of the default one
+  size_t rank = 0;                                     ///< of the schedule that is looked for
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+search::Lowered lowered_case(const Case& c, const jit::Target& target);
 
 /// ONNX's operators, alone and in chains.
 std::vector<Case> operator_cases();

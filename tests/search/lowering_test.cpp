@@ -19,7 +19,7 @@ TEST_P(EveryCase, AgreesWithTheExpression) {
   const ir::Program expression = c.make();
   ir::require_valid(expression);
   for (const jit::Target& target : {avx512_like(), avx2_like()}) {
-    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
+    const search::Lowered lowered = lowered_case(c, target);
     ASSERT_TRUE(lowered.program) << lowered.reason;
     EXPECT_EQ(lowered.kind, c.kind) << ir::print(lowered.expression);
     EXPECT_EQ(ir::violations(lowered.expression).size(), 0u);

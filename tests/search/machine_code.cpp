@@ -111,7 +111,7 @@ Tensor of_type(ir::ElementType type, const Tensor& floats) {
 void expect_computed(const Case& c) {
   const ir::Program expression = c.make();
   for (const jit::Target& target : targets_with_code()) {
-    const search::Lowered lowered = search::lower(expression, c.sizes, c.constant, target);
+    const search::Lowered lowered = lowered_case(c, target);
     ASSERT_TRUE(lowered.program) << lowered.reason;
     const auto code = jit::KernelCode::compile(*lowered.program, target, {});
     for (const SizeValues& sizes : c.values) {

@@ -13,7 +13,7 @@ class EveryProof : public testing::TestWithParam<Case> {};
 TEST_P(EveryProof, IsProved) {
   const Case& c = GetParam();
   for (const jit::Target& target : {avx512_like(), avx2_like()}) {
-    const search::Lowered lowered = search::lower(c.make(), c.sizes, c.constant, target);
+    const search::Lowered lowered = lowered_case(c, target);
     ASSERT_TRUE(lowered.program) << lowered.reason;
     const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
     RecordProperty("seconds", std::to_string(evidence.seconds));

@@ -47,7 +47,7 @@ std::vector<axrun::tests::ValidLoop> default_schedules() {
   using namespace axrun::tests;
   std::vector<ValidLoop> made;
   const auto add = [&](const Case& c, const axrun::jit::Target& target) {
-    axrun::search::Lowered lowered = axrun::search::lower(c.make(), c.sizes, c.constant, target);
+    axrun::search::Lowered lowered = lowered_case(c, target);
     if (!lowered.program) return;
     made.push_back({c.name + " for " + target.name, std::move(lowered.expression),
                     std::move(*lowered.program), names_in(lowered.kind)});

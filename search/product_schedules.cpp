@@ -1,0 +1,255 @@
+#include "search/product_schedules.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "search/schedules/dynamic_program.h"
+#include "search/transposition.h"
+#include "search/work.h"
+
+namespace axrun::search {
+
+using schedules::Axis;
+using schedules::CostModel;
+using schedules::Decision;
+using schedules::DynamicProgram;
+using schedules::Layout;
+using schedules::Operand;
+using schedules::Specification;
+using Kind = Decision::Kind;
+using Right = ContractionPlan::Right;
+using Spread = ContractionPlan::Spread;
+
+namespace {
+
+constexpr size_t most_schedules = 3;
+/// Schedules of each tile; several of them may be one when they are written.
+constexpr size_t kept = 6;
+/// Specifications searched for one product: about a quarter of a second.
+constexpr int64_t states_of_product = 120'000;
+/// Smaller products are worth no search: about ten microseconds.
+constexpr double least_flops = 2e6;
+
+struct Extents {
+  int64_t rows = 1, columns = 1, depth = 1, outer = 1;
+  double flops() const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth) *
+           static_cast<double>(outer);
+  }
+};
+
+Extents extents_of(const PieceContext& context, const ProductForm& form) {
+  const auto extent = [&](int axis) {
+    return axis == ir::none ? int64_t{1}
+                            : context.facts.typical(form.sum->axes[static_cast<size_t>(axis)].extent);
+  };
+  Extents result{extent(form.row), extent(form.column)};
+  for (const ir::Axis& axis : form.sum->reduce_axes) result.depth *= context.facts.typical(axis.extent);
+  for (const int axis : form.outer) result.outer *= extent(axis);
+  return result;
+}
+
+/// The searches of this process by target: each with its table, one at a time.
+class Searches {
+ public:
+  schedules::Found solve(const jit::Target& target, const Specification& specification, int64_t states) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& [known, program] = programs_[target.vector_bytes];
+    constexpr size_t most_bytes = size_t{64} << 20;
+    if (program == nullptr || !(known == target) || program->table().bytes() > most_bytes) {
+      known = target;
+      program = std::make_unique<DynamicProgram>(target, kept);
+    }
+    return program->solve(specification, {states});
+  }
+
+  static Searches& of_process() {
+    static Searches searches;
+    return searches;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::pair<jit::Target, std::unique_ptr<DynamicProgram>>> programs_;
+};
+
+Layout layout_of_left(const PieceContext& context, const ContractionPlan& plan) {
+  if (plan.left_packed) return Layout::panels;
+  const int depth = static_cast<int>(plan.form.sum->axes.size());
+  if (plan.form.row == ir::none) return Layout::lines;
+  return is_read_across(context.program, plan.form.left, depth, plan.form.row) ? Layout::across
+                                                                               : Layout::lines;
+}
+
+Layout layout_of_right(const PieceContext& context, const ContractionPlan& plan) {
+  if (plan.right == Right::packed_once) return Layout::panels;
+  return columns_are_contiguous(context.program, plan.form) ? Layout::lines : Layout::across;
+}
+
+/// Where operands are before: all in the nearest cache that holds them; what is constant has not been used
+/// for as long as the rest of the model takes, and is no nearer than the last one.
+Specification specification_of(const PieceContext& context, const ContractionPlan& plan,
+                               const Extents& extents, const CostModel& cost) {
+  Specification s;
+  s.extents = {static_cast<int32_t>(extents.rows), static_cast<int32_t>(extents.columns),
+               static_cast<int32_t>(extents.depth)};
+  s.layouts = {layout_of_left(context, plan), layout_of_right(context, plan), Layout::lines};
+  s.limits = cost.limits();
+  const int64_t bytes =
+      extents.outer * 4 *
+      (extents.rows * extents.columns + extents.rows * extents.depth + extents.depth * extents.columns);
+  schedules::Level level = 1;
+  while (level < cost.memory() && s.limits[level - 1U].bytes() < bytes) ++level;
+  s.levels = {level, level, level};
+  const auto last_cache = static_cast<schedules::Level>(cost.memory() - 1);
+  if (plan.form.left_constant) s.levels[0] = std::max(level, last_cache);
+  if (plan.form.right_constant) s.levels[1] = std::max(level, last_cache);
+  s.spread = plan.spread != Spread::none && plan.spread != Spread::outer;
+  return s;
+}
+
+/// The default plan with another tile, and nothing of its loops.
+ContractionPlan with_tile(const PieceContext& context, ContractionPlan plan, int64_t rows, int64_t columns) {
+  plan.tile = {rows, columns};
+  constexpr int64_t longest_step_bytes = 1024, most_unrolled = 4;
+  plan.unroll = std::clamp<int64_t>(longest_step_bytes / (columns * 4), 1, most_unrolled);
+  plan.row_block = plan.depth_block = 0;
+  plan.column_group = 1;
+  plan.copied = plan.copied || plan.form.across;
+  if (plan.right == Right::packed_once) return plan;
+  plan.right = Right::direct;
+  const int last = static_cast<int>(plan.form.sum->axes.size());
+  const bool across = is_read_across(context.program, plan.form.right, plan.form.column, last);
+  plan.square = across && plan.form.sum->reduce_axes[0].extent != ir::Dim(1) ? context.target.lanes(4) : 0;
+  return plan;
+}
+
+/// Loops that another one around them only cuts in pieces are one.
+void join_loops(std::vector<Decision>& decisions) {
+  for (size_t n = 0; n + 1 < decisions.size();) {
+    const Decision &outer = decisions[n], &inner = decisions[n + 1];
+    if (outer.kind == Kind::tile && inner.kind == Kind::tile && outer.axis == inner.axis)
+      decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(n));
+    else
+      ++n;
+  }
+}
+
+/// The default plan as the loops that it is written in.
+ScheduledPlan as_schedule(const ContractionPlan& plan, const Extents& extents) {
+  ScheduledPlan result;
+  result.product = plan;
+  result.spread_outer = plan.spread == Spread::outer;
+  const auto loop = [&](Kind kind, Axis axis, int64_t size, int64_t extent) {
+    if (size < extent || kind == Kind::spread)
+      result.decisions.push_back({.kind = kind, .axis = axis, .size = static_cast<int32_t>(size)});
+  };
+  const auto [height, width, cycles] = plan.tile;
+  const bool by_rows = plan.spread == Spread::rows;
+  if (plan.spread == Spread::columns)
+    loop(Kind::spread, Axis::columns, plan.column_group * width, extents.columns);
+  if (plan.row_block != 0)
+    loop(by_rows ? Kind::spread : Kind::tile, Axis::rows, plan.row_block * height, extents.rows);
+  if (plan.spread != Spread::columns || plan.column_group > 1)
+    loop(Kind::tile, Axis::columns, width, extents.columns);
+  if (plan.right == Right::packed_inside)
+    result.decisions.push_back({.kind = Kind::move, .operand = Operand::right, .layout = Layout::panels});
+  if (plan.depth_block != 0) {
+    result.decisions.push_back({.kind = Kind::accumulate});
+    loop(Kind::tile, Axis::depth, plan.depth_block, extents.depth);
+  }
+  if (!(by_rows && plan.row_block == 1)) loop(Kind::tile, Axis::rows, height, extents.rows);
+  join_loops(result.decisions);
+  return result;
+}
+
+std::set<std::pair<int64_t, int64_t>> tiles_near(const RegisterTile& best, const ContractionPlan& plan,
+                                                 const Extents& extents, const jit::Target& target,
+                                                 const CostModel& cost) {
+  std::set<std::pair<int64_t, int64_t>> tiles;
+  const int64_t lanes = target.lanes(4);
+  const int64_t highest =
+      std::min(extents.rows, plan.form.across ? lanes : std::numeric_limits<int64_t>::max());
+  const int64_t widest = (extents.columns + lanes - 1) / lanes * lanes;
+  for (const int64_t columns : {best.columns, best.columns - lanes, best.columns / 2, best.columns * 2}) {
+    if (columns < lanes || columns % lanes != 0 || columns > widest) continue;
+    for (const int64_t rows : {best.rows, best.rows - 1, best.rows + 1, best.rows / 2, best.rows * 2}) {
+      if (rows >= 1 && rows <= highest && cost.fits_registers(rows, columns)) tiles.emplace(rows, columns);
+    }
+  }
+  return tiles;
+}
+
+}  // namespace
+
+size_t most_product_schedules(const PieceContext& context, const ProductForm& form) {
+  const Extents extents = extents_of(context, form);
+  constexpr int64_t longest = std::numeric_limits<int32_t>::max();
+  const bool small = std::max({extents.rows, extents.columns, extents.depth}) <= longest;
+  return form.sum->reduce_axes.size() == 1 && extents.flops() >= least_flops && small ? most_schedules : 0;
+}
+
+ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given) {
+  const ContractionPlan usual = plan_contraction(context, form);
+  ScheduledPlan plan;
+  plan.product =
+      with_tile(context, usual, usual.form.row == ir::none ? 1 : given.tile.rows, given.tile.columns);
+  plan.spread_outer = usual.spread == Spread::outer;
+  plan.decisions = written_decisions(plan, given.decisions);
+  return plan;
+}
+
+std::vector<ProductSchedule> product_schedules(const PieceContext& context, const ProductForm& form) {
+  const ContractionPlan usual = plan_contraction(context, form);
+  const Extents extents = extents_of(context, usual.form);
+  const CostModel cost(context.target);
+  const auto start = std::chrono::steady_clock::now();
+  Specification s = specification_of(context, usual, extents, cost);
+  const auto tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
+  ScheduleReport report;
+  double least = std::numeric_limits<double>::infinity(), cheapest = least;  // nanoseconds of one batch
+  std::vector<ProductSchedule> found;
+  for (const auto& [rows, columns] : tiles) {
+    s.tile_rows = static_cast<int16_t>(rows);
+    s.tile_columns = static_cast<int16_t>(columns);
+    const int64_t left = states_of_product - report.states;
+    if (left <= 0) break;
+    schedules::Found solved = Searches::of_process().solve(context.target, s, left);
+    report.states += solved.states;
+    least = std::min(least, solved.least);
+    for (const schedules::Schedule& schedule : solved.schedules) {
+      ProductSchedule one;
+      one.plan = scheduled_as(context, form, {{rows, columns}, schedule.decisions});
+      join_loops(one.plan.decisions);
+      const double batches = static_cast<double>(extents.outer) /
+                             (one.plan.spread_outer ? static_cast<double>(cost.cores()) : 1.0);
+      cheapest = std::min(cheapest, schedule.cost);
+      one.report.expected = schedule.cost * std::max(1.0, batches);
+      one.report.text = to_text(one.plan);
+      found.push_back(std::move(one));
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const ProductSchedule& a, const ProductSchedule& b) {
+    return a.report.expected < b.report.expected;
+  });
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::set<std::string> known = {to_text(as_schedule(usual, extents))};
+  std::vector<ProductSchedule> best;
+  for (ProductSchedule& one : found) {
+    if (best.size() == most_schedules || !known.insert(one.report.text).second) continue;
+    one.report.states = report.states;
+    one.report.seconds = report.seconds;
+    one.report.gap = cheapest / least - 1;
+    best.push_back(std::move(one));
+  }
+  return best;
+}
+
+}  // namespace axrun::search

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "search/lower_scheduled.h"
+#include "search/scheduled_product.h"
+
+namespace axrun::search {
+
+/// A schedule of a product besides the default one.
+struct ProductSchedule {
+  ScheduledPlan plan;
+  ScheduleReport report;
+};
+
+/// How many of them are looked for: none where the product is too small to be worth a search, or has several
+/// axes along its sum.
+size_t most_product_schedules(const PieceContext& context, const ProductForm& form);
+
+/// A schedule that is known; of a product with one axis along its sum.
+ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given);
+
+/// Those that take least by the cost model, at the typical sizes, the best first. What was found for other
+/// products on the same target is remembered and used: this takes some tenths of a second the first time.
+/// Any thread may call it.
+std::vector<ProductSchedule> product_schedules(const PieceContext& context, const ProductForm& form);
+
+}  // namespace axrun::search

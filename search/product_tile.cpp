@@ -1,0 +1,208 @@
+#include "search/product_tile.h"
+
+#include <string>
+
+#include "search/prepared_parts.h"
+#include "search/transposition.h"
+
+namespace axrun::search {
+
+using ir::Dim;
+using ir::Dims;
+using ir::ElementType;
+using ir::loop::Access;
+using ir::loop::Combine;
+using ir::loop::Level;
+using ir::loop::LoopKind;
+
+ProductTile::ProductTile(PieceContext& context, const ContractionPlan& plan, int add_to)
+    : point(plan.form.sum->axes.size() + plan.form.sum->reduce_axes.size(), Dim(0)),
+      height(plan.tile.rows),
+      column_tail(!part_of(context, *plan.form.sum, plan.form.column)
+                       .has_whole_tiles(plan.tile.columns, context.facts)),
+      right_padded(plan.right != ContractionPlan::Right::direct),
+      left([this](const Dim&) { return product(form_.left); }),
+      right([this](const Dim&) { return product(form_.right); }),
+      context_(context),
+      form_(plan.form),
+      sum_(*form_.sum),
+      plan_(plan),
+      w_(context.writer),
+      values_(context.values),
+      rows_(extent(form_.row)),
+      columns_(extent(form_.column)),
+      add_to_(add_to) {}
+
+Dim ProductTile::extent(int axis) const {
+  return axis == ir::none ? Dim(1) : part_of(context_, sum_, axis).rest;
+}
+
+void ProductTile::move_to(int axis, const Dim& place) {
+  coordinate(axis) = part_of(context_, sum_, axis).first + place;
+}
+
+int ProductTile::product(const std::vector<ir::ExprId>& factors) {
+  int result = values_.value(factors[0], point);
+  for (size_t k = 1; k < factors.size(); ++k) result = w_.mul(result, values_.value(factors[k], point));
+  return result;
+}
+
+void ProductTile::begin() {
+  if (form_.epilogue != nullptr)
+    prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
+}
+
+/// Columns of the tile that exist.
+Dim ProductTile::columns_here() const {
+  const Dim width(plan_.tile.columns);
+  return column_tail ? min(width, columns_ - width * column_tile) : width;
+}
+
+Dim ProductTile::rows_here() const {
+  const Dim here(height);
+  return row_tail ? min(here, rows_ - here * row_tile) : here;
+}
+
+/// Columns beyond the last one are computed where they can be read, up to the next whole vector.
+Dim ProductTile::lanes_computed() const {
+  if (!right_padded) return columns_here();
+  const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
+  if (!column_tail || !columns_.is_constant()) return width;
+  return min(width, lanes * ceil_div(columns_ - width * column_tile, lanes));
+}
+
+void ProductTile::for_tile(const std::function<void(const Dim& i1, const Dim& j1)>& body) {
+  w_.loop(LoopKind::unrolled, "i1", Dim(height), [&](const Dim& i1) {
+    w_.loop(LoopKind::vector, "j1", lanes_computed(), [&](const Dim& j1) { body(i1, j1); });
+  });
+}
+
+void ProductTile::sum_up() {
+  tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(height), Dim(plan_.tile.columns)},
+                      Level::registers);
+  for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
+  along_depth(0);
+}
+
+void ProductTile::store() {
+  if (!plan_.copied) return finish_tile(tile_, {}, LoopKind::unrolled);
+  const int copy = w_.allocate("copy_" + sum_.name, ElementType::f32, {Dim(height), Dim(plan_.tile.columns)},
+                               Level::cache);
+  for_tile([&](const Dim& i1, const Dim& j1) {
+    w_.store({copy, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+  });
+  finish_tile(copy, {}, LoopKind::sequential);
+}
+
+namespace {
+
+Access element_of(int buffer, const Dims& before, const Dim& i1, const Dim& j1) {
+  Access element{buffer, before};
+  element.indices.push_back(i1);
+  element.indices.push_back(j1);
+  return element;
+}
+
+}  // namespace
+
+void ProductTile::clear(int buffer, const Dims& before) {
+  for_tile([&](const Dim& i1, const Dim& j1) {
+    w_.store(element_of(buffer, before, i1, j1), Combine::assign, w_.real(0));
+  });
+}
+
+void ProductTile::add_to(int buffer, const Dims& before) {
+  for_tile([&](const Dim& i1, const Dim& j1) {
+    w_.store(element_of(buffer, before, i1, j1), Combine::add, w_.load({tile_, {i1, j1}}));
+  });
+}
+
+void ProductTile::store_waiting(int buffer, const Dims& before) {
+  finish_tile(buffer, before, LoopKind::unrolled);
+}
+
+/// Stores a tile whose sums are in `buffer` at {before..., i1, j1}.
+void ProductTile::finish_tile(int buffer, const Dims& before, LoopKind rows) {
+  if (form_.across) return finish_across(buffer, before);
+  w_.loop(rows, "i1", rows_here(), [&](const Dim& i1) {
+    w_.loop(LoopKind::vector, "j1", columns_here(),
+            [&](const Dim& j1) { finish(element_of(buffer, before, i1, j1), i1, j1); });
+  });
+}
+
+/// The same for results that are contiguous along the tile's rows.
+void ProductTile::finish_across(int buffer, const Dims& before) {
+  const int64_t side = context_.target.lanes(4);
+  w_.loop(LoopKind::sequential, "jb", ceil_div(columns_here(), Dim(side)), [&](const Dim& jb) {
+    const Dim first = Dim(side) * jb;
+    const Dim here = column_tail ? min(Dim(side), columns_here() - first) : Dim(side);
+    write_transposed(
+        w_, {plan_.tile.rows, side, rows_here(), here}, "turned_" + sum_.name, {ElementType::f32},
+        [&](size_t, const Dim& row, const Dim& column) {
+          return w_.load(element_of(buffer, before, row, first + column));
+        },
+        [&](const Dim& row, const Dim& column, const std::vector<Access>& values) {
+          finish(values[0], row, first + column);
+        });
+  });
+}
+
+/// The loops over k (over the part of the last one at hand), the innermost one unrolled.
+void ProductTile::along_depth(size_t k) {
+  const size_t last = sum_.reduce_axes.size() - 1;
+  const Dim extent = sum_.reduce_axes[k].extent;
+  const std::string name = "p" + std::to_string(k);
+  Dim& here = point[sum_.axes.size() + k];
+  if (k < last) {
+    return w_.loop(LoopKind::sequential, name, extent, [&](const Dim& p) {
+      here = p;
+      along_depth(k + 1);
+    });
+  }
+  const Dim by(plan_.unroll);
+  const bool whole = floor_mod(extent, by) == Dim(0);
+  const bool parts = depth.steps != 0;
+  const AxisPart decided = part_of(context_, sum_, static_cast<int>(sum_.axes.size() + k));
+  const Dim start = parts ? by * depth.first : decided.first;
+  Dim steps = parts ? ceil_div(extent, by) : decided.tiles(plan_.unroll, context_.facts);
+  if (parts) {
+    const bool even = floor_mod(extent, by * Dim(depth.steps)) == Dim(0);
+    steps = even ? Dim(depth.steps) : min(Dim(depth.steps), steps - depth.first);
+  }
+  w_.loop(LoopKind::sequential, name, steps, [&](const Dim& p) {
+    w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - start - by * p), [&](const Dim& u) {
+      here = start + by * p + u;
+      for_tile([&](const Dim& i1, const Dim& j1) { accumulate(i1, j1); });
+    });
+  });
+}
+
+/// Rows beyond the last one are computed from the last one again; nothing of them is stored.
+void ProductTile::accumulate(const Dim& i1, const Dim& j1) {
+  const Dim row = Dim(plan_.tile.rows) * row_tile + i1;
+  const Dim column = Dim(plan_.tile.columns) * column_tile + j1;
+  if (form_.row != ir::none) move_to(form_.row, row_tail ? min(row, rows_ - 1) : row);
+  move_to(form_.column, column);
+  const int left_value = left(i1), right_value = right(j1);
+  if (form_.row != ir::none) move_to(form_.row, row);
+  w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(left_value, right_value), sum_.name, point);
+}
+
+void ProductTile::finish(const Access& element, const Dim& i1, const Dim& j1) {
+  const Dim row = Dim(plan_.tile.rows) * row_tile + i1, column = Dim(plan_.tile.columns) * column_tile + j1;
+  if (add_to_ != ir::none) return w_.store({add_to_, {row, column}}, Combine::add, w_.load(element));
+  if (form_.row != ir::none) move_to(form_.row, row);
+  move_to(form_.column, column);
+  if (form_.epilogue == nullptr) {
+    const Dims axes(point.begin(), point.begin() + static_cast<std::ptrdiff_t>(sum_.axes.size()));
+    return w_.store(result_at(context_, sum_, axes), Combine::assign, w_.load(element));
+  }
+  const ir::Stage& map = *form_.epilogue;
+  map_point_.clear();
+  for (const int axis : form_.epilogue_axes) map_point_.push_back(axis == -1 ? Dim(0) : coordinate(axis));
+  values_.read_at(sum_.results[0], [element](const Dims&) { return element; });
+  w_.store(result_at(context_, map, map_point_), Combine::assign, values_.value(map.body[0], map_point_),
+           map.name, map_point_);
+}
+
+}  // namespace axrun::search
