@@ -21,13 +21,17 @@ constexpr double call_microseconds = 0.2;
 /// Prices of other sites are for all of their values together: one for every combination.
 constexpr size_t most_ports = 8;
 
-/// A node that has a meaning in every layout: it treats the elements of a channel, or of a place, alike.
-bool has_any_layout(const ir::Inference& facts, const ir::Node& node) {
+bool has_windows(const ir::Node& node) {
   constexpr std::array<std::string_view, 9> windows = {
       "Conv",   "ConvTranspose",     "MaxPool",       "AveragePool", "LpPool",
       "Resize", "GlobalAveragePool", "GlobalMaxPool", "Upsample"};
+  return node.domain.empty() && std::find(windows.begin(), windows.end(), node.op) != windows.end();
+}
+
+/// A node that has a meaning in every layout: it treats the elements of a channel, or of a place, alike.
+bool has_any_layout(const ir::Inference& facts, const ir::Node& node) {
+  if (has_windows(node)) return true;
   if (!node.domain.empty()) return false;
-  if (std::find(windows.begin(), windows.end(), node.op) != windows.end()) return true;
   if (node.op == "Concat") {
     const auto axis = node.attributes.find("axis");
     return axis != node.attributes.end() && axis->second.integer == 1;
@@ -46,6 +50,41 @@ bool gives_any_layout(const ir::Inference& facts, const Step& step) {
   } catch (const Error&) {
     return false;
   }
+}
+
+/// Only what values connect with windows over channels: elsewhere dims are called channels for their place
+/// only.
+void keep_those_near_windows(const Plan& plan, std::vector<LayoutSite>& sites) {
+  std::map<ValueId, std::vector<size_t>> users;
+  std::vector<size_t> reached;
+  std::vector<bool> kept(sites.size(), false);
+  for (size_t k = 0; k < sites.size(); ++k) {
+    for (const auto* ids : {&sites[k].inputs, &sites[k].outputs}) {
+      for (const ValueId id : *ids) users[id].push_back(k);
+    }
+    const std::vector<int>& nodes = plan.steps()[sites[k].step].nodes;
+    kept[k] = std::any_of(nodes.begin(), nodes.end(),
+                          [&](int n) { return has_windows(plan.graph().nodes[static_cast<size_t>(n)]); });
+    if (kept[k]) reached.push_back(k);
+  }
+  while (!reached.empty()) {
+    const LayoutSite& site = sites[reached.back()];
+    reached.pop_back();
+    for (const auto* ids : {&site.inputs, &site.outputs}) {
+      for (const ValueId id : *ids) {
+        for (const size_t user : users[id]) {
+          if (kept[user]) continue;
+          kept[user] = true;
+          reached.push_back(user);
+        }
+      }
+    }
+  }
+  std::vector<LayoutSite> near;
+  for (size_t k = 0; k < sites.size(); ++k) {
+    if (kept[k]) near.push_back(std::move(sites[k]));
+  }
+  sites = std::move(near);
 }
 
 int64_t bytes_of(const ir::ValueFact& fact) {
@@ -82,10 +121,11 @@ LayoutSites find_layout_sites(const Plan& plan) {
                           !site.inputs.empty();
     const size_t ports = site.inputs.size() + site.outputs.size();
     if (ports == 0 || (ports > most_ports && !site.input_by_input)) continue;
-    for (const int n : steps[s].nodes) in_site[static_cast<size_t>(n)] = true;
     found.sites.push_back(std::move(site));
   }
+  keep_those_near_windows(plan, found.sites);
   for (const LayoutSite& site : found.sites) {
+    for (const int n : steps[site.step].nodes) in_site[static_cast<size_t>(n)] = true;
     for (const ValueId id : site.inputs) found.values[id].bytes = bytes_of(plan.fact(id));
     for (const ValueId id : site.outputs) {
       found.values[id].bytes = bytes_of(plan.fact(id));

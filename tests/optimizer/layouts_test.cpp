@@ -303,6 +303,14 @@ TEST(LayoutSites, AreStepsThatTreatChannelsAlike) {
   EXPECT_EQ(found.values.size(), 8u);
 }
 
+TEST(LayoutSites, AreNearWindows) {
+  ModelMaker model;
+  const ValueId x = model.input("x", ElementType::f32, {2, 6, 8});
+  model.output(model.node("Softmax", {model.node("Tanh", {x})}));
+  std::unique_ptr<Session> session;
+  EXPECT_TRUE(find_layout_sites(*plan_of(model, {2, 6, 8}, session)).sites.empty());
+}
+
 TEST(LayoutSites, AreMovedWhereThatPaysForTheConversions) {
   std::unique_ptr<Session> session;
   const auto plan = plan_of(small_model(1), {1, 3, 10, 14}, session);
