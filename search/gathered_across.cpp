@@ -215,12 +215,20 @@ class Writer {
   void terms(const Dim& first, const Dim& steps, size_t k, const Body& body) {
     if (k == sum_.reduce_axes.size()) return body();
     const Dim extent = k == 0 ? steps : sum_.reduce_axes[k].extent;
-    const bool unrolled = k >= plan_.first_unrolled;
-    w_.loop(unrolled ? LoopKind::unrolled : LoopKind::sequential, "p" + std::to_string(k), extent,
-            [&](const Dim& p) {
-              point_[sum_.axes.size() + k] = k == 0 ? first + p : p;
-              terms(first, steps, k + 1, body);
-            });
+    const std::string name = "p" + std::to_string(k);
+    const auto next = [&](const Dim& p) {
+      point_[sum_.axes.size() + k] = k == 0 ? first + p : p;
+      terms(first, steps, k + 1, body);
+    };
+    if (k >= plan_.first_unrolled) return w_.loop(LoopKind::unrolled, name, extent, next);
+    if (k + 1 < plan_.first_unrolled || plan_.unroll == 1)
+      return w_.loop(LoopKind::sequential, name, extent, next);
+    const Dim by(plan_.unroll);
+    const bool whole = floor_mod(extent, by) == Dim(0);
+    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
+      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p),
+              [&](const Dim& u) { next(by * p + u); });
+    });
   }
 
   /// Stores the sums of a tile, which `buffer` holds at {before..., place, row of the sum}.

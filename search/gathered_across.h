@@ -9,8 +9,7 @@
 namespace axrun::search {
 
 /// How a gathered product is computed with its rows next to each other: the best plan for every number of
-/// vectors of rows in a tile. None where it cannot be, or where no taps share what is gathered. spread: whether
-/// it is worth spreading.
+/// vectors of rows in a tile. None where it cannot be. spread: whether it is worth spreading.
 std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeFacts& facts,
                                           const GatheredForm& form, bool spread);
 

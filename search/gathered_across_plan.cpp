@@ -43,17 +43,18 @@ Shape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredP
   return shape;
 }
 
-/// Steps along the innermost axes are written one by one, as few as fit.
-size_t first_unrolled(const ir::Stage& sum) {
-  constexpr int64_t most = 12;
+/// Steps along the innermost axes are written one by one, as many as are few, and a few of the one before.
+void choose_unrolling(const ir::Stage& sum, GatheredPlan& plan) {
+  constexpr int64_t most = 12, enough = 4;
   int64_t unrolled = 1;
-  size_t first = sum.reduce_axes.size();
-  while (first > 1) {
-    unrolled *= sum.reduce_axes[first - 1].extent.value();
-    if (unrolled > most) break;
-    --first;
+  plan.first_unrolled = sum.reduce_axes.size();
+  while (plan.first_unrolled > 1) {
+    const int64_t steps = sum.reduce_axes[plan.first_unrolled - 1].extent.value();
+    if (unrolled * steps > most) break;
+    unrolled *= steps;
+    --plan.first_unrolled;
   }
-  return first;
+  if (unrolled < enough) plan.unroll = enough / unrolled;
 }
 
 /// Cycles of all steps along the sum for a group of tiles in registers: multiply-adds, or loads.
@@ -105,7 +106,8 @@ void choose_blocks(const Shape& shape, int64_t second, GatheredPlan& plan) {
   const int64_t tiles = ceil_of(plan.lines, plan.tile_lines) * ceil_of(shape.width * plan.tile_lines, plan.tile.rows);
   plan.panel_block = 0;
   if (tiles > 1 && shape.first > most + most / 2)
-    plan.panel_block = ceil_of(shape.first, ceil_of(shape.first, most));
+    plan.panel_block =
+        ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unroll) * plan.unroll;
 }
 
 }  // namespace
@@ -116,11 +118,12 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   GatheredPlan plan;
   plan.across = true;
   plan.layout = GatheredPlan::Layout::lines;
-  plan.first_unrolled = first_unrolled(sum);
+  choose_unrolling(sum, plan);
   const Shape shape = shape_of(facts, form, plan);
   const int64_t lanes = target.lanes(4);
+  if (shape.taps == 1) plan.layout = GatheredPlan::Layout::terms;
   // Vectors of one lane are none, and narrow ones waste lanes.
-  if (!form.left_constant || shape.taps == 1 || shape.rows < lanes / 2 || shape.rows % lanes == 1) return {};
+  if (!form.left_constant || shape.rows < lanes / 2 || shape.rows % lanes == 1) return {};
   const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
   const int64_t line_bytes =
       shape.depth / shape.taps * shape.phases * (shape.width + shape.reach_places) * element;

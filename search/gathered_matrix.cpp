@@ -37,6 +37,7 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
   const Shift reach = this->reach();  // of the first phases, which reach farthest
   if (plan.across) {
     pitch_ = width_ + reach.places;
+    columns_computed_ = columns_ = plan.lines * pitch_;
     return;
   }
   if (plan.layout == Layout::lines) {

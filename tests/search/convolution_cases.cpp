@@ -155,14 +155,13 @@ std::vector<Case> convolution_cases() {
   add("contraction",
       {"ConvolvedDeepPointsOfAnyHeight", {}, 1, 600, 32, {sym("h"), 5}, {1, 1}, {}, {}, {}, {}, residual},
       {h}, {{{"h", 3}}, {{"h", 5}}});
-  // Points apart, and few, are gathered into a matrix first.
-  add("map+contraction",
-      {"ConvolvedToFewPointsApart", {}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, none});
-  add("map+contraction",
+  // Points apart, and few: the same without taps that share what is gathered.
+  add("gathered", {"ConvolvedToFewPointsApart", {}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, none});
+  add("gathered",
       {"ConvolvedToFewPointsInBatches", {2}, 1, 70, 128, {5, 6}, {1, 1}, {2, 2}, {}, {}, {}, residual});
-  add("map+contraction",
+  add("gathered",
       {"ConvolvedToFewPointsInGroups", {}, 2, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, normalized});
-  add("map+contraction",
+  add("gathered",
       {"ConvolvedToFewPointsOfAnyBatch", {sym("n")}, 1, 70, 128, {5, 5}, {1, 1}, {2, 2}, {}, {}, {}, clip},
       {n}, {{{"n", 1}}, {{"n", 3}}});
   for (const Convolved& across : convolved_across()) add("gathered", across);
