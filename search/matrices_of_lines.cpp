@@ -7,6 +7,7 @@
 #include "search/gathered_form.h"
 #include "search/linear.h"
 #include "search/merge_axes.h"
+#include "search/pixels_form.h"
 #include "search/rebuild.h"
 #include "search/register_tile.h"
 #include "search/split_axes.h"
@@ -34,7 +35,8 @@ class Divider {
       : from_(from), facts_(facts), target_(target), builder_(from.name) {
     for (size_t s = 0; s < from.stages.size(); ++s) {
       const FoundGathered found = find_gathered(from, from.stages[s], nullptr, constant);
-      if (found.found && is_better_turned(found.form)) forms_.emplace(s, found.form);
+      if (found.found && !are_pixels(s, constant) && is_better_turned(found.form))
+        forms_.emplace(s, found.form);
     }
   }
 
@@ -59,6 +61,13 @@ class Divider {
   }
 
  private:
+  /// Those are computed in another way (find_pixels).
+  bool are_pixels(size_t s, const std::vector<bool>& constant) const {
+    const bool followed = s + 1 < from_.stages.size() && from_.stages[s + 1].kind == ir::StageKind::map;
+    return (followed && find_pixels(from_, from_.stages[s], &from_.stages[s + 1], constant)) ||
+           find_pixels(from_, from_.stages[s], nullptr, constant);
+  }
+
   /// Estimates of cycles; what is gathered for single lines fills fewer lanes, and is multiplied less evenly.
   bool is_better_turned(const GatheredForm& form) const {
     constexpr double uneven = 1.15, worth = 0.95;

@@ -13,7 +13,7 @@ std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
       "windows",         "gathered",         "contraction",     "rows",           "map",
       "recurrence",      "attention",        "integer product", "gathered words", "chained windows",
-      "chained product", "inverted residual"};
+      "chained product", "inverted residual", "pixels"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -35,10 +35,10 @@ class Cutter {
         const RecurrenceStep step(program_.stages[at], ir::Dim::symbol("time"), facts_, constant_, target_);
         result.reason = step.pieces.reason;
         if (!result.reason.empty()) return result;
-      } else if (!chained_windows(at, piece) && !windows(at, piece) && !gathered(at, piece) &&
-                 !gathered_words(at, piece) && !attention(at, piece) && !inverted_residual(at, piece) &&
-                 !chained_product(at, piece) && !contraction(at, piece) && !integer_product(at, piece) &&
-                 !rows(at, piece) && !map(at, piece)) {
+      } else if (!chained_windows(at, piece) && !windows(at, piece) && !pixels(at, piece) &&
+                 !gathered(at, piece) && !gathered_words(at, piece) && !attention(at, piece) &&
+                 !inverted_residual(at, piece) && !chained_product(at, piece) && !contraction(at, piece) &&
+                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -81,6 +81,20 @@ class Cutter {
     piece.range = {at, first.range.count + second.range.count};
     auto found = find_chained_windows(program_, first.windows, second.gathered, {at, first.range.count + 1});
     if (found) piece.chained_windows = std::move(*found);
+    return found.has_value();
+  }
+
+  bool pixels(size_t at, Piece& piece) const {
+    piece.kind = Piece::Kind::pixels;
+    piece.range = {at, 2};
+    std::optional<PixelsForm> found;
+    if (epilogue(at) != nullptr)
+      found = find_pixels(program_, program_.stages[at], epilogue(at), constant_);
+    if (!found) {
+      piece.range.count = 1;
+      found = find_pixels(program_, program_.stages[at], nullptr, constant_);
+    }
+    if (found) piece.pixels = std::move(*found);
     return found.has_value();
   }
 

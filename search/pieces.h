@@ -10,6 +10,7 @@
 #include "search/integer_product.h"
 #include "search/inverted_residual_form.h"
 #include "search/piece.h"
+#include "search/pixels_form.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
 #include "search/windows_form.h"
@@ -30,12 +31,14 @@ struct Piece {
     gathered_words,
     chained_windows,
     chained_product,
-    inverted_residual
+    inverted_residual,
+    pixels
   };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
   GatheredForm gathered;  ///< of gathered words too
+  PixelsForm pixels;
   ProductForm product;
   RowsForm rows;
   AttentionForm attention;

@@ -45,7 +45,8 @@ bool is_windows(const Program& program, size_t s) {
          find_windows(program, program.stages[s], nullptr).found;
 }
 
-/// What there is to turn for a reduction; empty where nothing is, or where an operand is read in several ways.
+/// What there is to turn for a reduction; empty where nothing is, or where an operand is read in several
+/// ways.
 Turns turns_of(const Program& program, size_t s) {
   const Stage& stage = program.stages[s];
   if (stage.kind != StageKind::reduce || stage.monoid.kind == ir::Monoid::Kind::tuple) return {};

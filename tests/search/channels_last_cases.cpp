@@ -74,11 +74,13 @@ Program laid_out(const Program& program, size_t leading, Last last, const std::v
 std::vector<Case> channels_last_cases() {
   const auto sym = [](const char* name) { return Dim::symbol(name); };
   std::vector<Case> cases;
-  const auto add = [&](const std::string& kind, Last last, const Windows& windows, const search::Sizes& sizes = {},
-                       const std::vector<SizeValues>& values = {{}}) {
+  const auto add = [&](const std::string& kind, Last last, const Windows& windows,
+                       const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}}) {
     cases.push_back({windows.name,
                      kind,
-                     [=] { return laid_out(program_of(windows), windows.channels.size() - 1, last, {0, 3}); },
+                     [=] {
+                       return laid_out(program_of(windows), windows.channels.size() - 1, last, {0, 3});
+                     },
                      sizes,
                      {false, true, true, false},
                      values});
@@ -96,13 +98,43 @@ std::vector<Case> channels_last_cases() {
   add("map+windows", Last::both,
       {"LastWindowsOnOneSide", sum, true, {9}, {5, 8}, {2, 3}, {2, 1}, {}, {0, 2}, {1, 0}, Finish::gelu});
   add("map+windows", Last::both,
-      {"LastWindowsDilated", sum, true, {18}, {9, 9}, {3, 3}, {}, {2, 3}, {2, 3}, {2, 3}, Finish::normalized});
+      {"LastWindowsDilated",
+       sum,
+       true,
+       {18},
+       {9, 9},
+       {3, 3},
+       {},
+       {2, 3},
+       {2, 3},
+       {2, 3},
+       Finish::normalized});
   add("map+windows", Last::both, {"LastWindowsOfALine", sum, true, {20}, {17}, {3}, {}, {}, {1}, {1}});
   add("map+windows", Last::both,
-      {"LastWindowsOfAnyBatch", sum, true, {sym("n"), 19}, {5, 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Finish::clip},
+      {"LastWindowsOfAnyBatch",
+       sum,
+       true,
+       {sym("n"), 19},
+       {5, 6},
+       {3, 3},
+       {},
+       {},
+       {1, 1},
+       {1, 1},
+       Finish::clip},
       {n}, {{{"n", 1}}, {{"n", 3}}});
   add("map+windows", Last::both,
-      {"LastWindowsOfAnyHeight", sum, true, {17}, {sym("h"), 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Finish::clip},
+      {"LastWindowsOfAnyHeight",
+       sum,
+       true,
+       {17},
+       {sym("h"), 6},
+       {3, 3},
+       {},
+       {},
+       {1, 1},
+       {1, 1},
+       Finish::clip},
       {h}, {{{"h", 2}}, {{"h", 7}}});
   add("map+windows", Last::in,
       {"WindowsOfLast", sum, true, {20}, {8, 9}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, Finish::clip});
@@ -114,6 +146,64 @@ std::vector<Case> channels_last_cases() {
   add("windows", Last::both, {"LastLargestSideBySide", largest, false, {2, 33}, {6, 8}, {2, 2}, {2, 2}});
   add("windows", Last::both,
       {"LastMeanOfWindows", sum, false, {20}, {7, 9}, {3, 3}, {2, 1}, {}, {1, 1}, {1, 1}, Finish::mean});
+  // Convolutions: lanes along what comes out, an element of what goes in for all of them.
+  const auto convolve = [&](const std::string& kind, Last last, const Convolved& convolved,
+                            const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}}) {
+    cases.push_back({convolved.name,
+                     kind,
+                     [=] {
+                       return laid_out(program_of(convolved), convolved.batch.size(), last, {0, 3});
+                     },
+                     sizes,
+                     {false, true, true, false},
+                     values});
+  };
+  using End = Convolved::Epilogue;
+  constexpr auto clip = End::bias_clip, residual = End::bias_residual;
+  convolve("contraction", Last::both,
+           {"LastPoints", {}, 1, 12, 20, {5, 6}, {1, 1}, {}, {}, {}, {}, residual});
+  convolve("contraction", Last::both,
+           {"LastPointsOfAnyBatch", {sym("n")}, 1, 9, 35, {3, 5}, {1, 1}, {}, {}, {}, {}, clip}, {n},
+           {{{"n", 1}}, {{"n", 3}}});
+  convolve("contraction", Last::in, {"PointsOfLast", {}, 1, 18, 20, {5, 6}, {1, 1}, {}, {}, {}, {}, clip});
+  convolve("contraction", Last::out,
+           {"PointsToLast", {}, 1, 18, 20, {5, 6}, {1, 1}, {}, {}, {}, {}, residual});
+  convolve("pixels", Last::both,
+           {"LastPointsApart", {}, 1, 21, 40, {9, 8}, {1, 1}, {2, 2}, {}, {}, {}, clip});
+  convolve("pixels", Last::in,
+           {"PointsApartOfLast", {}, 1, 21, 40, {9, 8}, {1, 1}, {2, 2}, {}, {}, {}, clip});
+  convolve("pixels", Last::both,
+           {"LastConvolved", {}, 1, 6, 40, {6, 7}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
+  convolve("pixels", Last::both,
+           {"LastConvolvedWithAStride", {}, 1, 3, 18, {12, 15}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, clip});
+  convolve("pixels", Last::both,
+           {"LastConvolvedOnOneSide", {}, 1, 5, 12, {6, 9}, {2, 4}, {}, {}, {1, 0}, {0, 2}, End::gelu});
+  convolve("pixels", Last::both, {"LastConvolvedWithoutPads", {}, 1, 7, 24, {7, 9}, {3, 3}});
+  convolve(
+      "pixels", Last::both,
+      {"LastConvolvedDilated", {}, 1, 4, 20, {9, 9}, {3, 3}, {}, {2, 2}, {2, 2}, {2, 2}, End::normalized});
+  convolve("pixels", Last::both,
+           {"LastConvolvedInGroups", {}, 2, 5, 20, {5, 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
+  convolve("pixels", Last::both,
+           {"LastConvolvedOfAnyBatch", {sym("n")}, 1, 6, 20, {5, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+           {n}, {{{"n", 1}}, {{"n", 3}}});
+  convolve(
+      "pixels", Last::both,
+      {"LastConvolvedOfAnyHeight", {}, 1, 6, 20, {sym("h"), 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual},
+      {h}, {{{"h", 2}}, {{"h", 9}}});
+  convolve("pixels", Last::both,
+           {"LastConvolvedInPieces", {}, 1, 64, 200, {7, 7}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
+  convolve("pixels", Last::both,
+           {"LastConvolvedDeeply", {}, 1, 260, 64, {3, 5}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
+  convolve("pixels", Last::in,
+           {"ConvolvedOfLast", {}, 1, 6, 20, {6, 9}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
+  convolve("pixels", Last::in,
+           {"ConvolvedOfLastDeeply", {}, 1, 260, 64, {3, 4}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
+  convolve("pixels", Last::out,
+           {"ConvolvedToLast", {}, 1, 3, 18, {12, 13}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, residual});
+  convolve("pixels", Last::out,
+           {"ConvolvedToLastOfAnyBatch", {sym("n")}, 1, 6, 24, {5, 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
+           {n}, {{{"n", 1}}, {{"n", 3}}});
   return cases;
 }
 
