@@ -110,6 +110,12 @@ void check_number(const OperatorContext& context, int k) {
   context.check(type == context.type(0), "the inputs must have one type");
 }
 
+/// Sums of narrow floats are kept as float32, and rounded once they are finished.
+TensorRef narrowed(Builder& b, ElementType type, const TensorRef& sum) {
+  if (compute_type(type) == type) return sum;
+  return b.map(sum.dims(), [&](const Indices& i) { return cast(type, sum(i)); });
+}
+
 /// Y = A B, numpy.matmul.
 void define_matmul(const OperatorContext& context, Builder& b) {
   check_number(context, 0);
@@ -117,9 +123,10 @@ void define_matmul(const OperatorContext& context, Builder& b) {
   const TensorRef left = operand(b, context, 0);
   const TensorRef right = operand(b, context, 1);
   const MatrixProduct shape = matrix_product(context, left.dims(), right.dims());
-  b.output(matrix_sum(b, shape, [&](const ProductPoint& at, const Scalar& k) {
-    return load_left(context, shape, left, at, k) * load_right(context, shape, right, at, k);
-  }));
+  const TensorRef sum = matrix_sum(b, shape, [&](const ProductPoint& at, const Scalar& k) {
+    return widen(load_left(context, shape, left, at, k)) * widen(load_right(context, shape, right, at, k));
+  });
+  b.output(narrowed(b, left.type(), sum));
 }
 
 /// value * factor; an integer value is multiplied over the reals and truncated unless the factor is 1.
@@ -162,14 +169,13 @@ void define_gemm(const OperatorContext& context, Builder& b) {
   context.check(has_addend || context.version() >= 11, "C is missing");
   const bool bare = !has_addend && alpha == 1;
   const auto load = [&](const TensorRef& x, bool transposed, const Scalar& i, const Scalar& j) {
-    const Scalar value = transposed ? x({j, i}) : x({i, j});
-    return bare ? value : widen(value);
+    return widen(transposed ? x({j, i}) : x({i, j}));
   };
   const Dims result = {rows, columns};
   const TensorRef product = b.sum(result, {depth}, [&](const Indices& i, const Indices& k) {
     return load(left, left_transposed, i[0], k[0]) * load(right, right_transposed, k[0], i[1]);
   });
-  if (bare) return b.output(product);
+  if (bare) return b.output(narrowed(b, left.type(), product));
   TensorRef addend;
   if (has_addend) {
     check_number(context, 2);

@@ -20,6 +20,14 @@ constexpr double tolerance = 1e-3;
 /// Of the results of comparisons, which side of a threshold they fall on may differ.
 constexpr double flipped_share = 0.01;
 
+/// How far apart two results of 16 bits may be which are rounded from nearly the same number: a unit in the
+/// last place of the larger one, relative to it. Other types have so many digits that this is far below the
+/// tolerance.
+double last_place(ir::ElementType type) {
+  if (type == ir::ElementType::bf16) return 0x1p-7;
+  return type == ir::ElementType::f16 ? 0x1p-10 : 0;
+}
+
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
@@ -30,7 +38,7 @@ std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate
     const double value = std::fabs(present.get_real(i));
     if (std::isfinite(value)) scale = std::max(scale, value);
   }
-  const double most = tolerance * std::max(scale, 1e-6);
+  const double most = tolerance * std::max(scale, 1e-6), place = last_place(present.type());
   const auto suspicious = [&](int64_t begin) {
     return single ? first_apart(present.as<float>(), candidate.as<float>(), begin, present.size(), most)
                   : begin;
@@ -47,7 +55,9 @@ std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate
     }
     const double want = present.get_real(i);
     const double got = candidate.get_real(i);
-    if (same(want, got) || std::fabs(want - got) <= most) continue;
+    const bool finite = std::isfinite(want) && std::isfinite(got);
+    const double rounding = finite ? place * std::max(std::fabs(want), std::fabs(got)) : 0;
+    if (same(want, got) || std::fabs(want - got) <= std::max(most, rounding)) continue;
     return fmt::format("output {} element {} is {}, with the present kernel {}", output, i, got, want);
   }
   return "";

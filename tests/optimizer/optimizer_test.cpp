@@ -95,6 +95,35 @@ bool comes_true(const std::function<bool()>& condition) {
   return condition();
 }
 
+/// Sums of products of 16 bits are rounded once; which way depends on the order of the sum.
+TEST(Optimizer, ResultsOf16BitsMayBeRoundedEitherWay) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}};
+  for (const ir::ElementType type : {ir::ElementType::bf16, ir::ElementType::f16}) {
+    const auto halves = [&](const ir::Shape& shape, uint64_t seed) {
+      const ir::Tensor floats = ModelMaker::random(shape, seed);
+      ir::Tensor tensor = ir::Tensor::allocate(type, shape);
+      for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_real(i, floats.get_real(i));
+      return tensor;
+    };
+    ModelMaker m;
+    m.output(m.node("MatMul", {m.input("x", type, {3, 700}), m.constant(halves({700, 900}, 2))}));
+    const ir::Tensor input = halves({3, 700}, 1), want = fallback_answer(m, {RuntimeValue(input)});
+    const auto session = m.session(with_threads(1));
+    answer_twice(*session, {RuntimeValue(input)});
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.swapped, status.steps) << text_of(status);
+    EXPECT_EQ(status.kernels.at(0).kind, "contraction") << text_of(status);
+    const ir::Tensor got = session->run({RuntimeValue(input)})[0].tensor;
+    ASSERT_EQ(got.type(), type);
+    const double place = type == ir::ElementType::bf16 ? 0x1p-7 : 0x1p-10;
+    for (int64_t i = 0; i < want.size(); ++i) {
+      const double rounding = place * std::max(std::fabs(want.get_real(i)), std::fabs(got.get_real(i)));
+      ASSERT_NEAR(got.get_real(i), want.get_real(i), std::max(rounding, 1e-4)) << i;
+    }
+  }
+}
+
 TEST(Optimizer, VerifiedKernelsReplaceTheFallback) {
   const Knobs knobs{{"AXRUN_SWAP", "always"}};
   for (const int threads : {1, 3}) {
