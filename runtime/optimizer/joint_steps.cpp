@@ -132,15 +132,26 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
   const std::vector<JointTask> tasks = find_joints(step_times(*plan, job), growth == Growth::chains ? 3 : 2);
   std::set<std::pair<const Plan*, size_t>> taken;
   bool joined = false;
-  for (const JointTask& task : tasks) {
-    rest_when_throttled();
-    if (place_.stop.requested() || board_.frozen()) return false;
-    const bool open = std::any_of(task.sites.begin(), task.sites.end(), [&](const JointTask::Site& site) {
+  const auto is_open = [&](const JointTask& task) {
+    return std::any_of(task.sites.begin(), task.sites.end(), [&](const JointTask::Site& site) {
       return is_free(taken, site.plan.get(), *site.joint);
     });
-    if (!open) continue;
-    if (!may_join(task, growth)) continue;
-    try_task(task.task, job);
+  };
+  for (size_t k = 0; k < tasks.size(); ++k) {
+    const JointTask& task = tasks[k];
+    rest_when_throttled();
+    if (place_.stop.requested() || board_.frozen()) return false;
+    if (!is_open(task) || !may_join(task, growth)) continue;
+    try_task(task.task, job, [&] {
+      // What comes next if this one is slower; else it may be for nothing.
+      for (size_t next = k + 1; next < tasks.size() && !begun_ && !place_.stop.requested(); ++next) {
+        const JointTask& other = tasks[next];
+        const auto waits = [&] {
+          return library_->state(*other.task.entry) == OptimizedKernel::State::waiting;
+        };
+        if (waits() && is_open(other) && may_join(other, growth) && waits()) begin(other.task);
+      }
+    });
     if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
     watch();
   }

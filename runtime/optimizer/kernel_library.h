@@ -95,6 +95,8 @@ class KernelLibrary final : public KernelSource {
 
   /// A kernel of the entry, or of one specialised from it, is used at these sizes.
   bool serves(const Entry& entry, const SizeValues& sizes) const;
+  /// Of that one over the kernel that was there before; 0: there is none, or it was not measured.
+  double speedup_at(const Entry& entry, const SizeValues& sizes) const;
   /// From now on plans have one step for these nodes where the entry serves it; the places of the steps that
   /// it takes the place of give their share of the time to its record.
   /// False where that is known already.

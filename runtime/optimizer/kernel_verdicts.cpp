@@ -100,6 +100,13 @@ bool KernelLibrary::serves(const Entry& entry, const SizeValues& sizes) const {
   return choose(entry, sizes).use || (special && choose(*special, sizes).use);
 }
 
+double KernelLibrary::speedup_at(const Entry& entry, const SizeValues& sizes) const {
+  const std::lock_guard lock(mutex_);
+  if (choose(entry, sizes).use) return entry.record.speedup;
+  const std::shared_ptr<Entry> special = specialised_at(entry.specialised, sizes);
+  return special && choose(*special, sizes).use ? special->record.speedup : 0;
+}
+
 bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
                          const std::shared_ptr<Entry>& entry, const SizeValues& sizes,
                          const std::vector<Place>& parts) {

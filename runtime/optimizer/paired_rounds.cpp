@@ -30,7 +30,7 @@ double time_of(const std::function<void()>& run, int calls, bool own_time) {
   return own_time ? seconds_of_thread() - own_start : seconds_since(start);
 }
 
-constexpr int fewest_to_judge = 8;
+constexpr int fewest_to_judge = 9;
 /// Of rounds of long calls, where the second is slower.
 constexpr int fewest_if_slower = 3;
 
@@ -46,9 +46,9 @@ void summarise(std::vector<double> ratios, Ratio& ratio) {
 }
 
 /// What the winner may lose of so many rounds; -1: there are too few. Between equals a round is won or lost
-/// like a coin is tossed. With these, and asked again after every round, one of 110 pairs of equals passes.
+/// like a coin is tossed. With these, and asked again after every round, one of 240 pairs of equals passes.
 int allowed_losses(int rounds) {
-  constexpr int fewest[] = {fewest_to_judge, 12, 15, 19, 22};
+  constexpr int fewest[] = {fewest_to_judge, 13, 17, 20};
   int losses = -1;
   for (const int needed : fewest) losses += rounds >= needed ? 1 : 0;
   return losses;
@@ -132,6 +132,7 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
     return late || slower || ratio.second_is_faster(options.share);
   };
   while (!enough()) {
+    if (calls > 1) first();  // its caches are as warm as the second's will be
     const double first_before = time_of(first, calls, options.own_time);
     const double second_before = time_of(second, calls, options.own_time);
     if (is_long) {

@@ -14,7 +14,7 @@ struct Ratio {
   int second_won = 0;  ///< rounds in which the second was faster
   int first_won = 0;
   /// The second is faster by that share, and so many rounds say that it is the faster one that fewer than one
-  /// pair of equals in a hundred would show it.
+  /// pair of equals in two hundred would show it.
   bool second_is_faster(double share) const;
   bool second_is_slower(double share) const;
   /// Enough rounds, whose middle shows the second slower by less than that share.
@@ -22,7 +22,7 @@ struct Ratio {
 };
 
 struct RoundOptions {
-  int fewest = 8;
+  int fewest = 9;
   int most = 22;
   double share = 0.02;          ///< what a difference must exceed; rounds end early once that is clear
   double batch_seconds = 3e-4;  ///< calls are repeated until one timing takes so long

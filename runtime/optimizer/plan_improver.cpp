@@ -17,8 +17,10 @@ namespace {
 
 /// Of two kernels that take as long, the one that has been proved is better: slower by less is as long.
 constexpr double equal_share = 0.005;
-/// Between two plans, as a multiple of the time that the last one took to build and to compare.
-constexpr int swap_times = 3;
+/// Between two plans, as a multiple of the time that the last one took to build and to compare: the less, the
+/// more of the model's time the kernels spare that wait for a plan. The worker goes on meanwhile, with one
+/// candidate.
+double swap_times(double spared) { return std::clamp(0.1 / std::max(spared, 1e-3), 0.5, 3.0); }
 /// Real runs that are so much slower are looked into.
 constexpr double suspicious = 1.1;
 constexpr auto trial_time = std::chrono::seconds(20);
@@ -87,6 +89,10 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
     TreeTimes times(place_.stop);
     run(plan, job, times, place_.pool);
     least.keep_least(times);
+  }
+  if (settings_.deterministic) {
+    const Background::Piece piece(place_.background);
+    least.set_expected();
   }
   return least;
 }
@@ -159,7 +165,10 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     const Background::Piece piece(place_.background);
     count_swapped(*plan);
   }
-  Clock::time_point next_swap = Clock::now() + between_swaps;
+  double total = 1e-9, spared = 0;
+  for (const Task& task : tasks) total += task.microseconds;
+  Clock::time_point last_swap = Clock::now();
+  Clock::duration swap_took{};
   for (size_t k = 0; k < tasks.size(); ++k) {
     count_left(tasks, k);
     rest_when_throttled();
@@ -171,11 +180,15 @@ void PlanImprover::improve(const OptimizerJob& job) try {
       if (!begun_ && next != tasks.end() && !place_.stop.requested()) begin(*next);
     });
     watch();
-    if (Clock::now() > next_swap) {
+    if (const double speedup = library_->speedup_at(*tasks[k].entry, tasks[k].sizes); speedup > 1)
+      spared += tasks[k].microseconds / total * (1 - 1 / speedup);
+    const std::chrono::duration<double> since = Clock::now() - last_swap;
+    if (since > between_swaps && since > swap_times(spared) * swap_took) {
       const Clock::time_point start = Clock::now();
       swap(job);
-      next_swap =
-          Clock::now() + std::max<Clock::duration>(between_swaps, swap_times * (Clock::now() - start));
+      last_swap = Clock::now();
+      swap_took = last_swap - start;
+      spared = 0;
     }
   }
   count_left(tasks, tasks.size());

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/operation_count.h"
 #include "runtime/optimizer/jit_kernel.h"
+#include "runtime/optimizer/step_expression.h"
 
 namespace axrun::runtime {
 namespace {
@@ -67,6 +69,34 @@ void TreeTimes::keep_least(const TreeTimes& other) {
     std::vector<double>& own = times_of(*times.plan);
     for (size_t s = 0; s < own.size(); ++s) {
       own[s] = known ? std::min(own[s], times.microseconds[s]) : times.microseconds[s];
+    }
+  }
+}
+
+void TreeTimes::set_expected() {
+  constexpr double operations_per_microsecond = 3e4, bytes_per_microsecond = 1e4, call = 0.1;
+  for (Times& times : plans_) {
+    const ir::Inference facts = facts_of(*times.plan);
+    const ir::Graph& graph = times.plan->graph();
+    for (size_t s = 0; s < times.microseconds.size(); ++s) {
+      const Step& step = times.plan->steps()[s];
+      double operations = 0, bytes = 0;
+      for (const int n : step.nodes) {
+        const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
+        if (const auto program = facts.define(node))
+          operations += ir::count_operations(*program, std::vector<bool>(node.inputs.size())).floating();
+      }
+      const auto count = [&](ir::ValueId id) {
+        if (id == ir::absent) return;
+        const ir::ValueFact& fact = times.plan->fact(id);
+        const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
+        if (!shape || fact.type == ir::ElementType::undefined || fact.type == ir::ElementType::string) return;
+        bytes += static_cast<double>(ir::element_count(*shape)) * static_cast<double>(ir::size_of(fact.type));
+      };
+      for (const ir::ValueId id : step.inputs) count(id);
+      for (const ir::ValueId id : step.outputs) count(id);
+      times.microseconds[s] =
+          call + operations / operations_per_microsecond + bytes / bytes_per_microsecond;
     }
   }
 }

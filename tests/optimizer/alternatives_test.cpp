@@ -148,5 +148,19 @@ TEST(Alternatives, OneThatMakesRealRunsSlowerGivesBackTheKernelBefore) {
   EXPECT_EQ(only_kernel(bench).rank, 0);
 }
 
+TEST(Alternatives, WhatIsTriedAndInWhichOrderIsTheSameInEveryDeterministicRun) {
+  const Knobs knobs{};
+  const auto tried = [] {
+    Schedules schedules({fast, slow, slow});
+    Bench bench(four_steps(), 1, schedules.function(), "", true);
+    for (int k = 0; k < 40; ++k) bench.run();
+    EXPECT_TRUE(bench.optimizer().wait(patience));
+    return schedules.asked();
+  };
+  const auto first = tried();
+  EXPECT_GE(first.size(), 8u);
+  for (int repetition = 0; repetition < 3; ++repetition) EXPECT_EQ(tried(), first);
+}
+
 }  // namespace
 }  // namespace axrun::tests

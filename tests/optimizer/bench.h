@@ -84,6 +84,17 @@ inline ModelMaker two_steps() {
   return m;
 }
 
+/// Steps of different weight, which have nothing to do with one another but their order.
+inline ModelMaker four_steps() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {128, 64});
+  ir::ValueId a = m.node("Softmax", {x}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+  a = m.node("MatMul", {a, m.weights({64, 64}, 1)});
+  a = m.node("Trilu", {a}, {{"upper", ModelMaker::attribute(int64_t{0})}});
+  m.output(m.node("MatMul", {a, m.weights({64, 32}, 2)}));
+  return m;
+}
+
 /// What the fallback leaves to the definition's interpreter: any schedule is faster.
 inline ModelMaker slow_at_first() {
   ModelMaker m;
@@ -99,7 +110,7 @@ class Bench {
       : Bench(broadcast_model(rows), 1, std::move(lower)) {}
   /// Kernels of fewer nodes, and whose kind has not this in it, are never hindered.
   Bench(const ModelMaker& model, size_t fewest_nodes, LowerFunction lower = search::lower,
-        const std::string& kind = "")
+        const std::string& kind = "", bool deterministic = false)
       : session_(make_session(model)) {
     OptimizerHost host;
     host.graph = session_->model().graph;
@@ -116,6 +127,7 @@ class Bench {
     };
     OptimizerSettings settings;
     settings.idle = false;
+    settings.deterministic = deterministic;
     settings.lower = std::move(lower);
     optimizer_ = std::make_unique<Optimizer>(host, settings);
     plans_.publish(shapes(), host.build(inputs_, optimizer_->library()));
