@@ -30,6 +30,8 @@ constexpr int few_looks = 4, most_looks = 24;
 constexpr auto looking_time = std::chrono::milliseconds(400);
 /// What has to be expected of a choice for a plan to be made of it.
 constexpr double least_gain = 0.01;
+/// Plans are compared so often where few rounds do not tell.
+constexpr int most_asked = 4;
 /// Of one session.
 constexpr size_t most_shapes = 4;
 
@@ -54,6 +56,14 @@ std::vector<double> own_times(const TreeTimes& times, const Plan& plan) {
     if (one.plan.get() == &plan) return one.microseconds;
   }
   return std::vector<double>(plan.steps().size(), 0);
+}
+
+/// Of the rounds of both.
+Ratio together(const Ratio& a, const Ratio& b) {
+  const int rounds = a.rounds + b.rounds;
+  if (rounds == 0) return b;
+  return {(a.median * a.rounds + b.median * b.rounds) / rounds, rounds, a.second_won + b.second_won,
+          a.first_won + b.first_won};
 }
 
 double sum_of(const TreeTimes& times) {
@@ -222,7 +232,12 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     better = trial->plan_of(laid_out, library_);
     trial.reset();
   }
-  const Ratio ratio = settings_.force_layouts ? Ratio() : compare_plans(*now, *better, job);
+  Ratio ratio;
+  for (int asked = 0; asked < most_asked && !settings_.force_layouts; ++asked) {
+    ratio = together(ratio, compare_plans(*now, *better, job));
+    // It is asked again where so few rounds leave it open.
+    if (ratio.median <= 1 + share || ratio.second_is_faster(share)) break;
+  }
   if (place_.stop.requested()) return false;
   report.speedup = ratio.median;
   if (!settings_.force_layouts && !ratio.second_is_faster(share))
