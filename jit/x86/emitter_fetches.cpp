@@ -121,8 +121,10 @@ PhaseEmitter::Fetched PhaseEmitter::stream_ahead(int id, const Dim& form, const 
   const Linear next = linear_in(form, around.loop->variable);
   if (!next.exists || !next.coefficient.is_constant()) return {};
   const int64_t tile = next.coefficient.value() * around.loop->step * element_bytes(id);
-  // What the next iteration around reads follows, but for the rest of a piece.
-  if (tile > here.most * step || tile <= (here.most - 1) * step) return {};
+  // What the next iteration around reads follows, but for the rest of a piece; or it reads the same once
+  // more, which is too much to be fetched as a panel.
+  const bool again = tile == 0 && here.most * step >= second_cache_ / 4;
+  if (!again && (tile > here.most * step || tile <= (here.most - 1) * step)) return {};
   return {std::clamp(iterations * step, least_bytes, most_bytes), static_cast<int>((step + line - 1) / line),
           false};
 }

@@ -104,5 +104,37 @@ TEST(Fetches, StreamsAreFetchedAhead) {
   }
 }
 
+/// Panels that are too large for the second cache come from memory while the first rows are computed; whoever
+/// reads a small one again finds it there.
+TEST(Fetches, LargePanelsThatAreReadAgainAreFetchedAhead) {
+  for (const bool large : {false, true}) {
+    const std::string steps = large ? "32768" : "8";
+    const std::string text = "loops again() {\n  input a: f32[2, " + steps + "]\n  input b: f32[3, " + steps +
+                             ", 32]\n  output y: f32[3, 2, 32]\n" + R"(  for j < 3 {
+    for i < 2 {
+      allocate t: f32[32] in registers
+      vector v < 32 {
+        t[v] = 0:f32
+      }
+      for k < )" + steps + R"( {
+        vector v1 < 32 {
+          t[v1] += mul(a[i, k], b[j, k, v1])
+        }
+      }
+      vector v2 < 32 {
+        y[j, i, v2] = t[v2]
+      }
+    }
+  }
+}
+)";
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      EXPECT_EQ(code->assembly().find("prefetcht0") != std::string::npos, large) << code->assembly();
+    }
+    if (!large) expect_as_interpreted(text, {{}});
+  }
+}
+
 }  // namespace
 }  // namespace axrun::tests
