@@ -1,5 +1,7 @@
 #include "search/product_schedules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -31,9 +33,11 @@ namespace {
 
 constexpr size_t most_schedules = 3;
 /// Schedules of each tile; several of them may be one when they are written.
-constexpr size_t kept = 6;
-/// Specifications searched for one product: about a quarter of a second.
-constexpr int64_t states_of_product = 120'000;
+constexpr size_t kept = 3;
+/// Specifications searched for one product: some tenths of a second.
+constexpr int64_t states_of_product = 200'000, states_of_tile = 100'000;
+/// Schedules that take longer than so many times the best one are not worth a trial.
+constexpr double near_the_best = 1.05;
 /// Smaller products are worth no search: about ten microseconds.
 constexpr double least_flops = 2e6;
 
@@ -56,18 +60,33 @@ Extents extents_of(const PieceContext& context, const ProductForm& form) {
   return result;
 }
 
-/// The searches of this process by target: each with its table, one at a time.
+/// What a search gave, over several tiles, the best first.
+struct Result {
+  struct OfTile {
+    int64_t rows = 0, columns = 0;
+    schedules::Schedule schedule;
+  };
+  std::vector<OfTile> best;
+  ScheduleReport report;
+};
+using Tiles = std::set<std::pair<int64_t, int64_t>>;
+
+/// The searches of this process by vector width: a table for all products. One searches at a time. Results
+/// are remembered, so that what was found before the table knew as much is found again.
 class Searches {
  public:
-  schedules::Found solve(const jit::Target& target, const Specification& specification, int64_t states) {
+  Result find(const jit::Target& target, Specification product, const Tiles& tiles) {
+    std::string key = to_text(product);
+    for (const auto& [rows, columns] : tiles) key += fmt::format(" {}x{}", rows, columns);
     const std::lock_guard<std::mutex> lock(mutex_);
-    auto& [known, program] = programs_[target.vector_bytes];
-    constexpr size_t most_bytes = size_t{64} << 20;
-    if (program == nullptr || !(known == target) || program->table().bytes() > most_bytes) {
-      known = target;
-      program = std::make_unique<DynamicProgram>(target, kept);
-    }
-    return program->solve(specification, {states});
+    Searched& searched = searched_[target.vector_bytes];
+    constexpr size_t most_boxes = 400'000;  // some 40 MiB
+    const bool full = searched.program != nullptr && searched.program->table().boxes() > most_boxes;
+    if (searched.program == nullptr || !(searched.target == target) || full)
+      searched = {target, std::make_unique<DynamicProgram>(target, kept), {}};
+    const auto known = searched.results.find(key);
+    if (known != searched.results.end()) return known->second;
+    return searched.results[key] = search(*searched.program, product, tiles);
   }
 
   static Searches& of_process() {
@@ -76,8 +95,46 @@ class Searches {
   }
 
  private:
+  struct Searched {
+    jit::Target target;
+    std::unique_ptr<DynamicProgram> program;
+    std::map<std::string, Result> results;
+  };
+
+  /// The tiles that promise most come first; those that cannot come near the best one are left out.
+  static Result search(DynamicProgram& program, Specification product, const Tiles& tiles) {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::pair<double, Specification>> order;
+    for (const auto& [rows, columns] : tiles) {
+      product.tile_rows = static_cast<int16_t>(rows);
+      product.tile_columns = static_cast<int16_t>(columns);
+      order.emplace_back(program.cost().lower_bound(product), product);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    Result result;
+    double least = std::numeric_limits<double>::infinity(), cheapest = least;
+    for (const auto& [bound, s] : order) {
+      const int64_t left = states_of_product - result.report.states;
+      if (left <= 0 || bound > near_the_best * cheapest) break;
+      schedules::Found found = program.solve(s, {std::min(left, states_of_tile)});
+      result.report.states += found.states;
+      least = std::min(least, found.least);
+      for (schedules::Schedule& schedule : found.schedules) {
+        cheapest = std::min(cheapest, schedule.cost);
+        result.best.push_back({s.tile_rows, s.tile_columns, std::move(schedule)});
+      }
+    }
+    std::stable_sort(result.best.begin(), result.best.end(),
+                     [](const auto& a, const auto& b) { return a.schedule.cost < b.schedule.cost; });
+    std::erase_if(result.best, [&](const auto& one) { return one.schedule.cost > near_the_best * cheapest; });
+    result.report.gap = result.best.empty() ? 0 : cheapest / least - 1;
+    result.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+
   std::mutex mutex_;
-  std::map<int, std::pair<jit::Target, std::unique_ptr<DynamicProgram>>> programs_;
+  std::map<int, Searched> searched_;
 };
 
 Layout layout_of_left(const PieceContext& context, const ContractionPlan& plan) {
@@ -170,10 +227,9 @@ ScheduledPlan as_schedule(const ContractionPlan& plan, const Extents& extents) {
   return result;
 }
 
-std::set<std::pair<int64_t, int64_t>> tiles_near(const RegisterTile& best, const ContractionPlan& plan,
-                                                 const Extents& extents, const jit::Target& target,
-                                                 const CostModel& cost) {
-  std::set<std::pair<int64_t, int64_t>> tiles;
+Tiles tiles_near(const RegisterTile& best, const ContractionPlan& plan, const Extents& extents,
+                 const jit::Target& target, const CostModel& cost) {
+  Tiles tiles;
   const int64_t lanes = target.lanes(4);
   const int64_t highest =
       std::min(extents.rows, plan.form.across ? lanes : std::numeric_limits<int64_t>::max());
@@ -210,46 +266,23 @@ std::vector<ProductSchedule> product_schedules(const PieceContext& context, cons
   const ContractionPlan usual = plan_contraction(context, form);
   const Extents extents = extents_of(context, usual.form);
   const CostModel cost(context.target);
-  const auto start = std::chrono::steady_clock::now();
-  Specification s = specification_of(context, usual, extents, cost);
-  const auto tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
-  ScheduleReport report;
-  double least = std::numeric_limits<double>::infinity(), cheapest = least;  // nanoseconds of one batch
-  std::vector<ProductSchedule> found;
-  for (const auto& [rows, columns] : tiles) {
-    s.tile_rows = static_cast<int16_t>(rows);
-    s.tile_columns = static_cast<int16_t>(columns);
-    const int64_t left = states_of_product - report.states;
-    if (left <= 0) break;
-    schedules::Found solved = Searches::of_process().solve(context.target, s, left);
-    report.states += solved.states;
-    least = std::min(least, solved.least);
-    for (const schedules::Schedule& schedule : solved.schedules) {
-      ProductSchedule one;
-      one.plan = scheduled_as(context, form, {{rows, columns}, schedule.decisions});
-      join_loops(one.plan.decisions);
-      const double batches = static_cast<double>(extents.outer) /
-                             (one.plan.spread_outer ? static_cast<double>(cost.cores()) : 1.0);
-      cheapest = std::min(cheapest, schedule.cost);
-      one.report.expected = schedule.cost * std::max(1.0, batches);
-      one.report.text = to_text(one.plan);
-      found.push_back(std::move(one));
-    }
-  }
-  std::stable_sort(found.begin(), found.end(), [](const ProductSchedule& a, const ProductSchedule& b) {
-    return a.report.expected < b.report.expected;
-  });
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Specification s = specification_of(context, usual, extents, cost);
+  const Tiles tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
+  const Result result = Searches::of_process().find(context.target, s, tiles);
+  const double cores = usual.spread == Spread::outer ? static_cast<double>(cost.cores()) : 1;
+  const double batches = std::max(1.0, static_cast<double>(extents.outer) / cores);
   std::set<std::string> known = {to_text(as_schedule(usual, extents))};
-  std::vector<ProductSchedule> best;
-  for (ProductSchedule& one : found) {
-    if (best.size() == most_schedules || !known.insert(one.report.text).second) continue;
-    one.report.states = report.states;
-    one.report.seconds = report.seconds;
-    one.report.gap = cheapest / least - 1;
-    best.push_back(std::move(one));
+  std::vector<ProductSchedule> found;
+  for (const Result::OfTile& one : result.best) {
+    if (found.size() == most_schedules) break;
+    ProductSchedule next{scheduled_as(context, form, {{one.rows, one.columns}, one.schedule.decisions}),
+                         result.report};
+    join_loops(next.plan.decisions);
+    next.report.text = to_text(next.plan);
+    next.report.expected = one.schedule.cost * batches;
+    if (known.insert(next.report.text).second) found.push_back(std::move(next));
   }
-  return best;
+  return found;
 }
 
 }  // namespace axrun::search

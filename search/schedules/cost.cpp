@@ -9,12 +9,12 @@ namespace {
 
 constexpr int64_t element = 4, line = 64;
 // Where the target was not calibrated.
-constexpr double usual_cycles_per_nanosecond = 2.5, usual_memory = 10;
-constexpr std::array<double, most_caches> usual_bandwidths = {150, 60, 25};
+constexpr double usual_cycles_per_nanosecond = 2.5, usual_memory = 20;
+constexpr std::array<double, most_caches> usual_bandwidths = {280, 135, 50};
 
 // Of a tile in registers, in cycles: a multiply-add, what it takes to start one, what is left of a load
 // beside multiply-adds that hide it. Rows of the left side are read from as many places, or lie side by side.
-// Fitted to products of this and other shapes, as are the shares below (perf/README, "Schedules").
+// Fitted to measured products, as are the shares below.
 constexpr double latency = 4, loads_per_cycle = 2, start_of_tile = 12;
 constexpr double row_cycles = 0.06, packed_row_cycles = 0.03, vector_cycles = 0.05;
 /// Of what could be hidden behind something that takes longer: what it takes nevertheless.

@@ -16,10 +16,11 @@ int64_t unit_of(const Specification& s, Axis axis) {
   return axis == Axis::rows ? s.tile_rows : s.tile_columns;
 }
 
-/// Pieces of an axis: powers of two of what fills registers, so that specifications share theirs.
+/// Pieces of an axis: powers of four of what fills registers, so that specifications share theirs. (Powers of
+/// two take ten times as long to search, for what takes less than one percent less.)
 std::vector<int32_t> pieces(const Specification& s, Axis axis) {
   std::vector<int32_t> sizes;
-  for (int64_t size = unit_of(s, axis); size < s.extent(axis); size *= 2)
+  for (int64_t size = unit_of(s, axis); size < s.extent(axis); size *= 4)
     sizes.push_back(static_cast<int32_t>(size));
   return sizes;
 }
@@ -74,15 +75,18 @@ std::vector<Decision> decisions(const CostModel& cost, const Specification& s) {
   }
   for (const Operand operand : operands) {
     if ((!is_used_again(s, operand) && readable(operand)) || !is_in_order(s, operand)) continue;
-    for (Level level = 1; level < s.level(operand); ++level) {
-      const auto move = [&](Layout layout) {
+    // To the nearest level that has room; what is read as it lies gets there by itself, and sums wait tile by
+    // tile.
+    const auto move = [&](Layout layout) {
+      for (Level level = 1; level < s.level(operand); ++level) {
+        if (s.limits[static_cast<size_t>(level - 1)].bytes() < cost.bytes(s, operand, layout)) continue;
         found.push_back({.kind = Kind::move, .operand = operand, .level = level, .layout = layout});
-      };
-      move(Layout::panels);
-      // Sums wait tile by tile.
-      if (operand != Operand::result && s.layout(operand) != Layout::panels && readable(operand))
-        move(s.layout(operand));
-    }
+        break;
+      }
+    };
+    move(Layout::panels);
+    if (operand != Operand::result && s.layout(operand) != Layout::panels && readable(operand))
+      move(s.layout(operand));
   }
   if (!s.accumulates && !pieces(s, Axis::depth).empty()) found.push_back({.kind = Kind::accumulate});
   std::erase_if(found, [&](const Decision& decision) { return !expand(cost, s, decision); });

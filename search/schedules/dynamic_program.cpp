@@ -16,7 +16,7 @@ struct Candidate {
 };
 
 /// By how much bounds are above the least.
-constexpr double first = 0.02, growth = 1.5, last = 100;
+constexpr double first = 0.03, growth = 2, last = 100;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace

@@ -246,23 +246,21 @@ std::vector<Case> scheduled_product_cases() {
 
 std::vector<Case> found_product_cases() {
   std::vector<Case> cases;
-  for (const size_t rank : {size_t{1}, size_t{2}}) {
-    const auto found = [&](const std::string& name, Product product, const search::Sizes& sizes = {},
-                           const std::vector<SizeValues>& values = {{}}) {
-      product.name = name + std::to_string(rank);
-      cases.push_back(case_of(product, sizes, values));
-      cases.back().schedule.reset();
-      cases.back().rank = rank;
-    };
-    found("FoundForConstantRight",
-          {.m = 70, .n = 150, .k = 110, .right_constant = true, .map = Product::Map::gelu});
-    found("FoundForVariableSides", {.m = 45, .n = 131, .k = 180, .right_across = true});
-    found("FoundForTurnedSides",
-          {.m = 150, .n = 49, .k = 141, .left_constant = true, .map = Product::Map::bias});
-    found("FoundForABatch",
-          {.m = 30, .n = 90, .k = 70, .batch = {6}, .left_across = true, .right_constant = true});
-    found("FoundForAnyRows", {.m = open("m"), .n = 64, .k = 130, .right_constant = true}, m, some_rows);
-  }
+  const auto found = [&](const std::string& name, Product product, const search::Sizes& sizes = {},
+                         const std::vector<SizeValues>& values = {{}}) {
+    product.name = name;
+    cases.push_back(case_of(product, sizes, values));
+    cases.back().schedule.reset();
+    cases.back().rank = 1;
+  };
+  found("FoundForConstantRight",
+        {.m = 70, .n = 150, .k = 110, .right_constant = true, .map = Product::Map::gelu});
+  found("FoundForVariableSides", {.m = 45, .n = 131, .k = 180, .right_across = true});
+  found("FoundForTurnedSides",
+        {.m = 150, .n = 49, .k = 141, .left_constant = true, .map = Product::Map::bias});
+  found("FoundForABatch",
+        {.m = 30, .n = 90, .k = 70, .batch = {6}, .left_across = true, .right_constant = true});
+  found("FoundForAnyRows", {.m = open("m"), .n = 64, .k = 130, .right_constant = true}, m, some_rows);
   return cases;
 }
 
