@@ -34,7 +34,8 @@ class Writer {
         values_(context.values),
         lanes_(context.target.lanes(4)),
         type_(program_.tensors[static_cast<size_t>(stage_.results[0])].type),
-        point_(stage_.axes.size() + stage_.reduce_axes.size(), Dim(0)) {}
+        point_(stage_.axes.size() + stage_.reduce_axes.size(), Dim(0)),
+        column_tiles_(plan.column_tiles) {}
 
   void run() {
     std::vector<int> outer = form_.outer;
@@ -63,18 +64,37 @@ class Writer {
     const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
     const AxisPart part = part_of(context_, stage_, outer[k]);
     if (outer[k] == form_.line && context_.parts.count({&stage_, form_.line}) == 0) {
-      for (const Tiles& lines : plan_.line_tiles) {
-        w_.loop(lines.apart ? LoopKind::unrolled : kind, "o" + std::to_string(k), lines.count, [&](const Dim& o) {
-          coordinate(outer[k]) = lines.start + o;
-          for_outer(outer, k + 1);
-        });
-      }
-      return;
+      return for_column_blocks([&] {
+        for (const Tiles& lines : plan_.line_tiles) {
+          w_.loop(lines.apart ? LoopKind::unrolled : kind, "o" + std::to_string(k), lines.count,
+                  [&](const Dim& o) {
+                    coordinate(outer[k]) = lines.start + o;
+                    for_outer(outer, k + 1);
+                  });
+        }
+      });
     }
     w_.loop(kind, "o" + std::to_string(k), part.tiles(1, context_.facts), [&](const Dim& o) {
       coordinate(outer[k]) = part.first + o;
       for_outer(outer, k + 1);
     });
+  }
+
+  /// Tiles of columns that pass over all lines before the next ones do.
+  void for_column_blocks(const Body& body) {
+    if (plan_.column_block == 0) return body();
+    const LoopKind kind = plan_.spread == Spread::column_blocks ? LoopKind::parallel : LoopKind::sequential;
+    const Dim block(plan_.column_block);
+    for (const Tiles& all : plan_.column_tiles) {
+      w_.loop(kind, "jb", ceil_div(all.count, block), [&](const Dim& jb) {
+        const bool whole = floor_mod(all.count, block) == Dim(0);
+        Tiles here = all;
+        here.start = all.start + Dim(all.size) * block * jb;
+        here.count = whole ? block : min(block, all.count - block * jb);
+        column_tiles_ = {here};
+        body();
+      });
+    }
   }
 
   void for_tiles() {
@@ -88,7 +108,7 @@ class Writer {
         rows_ = size_of(rows, form_.row, first_row_);
         height_ = rows.size;
         if (plan_.strips) make_strips();
-        for (const Tiles& columns : plan_.column_tiles) {
+        for (const Tiles& columns : column_tiles_) {
           w_.loop(columns.apart ? LoopKind::unrolled : LoopKind::sequential, "jt", columns.count,
                   [&](const Dim& jt) {
                     first_column_ = columns.start + Dim(columns.size) * jt;
@@ -335,7 +355,8 @@ class Writer {
   StageValues& values_;
   const int64_t lanes_;
   const ir::ElementType type_;
-  Dims point_;  ///< of the reduction: axes, then reduce axes
+  Dims point_;                       ///< of the reduction: axes, then reduce axes
+  std::vector<Tiles> column_tiles_;  ///< of the block at hand
   // The tile at hand.
   Dim first_row_, first_column_, rows_, columns_;
   int64_t height_ = 1, width_ = 1;

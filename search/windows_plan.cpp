@@ -60,6 +60,21 @@ WindowTile tile_of_strips(const WindowShape& shape, const jit::Target& target) {
   return tile;
 }
 
+/// Where what a few lines of all channels read is more than the nearest cache keeps. Memory is better read in
+/// order, all channels at a time.
+int64_t column_block(const WindowShape& shape, const WindowTile& tile, double bytes,
+                     const jit::Target& target) {
+  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  if (bytes > static_cast<double>(second)) return 0;
+  const int64_t room = (target.caches.empty() ? int64_t{32} << 10 : target.caches[0].bytes) / 2;
+  const int64_t lines = shape.taps / shape.row_taps;
+  const int64_t column_bytes = 4 * lines * shape.rows * shape.row_step;
+  if (column_bytes * shape.columns <= room) return 0;
+  const int64_t whole = shape.columns / tile.columns;
+  const int64_t most = std::max<int64_t>(1, room / (column_bytes * tile.columns));
+  return most >= whole ? 0 : most;
+}
+
 }  // namespace
 
 WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
@@ -84,7 +99,8 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   shape.factors =
       static_cast<int64_t>(uniform_parts(context.program, stage.body[0], {form.row, form.column}, 0).size());
   if (form.channels_last)
-    shape.lane_factors = static_cast<int64_t>(uniform_parts(context.program, stage.body[0], {form.row}, 0).size());
+    shape.lane_factors =
+        static_cast<int64_t>(uniform_parts(context.program, stage.body[0], {form.row}, 0).size());
 
   // From the innermost loop on, as many taps as code may hold.
   // Tiles at both ends of lines, and lines at both ends of planes, are written out besides.
@@ -103,6 +119,9 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   if (plan.strips && !is_worth_two_passes(shape, *plan.strips)) plan.strips.reset();
   if (plan.strips) plan.tile = tile_of_strips(shape, context.target);
 
+  std::vector<const ir::Stage*> stages = {&stage};
+  if (form.epilogue != nullptr) stages.push_back(form.epilogue);
+  const double bytes = bytes_moved(context, stages);
   const auto tiles = [&](int axis, int64_t size) -> std::vector<Tiles> {
     if (axis == ir::none) return {{0, 1, 1, false, false}};
     const Dim& extent = stage.axes[static_cast<size_t>(axis)].extent;
@@ -113,7 +132,11 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
   };
   plan.row_tiles = tiles(form.row, plan.tile.rows);
   plan.column_tiles = tiles(form.column, plan.tile.columns);
-  if (form.line != ir::none) plan.line_tiles = tiles(form.line, 1);
+  if (form.line != ir::none) {
+    plan.line_tiles = tiles(form.line, 1);
+    if (stage.axes[static_cast<size_t>(form.column)].extent.is_constant())
+      plan.column_block = column_block(shape, plan.tile, bytes, context.target);
+  }
 
   // Where planes are small.
   constexpr double worth = 0.7;
@@ -129,9 +152,6 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
               scalar_cost(context.program, form.epilogue->body[0]);
   }
   const double operations = 2 * static_cast<double>(lanes) * std::max(1, context.target.fma_ports);
-  std::vector<const ir::Stage*> stages = {&stage};
-  if (form.epilogue != nullptr) stages.push_back(form.epilogue);
-  const double bytes = bytes_moved(context, stages);
   if (!is_worth_spreading(planes * cycles * operations, context.target, bytes)) return plan;
   double best = 0;
   for (const int axis : form.outer) {
@@ -143,6 +163,8 @@ WindowsPlan plan_windows(const PieceContext& context, const WindowsForm& form) {
     plan.spread = WindowsPlan::Spread::outer;
     plan.spread_axis = axis;
   }
+  if (plan.column_block != 0 && !plan.planes && plan.spread_axis == form.line)
+    plan.spread = WindowsPlan::Spread::column_blocks;
   if (plan.planes && plan.spread == WindowsPlan::Spread::outer) plan.planes->spread_axis = plan.spread_axis;
   const int64_t down = (shape.rows + plan.tile.rows - 1) / plan.tile.rows;
   if (form.outer.empty() && down > 1) plan.spread = WindowsPlan::Spread::rows;

@@ -4,7 +4,9 @@
 
 #include "ir/builder.h"
 #include "ir/compose.h"
+#include "tests/search/chained_windows_cases.h"
 #include "tests/search/convolution_cases.h"
+#include "tests/search/inverted_residual_cases.h"
 #include "tests/search/window_cases.h"
 
 namespace axrun::tests {
@@ -140,6 +142,21 @@ std::vector<Case> channels_last_cases() {
       {"WindowsOfLast", sum, true, {20}, {8, 9}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, Finish::clip});
   add("windows+map", Last::out,
       {"WindowsToLast", sum, true, {20}, {8, 9}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Finish::bias_residual});
+  // Blocks of channels, for which all lines pass at a time.
+  add("map+windows", Last::both,
+      {"LastWindowsInBlocks", sum, true, {170}, {5, 14}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Finish::clip});
+  add("map+windows", Last::both,
+      {"LastWindowsInBlocksForEach",
+       sum,
+       true,
+       {330},
+       {9, 14},
+       {3, 3},
+       {},
+       {},
+       {1, 1},
+       {1, 1},
+       Finish::gelu});
   // Pools.
   add("windows", Last::both,
       {"LastLargestOfWindows", largest, false, {24}, {9, 11}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}});
@@ -204,6 +221,21 @@ std::vector<Case> channels_last_cases() {
   convolve("pixels", Last::out,
            {"ConvolvedToLastOfAnyBatch", {sym("n")}, 1, 6, 24, {5, 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
            {n}, {{{"n", 1}}, {{"n", 3}}});
+  // Chains.
+  const ChainedWindows chained{
+      .name = "LastChainedWindows", .channels = 24, .filters = 11, .height = 28, .width = 28};
+  cases.push_back({chained.name,
+                   "map+chained windows",
+                   [=] { return laid_out(program_of(chained), 0, Last::both, {0}); },
+                   {},
+                   {false, true, true, true, true}});
+  const InvertedResidual inverted{
+      .name = "LastInvertedResidual", .inputs = 4, .channels = 22, .filters = 5, .height = 32, .width = 48};
+  cases.push_back({inverted.name,
+                   "contraction+chained windows",
+                   [=] { return laid_out(program_of(inverted), 0, Last::both, {0}); },
+                   {},
+                   {false, true, true, true, true, true, true}});
   return cases;
 }
 
