@@ -150,16 +150,21 @@ TEST(Alternatives, OneThatMakesRealRunsSlowerGivesBackTheKernelBefore) {
 
 TEST(Alternatives, WhatIsTriedAndInWhichOrderIsTheSameInEveryDeterministicRun) {
   const Knobs knobs{};
-  const auto tried = [] {
+  // Which joints are tried depends on which of the smaller ones were faster: on time.
+  const auto changed = [](OptimizerSettings& settings) {
+    settings.deterministic = true;
+    settings.join = settings.layouts = false;
+  };
+  const auto tried = [&] {
     Schedules schedules({fast, slow, slow});
-    Bench bench(four_steps(), 1, schedules.function(), "", true);
+    Bench bench(four_steps(), 1, schedules.function(), "", changed);
     for (int k = 0; k < 40; ++k) bench.run();
     EXPECT_TRUE(bench.optimizer().wait(patience));
     return schedules.asked();
   };
   const auto first = tried();
   EXPECT_GE(first.size(), 8u);
-  for (int repetition = 0; repetition < 3; ++repetition) EXPECT_EQ(tried(), first);
+  for (int repetition = 0; repetition < 3; ++repetition) EXPECT_TRUE(tried() == first);
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ class Bench {
       : Bench(broadcast_model(rows), 1, std::move(lower)) {}
   /// Kernels of fewer nodes, and whose kind has not this in it, are never hindered.
   Bench(const ModelMaker& model, size_t fewest_nodes, LowerFunction lower = search::lower,
-        const std::string& kind = "", bool deterministic = false)
+        const std::string& kind = "", const std::function<void(OptimizerSettings&)>& change = {})
       : session_(make_session(model)) {
     OptimizerHost host;
     host.graph = session_->model().graph;
@@ -127,8 +127,8 @@ class Bench {
     };
     OptimizerSettings settings;
     settings.idle = false;
-    settings.deterministic = deterministic;
     settings.lower = std::move(lower);
+    if (change) change(settings);
     optimizer_ = std::make_unique<Optimizer>(host, settings);
     plans_.publish(shapes(), host.build(inputs_, optimizer_->library()));
   }
