@@ -1,19 +1,23 @@
-// axrun as one of the libraries: its kernels called as its operators call them, constant operands packed.
-// Where it has no kernel for an operator, what a session runs today for a model of that operator alone.
-#include <cstring>
+// axrun as one of the libraries: its precompiled kernels called as its operators call them, constant operands
+// packed; products of a vector and constant weights by the kernels that the optimiser makes.
+#include <map>
+#include <string>
+#include <vector>
 
-#include "ir/tensor.h"
+#include "ir/error.h"
+#include "ir/text.h"
+#include "jit/kernel_code.h"
 #include "perf/kernels/buffer.h"
 #include "perf/kernels/library.h"
-#include "perf/kernels/model.h"
+#include "runtime/host_target.h"
 #include "runtime/kernels/kernels.h"
-#include "runtime/session.h"
+#include "runtime/optimizer/jit_kernel.h"
 #include "runtime/version.h"
+#include "search/lowering.h"
 
 namespace axrun::perf {
 namespace {
 
-using ir::ElementType;
 using runtime::ConvMethod;
 using runtime::ConvShape;
 using runtime::GemmArguments;
@@ -32,6 +36,8 @@ class Axrun final : public Library {
   void set_threads(int) override {}  // the pool says
 
   Ready product(const Product& p, ThreadPool& pool) override {
+    if (p.m == 1 && p.batch == 1 && p.constant_b && !p.transposed_b)
+      return vector_product("f32", p.n, p.k, p.a, p.b, p.c, pool);
     GemmArguments g;
     g.m = p.m, g.n = p.n, g.k = p.k;
     g.a = p.a, g.a_row_stride = p.k;
@@ -53,18 +59,8 @@ class Axrun final : public Library {
     return {[g, packed, scratch, &pool] { runtime::gemm(g, scratch.data(), pool); }, {}};
   }
 
-  /// There is no kernel of bfloat16: the model casts both operands and multiplies in float32.
   Ready narrow_product(const NarrowProduct& p, ThreadPool& pool) override {
-    ModelWriter model(17);
-    ir::Tensor weights = ir::Tensor::allocate_uninitialized(ElementType::bf16, {p.k, p.n});
-    std::memcpy(weights.data(), p.b, weights.bytes());
-    const ir::ValueId a = model.input("a", {1, p.k}, ElementType::bf16);
-    model.output(
-        model.node("MatMul", {model.cast_to_float32(a), model.cast_to_float32(model.constant(weights))}));
-    const std::shared_ptr<runtime::Session> session = model.session(pool.threads());
-    const auto input = ir::Tensor::borrow(ElementType::bf16, {1, p.k}, const_cast<uint16_t*>(p.a));
-    std::vector<ir::Tensor> outputs = {ir::Tensor::borrow(ElementType::f32, {1, p.n}, p.c)};
-    return {[session, input, outputs]() mutable { session->run_into({input}, outputs); }, {}};
+    return vector_product("bf16", p.n, p.k, p.a, p.b, p.c, pool);
   }
 
   Ready convolution(const Convolution& c, ThreadPool& pool) override {
@@ -77,6 +73,31 @@ class Axrun final : public Library {
     epilogue.activation = runtime::Activation::relu;
     return {[c, method, packed, scratch, epilogue, &pool] {
               runtime::conv2d(method, c.shape, packed.data(), c.x, c.y, epilogue, scratch.data(), pool);
+            },
+            {}};
+  }
+
+ private:
+  /// The kernel that the optimiser makes: weights are read as they are stored.
+  static Ready vector_product(const std::string& type, int64_t columns, int64_t depth, const void* vector,
+                              const void* weights, float* result, ThreadPool& pool) {
+    const std::string n = std::to_string(columns), k = std::to_string(depth);
+    const ir::Program product =
+        ir::parse("program product(a: " + type + "[" + k + "], b: " + type + "[" + k + ", " + n +
+                  "]) -> (c) {\n  c: f32[" + n + "] = reduce sum (i0: " + n + "; r0: " + k +
+                  ") { cast(f32, a[r0]) * cast(f32, b[r0, i0]) }\n}");
+    const std::vector<bool> constant = {false, true};
+    const search::Lowered lowered = search::lower(product, {}, constant, runtime::host_target());
+    if (!lowered.program) throw Error(Fault::internal, lowered.reason);
+    const auto code = jit::KernelCode::compile(*lowered.program, runtime::host_target(), {});
+    const auto kernel = std::make_shared<jit::BoundKernel>(code, std::map<std::string, int64_t>(), constant);
+    const std::vector<const void*> inputs = {vector, weights};
+    kernel->prepare(inputs.data(), jit::inline_workers());
+    const Buffer<float> scratch = for_bytes(kernel->scratch_bytes(pool.threads()));
+    return {[kernel, inputs, scratch, result, &pool] {
+              void* outputs[] = {result};
+              runtime::PoolWorkers workers(pool);
+              kernel->run(inputs.data(), outputs, scratch.data(), workers);
             },
             {}};
   }

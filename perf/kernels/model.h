@@ -57,11 +57,6 @@ class ModelWriter {
     return node.outputs[0];
   }
 
-  ir::ValueId cast_to_float32(ir::ValueId value) {
-    constexpr int64_t float32_code = 1;  // TensorProto.DataType
-    return node("Cast", {value}, {{"to", integer(float32_code)}});
-  }
-
   void output(ir::ValueId id, ir::ElementType type = ir::ElementType::f32) {
     model_.graph->value(id).type = type;
     model_.graph->outputs.push_back(id);
