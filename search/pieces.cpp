@@ -13,7 +13,7 @@ std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
       "windows",         "gathered",         "contraction",     "rows",           "map",
       "recurrence",      "attention",        "integer product", "gathered words", "chained windows",
-      "chained product", "inverted residual", "pixels"};
+      "chained product", "inverted residual", "pixels", "mapped windows"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -37,8 +37,8 @@ class Cutter {
         if (!result.reason.empty()) return result;
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !pixels(at, piece) &&
                  !gathered(at, piece) && !gathered_words(at, piece) && !attention(at, piece) &&
-                 !inverted_residual(at, piece) && !chained_product(at, piece) && !contraction(at, piece) &&
-                 !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
+                 !inverted_residual(at, piece) && !mapped_windows(at, piece) && !chained_product(at, piece) &&
+                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -155,6 +155,27 @@ class Cutter {
         find_chained_product(program_, target_, first.product, second.windows, {at, first.range.count + 1});
     if (found) piece.chained_product = std::move(*found);
     return found.has_value();
+  }
+
+  /// A map, what is prepared, and windows that move over the map.
+  bool mapped_windows(size_t at, Piece& piece) const {
+    const auto is_prepared = [&](size_t s) {
+      return constant_[static_cast<size_t>(program_.stages[s].results[0])];
+    };
+    Piece last;
+    if (!map(at, last) || is_prepared(at)) return false;
+    size_t next = at + 1;
+    std::vector<size_t> prepared;
+    for (; next < program_.stages.size() && is_prepared(next) && map(next, last); ++next)
+      prepared.push_back(next);
+    if (next >= program_.stages.size() || !windows(next, last)) return false;
+    piece.kind = Piece::Kind::mapped_windows;
+    piece.range = {at, next + last.range.count - at};
+    auto found = find_mapped_windows(program_, facts_, last.windows, {at, next + 1 - at});
+    if (!found) return false;
+    piece.mapped_windows = std::move(*found);
+    piece.mapped_windows.prepared = std::move(prepared);
+    return true;
   }
 
   /// Products, windows that move over them, and sums of products over what these give.

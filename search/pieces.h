@@ -10,6 +10,7 @@
 #include "search/integer_product.h"
 #include "search/inverted_residual_form.h"
 #include "search/piece.h"
+#include "search/mapped_windows.h"
 #include "search/pixels_form.h"
 #include "search/product_form.h"
 #include "search/rows_form.h"
@@ -32,13 +33,15 @@ struct Piece {
     chained_windows,
     chained_product,
     inverted_residual,
-    pixels
+    pixels,
+    mapped_windows
   };
   Kind kind = Kind::map;
   Range range;
   WindowsForm windows;
   GatheredForm gathered;  ///< of gathered words too
   PixelsForm pixels;
+  MappedWindowsForm mapped_windows;
   ProductForm product;
   RowsForm rows;
   AttentionForm attention;

@@ -12,6 +12,7 @@
 #include "search/integer_product.h"
 #include "search/inverted_residual.h"
 #include "search/map.h"
+#include "search/mapped_windows.h"
 #include "search/pixels.h"
 #include "search/product_schedules.h"
 #include "search/recurrence.h"
@@ -78,6 +79,8 @@ void write_default(PieceContext& context, const Piece& piece) {
       return write_windows(context, piece.windows, plan_windows(context, piece.windows));
     case Piece::Kind::gathered:
       return write_gathered(context, piece.gathered, gathered_plans(context, piece.gathered)[0]);
+    case Piece::Kind::mapped_windows:
+      return write_mapped_windows(context, piece.mapped_windows);
     case Piece::Kind::pixels:
       return write_pixels(context, piece.pixels, plan_pixels(context, piece.pixels));
     case Piece::Kind::gathered_words:

@@ -13,6 +13,7 @@
 #include "tests/search/convolution_cases.h"
 #include "tests/search/gather_cases.h"
 #include "tests/search/inverted_residual_cases.h"
+#include "tests/search/mapped_windows_cases.h"
 #include "tests/search/placement_cases.h"
 #include "tests/search/quantized_cases.h"
 #include "tests/search/recurrence_cases.h"
@@ -445,6 +446,7 @@ std::vector<Case> all_cases() {
   for (Case& c : attention_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_windows_cases()) cases.push_back(std::move(c));
   for (Case& c : chained_product_cases()) cases.push_back(std::move(c));
+  for (Case& c : mapped_windows_cases()) cases.push_back(std::move(c));
   for (Case& c : inverted_residual_cases()) cases.push_back(std::move(c));
   for (Case& c : scheduled_product_cases()) cases.push_back(std::move(c));
   for (Case& c : channels_last_cases()) cases.push_back(std::move(c));
