@@ -7,6 +7,7 @@
 #include "search/integer_sums.h"
 #include "search/merge_axes.h"
 #include "search/narrow_floats.h"
+#include "search/ordered_results.h"
 #include "search/reciprocals.h"
 #include "search/single_steps.h"
 #include "search/split_axes.h"
@@ -29,6 +30,7 @@ Program simplify(const Program& expression, const SizeFacts& facts, IntegerSums 
   program = merge_axes(program);  // stages that are gone forbid nothing any more
   program = use_reciprocals(program);
   program = split_axes(program);
+  program = order_results(program);
   program = turn_operands(program);
   return program;
 }

@@ -33,9 +33,12 @@ bool take(std::string& name, const std::string& ending) {
 
 std::optional<Planes> parse(std::string name) {
   Planes p;
-  if (take(name, "_last")) p.last_in = p.last_out = true;
-  else if (take(name, "_in")) p.last_in = true;
-  else if (take(name, "_out")) p.last_out = true;
+  if (take(name, "_last"))
+    p.last_in = p.last_out = true;
+  else if (take(name, "_in"))
+    p.last_in = true;
+  else if (take(name, "_out"))
+    p.last_out = true;
   p.residual = take(name, "_add");
   if (take(name, "s2")) p.stride = 2;
   const size_t first = name.find('_');
@@ -44,12 +47,13 @@ std::optional<Planes> parse(std::string name) {
   long h = 0, w = 0, c = 0, f = 0, k = 1, again = 1;
   char rest = 0;
   const char* sizes = name.c_str() + first;
-  const bool conv = p.kind == "conv";
+  const bool conv = p.kind == "conv" || p.kind == "chain";
   const int found = conv ? std::sscanf(sizes, "_%ldx%ldx%ld_%ld_%ldx%ld%c", &h, &w, &c, &f, &k, &again, &rest)
                          : std::sscanf(sizes, "_%ldx%ldx%ld_%ldx%ld%c", &h, &w, &c, &k, &again, &rest);
   const bool mean = p.kind == "mean";
   if (!conv && !mean && p.kind != "depthwise" && p.kind != "maxpool") return std::nullopt;
-  if (found != (conv ? 6 : mean ? 3 : 5) || h < 1 || w < 1 || c < 1 || k < 1 || again != k) return std::nullopt;
+  if (found != (conv ? 6 : mean ? 3 : 5) || h < 1 || w < 1 || c < 1 || k < 1 || again != k)
+    return std::nullopt;
   p.height = h;
   p.width = w;
   p.channels = c;
@@ -61,10 +65,43 @@ std::optional<Planes> parse(std::string name) {
 /// An operand of f32[channels, height, width], as the expression reads it.
 TensorRef planes(Builder& b, int position, int64_t channels, int64_t height, int64_t width, bool last,
                  const std::string& name) {
-  const auto here = b.operand(position, ElementType::f32,
-                              last ? ir::Dims{height, width, channels} : ir::Dims{channels, height, width}, name);
+  const auto here =
+      b.operand(position, ElementType::f32,
+                last ? ir::Dims{height, width, channels} : ir::Dims{channels, height, width}, name);
   if (!last) return here;
   return b.map({channels, height, width}, [&](const Indices& i) { return here({i[1], i[2], i[0]}); });
+}
+
+/// min(max(sum + bias, 0), 6) of sums over channels of x * w, or of windows over each channel of it.
+TensorRef layer(Builder& b, int position, const TensorRef& x, int64_t channels, int64_t filters,
+                const Planes& p, bool windows, bool clips, const std::string& name) {
+  const auto w = windows ? b.operand(position, ElementType::f32, {channels, p.kernel, p.kernel}, "w" + name)
+                         : b.operand(position, ElementType::f32, {filters, channels}, "w" + name);
+  const auto bias = b.operand(position + 1, ElementType::f32, {filters}, "bias" + name);
+  const ir::Dims dims =
+      name == "0" ? ir::Dims{filters, p.height, p.width} : ir::Dims{filters, p.out(p.height), p.out(p.width)};
+  const TensorRef sum = windows ? b.sum(dims, {p.kernel, p.kernel},
+                                        [&](const Indices& i, const Indices& r) {
+                                          return x.padded({i[0], i[1] * p.stride + r[0] - p.pad(),
+                                                           i[2] * p.stride + r[1] - p.pad()},
+                                                          0.0) *
+                                                 w({i[0], r[0], r[1]});
+                                        })
+                                : b.sum(dims, {channels}, [&](const Indices& i, const Indices& r) {
+                                    return x({r[0], i[1], i[2]}) * w({i[0], r[0]});
+                                  });
+  return b.map(dims, [&](const Indices& i) {
+    const Scalar value = sum(i) + bias({i[0]});
+    return clips ? min(max(value, 0.0), 6.0) : value;
+  });
+}
+
+/// A product to 6 times the channels, windows over each, and a sum over all of them: MobileNet's.
+TensorRef chain(Builder& b, const Planes& p, const TensorRef& x) {
+  const int64_t wide = 6 * p.channels;
+  const TensorRef first = layer(b, 1, x, p.channels, wide, p, false, true, "0");
+  const TensorRef second = layer(b, 3, first, wide, wide, p, true, true, "1");
+  return layer(b, 5, second, wide, p.filters, p, false, false, "2");
 }
 
 ir::Program program_of(const Planes& p) {
@@ -79,10 +116,12 @@ ir::Program program_of(const Planes& p) {
     }
     return b.finish();
   };
+  if (p.kind == "chain") return finish(chain(b, p, x), {p.filters, height, width});
   if (p.kind == "mean") {
-    const TensorRef sum = b.sum({p.channels, 1, 1}, {p.height, p.width}, [&](const Indices& i, const Indices& r) {
-      return x({i[0], r[0], r[1]});
-    });
+    const TensorRef sum =
+        b.sum({p.channels, 1, 1}, {p.height, p.width}, [&](const Indices& i, const Indices& r) {
+          return x({i[0], r[0], r[1]});
+        });
     const auto count = static_cast<double>(p.height * p.width);
     const ir::Dims dims = {p.channels, 1, 1};
     return finish(b.map(dims, [&](const Indices& i) { return sum(i) * (1 / count); }), dims);
@@ -142,6 +181,14 @@ std::optional<GeneratedCase> planes_case(const std::string& name) {
                   ? static_cast<double>(p->height * p->width * p->channels)
                   : 2.0 * static_cast<double>(p->filters * p->out(p->height) * p->out(p->width) * terms);
   one.constant = {false, true, true, false};
+  if (p->kind == "chain") {
+    one.constant = {false, true, true, true, true, true, true};
+    const auto out = static_cast<double>(p->out(p->height) * p->out(p->width));
+    const auto all = static_cast<double>(p->height * p->width), wide = static_cast<double>(6 * p->channels);
+    one.flops = 2 * wide *
+                (all * static_cast<double>(p->channels) +
+                 out * static_cast<double>(p->kernel * p->kernel + p->filters));
+  }
   one.make = [planes = *p] { return program_of(planes); };
   return one;
 }

@@ -225,17 +225,38 @@ std::vector<Case> channels_last_cases() {
   const ChainedWindows chained{
       .name = "LastChainedWindows", .channels = 24, .filters = 11, .height = 28, .width = 28};
   cases.push_back({chained.name,
-                   "map+chained windows",
+                   "map+windows+pixels",
                    [=] { return laid_out(program_of(chained), 0, Last::both, {0}); },
                    {},
                    {false, true, true, true, true}});
   const InvertedResidual inverted{
       .name = "LastInvertedResidual", .inputs = 4, .channels = 22, .filters = 5, .height = 32, .width = 48};
   cases.push_back({inverted.name,
-                   "contraction+chained windows",
+                   "contraction+map+windows+pixels",
                    [=] { return laid_out(program_of(inverted), 0, Last::both, {0}); },
                    {},
                    {false, true, true, true, true, true, true}});
+  ChainedWindows to_last = chained;
+  to_last.name = "ChainedWindowsToLast";
+  cases.push_back({to_last.name,
+                   "chained windows",
+                   [=] { return laid_out(program_of(to_last), 0, Last::out, {0}); },
+                   {},
+                   {false, true, true, true, true}});
+  InvertedResidual added = inverted;
+  added.name = "LastInvertedResidualAdded";
+  added.batch = {sym("n")};
+  added.channels = 40;
+  added.filters = added.inputs = 10;
+  added.height = added.width = 6;
+  added.strides = {1, 1};
+  added.epilogue = InvertedResidual::Epilogue::residual;
+  cases.push_back({added.name,
+                   "contraction+map+windows+pixels",
+                   [=] { return laid_out(program_of(added), 1, Last::both, {0}); },
+                   {n},
+                   {false, true, true, true, true, true, true},
+                   {{{"n", 1}}, {{"n", 3}}}});
   return cases;
 }
 
