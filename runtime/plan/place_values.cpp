@@ -69,19 +69,31 @@ void PlanBuilder::place_values() {
     }
   }
   for (ValueId id : tail_live_in_) last[static_cast<size_t>(root(id))] = end;
+  // What is a part of another value lives as long as that, and nothing takes over the place of either.
+  std::vector<bool> pinned(values, false);
+  for (const auto& part : parts_) {
+    pinned[static_cast<size_t>(part.first)] = true;
+    pinned[static_cast<size_t>(root(part.second.part))] = true;
+  }
   std::vector<int> output_of(values, -1);  // per root: the graph output whose buffer it uses
   plan_->output_shapes_.resize(graph_->outputs.size());
   for (size_t k = 0; k < graph_->outputs.size(); ++k) {
     const ValueId id = graph_->outputs[k];
     if (!outputs_[k] || pending_[static_cast<size_t>(id)]) continue;
     const auto at = static_cast<size_t>(root(id));
-    if (fixed[at].kind != Kind::nowhere || output_of[at] >= 0) {
+    if (fixed[at].kind != Kind::nowhere || output_of[at] >= 0 || pinned[at]) {
       plan_->copies_.push_back({id, k});
       last[at] = end;
       continue;
     }
     output_of[at] = static_cast<int>(k);
     plan_->output_shapes_[k] = *ir::constant_dims(*plan_->facts_[static_cast<size_t>(id)].dims);
+  }
+  for (const auto& part : parts_) {
+    const auto own = static_cast<size_t>(part.first);
+    const auto whole = static_cast<size_t>(outermost(part.first).part);
+    first[whole] = std::min(first[whole], first[own]);
+    last[whole] = std::max(last[whole], last[own]);
   }
   // 3. A result may take over the buffer of an input that ends with its step.
   if (options_.reuse_buffers) {
@@ -96,7 +108,7 @@ void PlanBuilder::place_values() {
         const auto f = static_cast<size_t>(from);
         const auto t = static_cast<size_t>(to);
         if (from == to || fixed[f].kind != Kind::nowhere || last[f] != s || output_of[f] >= 0 ||
-            first[t] != s)
+            first[t] != s || pinned[f] || pinned[t])
           continue;
         if (bytes_of(plan_->facts_[f]) != bytes_of(plan_->facts_[t])) continue;
         // Another view of the same buffer may be read in another order.
@@ -116,11 +128,18 @@ void PlanBuilder::place_values() {
   for (size_t id = 0; id < values; ++id) {
     if (root(static_cast<ValueId>(id)) != static_cast<ValueId>(id) || last[id] < 0) continue;
     if (fixed[id].kind != Kind::nowhere || output_of[id] >= 0) continue;
+    if (parts_.count(static_cast<ValueId>(id)) != 0) continue;
     lives.push_back({bytes_of(plan_->facts_[id]), first[id], last[id]});
     owners.push_back(id);
   }
   const MemoryPlan memory = plan_memory(lives, options_.reuse_buffers);
   for (size_t i = 0; i < owners.size(); ++i) fixed[owners[i]] = {Kind::arena, 0, memory.offsets[i], nullptr};
+  for (const auto& part : parts_) {
+    const Part place = outermost(part.first);
+    const ValuePlace& whole = fixed[static_cast<size_t>(place.part)];
+    AXRUN_ASSERT(whole.kind == Kind::arena);
+    fixed[static_cast<size_t>(part.first)] = {Kind::arena, 0, whole.offset + place.offset, nullptr};
+  }
   for (size_t id = 0; id < values; ++id) {
     if (output_of[id] >= 0) fixed[id] = {Kind::output, static_cast<size_t>(output_of[id]), 0, nullptr};
   }

@@ -257,11 +257,11 @@ void PlanBuilder::make_steps_of(const Group& group) {
       if (make_group_step(sequence)) return;
     }
     for (int n : group.nodes) {
-      if (!make_view(n)) AXRUN_ASSERT(make_group_step({{n}}));
+      if (!make_view(n) && !place_parts(n)) AXRUN_ASSERT(make_group_step({{n}}));
     }
     return;
   }
-  if (make_view(first)) return;
+  if (make_view(first) || place_parts(first)) return;
   const bool in_slots =
       !programs_[static_cast<size_t>(first)] ||
       std::any_of(node.outputs.begin(), node.outputs.end(),

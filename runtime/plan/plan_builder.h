@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -96,6 +97,18 @@ class PlanBuilder {
   bool joinable(const std::vector<int>& nodes) const;
   void join_groups(const std::vector<std::vector<int>>& sets);
   bool make_view(int node);
+  /// A place in memory: of a value, `offset` bytes from where another one begins.
+  struct Part {
+    ir::ValueId part;
+    size_t offset = 0;
+  };
+  /// Has the node's inputs written where they are read as its result, and no step made of it. False where
+  /// they cannot be.
+  bool place_parts(int node);
+  /// Its place is this plan's to choose: so far nothing says where it is.
+  bool has_own_place(ir::ValueId id);
+  /// The value that it is in the end a part of, and where; itself where it is none.
+  Part outermost(ir::ValueId id);
   std::vector<ir::ValueId> reads_of_node(int node) const;
   ir::ValueId root(ir::ValueId id);
   void join(ir::ValueId from, ir::ValueId into);
@@ -121,6 +134,8 @@ class PlanBuilder {
   std::vector<std::vector<int>> consumers_;  ///< per value: the nodes that read it; made when first needed
   std::vector<Group> groups_;
   std::vector<ir::ValueId> alias_;  ///< union-find parents
+  /// By roots: what each is a part of. Nothing is written in place of parts, nor of what has some.
+  std::map<ir::ValueId, Part> parts_;
   std::shared_ptr<Plan> plan_;
   size_t scratch_bytes_ = 0;
 };

@@ -277,11 +277,11 @@ std::shared_ptr<const Plan> plan_of(const ModelMaker& model, const ir::Shape& sh
 
 TEST(LayoutSites, AreStepsThatTreatChannelsAlike) {
   ModelMaker model;
-  const ValueId end = body(model, image(model, 1));
-  const ValueId line = model.node("Reshape", {end, model.integers({1, -1})});
+  const ValueId end = body(model, image(model, 2));
+  const ValueId line = model.node("Reshape", {end, model.integers({2, -1})});
   model.output(model.node("Softmax", {line}));
   std::unique_ptr<Session> session;
-  const auto plan = plan_of(model, {1, 3, 10, 14}, session);
+  const auto plan = plan_of(model, {2, 3, 10, 14}, session);
   const LayoutSites found = find_layout_sites(*plan);
   int joined = 0;
   for (const LayoutSite& site : found.sites) {
