@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <utility>
 
-#include "ir/error.h"
 #include "search/packed_rows.h"
 #include "search/product_tile.h"
 
 namespace axrun::search {
 
 using ir::Dim;
-using ir::Dims;
 using ir::ElementType;
-using ir::Program;
-using ir::ScalarOp;
-using ir::loop::Access;
-using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
 using Right = ContractionPlan::Right;
