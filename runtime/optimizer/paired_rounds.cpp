@@ -1,6 +1,7 @@
 #include "runtime/optimizer/paired_rounds.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -131,20 +132,28 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
     if (ratio.rounds < options.fewest) return false;
     return late || slower || ratio.second_is_faster(options.share);
   };
-  while (!enough()) {
-    if (calls > 1) first();  // its caches are as warm as the second's will be
-    const double first_before = time_of(first, calls, options.own_time);
-    const double second_before = time_of(second, calls, options.own_time);
+  // Which begins a round follows no period (Thue and Morse's sequence): what disturbs periodically, as a
+  // scheduler's turns, hits both.
+  for (unsigned round = 0; !enough(); ++round) {
+    const bool turned = std::popcount(round) % 2 == 1;
+    const auto& outer = turned ? second : first;
+    const auto& inner = turned ? first : second;
+    if (calls > 1) outer();  // its caches are as warm as the other's will be
+    const auto add_pair = [&](double outer_time, double inner_time) {
+      turned ? add(inner_time, outer_time) : add(outer_time, inner_time);
+    };
+    const double outer_before = time_of(outer, calls, options.own_time);
+    const double inner_before = time_of(inner, calls, options.own_time);
     if (is_long) {
-      add(first_before, second_before);
+      add_pair(outer_before, inner_before);
       if (enough()) break;
     }
-    const double second_after = time_of(second, calls, options.own_time);
-    const double first_after = time_of(first, calls, options.own_time);
+    const double inner_after = time_of(inner, calls, options.own_time);
+    const double outer_after = time_of(outer, calls, options.own_time);
     if (is_long) {
-      add(first_after, second_after);
+      add_pair(outer_after, inner_after);
     } else {
-      add(first_before + first_after, second_before + second_after);
+      add_pair(outer_before + outer_after, inner_before + inner_after);
     }
   }
   return ratio;

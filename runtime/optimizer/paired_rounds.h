@@ -50,7 +50,8 @@ double threads_factor(const std::function<void(ThreadPool& pool)>& first,
                       const std::function<void(ThreadPool& pool)>& second, int threads,
                       const StopSignal& stop);
 
-/// Measures in rounds of first, second, second, first, so that what drifts hits both alike.
+/// Measures in rounds of first, second, second, first, or the other way round, so that what drifts hits both
+/// alike.
 Ratio paired_rounds(const std::function<void()>& first, const std::function<void()>& second,
                     const StopSignal& stop, const RoundOptions& options = {});
 

@@ -23,8 +23,8 @@ TEST(PairedRounds, RoundsGoForthAndBack) {
   EXPECT_EQ(order,
             "ab"
             "abba"
-            "abba"
-            "abba");
+            "baab"
+            "baab");
   EXPECT_EQ(ratio.rounds, 3);
   EXPECT_LE(ratio.first_won + ratio.second_won, 3);
 }
@@ -42,7 +42,7 @@ TEST(PairedRounds, PairsOfLongCallsAreRounds) {
   EXPECT_EQ(order,
             "ab"
             "abba"
-            "ab");
+            "ba");
   order.clear();
   options.warm = true;
   EXPECT_EQ(paired_rounds(a, b, stop, options).rounds, 3);
