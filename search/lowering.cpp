@@ -3,7 +3,6 @@
 #include "jit/byte_products.h"
 #include "search/alternatives.h"
 #include "search/lower_scheduled.h"
-#include "search/matrices_of_lines.h"
 #include "search/pieces.h"
 #include "search/simplify.h"
 #include "search/supported.h"
@@ -66,8 +65,6 @@ Lowered lowered_as(const Program& expression, const Sizes& sizes, const std::vec
 
   const SizeFacts facts(sizes);
   lowered.expression = simplified(expression, facts, sizes, constant, target);
-  lowered.expression = matrices_of_lines(lowered.expression, facts,
-                                         constant_tensors(lowered.expression, constant, sizes), target);
   const Program& program = lowered.expression;
   lowered.reason = unindexable_because(program);
   if (!lowered.reason.empty()) return lowered;

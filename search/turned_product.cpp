@@ -7,11 +7,23 @@
 namespace axrun::search {
 namespace {
 
-using Shape = ProductShape;
+/// Sizes of one product of matrices.
+struct Shape {
+  int64_t rows = 1, columns = 1, depth = 1;
+};
 
 /// Lanes computed for each that is wanted.
 double padding(int64_t count, int64_t lanes) {
   return static_cast<double>((count + lanes - 1) / lanes * lanes) / static_cast<double>(count);
+}
+
+/// About how many cycles of one core a product takes that is computed from the other side.
+double cycles_turned(const Shape& shape, const jit::Target& target) {
+  constexpr double turned_cycles = 11;  // for a vector of results
+  const int64_t lanes = target.lanes(4);
+  const RegisterTile tile = register_tile(shape.columns, shape.rows, target, true, lanes);
+  return tile.cycles * static_cast<double>(shape.depth) +
+         turned_cycles * static_cast<double>(shape.rows * shape.columns) / static_cast<double>(lanes);
 }
 
 /// Whether turned tiles take less time: they read the right side where it lies, which many rows else have
@@ -46,14 +58,6 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
 int64_t steps_worth_packing(int64_t columns) {
   constexpr int64_t line = 64, few_lines = 2, many = 1024, few = 128;
   return columns * 4 >= few_lines * line ? many : few;
-}
-
-double cycles_turned(const ProductShape& shape, const jit::Target& target) {
-  constexpr double turned_cycles = 11;  // for a vector of results
-  const int64_t lanes = target.lanes(4);
-  const RegisterTile tile = register_tile(shape.columns, shape.rows, target, true, lanes);
-  return tile.cycles * static_cast<double>(shape.depth) +
-         turned_cycles * static_cast<double>(shape.rows * shape.columns) / static_cast<double>(lanes);
 }
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {

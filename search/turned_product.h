@@ -5,18 +5,10 @@
 
 namespace axrun::search {
 
-/// Sizes of one product of matrices.
-struct ProductShape {
-  int64_t rows = 1, columns = 1, depth = 1;
-};
-
 /// How many steps a product of constants takes before it is worth it to pack a panel of so many columns,
 /// which several tiles of rows read: rows of it that take several cache lines are read as fast where they
 /// lie.
 int64_t steps_worth_packing(int64_t columns);
-
-/// About how many cycles of one core a product takes that is computed from the other side.
-double cycles_turned(const ProductShape& shape, const jit::Target& target);
 
 /// A product of constants seen from the other side, rows as columns (`ProductForm::across`): where its
 /// columns fill vectors badly and its rows don't, or where its sums are so long that what it takes to turn
