@@ -13,8 +13,10 @@ namespace {
 // In the order of KnobName.
 constexpr std::array<Knob, 12> table = {{
     {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
-     "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its own), "
-     "layouts (values stay as the model has them), schedules (only default ones), measurement (what is verified is "
+     "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its "
+     "own), "
+     "layouts (values stay as the model has them), schedules (only default ones), measurement (what is "
+     "verified is "
      "swapped in without being compared)"},
     {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
      "folder for what is kept between processes: at present the demonstration model"},
@@ -27,7 +29,8 @@ constexpr std::array<Knob, 12> table = {{
     {"AXRUN_PARALLEL", "tbb|threads", "tbb",
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
     {"AXRUN_SWAP", "faster|always|join|layouts", "faster",
-     "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one where "
+     "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one "
+     "where "
      "one kernel for both is verified, and layouts: every value channels-last that can be: for tests"},
     {"AXRUN_TARGET", "FILE", "what is detected",
      "description of the hardware, as axrun target --json writes it; fields that it lacks are detected"},
@@ -86,8 +89,9 @@ std::vector<std::string> knob_mistakes() {
     const char* value = knob_value(static_cast<KnobName>(k));
     if (value == nullptr || takes(table[k], value)) continue;
     const bool list = table[k].values.find(',') != std::string_view::npos;
-    const std::string wanted = table[k].values == "N" ? "a positive integer"
-                                                      : (list ? "some of " : "") + std::string(table[k].values);
+    const std::string wanted = table[k].values == "N"
+                                   ? "a positive integer"
+                                   : (list ? "some of " : "") + std::string(table[k].values);
     mistakes.push_back(std::string(table[k].name) + "=" + value + ": it takes " + wanted);
   }
   return mistakes;

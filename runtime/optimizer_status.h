@@ -70,16 +70,16 @@ struct LayoutReport {
     std::string ops;
     double plain = 0, last = 0;
   };
-  std::string outcome;   ///< "channels-last", or "plain: ..." with the reason; empty: it was not its turn yet
-  int sites = 0;         ///< steps that can work in any layout
-  int tried = 0;         ///< expressions of which a kernel was tried that works channels-last
-  int priced = 0;        ///< sites that have one,
-  int faster = 0;        ///< and those of them that it is faster for
-  int values = 0;        ///< values made channels-last in the choice
-  double gap = 0;        ///< share of its cost by which the choice may miss the best one
-  double expected = 0;   ///< share of the model's time that it was expected to spare
-  double speedup = 0;    ///< of the model with it, over the plan before; 0: not measured
-  double seconds = 0;    ///< that it took to choose
+  std::string outcome;  ///< "channels-last", or "plain: ..." with the reason; empty: it was not its turn yet
+  int sites = 0;        ///< steps that can work in any layout
+  int tried = 0;        ///< expressions of which a kernel was tried that works channels-last
+  int priced = 0;       ///< sites that have one,
+  int faster = 0;       ///< and those of them that it is faster for
+  int values = 0;       ///< values made channels-last in the choice
+  double gap = 0;       ///< share of its cost by which the choice may miss the best one
+  double expected = 0;  ///< share of the model's time that it was expected to spare
+  double speedup = 0;   ///< of the model with it, over the plan before; 0: not measured
+  double seconds = 0;   ///< that it took to choose
   std::vector<Price> prices;
 };
 

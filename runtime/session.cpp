@@ -136,8 +136,8 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.deterministic = options.deterministic;
   const auto ablated = [](std::string_view part) { return knob_lists(KnobName::ablate, part); };
   settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");
-  settings.always = knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") ||
-                    ablated("measurement");
+  settings.always =
+      knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") || ablated("measurement");
   settings.schedules = !ablated("schedules");
   settings.force_layouts = knob_says(KnobName::swap, "layouts");
   settings.always = settings.always || settings.force_layouts;

@@ -21,8 +21,8 @@ struct ContractionPlan {
     direct,         ///< where it lies
   };
   Right right = Right::direct;
-  /// What panels hold: the right side, or where that is a narrower number made f32, the narrower one, which is
-  /// widened wherever it is read; none: the right side.
+  /// What panels hold: the right side, or where that is a narrower number made f32, the narrower one, which
+  /// is widened wherever it is read; none: the right side.
   ir::ExprId narrow = ir::none;
   /// Panels are made of squares of so many rows and columns, transposed in registers, where the right side is
   /// contiguous along k. 0: row by row.

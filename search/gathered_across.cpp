@@ -197,9 +197,7 @@ class Writer {
   void accumulate(const Dim& first, const Dim& steps) {
     tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(rows_of_tile()), Dim(computed_)},
                         Level::registers);
-    for_tile([&](const Dim& i1, const Dim& j1) {
-      w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
-    });
+    for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
     terms(first, steps, 0, [&] {
       for_places([&](const Dim& i0, const Dim& i1, const Dim& row) {
         w_.loop(LoopKind::vector, "j1", Dim(computed_), [&](const Dim& j1) {
@@ -235,8 +233,8 @@ class Writer {
   void finish(int buffer, const Dims& before) {
     const int64_t whole_lines = plan_.tile_lines;
     const bool all = whole_lines == 1 || (even_ && plan_.lines % whole_lines == 0);
-    const Dim here = all ? Dim(whole_lines * places_here_)
-                         : Dim(width_) * min(Dim(whole_lines), lines_of_group() - line_);
+    const Dim here =
+        all ? Dim(whole_lines * places_here_) : Dim(width_) * min(Dim(whole_lines), lines_of_group() - line_);
     const Dim result = Dim(width_) * (first_line_ + line_) + first_place_;
     const auto at = [&](const Dim& place, const Dim& row) {
       Access element{buffer, before};

@@ -103,11 +103,11 @@ double turning_cycles(const Shape& shape, int64_t lanes) {
 void choose_blocks(const Shape& shape, int64_t second, GatheredPlan& plan) {
   const int64_t step = shape.depth / shape.first * plan.tile.columns * element;
   const int64_t most = std::max<int64_t>(1, second / 4 / step);
-  const int64_t tiles = ceil_of(plan.lines, plan.tile_lines) * ceil_of(shape.width * plan.tile_lines, plan.tile.rows);
+  const int64_t tiles =
+      ceil_of(plan.lines, plan.tile_lines) * ceil_of(shape.width * plan.tile_lines, plan.tile.rows);
   plan.panel_block = 0;
   if (tiles > 1 && shape.first > most + most / 2)
-    plan.panel_block =
-        ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unroll) * plan.unroll;
+    plan.panel_block = ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unroll) * plan.unroll;
 }
 
 }  // namespace

@@ -208,9 +208,8 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   const auto across =
       plans_across(context.target, context.facts, form, is_worth_spreading(flops, context.target));
   all.insert(all.end(), across.begin(), across.end());
-  std::stable_sort(all.begin(), all.end(), [](const PlannedGathered& a, const PlannedGathered& b) {
-    return a.cycles < b.cycles;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const PlannedGathered& a, const PlannedGathered& b) { return a.cycles < b.cycles; });
   // What is expected to take so much longer is not worth measuring.
   constexpr double much = 1.25;
   constexpr size_t most = 4;

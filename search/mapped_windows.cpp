@@ -83,8 +83,7 @@ class Writer {
 
  private:
   void one_after_another() {
-    const int buffer =
-        context_.writer.allocate(tensor_.name, tensor_.type, tensor_.dims, Level::memory);
+    const int buffer = context_.writer.allocate(tensor_.name, tensor_.type, tensor_.dims, Level::memory);
     context_.buffers[form_.between] = buffer;
     write_map(context_, map_, plan_map(context_, map_));
     context_.values.read_buffer(form_.between, buffer);
@@ -123,8 +122,7 @@ class Writer {
     Dims dims;
     for (size_t d = 0; d < tensor_.dims.size(); ++d)
       if (index_.count(d) == 0) dims.push_back(tensor_.dims[d]);
-    const int buffer =
-        context_.writer.allocate("plane_" + tensor_.name, tensor_.type, dims, Level::cache);
+    const int buffer = context_.writer.allocate("plane_" + tensor_.name, tensor_.type, dims, Level::cache);
     Dims indices;
     fill(buffer, 0, indices);
     ir::loop::Buffer as;
@@ -145,8 +143,7 @@ class Writer {
   /// The map of one plane: dimensions from d on.
   void fill(int buffer, size_t d, Dims& indices) {
     if (d == tensor_.dims.size()) {
-      context_.writer.store({buffer, indices}, Combine::assign,
-                            context_.values.value(map_.body[0], point_));
+      context_.writer.store({buffer, indices}, Combine::assign, context_.values.value(map_.body[0], point_));
       return;
     }
     // Every dimension is one axis of the map (find_mapped_windows).
@@ -171,7 +168,7 @@ class Writer {
   const ir::TensorDecl& tensor_;
   WindowsPlan plan_;
   bool spread_ = false;
-  Dims point_;                     ///< of the map
+  Dims point_;                        ///< of the map
   std::map<size_t, Dim> index_ = {};  ///< of the plane at hand, by dimension
 };
 

@@ -11,9 +11,9 @@ using ir::StageKind;
 
 std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
-      "windows",         "gathered",         "contraction",     "rows",           "map",
-      "recurrence",      "attention",        "integer product", "gathered words", "chained windows",
-      "chained product", "inverted residual", "pixels", "mapped windows"};
+      "windows",         "gathered",          "contraction",     "rows",           "map",
+      "recurrence",      "attention",         "integer product", "gathered words", "chained windows",
+      "chained product", "inverted residual", "pixels",          "mapped windows"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -38,7 +38,8 @@ class Cutter {
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !pixels(at, piece) &&
                  !gathered(at, piece) && !gathered_words(at, piece) && !attention(at, piece) &&
                  !inverted_residual(at, piece) && !mapped_windows(at, piece) && !chained_product(at, piece) &&
-                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) && !map(at, piece)) {
+                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
+                 !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -88,8 +89,7 @@ class Cutter {
     piece.kind = Piece::Kind::pixels;
     piece.range = {at, 2};
     std::optional<PixelsForm> found;
-    if (epilogue(at) != nullptr)
-      found = find_pixels(program_, program_.stages[at], epilogue(at), constant_);
+    if (epilogue(at) != nullptr) found = find_pixels(program_, program_.stages[at], epilogue(at), constant_);
     if (!found) {
       piece.range.count = 1;
       found = find_pixels(program_, program_.stages[at], nullptr, constant_);

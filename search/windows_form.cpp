@@ -123,14 +123,14 @@ class Finder {
     bool& channels_last = form_.channels_last;
     channels_last = !windowed(form_.column);
     for (int k = 0; k < count && channels_last; ++k) {
-      channels_last = std::any_of(form_.outer.begin(), form_.outer.end(),
-                                  [&](int axis) { return moves(axis, k); });
+      channels_last =
+          std::any_of(form_.outer.begin(), form_.outer.end(), [&](int axis) { return moves(axis, k); });
     }
-    channels_last = channels_last && std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
-                      return read.along_column &&
-                             std::all_of(form_.outer.begin(), form_.outer.end(),
-                                         [&](int axis) { return moves_along(read, axis); });
-                    });
+    channels_last =
+        channels_last && std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
+          return read.along_column && std::all_of(form_.outer.begin(), form_.outer.end(),
+                                                  [&](int axis) { return moves_along(read, axis); });
+        });
     for (const int axis : form_.outer) {
       if (windowed(axis)) {
         if (channels_last && form_.row != ir::none) form_.line = form_.row;

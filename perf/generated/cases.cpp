@@ -105,10 +105,9 @@ ir::Program attention(int64_t heads, int64_t queries, int64_t keys, int64_t size
   const auto k = b.operand(1, ElementType::f32, {heads, keys, size}, "k");
   const auto v = b.operand(2, ElementType::f32, {heads, keys, size}, "v");
   const ir::Dims scores{heads, queries, keys}, rows{heads, queries};
-  const auto products =
-      b.sum(scores, {size}, [&](const Indices& i, const Indices& r) {
-        return q({i[0], i[1], r[0]}) * k({i[0], i[2], r[0]});
-      });
+  const auto products = b.sum(scores, {size}, [&](const Indices& i, const Indices& r) {
+    return q({i[0], i[1], r[0]}) * k({i[0], i[2], r[0]});
+  });
   const auto scaled = b.map(
       scores, [&](const Indices& i) { return products(i) * (1 / std::sqrt(static_cast<double>(size))); });
   const auto in_row = [](const Indices& i, const Indices& r) { return Indices{i[0], i[1], r[0]}; };
@@ -207,8 +206,12 @@ ir::Program recurrent(const std::string& op, int64_t steps, int64_t inputs, int6
       node.attributes["direction"] = attribute(ir::Attribute::Kind::string, 0, "bidirectional");
   }
   const ir::Dims state = {directions, 1, hidden};
-  std::vector<ir::Dims> dims = {{steps, 1, inputs},       {directions, rows, inputs}, {directions, rows, hidden},
-                                {directions, 2 * rows}, {},                         state};
+  std::vector<ir::Dims> dims = {{steps, 1, inputs},
+                                {directions, rows, inputs},
+                                {directions, rows, hidden},
+                                {directions, 2 * rows},
+                                {},
+                                state};
   if (lengths) dims[4] = {1};
   if (!gru) dims.push_back(state);
   std::vector<ir::OperandInfo> operands(dims.size());
@@ -228,8 +231,8 @@ std::optional<GeneratedCase> recurrent_case(const std::string& name) {
   char op[8] = "", rest[16] = "";
   const int found = std::sscanf(name.c_str(), "%4[a-z]_%ldx%ldx%ld%15s", op, &steps, &inputs, &hidden, rest);
   const bool gru = std::string(op) == "gru", lengths = gru && std::string(rest) == "_lengths";
-  if (found < 4 || (!gru && std::string(op) != "lstm") || (found == 5 && !lengths) || steps < 1 || inputs < 1 ||
-      hidden < 1)
+  if (found < 4 || (!gru && std::string(op) != "lstm") || (found == 5 && !lengths) || steps < 1 ||
+      inputs < 1 || hidden < 1)
     return std::nullopt;
   GeneratedCase one;
   one.name = name;

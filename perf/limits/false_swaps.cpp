@@ -3,8 +3,8 @@
 // Every step of a model's plan is compared with itself, as the optimiser compares a candidate with the kernel
 // in force (runtime/optimizer/comparison.h), again and again. One that is called faster would have been
 // swapped in for nothing. With --plans the whole plan is compared with another build of it, as before a swap:
-// one that is called slower, twice in a row, would have been blamed for nothing. The answer is one JSON object;
-// `most` is the upper end of the two-sided 95% interval of the share (Clopper and Pearson, 1934).
+// one that is called slower, twice in a row, would have been blamed for nothing. The answer is one JSON
+// object; `most` is the upper end of the two-sided 95% interval of the share (Clopper and Pearson, 1934).
 #include <algorithm>
 #include <atomic>
 #include <charconv>

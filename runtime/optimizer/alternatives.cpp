@@ -1,9 +1,10 @@
-// Other schedules of kernels that are in force, or were slower than the fallback: the part of PlanImprover that
-// goes on when every step has its default kernel and the borders between kernels are settled.
+// Other schedules of kernels that are in force, or were slower than the fallback: the part of PlanImprover
+// that goes on when every step has its default kernel and the borders between kernels are settled.
 //
-// What a rank is worth falls with it, so a light step's first alternative may come before a heavy step's third.
-// One that is faster by itself is taken over in the library and comes into force with the next plan, under the
-// comparison of whole plans; what it has taken the place of is kept until real runs have confirmed it.
+// What a rank is worth falls with it, so a light step's first alternative may come before a heavy step's
+// third. One that is faster by itself is taken over in the library and comes into force with the next plan,
+// under the comparison of whole plans; what it has taken the place of is kept until real runs have confirmed
+// it.
 
 #include <algorithm>
 #include <cstring>
@@ -16,8 +17,8 @@
 namespace axrun::runtime {
 namespace {
 
-/// What of the model's time steps must take for another schedule to be looked into: a fifth of it is more than
-/// is mostly gained.
+/// What of the model's time steps must take for another schedule to be looked into: a fifth of it is more
+/// than is mostly gained.
 constexpr double least_share = 0.002;
 /// Jobs whose inputs are held meanwhile.
 constexpr size_t most_later = 4;
@@ -26,8 +27,7 @@ bool same_bytes(const GeneratedCode& a, const std::shared_ptr<const Kernel>& ker
   const auto* jit = dynamic_cast<const JitKernel*>(kernel.get());
   if (jit == nullptr) return false;
   const jit::KernelCode& b = *jit->parts().code;
-  return a.code->code_bytes() == b.code_bytes() &&
-         std::memcmp(a.code->code(), b.code(), b.code_bytes()) == 0;
+  return a.code->code_bytes() == b.code_bytes() && std::memcmp(a.code->code(), b.code(), b.code_bytes()) == 0;
 }
 
 }  // namespace
@@ -118,7 +118,8 @@ bool PlanImprover::try_alternative(const Task& task, const std::function<void()>
   board_.update([](OptimizerStatus& status) { ++status.tried; });
   library_->alternative_tried(*task.entry, ratio.median);
   const bool faster = ratio.second_is_faster(share);
-  if (faster) library_->take_over(*task.entry, std::move(outcome.code), evidence, {task.sizes, true, ratio.median});
+  if (faster)
+    library_->take_over(*task.entry, std::move(outcome.code), evidence, {task.sizes, true, ratio.median});
   return faster;
 }
 

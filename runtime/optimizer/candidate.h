@@ -11,8 +11,7 @@ namespace axrun::runtime {
 
 using LowerFunction =
     std::function<search::Lowered(const ir::Program& expression, const search::Sizes& sizes,
-                                  const std::vector<bool>& constant, const jit::Target& target,
-                                  size_t rank)>;
+                                  const std::vector<bool>& constant, const jit::Target& target, size_t rank)>;
 
 /// What a candidate goes through, and with what.
 struct CandidateTools {

@@ -30,7 +30,7 @@ struct JitKernelParts {
   std::vector<int> outputs;                        ///< per output buffer: the output of the step
   int threads = 1;                                 ///< at most, of the pools that it will meet
   std::string description;
-  std::string place;  ///< in the model, for errors: "Gather 'tokens'"
+  std::string place;              ///< in the model, for errors: "Gather 'tokens'"
   std::function<double()> flops;  ///< counted when asked for
 };
 

@@ -1,5 +1,5 @@
-// Other schedules of what an entry computes: the part of the library that says which are to be tried, and puts
-// them in the place of the kernel in force, and that back.
+// Other schedules of what an entry computes: the part of the library that says which are to be tried, and
+// puts them in the place of the kernel in force, and that back.
 #include <algorithm>
 #include <utility>
 
@@ -27,9 +27,9 @@ bool KernelLibrary::has_alternatives() const {
 size_t KernelLibrary::next_alternative(const Entry& entry) const {
   const std::lock_guard lock(mutex_);
   const OptimizedKernel& record = entry.record;
-  const bool judged = entry.generated && !entry.verdicts.empty() &&
-                      (record.state == OptimizedKernel::State::accepted ||
-                       record.state == OptimizedKernel::State::slower);
+  const bool judged =
+      entry.generated && !entry.verdicts.empty() &&
+      (record.state == OptimizedKernel::State::accepted || record.state == OptimizedKernel::State::slower);
   if (!judged || record.alternatives_tried >= record.alternatives) return 0;
   return static_cast<size_t>(record.alternatives_tried) + 1;
 }
@@ -82,9 +82,8 @@ bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code)
   if (entry.earlier.empty()) return false;
   if (entry.generated->code.get() != code) {
     // Another one has taken its place since: that one is still to be seen in the model.
-    const auto blamed =
-        std::find_if(entry.earlier.begin() + 1, entry.earlier.end(),
-                     [&](const Entry::Earlier& one) { return one.code.code.get() == code; });
+    const auto blamed = std::find_if(entry.earlier.begin() + 1, entry.earlier.end(),
+                                     [&](const Entry::Earlier& one) { return one.code.code.get() == code; });
     if (blamed == entry.earlier.end()) return false;
     entry.earlier.erase(blamed);
     return true;

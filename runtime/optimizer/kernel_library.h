@@ -103,8 +103,8 @@ class KernelLibrary final : public KernelSource {
   bool join(const ir::Graph& graph, const std::vector<int>& nodes, const std::shared_ptr<Entry>& entry,
             const SizeValues& sizes, const std::vector<Place>& parts);
 
-  /// What is known of these nodes holds for nodes of another graph that compute the same from values of the same
-  /// numbers or dims.
+  /// What is known of these nodes holds for nodes of another graph that compute the same from values of the
+  /// same numbers or dims.
   void serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
                 const std::vector<int>& twins);
   /// From now on plans of the graph have one step for these nodes where there is a kernel for all of them.

@@ -46,10 +46,6 @@ double spared(const LayoutSites& sites, double* taken) {
   return spared;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the plan's own steps, without those of nested plans.
 std::vector<double> own_times(const TreeTimes& times, const Plan& plan) {
   for (const TreeTimes::Times& one : times.plans()) {

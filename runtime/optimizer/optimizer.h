@@ -30,8 +30,8 @@ class Optimizer {
   /// What the session's plans ask for kernels.
   const std::shared_ptr<KernelLibrary>& library() const { return library_; }
 
-  /// Whether a run of this plan is to be timed and told: not where nothing is left to be done for it. What the
-  /// run itself brings to light, plans of bodies, is left for the next one.
+  /// Whether a run of this plan is to be timed and told: not where nothing is left to be done for it. What
+  /// the run itself brings to light, plans of bodies, is left for the next one.
   bool wants(const Plan& plan) const {
     return busy_with_plans_.load(std::memory_order_relaxed) || plan.open_steps() > 0;
   }
@@ -39,9 +39,9 @@ class Optimizer {
   void answered() {
     if (!answered_.load(std::memory_order_relaxed)) answered_ = true;
   }
-  /// After each run that is, by whatever thread; the plan must still be pinned. Nearly always an atomic increment:
-  /// the first run of a plan that may get better, and every one that is a power of two, leaves its inputs.
-  /// The first run of all leaves nothing: its answer does not wait for a copy and a new thread.
+  /// After each run that is, by whatever thread; the plan must still be pinned. Nearly always an atomic
+  /// increment: the first run of a plan that may get better, and every one that is a power of two, leaves its
+  /// inputs. The first run of all leaves nothing: its answer does not wait for a copy and a new thread.
   void ran(const Plan& plan, const std::vector<RuntimeValue>& inputs, double microseconds) {
     const uint64_t runs = plan.times().add(static_cast<float>(microseconds));
     if ((runs & (runs - 1)) == 0 && plan.open_steps() > 0 && answered_.exchange(true)) offer(inputs);
@@ -74,8 +74,8 @@ class Optimizer {
   std::atomic<bool> answered_{false};  ///< there has been a run
   /// Plans are being made, or a swap looked after: what runs take is of use.
   std::atomic<bool> busy_with_plans_{false};
-  Bell bell_;                          ///< rung for new jobs
-  Background background_;              ///< last: its thread uses all of the above
+  Bell bell_;              ///< rung for new jobs
+  Background background_;  ///< last: its thread uses all of the above
 };
 
 }  // namespace axrun::runtime

@@ -11,8 +11,8 @@ void run_in_piece(const Plan& plan, const std::vector<RuntimeValue>& inputs, Ste
   plan.run(inputs, outputs, {pool, &observer});
 }
 
-Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<RuntimeValue>& inputs, int threads,
-                    double share, const Background::Place& place) {
+Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<RuntimeValue>& inputs,
+                    int threads, double share, const Background::Place& place) {
   const FramesKept frames_before(before, place.background), frames_after(after, place.background);
   RoundOptions options;
   options.fewest = 3;
@@ -29,8 +29,8 @@ Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<Run
     options.factor = threads_factor([&](ThreadPool& pool) { run_once(before, pool); },
                                     [&](ThreadPool& pool) { run_once(after, pool); }, threads, place.stop);
   }
-  return paired_rounds([&] { run_once(before, place.pool); }, [&] { run_once(after, place.pool); }, place.stop,
-                       options);
+  return paired_rounds([&] { run_once(before, place.pool); }, [&] { run_once(after, place.pool); },
+                       place.stop, options);
 }
 
 }  // namespace axrun::runtime

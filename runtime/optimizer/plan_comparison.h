@@ -17,7 +17,7 @@ void run_in_piece(const Plan& plan, const std::vector<RuntimeValue>& inputs, Ste
 /// How two plans of one model compare in whole runs, on threads of the place's pool and as `threads` will run
 /// them: few rounds, ended early once a difference of this share is clear. Frames that this adds are gone
 /// afterwards. Throws RunStopped when a stop is requested.
-Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<RuntimeValue>& inputs, int threads,
-                    double share, const Background::Place& place);
+Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<RuntimeValue>& inputs,
+                    int threads, double share, const Background::Place& place);
 
 }  // namespace axrun::runtime

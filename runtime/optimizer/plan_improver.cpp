@@ -371,9 +371,9 @@ Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const O
   return runtime::compare_plans(before, after, job.inputs, host_.threads, share, place_);
 }
 
-void PlanImprover::for_entries(const Plan& plan, const Plan* without,
-                               const std::function<void(KernelLibrary::Entry&, const SizeValues&,
-                                                        const jit::KernelCode* code)>& call) {
+void PlanImprover::for_entries(
+    const Plan& plan, const Plan* without,
+    const std::function<void(KernelLibrary::Entry&, const SizeValues&, const jit::KernelCode* code)>& call) {
   std::set<std::pair<KernelLibrary::Entry*, SizeValues>> called;  // steps share entries
   for_new_kernels(plan, without, [&](const Plan& own, const Step& step) {
     const KernelLibrary::Place place =

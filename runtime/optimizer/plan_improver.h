@@ -88,8 +88,8 @@ class PlanImprover {
   using Clock = std::chrono::steady_clock;
   /// Shapes that have been run so often are taken for ones that come again.
   static constexpr uint64_t runs_that_repeat = 8;
-  /// A kernel that is faster by this share is swapped in as soon as that is clear, a model that is slower by it
-  /// is swapped back.
+  /// A kernel that is faster by this share is swapped in as soon as that is clear, a model that is slower by
+  /// it is swapped back.
   static constexpr double share = 0.02;
   /// Between two plans that are put in force while candidates are tried, at least.
   static constexpr std::chrono::milliseconds between_swaps{250};
@@ -166,8 +166,8 @@ class PlanImprover {
   void count_alternatives(const std::vector<Task>& tasks);
   void remember_alternatives(const OptimizerJob& job);
   void compare(const Task& task);
-  /// Once for every set of shapes: chooses the layouts of all values of the plan in force, and puts a plan with
-  /// them in its place where that is the faster one. True where it has.
+  /// Once for every set of shapes: chooses the layouts of all values of the plan in force, and puts a plan
+  /// with them in its place where that is the faster one. True where it has.
   bool choose_layouts(const OptimizerJob& job);
   /// Sites of one expression.
   struct LayoutTask {
@@ -193,9 +193,9 @@ class PlanImprover {
   void blame(const Plan& plan, const Plan* innocent);
   /// What they have taken the place of is not asked for any more.
   void confirm(const Plan& plan, const Plan* before);
-  void for_entries(const Plan& plan, const Plan* without,
-                   const std::function<void(KernelLibrary::Entry&, const SizeValues&,
-                                            const jit::KernelCode* code)>& call);
+  void for_entries(
+      const Plan& plan, const Plan* without,
+      const std::function<void(KernelLibrary::Entry&, const SizeValues&, const jit::KernelCode* code)>& call);
   void count_left(const std::vector<Task>& tasks, size_t done);
   /// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
   /// hardly needs it again.

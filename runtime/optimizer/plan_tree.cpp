@@ -95,8 +95,7 @@ void TreeTimes::set_expected() {
       };
       for (const ir::ValueId id : step.inputs) count(id);
       for (const ir::ValueId id : step.outputs) count(id);
-      times.microseconds[s] =
-          call + operations / operations_per_microsecond + bytes / bytes_per_microsecond;
+      times.microseconds[s] = call + operations / operations_per_microsecond + bytes / bytes_per_microsecond;
     }
   }
 }

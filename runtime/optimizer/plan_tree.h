@@ -42,8 +42,8 @@ class TreeTimes final : public StepObserver {
   const std::vector<Times>& plans() const { return plans_; }
   /// Keeps the lesser times of this run and another one; plans of either.
   void keep_least(const TreeTimes& other);
-  /// In place of what was measured: what the steps' work is expected to take, whatever kernels do it. A coarse
-  /// guess that is the same in every process.
+  /// In place of what was measured: what the steps' work is expected to take, whatever kernels do it. A
+  /// coarse guess that is the same in every process.
   void set_expected();
 
  private:

@@ -21,9 +21,9 @@ struct FoldedNode {
 
 /// Runs, once and for all, the nodes of a simplified graph that have only constants to work on and were too
 /// large for the reference interpreter: weights stored as bytes become floats. Such nodes disappear; bodies
-/// are entered. Those that make f32 of bytes or of floats of 16 bits stay beside their results, which are constants. Results of
-/// more than four times the size of what they are made from are left to the run. Constants that nobody reads
-/// any more are let go.
+/// are entered. Those that make f32 of bytes or of floats of 16 bits stay beside their results, which are
+/// constants. Results of more than four times the size of what they are made from are left to the run.
+/// Constants that nobody reads any more are let go.
 ///
 /// Only nodes with a kernel are folded. Returns them, in order.
 std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool);

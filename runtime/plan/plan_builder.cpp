@@ -356,8 +356,8 @@ std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const
       part.constants.push_back(port.constant != nullptr ? port.constant->data() : nullptr);
     part.outputs = context.output_ids;
     for (const StepPort& port : context.outputs) {
-      part.output_bytes.push_back(
-          port.present ? static_cast<size_t>(port.count()) * ir::size_of(port.type) : 0);
+      part.output_bytes.push_back(port.present ? static_cast<size_t>(port.count()) * ir::size_of(port.type)
+                                               : 0);
     }
     parts.push_back(std::move(part));
   }

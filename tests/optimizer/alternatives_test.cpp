@@ -1,4 +1,5 @@
-// Schedules besides the default ones: when they are tried, which of them come into force, and what gives them back.
+// Schedules besides the default ones: when they are tried, which of them come into force, and what gives them
+// back.
 #include <gtest/gtest.h>
 
 #include <mutex>

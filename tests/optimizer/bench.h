@@ -116,7 +116,7 @@ class Bench {
     host.graph = session_->model().graph;
     host.plans = &plans_;
     host.build = [this, fewest_nodes, kind](const std::vector<RuntimeValue>& inputs,
-                                      std::shared_ptr<KernelSource> kernels) {
+                                            std::shared_ptr<KernelSource> kernels) {
       PlanOptions how;
       how.packs = packs_;
       if (kernels) how.kernels = std::make_shared<HinderedSource>(kernels, hindered, fewest_nodes, kind);
@@ -176,7 +176,7 @@ inline bool comes_true(const std::function<bool()>& condition) {
 
 /// A schedule for the same work, one element at a time, through a chain that the processor cannot shorten.
 inline search::Lowered one_by_one(const ir::Program& expression, const search::Sizes& sizes,
-                           const std::vector<bool>& constant, const jit::Target& target, size_t rank) {
+                                  const std::vector<bool>& constant, const jit::Target& target, size_t rank) {
   search::Lowered lowered = search::lower(expression, sizes, constant, target, rank);
   if (!lowered.program) return lowered;
   const auto unhurried = [](auto&& self, ir::loop::Block& block) -> void {

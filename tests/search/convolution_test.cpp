@@ -79,7 +79,8 @@ TEST(Convolutions, ChannelsLieNextToEachOtherInEveryFormOfTheLoops) {
   }
   // Several lines in a tile, a part of a line and its rest, sums that wait, rows and groups that are spread,
   // a narrow last tile of rows.
-  for (const char* part : {"unrolled i0 < ", "_2: f32[9, 32] in registers", "waiting_", "parallel ib", "parallel jg", "for jt"})
+  for (const char* part :
+       {"unrolled i0 < ", "_2: f32[9, 32] in registers", "waiting_", "parallel ib", "parallel jg", "for jt"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 

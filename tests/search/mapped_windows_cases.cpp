@@ -30,7 +30,8 @@ Program program_of(const MappedWindows& c) {
       "mapped");
   TensorRef weights = w;
   if (c.bytes)
-    weights = b.map(taps, [&](const Indices& i) { return cast(ElementType::f32, w(i)) * 0.5; }, "weights");
+    weights = b.map(
+        taps, [&](const Indices& i) { return cast(ElementType::f32, w(i)) * 0.5; }, "weights");
   b.output(stages.clamped(stages.windows(mapped, weights, {c.kernel, c.strides, c.pads}), bias));
   if (c.shared) b.output(mapped);
   return b.finish();
@@ -66,10 +67,19 @@ std::vector<Case> mapped_windows_cases() {
        .bytes = false,
        .constant = false});
   const ir::loop::Size n{"n", 1, 64, 1};
-  add({.name = "MappedWindowsOfAnyBatch", .batch = {Dim::symbol("n")}, .channels = 5, .height = 24, .width = 26},
+  add({.name = "MappedWindowsOfAnyBatch",
+       .batch = {Dim::symbol("n")},
+       .channels = 5,
+       .height = 24,
+       .width = 26},
       "mapped windows", {n}, {{{"n", 1}}, {{"n", 2}}});
   // What is a result, too, lies in memory.
-  add({.name = "MappedWindowsOfAResult", .channels = 16, .height = 40, .width = 41, .bytes = false, .shared = true},
+  add({.name = "MappedWindowsOfAResult",
+       .channels = 16,
+       .height = 40,
+       .width = 41,
+       .bytes = false,
+       .shared = true},
       "map+windows");
   return cases;
 }
