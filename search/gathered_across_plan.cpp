@@ -61,7 +61,7 @@ void choose_unrolling(const ir::Stage& sum, GatheredPlan& plan) {
 double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::Target& target) {
   const int64_t lanes = target.lanes(4), ports = std::max(1, target.fma_ports);
   constexpr double latency = 4, loads_per_cycle = 2, start = 12, panel_bytes_per_cycle = 24;
-  constexpr double place_cycles = 0.05, vector_cycles = 0.1;  // what multiply-adds do not hide
+  constexpr double place_cycles = 0.02, vector_cycles = 0.15;  // what multiply-adds do not hide
   const auto tile = [&](int64_t places, int64_t vectors) {
     const auto p = static_cast<double>(places), v = static_cast<double>(vectors);
     const double step = std::max({p * v / static_cast<double>(ports), (p + v) / loads_per_cycle, latency,
@@ -128,7 +128,7 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   const int64_t line_bytes =
       shape.depth / shape.taps * shape.phases * (shape.width + shape.reach_places) * element;
   const int64_t room = second / 2 / std::max<int64_t>(1, line_bytes) - shape.reach_lines;
-  const int64_t spare = target.vector_registers > 16 ? 3 : 1;
+  const int64_t spare = target.vector_registers > 16 ? 2 : 1;
 
   std::vector<PlannedGathered> plans;
   std::optional<PlannedGathered> best;

@@ -21,6 +21,13 @@ constexpr int64_t most_taps = 8;
 
 int64_t whole(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
+/// Elements from one line to the next, so that the same place of one row of the matrix after the other does
+/// not fall into a few sets of the nearest cache.
+int64_t pitch_apart(int64_t places, int64_t lines) {
+  constexpr int64_t element = 4, together = 256;
+  return lines * places * element % together == 0 ? places + 1 : places;
+}
+
 }  // namespace
 
 GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan,
@@ -36,7 +43,7 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
   const int64_t lanes = context.target.lanes(4);
   const Shift reach = this->reach();  // of the first phases, which reach farthest
   if (plan.across) {
-    pitch_ = width_ + reach.places;
+    pitch_ = pitch_apart(width_ + reach.places, plan.lines + reach.lines);
     columns_computed_ = columns_ = plan.lines * pitch_;
     return;
   }
