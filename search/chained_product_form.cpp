@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ir/dim_polynomial.h"
-#include "search/linear.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -87,24 +86,8 @@ class Finder {
                                              : form_.product.epilogue_axes[static_cast<size_t>(group[0])];
   }
 
-  /// The axis outside of all windows along which every load reads this dimension; none where there is not
-  /// one.
   int axis_of_windows(size_t dimension) const {
-    std::optional<int> result;
-    for (const ExprId id : loads_of(program_, form_.windows.reduction->body[0])) {
-      const Expr& load = program_.exprs[static_cast<size_t>(id)];
-      if (static_cast<ir::TensorId>(load.integer) != form_.between) continue;
-      const auto linear = linear_form(program_, load.indices[dimension]);
-      const auto axis = linear ? linear->single_axis() : std::nullopt;
-      const std::vector<int>& outer = form_.windows.outer;
-      if (!axis || std::find(outer.begin(), outer.end(), *axis) == outer.end()) return ir::none;
-      if (result && *result != *axis) return ir::none;
-      result = axis;
-    }
-    if (!result) return ir::none;
-    const bool all = form_.windows.reduction->axes[static_cast<size_t>(*result)].extent ==
-                     program_.tensors[static_cast<size_t>(form_.between)].dims[dimension];
-    return all ? *result : ir::none;
+    return axis_outside_of_windows(program_, form_.windows, form_.between, dimension);
   }
 
   const Program& program_;

@@ -1,11 +1,9 @@
 #include "search/mapped_windows.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 
-#include "search/linear.h"
 #include "search/map.h"
 #include "search/windows.h"
 #include "search/work.h"
@@ -14,8 +12,6 @@ namespace axrun::search {
 
 using ir::Dim;
 using ir::Dims;
-using ir::Expr;
-using ir::ExprId;
 using ir::Program;
 using ir::loop::Access;
 using ir::loop::Combine;
@@ -26,26 +22,6 @@ namespace {
 
 /// What lies between must be more than the nearest caches keep in any case, and planes worth a loop.
 constexpr int64_t least_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{2} << 10;
-
-/// The axis outside of all windows along which every load reads this dimension; none where there is not one.
-int axis_of_windows(const Program& program, const WindowsForm& windows, ir::TensorId between,
-                    size_t dimension) {
-  std::optional<int> result;
-  for (const ExprId id : loads_of(program, windows.reduction->body[0])) {
-    const Expr& load = program.exprs[static_cast<size_t>(id)];
-    if (static_cast<ir::TensorId>(load.integer) != between) continue;
-    const auto linear = linear_form(program, load.indices[dimension]);
-    const auto axis = linear ? linear->single_axis() : std::nullopt;
-    const std::vector<int>& all = windows.outer;
-    const bool outer = axis && std::find(all.begin(), all.end(), *axis) != all.end();
-    if (!outer || (result && *result != *axis)) return ir::none;
-    result = axis;
-  }
-  if (!result) return ir::none;
-  const bool all = windows.reduction->axes[static_cast<size_t>(*result)].extent ==
-                   program.tensors[static_cast<size_t>(between)].dims[dimension];
-  return all ? *result : ir::none;
-}
 
 class Writer {
  public:
@@ -186,7 +162,7 @@ std::optional<MappedWindowsForm> find_mapped_windows(const Program& program, con
   int64_t plane = 4;
   for (size_t d = 0; d < tensor.dims.size(); ++d) {
     if (map.groups[d].size() != 1) return {};
-    const int axis = axis_of_windows(program, windows, form.between, d);
+    const int axis = axis_outside_of_windows(program, windows, form.between, d);
     if (axis != ir::none) {
       form.shared.push_back({d, axis});
     } else if (!tensor.dims[d].is_constant()) {

@@ -214,6 +214,25 @@ std::optional<Strips> strips_of(const Program& program, const WindowsForm& form)
   return strips;
 }
 
+int axis_outside_of_windows(const Program& program, const WindowsForm& windows, ir::TensorId tensor,
+                            size_t dimension) {
+  std::optional<int> result;
+  for (const ExprId id : loads_of(program, windows.reduction->body[0])) {
+    const Expr& load = program.exprs[static_cast<size_t>(id)];
+    if (static_cast<ir::TensorId>(load.integer) != tensor) continue;
+    const auto linear = linear_form(program, load.indices[dimension]);
+    const auto axis = linear ? linear->single_axis() : std::nullopt;
+    const std::vector<int>& all = windows.outer;
+    const bool outer = axis && std::find(all.begin(), all.end(), *axis) != all.end();
+    if (!outer || (result && *result != *axis)) return ir::none;
+    result = axis;
+  }
+  if (!result) return ir::none;
+  const bool all = windows.reduction->axes[static_cast<size_t>(*result)].extent ==
+                   program.tensors[static_cast<size_t>(tensor)].dims[dimension];
+  return all ? *result : ir::none;
+}
+
 std::optional<Interior> interior_of(const Program& program, const WindowsForm& form, int axis) {
   const Stage& stage = *form.reduction;
   const auto extent = stage.axes[static_cast<size_t>(axis)].extent.constant();

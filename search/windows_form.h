@@ -38,6 +38,11 @@ struct FoundWindows {
 };
 FoundWindows find_windows(const ir::Program& program, const ir::Stage& reduction, const ir::Stage* epilogue);
 
+/// The axis outside of all windows along which every load of a tensor reads this dimension of it, from its
+/// first element to its last; none where there is not one.
+int axis_outside_of_windows(const ir::Program& program, const WindowsForm& windows, ir::TensorId tensor,
+                            size_t dimension);
+
 /// Points of an axis at which no tap is left out by a guard: first <= point < end, for all sizes. Nothing
 /// where a guard's bounds are no literals.
 struct Interior {
