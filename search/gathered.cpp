@@ -7,6 +7,7 @@
 #include "search/gathered_matrix.h"
 #include "search/gathered_result.h"
 #include "search/packed_rows.h"
+#include "search/term_loops.h"
 
 namespace axrun::search {
 
@@ -67,7 +68,6 @@ class Writer {
 
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
-  Dim& reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
 
   Dim rows_of(const Dim& it) const {
     const Dim height(plan_.tile.rows);
@@ -215,31 +215,11 @@ class Writer {
     for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
       w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
     });
-    terms(steps, 0, [&] {
+    term_loops(w_, sum_, point_, plan_.unrolling, first_, steps, [&] {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
         const int right = w_.load(matrix_.at(point_, first_, line_, first_column_ + j1));
         w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left_.at(point_, row_tile_, i1)), right));
       });
-    });
-  }
-
-  /// Loops over reduce axes [k, ...), over `steps` of the first one; the innermost ones are unrolled.
-  void terms(const Dim& steps, size_t k, const Body& body) {
-    if (k == sum_.reduce_axes.size()) return body();
-    const Dim extent = k == 0 ? steps : sum_.reduce_axes[k].extent;
-    const std::string name = "p" + std::to_string(k);
-    const auto next = [&](const Dim& p) {
-      reduce_coordinate(k) = k == 0 ? first_ + p : p;
-      terms(steps, k + 1, body);
-    };
-    if (k >= plan_.first_unrolled) return w_.loop(LoopKind::unrolled, name, extent, next);
-    if (k + 1 < plan_.first_unrolled || plan_.unroll == 1)
-      return w_.loop(LoopKind::sequential, name, extent, next);
-    const Dim by(plan_.unroll);
-    const bool whole = floor_mod(extent, by) == Dim(0);
-    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
-      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p),
-              [&](const Dim& u) { next(by * p + u); });
     });
   }
 

@@ -6,6 +6,7 @@
 #include "search/gathered_matrix.h"
 #include "search/gathered_result.h"
 #include "search/packed_rows.h"
+#include "search/term_loops.h"
 #include "search/transposition.h"
 
 namespace axrun::search {
@@ -198,7 +199,7 @@ class Writer {
     tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(rows_of_tile()), Dim(computed_)},
                         Level::registers);
     for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
-    terms(first, steps, 0, [&] {
+    term_loops(w_, sum_, point_, plan_.unrolling, first, steps, [&] {
       for_places([&](const Dim& i0, const Dim& i1, const Dim& row) {
         w_.loop(LoopKind::vector, "j1", Dim(computed_), [&](const Dim& j1) {
           const int right = w_.load(matrix_.at(point_, Dim(0), line_ + i0, first_place_ + i1));
@@ -206,26 +207,6 @@ class Writer {
           w_.store({tile_, {row, j1}}, Combine::add, w_.mul(right, left));
         });
       });
-    });
-  }
-
-  /// Loops over reduce axes [k, ...), over `steps` of the first one; the innermost ones are unrolled.
-  void terms(const Dim& first, const Dim& steps, size_t k, const Body& body) {
-    if (k == sum_.reduce_axes.size()) return body();
-    const Dim extent = k == 0 ? steps : sum_.reduce_axes[k].extent;
-    const std::string name = "p" + std::to_string(k);
-    const auto next = [&](const Dim& p) {
-      point_[sum_.axes.size() + k] = k == 0 ? first + p : p;
-      terms(first, steps, k + 1, body);
-    };
-    if (k >= plan_.first_unrolled) return w_.loop(LoopKind::unrolled, name, extent, next);
-    if (k + 1 < plan_.first_unrolled || plan_.unroll == 1)
-      return w_.loop(LoopKind::sequential, name, extent, next);
-    const Dim by(plan_.unroll);
-    const bool whole = floor_mod(extent, by) == Dim(0);
-    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
-      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p),
-              [&](const Dim& u) { next(by * p + u); });
     });
   }
 

@@ -43,20 +43,6 @@ Shape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredP
   return shape;
 }
 
-/// Steps along the innermost axes are written one by one, as many as are few, and a few of the one before.
-void choose_unrolling(const ir::Stage& sum, GatheredPlan& plan) {
-  constexpr int64_t most = 12, enough = 4;
-  int64_t unrolled = 1;
-  plan.first_unrolled = sum.reduce_axes.size();
-  while (plan.first_unrolled > 1) {
-    const int64_t steps = sum.reduce_axes[plan.first_unrolled - 1].extent.value();
-    if (unrolled * steps > most) break;
-    unrolled *= steps;
-    --plan.first_unrolled;
-  }
-  if (unrolled < enough) plan.unroll = enough / unrolled;
-}
-
 /// Cycles of all steps along the sum for a group of tiles in registers: multiply-adds, or loads.
 double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::Target& target) {
   const int64_t lanes = target.lanes(4), ports = std::max(1, target.fma_ports);
@@ -107,7 +93,8 @@ void choose_blocks(const Shape& shape, int64_t second, GatheredPlan& plan) {
       ceil_of(plan.lines, plan.tile_lines) * ceil_of(shape.width * plan.tile_lines, plan.tile.rows);
   plan.panel_block = 0;
   if (tiles > 1 && shape.first > most + most / 2)
-    plan.panel_block = ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unroll) * plan.unroll;
+    plan.panel_block =
+        ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unrolling.by) * plan.unrolling.by;
 }
 
 }  // namespace
@@ -118,7 +105,7 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   GatheredPlan plan;
   plan.across = true;
   plan.layout = GatheredPlan::Layout::lines;
-  choose_unrolling(sum, plan);
+  plan.unrolling = unrolling_of(sum);
   const Shape shape = shape_of(facts, form, plan);
   const int64_t lanes = target.lanes(4);
   if (shape.taps == 1) plan.layout = GatheredPlan::Layout::terms;

@@ -27,21 +27,6 @@ struct Shape {
   int64_t stride = 1;  ///< from place to place, as far as is known
 };
 
-/// The innermost axes of the sum are unrolled.
-void choose_unrolling(const ir::Stage& sum, GatheredPlan& plan) {
-  constexpr int64_t most_unrolled = 12, enough_unrolled = 4;
-  const auto& axes = sum.reduce_axes;
-  int64_t unrolled = 1;
-  plan.first_unrolled = axes.size();
-  while (plan.first_unrolled > 1) {
-    const int64_t steps = axes[plan.first_unrolled - 1].extent.value();
-    if (unrolled * steps > most_unrolled) break;
-    unrolled *= steps;
-    --plan.first_unrolled;
-  }
-  if (unrolled < enough_unrolled) plan.unroll = enough_unrolled / unrolled;
-}
-
 class Planner {
  public:
   /// plan: with what has been decided.
@@ -145,7 +130,7 @@ class Planner {
 
 bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k) {
   if (plan.layout == Layout::terms || form.shifts.empty() || !form.shifts[k].any()) return false;
-  return form.shifts[k].stride == 1 || k >= plan.first_unrolled;
+  return form.shifts[k].stride == 1 || k >= plan.unrolling.first;
 }
 
 std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form) {
@@ -181,7 +166,7 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   }
   GatheredPlan plan;
   plan.spread = spread;
-  choose_unrolling(sum, plan);
+  plan.unrolling = unrolling_of(sum);
   const bool copied = form.epilogue != nullptr && is_long(context.program, *form.epilogue);
   std::vector<PlannedGathered> all;
   const auto consider = [&](Layout layout) {

@@ -6,6 +6,7 @@
 #include "search/gathered_form.h"
 #include "search/piece.h"
 #include "search/register_tile.h"
+#include "search/term_loops.h"
 
 namespace axrun::search {
 
@@ -30,9 +31,7 @@ struct GatheredPlan {
   /// wait in the cache then. 0: all.
   int64_t depth_block = 0;
   bool copied = false;  ///< tiles are, to the cache, before a long epilogue reads them (is_long)
-  /// The reduce axes from here on are unrolled, and the one before by so much.
-  size_t first_unrolled = 0;
-  int64_t unroll = 1;
+  Unrolling unrolling;
 
   /// Which loop is spread over workers.
   enum class Spread : uint8_t { none, outer, groups, rows };

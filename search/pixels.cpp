@@ -6,6 +6,7 @@
 #include "search/gathered_result.h"
 #include "search/packed_rows.h"
 #include "search/padded_lines.h"
+#include "search/term_loops.h"
 #include "search/transposition.h"
 
 namespace axrun::search {
@@ -200,33 +201,13 @@ class Writer {
     for_tile([&](const Dim& row, const Dim& j1) {
       w_.store({tile_, {row, j1}}, Combine::assign, w_.real(0));
     });
-    terms(first, steps, 0, [&] {
+    term_loops(w_, sum_, point_, plan_.unrolling, first, steps, [&] {
       for_tile([&](const Dim& i0, const Dim& i1, const Dim& row, const Dim& j1) {
         coordinate(form_.sum.place) = first_place_ + i1;
         const int place = lines_.value(point_, first_line_, line_ + i0);
         w_.store({tile_, {row, j1}}, Combine::add,
                  w_.mul(place, w_.load(constants_.at(point_, row_tile_, j1))));
       });
-    });
-  }
-
-  /// Loops over reduce axes [k, ...), over `steps` of the first one; the innermost ones are unrolled.
-  void terms(const Dim& first, const Dim& steps, size_t k, const Body& body) {
-    if (k == sum_.reduce_axes.size()) return body();
-    const Dim extent = k == 0 ? steps : sum_.reduce_axes[k].extent;
-    const std::string name = "p" + std::to_string(k);
-    const auto next = [&](const Dim& p) {
-      point_[sum_.axes.size() + k] = k == 0 ? first + p : p;
-      terms(first, steps, k + 1, body);
-    };
-    if (k >= plan_.first_unrolled) return w_.loop(LoopKind::unrolled, name, extent, next);
-    if (k + 1 < plan_.first_unrolled || plan_.unroll == 1)
-      return w_.loop(LoopKind::sequential, name, extent, next);
-    const Dim by(plan_.unroll);
-    const bool whole = floor_mod(extent, by) == Dim(0);
-    w_.loop(LoopKind::sequential, name, ceil_div(extent, by), [&](const Dim& p) {
-      w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - by * p),
-              [&](const Dim& u) { next(by * p + u); });
     });
   }
 

@@ -73,17 +73,12 @@ void choose_tile(const PixelsForm& form, const Shape& shape, const jit::Target& 
 /// Innermost steps along the sum are written out as long as code stays short.
 void choose_unrolling(const ir::Stage& sum, int64_t lanes, PixelsPlan& plan) {
   constexpr int64_t most_taps = 12, most_steps = 400, most = 4;
-  int64_t taps = 1;
-  plan.first_unrolled = sum.reduce_axes.size();
-  while (plan.first_unrolled > 1) {
-    const int64_t steps = sum.reduce_axes[plan.first_unrolled - 1].extent.value();
-    if (taps * steps > most_taps) break;
-    taps *= steps;
-    --plan.first_unrolled;
-  }
-  const int64_t of_tile = plan.tile.rows * plan.tile.columns / lanes * taps;
-  plan.unroll = std::clamp<int64_t>(most_steps / of_tile, 1, most);
-  plan.unroll = std::min(plan.unroll, sum.reduce_axes[plan.first_unrolled - 1].extent.value());
+  plan.unrolling = unrolling_of(sum, most_taps, 1);
+  int64_t of_tile = plan.tile.rows * plan.tile.columns / lanes;
+  for (size_t k = plan.unrolling.first; k < sum.reduce_axes.size(); ++k)
+    of_tile *= sum.reduce_axes[k].extent.value();
+  const int64_t by = std::clamp<int64_t>(most_steps / of_tile, 1, most);
+  plan.unrolling.by = std::min(by, sum.reduce_axes[plan.unrolling.first - 1].extent.value());
 }
 
 }  // namespace
@@ -157,7 +152,7 @@ PixelsPlan plan_pixels(const PieceContext& context, const PixelsForm& form) {
   const int64_t tiles = ceil_of(plan.lines, plan.tile_lines) * ceil_of(width, places);
   if (tiles > 1 && first > most_steps + most_steps / 2) {
     const int64_t steps = ceil_of(first, ceil_of(first, most_steps));
-    plan.panel_block = ceil_of(steps, plan.unroll) * plan.unroll;
+    plan.panel_block = ceil_of(steps, plan.unrolling.by) * plan.unrolling.by;
   }
   return plan;
 }

@@ -5,6 +5,7 @@
 #include "search/piece.h"
 #include "search/pixels_form.h"
 #include "search/register_tile.h"
+#include "search/term_loops.h"
 
 namespace axrun::search {
 
@@ -16,8 +17,7 @@ struct PixelsPlan {
   int64_t panel_block =
       0;  ///< steps along the first axis of the sum for all tiles of a group at a time, whose
           ///< part of the constants stays in the cache. Sums wait in the cache then. 0: all
-  size_t first_unrolled = 0;  ///< the reduce axes from here on are unrolled, and the one before by so much
-  int64_t unroll = 1;
+  Unrolling unrolling;
   bool copied = false;  ///< tiles are, to the cache, before they are turned, or a long epilogue reads them
 
   enum class Spread : uint8_t { none, outer, groups, rows };
