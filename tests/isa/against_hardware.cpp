@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <numeric>
 #include <random>
 
 #include "ir/isa/evaluate.h"
@@ -76,7 +77,7 @@ class Generator {
       special_.push_back(operand.lane == Lane::bit ? std::vector<uint64_t>{0} : special_values(operand.lane));
   }
 
-  /// The first batches go through all combinations of special values of three operands, lane by lane.
+  /// The first batches go through combinations of special values of three operands, lane by lane.
   Inputs next(bool combine) {
     Inputs inputs;
     inputs.bytes.resize(row_.operands.size());
@@ -98,7 +99,7 @@ class Generator {
       const bool all_random = !combine && random_() % 4 == 0;
       for (int lane = 0; lane < lanes && !all_random; ++lane) {
         if (combine && position < 3)
-          put(inputs.bytes[k], operand.lane, lane, values[(combination_ + lane) / divisor % values.size()]);
+          put(inputs.bytes[k], operand.lane, lane, values[combination(lane) / divisor % values.size()]);
         else if (random_() % 2)
           put(inputs.bytes[k], operand.lane, lane, values[random_() % values.size()]);
       }
@@ -111,23 +112,34 @@ class Generator {
     return inputs;
   }
 
-  /// How many batches the combinations take, at `step` lanes each.
-  uint64_t combinations(int step) {
+  /// How many batches the combinations take, at `step` lanes each. Where these are more than `most`, so many
+  /// are taken from everywhere among them: every operand has every value, in every company.
+  uint64_t combinations(int step, uint64_t most) {
     step_ = static_cast<uint64_t>(step);
-    uint64_t total = 1;
+    uint64_t& total = total_;
     int position = 0;
     for (size_t k = 0; k < special_.size(); ++k)
       if (row_.operands[k].read && row_.operands[k].lane != Lane::bit &&
           row_.operands[k].place != Place::immediate && position++ < 3)
         total *= special_[k].size();
-    return total / step_ + 1;
+    const uint64_t batches = total / step_ + 1;
+    if (batches <= most) return batches;
+    constexpr double golden = 0.6180339887498949;
+    stride_ = static_cast<uint64_t>(golden * static_cast<double>(total));
+    while (std::gcd(stride_, total) != 1) ++stride_;
+    return most;
   }
 
  private:
+  uint64_t combination(int lane) const {
+    return (combination_ + static_cast<uint64_t>(lane)) * stride_ % total_;
+  }
+
   const Row& row_;
   std::mt19937_64 random_;
   std::vector<std::vector<uint64_t>> special_;
   uint64_t combination_ = 0, step_ = 1;
+  uint64_t total_ = 1, stride_ = 1;  ///< combinations, and how far one is from the next
 };
 
 std::string hex(const Bytes& bytes) {
@@ -159,7 +171,7 @@ void compare_choice(const jit::InstructionChoice& choice, uint64_t seed, bool th
                                        [](const Operand& operand) { return operand.repeated; });
   const uint64_t most = many_immediates ? 6 : thorough ? 2200 : is_repeated ? 10 : 100;
   const uint64_t combined =
-      std::min(generator.combinations(lane_count(row, row.operands[row.destination], choice.width)), most);
+      generator.combinations(lane_count(row, row.operands[row.destination], choice.width), most);
   const uint64_t random = many_immediates ? 6 : thorough ? 400 : is_repeated ? 20 : 100;
   for (uint64_t k = 0; k < combined + random && !verdict.counterexample; ++k) {
     Inputs inputs = generator.next(k < combined);
