@@ -11,15 +11,20 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 12> table = {{
+constexpr std::array<Knob, 15> table = {{
     {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
      "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its "
      "own), "
      "layouts (values stay as the model has them), schedules (only default ones), measurement (what is "
      "verified is "
      "swapped in without being compared)"},
+    {"AXRUN_CACHE", "on|off", "on", "off: nothing is kept between processes, nor found"},
     {"AXRUN_CACHE_DIR", "DIR", "$XDG_CACHE_HOME/axrun, else ~/.cache/axrun",
-     "folder for what is kept between processes: at present the demonstration model"},
+     "folder for what is kept between processes: only one that nobody else can write to is used"},
+    {"AXRUN_CACHE_LAYERS", "DIRS", "none",
+     "folders like it that are only read, asked in turn for what the other one lacks: those of a container's "
+     "image"},
+    {"AXRUN_CACHE_LIMIT", "N", "2048", "MiB of that folder: what was used longest ago makes room"},
     {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
      "highest instruction-set level that the kernels use"},
     {"AXRUN_OPTIMIZE", "0|1", "1", "0: no optimiser starts, in any session; the fallback kernels serve"},
@@ -62,7 +67,7 @@ std::vector<std::string_view> words_in(std::string_view list) {
 }
 
 bool takes(const Knob& knob, std::string_view value) {
-  if (knob.values == "DIR" || knob.values == "FILE") return true;
+  if (knob.values == "DIR" || knob.values == "DIRS" || knob.values == "FILE") return true;
   if (knob.values.find(',') != std::string_view::npos) {
     const std::vector<std::string_view> words = words_in(value);
     return std::all_of(words.begin(), words.end(),

@@ -11,7 +11,7 @@ namespace axrun::runtime {
 struct Knob {
   const char* name;
   /// "a|b|c": one of these words; "a,b,c": some of these words, with commas between them; "N": a positive
-  /// integer; "DIR": a folder; "FILE": a file.
+  /// integer; "DIR": a folder; "DIRS": folders with colons between them; "FILE": a file.
   std::string_view values;
   std::string_view standard;  ///< what holds when it is not set
   std::string_view meaning;
@@ -20,7 +20,10 @@ struct Knob {
 /// Positions in the table.
 enum class KnobName {
   ablate,
+  cache,
   cache_dir,
+  cache_layers,
+  cache_limit,
   isa,
   optimize,
   optimizer_priority,

@@ -4,12 +4,11 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ir/error.h"
 #include "onnx_import/export.h"
-#include "runtime/knobs.h"
+#include "runtime/cache/location.h"
 #include "runtime/random.h"
 
 namespace axrun::cli {
@@ -121,15 +120,6 @@ class NetworkBuilder {
   std::shared_ptr<ir::Graph> graph_ = std::make_shared<ir::Graph>();
 };
 
-/// $AXRUN_CACHE_DIR, else $XDG_CACHE_HOME/axrun, else $HOME/.cache/axrun; empty where none is set.
-std::string standard_cache_folder() {
-  if (const char* folder = runtime::knob_value(runtime::KnobName::cache_dir)) return folder;
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return fmt::format("{}/axrun", cache);
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? fmt::format("{}/.cache/axrun", home) : "";
-}
-
 }  // namespace
 
 ir::Model demonstration_model() {
@@ -165,7 +155,7 @@ ir::Model demonstration_model() {
 std::string write_demonstration(const std::string& cache_dir, bool keep) {
   namespace fs = std::filesystem;
   const ir::Model model = demonstration_model();
-  const std::string folder = !cache_dir.empty() ? cache_dir : keep ? standard_cache_folder() : "";
+  const std::string folder = !cache_dir.empty() ? cache_dir : keep ? cache::standard_folder().string() : "";
   if (!folder.empty()) {
     std::error_code failed;
     fs::create_directories(folder, failed);

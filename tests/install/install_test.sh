@@ -4,6 +4,7 @@
 set -eu
 build=$1
 source=$2
+export AXRUN_CACHE=off
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

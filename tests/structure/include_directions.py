@@ -31,6 +31,7 @@ LIBRARIES = [
     ("ONNX Runtime", r"onnxruntime.*", ["runtime/ort_ep/"]),
     ("oneTBB", r"(oneapi/)?tbb/.*", ["runtime/parallel.cpp", "runtime/optimizer/background.cpp"]),
     ("CLI11", r"CLI/.*", ["runtime/cli/"]),
+    ("SQLite, zstd and xxHash", r"(sqlite3|zstd[^/]*|xxh[^/]*)\.h", ["runtime/cache/"]),
     ("JSON", r"nlohmann/.*", ["runtime/cli/", "runtime/optimizer/worker_protocol.cpp", "jit/target_file.cpp"]),
     ("oneDNN and OpenBLAS", r"(oneapi/dnnl/)?dnnl.*|cblas.*|openblas.*", ["perf/kernels/"]),
     ("instruction sets", r"[a-z]*mmintrin\.h|immintrin\.h|arm_neon\.h",
