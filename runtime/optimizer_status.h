@@ -8,6 +8,37 @@
 
 namespace axrun::runtime {
 
+/// A schedule that was tried for an expression, and what came of it.
+struct TriedKernel {
+  enum class End {
+    in_force,       ///< it serves
+    overtaken,      ///< it served until a faster one took its place
+    undone,         ///< it served until the model turned out slower with it
+    slower,         ///< verified; what it would replace is faster, or cannot be told from it
+    same_code,      ///< the very code that is in force
+    different,      ///< its results are not those of the kernel that it would replace
+    not_bit_equal,  ///< the same where only equal bits will do
+    no_schedule,    ///< search has none
+    not_proved,     ///< the proof was refused, or the solver did not know
+    not_passed,     ///< the machine code failed the numeric gate
+    no_code,        ///< it could not be compiled
+    worker_failed,  ///< the helper process did: a crash, too much time
+    not_tried       ///< the session had no room for its code, or was told to stop
+  };
+  int rank = 0;          ///< 0: the default schedule
+  std::string kind;      ///< of the schedule, in one word
+  std::string schedule;  ///< what was decided; "default"
+  End end = End::not_tried;
+  std::string reason;      ///< in words, where it does not serve
+  double expected_us = 0;  ///< by the cost model, on one core; 0: the model says nothing of it
+  /// What it took, and what that took which it would replace: the least of a few calls; 0: not measured.
+  double own_us = 0, present_us = 0;
+  double speedup = 0;  ///< the middle of the paired rounds; 0: not measured
+  int rounds = 0;
+  std::string proof, gate;  ///< as of the kernel
+};
+AXRUN_API const char* name_of(TriedKernel::End end);
+
 /// What the optimiser knows of one kernel that it generated, or tried to.
 struct OptimizedKernel {
   enum class State {
@@ -36,6 +67,8 @@ struct OptimizedKernel {
   int rank = 0;
   /// The best of those tried: time of the kernel in force at that time over its own; 0: none was measured.
   double alternative_speedup = 0;
+  std::vector<std::string> nodes;   ///< the first node of each of its steps, of so many; in the order met
+  std::vector<TriedKernel> trials;  ///< in the order in which they were
 };
 AXRUN_API const char* name_of(OptimizedKernel::State state);
 
@@ -83,6 +116,13 @@ struct LayoutReport {
   std::vector<Price> prices;
 };
 
+/// What the optimiser, or its helper process, has spent time on.
+struct OptimizerPhase {
+  std::string name;              ///< "compare kernels", "helper: prove", ...
+  double seconds = 0;            ///< by the clock: where others have the processors, longer than it takes
+  double processor_seconds = 0;  ///< of the thread, or of the helper; 0: not known
+};
+
 struct OptimizerStatus {
   enum class State {
     off,      ///< never starts: `reason` says why
@@ -115,6 +155,9 @@ struct OptimizerStatus {
   std::vector<PlanSwap> swaps;
   LayoutReport layouts;  ///< of the plan for which they were chosen last
 };
+  std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
 AXRUN_API const char* name_of(OptimizerStatus::State state);
 
 }  // namespace axrun::runtime
+  /// Of steps that were tried as one, and stay apart.
+  std::vector<OptimizedKernel> lost_joints;

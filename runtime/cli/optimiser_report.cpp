@@ -76,6 +76,10 @@ Json optimiser_json(const Optimisation& optimisation) {
                      {"generated", swap.generated},
                      {"speedup", number(swap.speedup)}});
   }
+  Json phases = Json::array();
+  for (const runtime::OptimizerPhase& phase : status.phases)
+    phases.push_back(
+        {{"name", phase.name}, {"s", phase.seconds}, {"processor_s", phase.processor_seconds}});
   return {{"state", runtime::name_of(status.state)},
           {"reason", status.reason},
           {"seconds", optimisation.seconds},
@@ -95,6 +99,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"prepared_bytes", status.prepared_bytes},
           {"load_time", load_time_json(status)},
           {"kernels", std::move(kernels)},
+          {"phases", std::move(phases)},
           {"layouts", layouts_json(status.layouts)},
           {"swaps", std::move(swaps)}};
 }

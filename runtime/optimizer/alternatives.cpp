@@ -77,7 +77,7 @@ void PlanImprover::count_alternatives(const std::vector<Task>& tasks) {
   board_.update([&](OptimizerStatus& status) { status.left = left; });
 }
 
-Ratio PlanImprover::compare_alternative(const Task& task, const GeneratedCode& code) {
+Ratio PlanImprover::compare_alternative(const Task& task, const GeneratedCode& code, TriedKernel::End& end) {
   auto piece = std::make_unique<const Background::Piece>(place_.background);
   const Plan& plan = *task.plan;
   const Step& step = plan.steps()[task.step];
@@ -87,10 +87,16 @@ Ratio PlanImprover::compare_alternative(const Task& task, const GeneratedCode& c
   std::shared_ptr<const Kernel> present = step.kernel;
   if (library_->serves(*task.entry, task.sizes)) present = kernel(nullptr);
   const std::shared_ptr<const Kernel> candidate = kernel(&code);
-  if (!present || !candidate || same_bytes(code, present)) return {};
+  end = TriedKernel::End::different;
+  if (!present || !candidate) return {};
+  end = TriedKernel::End::same_code;
+  if (same_bytes(code, present)) return {};
   KernelComparison comparison(plan, {{&step, present}}, {&step, candidate}, integers_, place_.pool);
+  end = TriedKernel::End::different;
   if (!comparison.difference().empty()) return {};
+  end = TriedKernel::End::not_bit_equal;
   if (settings_.deterministic && !comparison.bit_difference().empty()) return {};
+  end = TriedKernel::End::slower;
   piece.reset();
   return comparison.times(place_.background, place_.stop, host_.threads);
 }
@@ -102,21 +108,25 @@ bool PlanImprover::try_alternative(const Task& task, const std::function<void()>
   if (!begun_) begin(task, rank);
   CandidateOutcome outcome = outcome_of_begun();
   const OptimizedKernel evidence = begun_->candidate->record();
+  TriedKernel trial = begun_->candidate->trial(outcome);
   begun_.reset();
   if (place_.stop.requested()) return false;
   meanwhile();
   Ratio ratio;
   if (outcome.end == CandidateOutcome::End::verified) {
     try {
-      ratio = compare_alternative(task, outcome.code);
-    } catch (const Error&) {  // the kernel in force stays
+      ratio = compare_alternative(task, outcome.code, trial.end);
+    } catch (const Error& error) {  // the kernel in force stays
       ratio = {};
+      trial.reason = error.what();
     }
   }
   if (place_.stop.requested()) return false;
   const Background::Piece piece(place_.background);
   board_.update([](OptimizerStatus& status) { ++status.tried; });
   library_->alternative_tried(*task.entry, ratio.median);
+  library_->note_trial(*task.entry, std::move(trial));
+  library_->note_times(*task.entry, rank, ratio);
   const bool faster = ratio.second_is_faster(share);
   if (faster)
     library_->take_over(*task.entry, std::move(outcome.code), evidence, {task.sizes, true, ratio.median});

@@ -74,6 +74,7 @@ void Candidate::guarded(const char* stage, void (Candidate::*run)()) {
     if (outcome_.reason.empty()) (this->*run)();
   } catch (const Error& error) {
     outcome_.reason = fmt::format("{}: {}", stage, error.what());
+    outcome_.lost = asked_ ? TriedKernel::End::no_code : TriedKernel::End::no_schedule;
   }
 }
 
@@ -89,6 +90,19 @@ CandidateOutcome Candidate::finish() {
   return std::move(outcome_);
 }
 
+TriedKernel Candidate::trial(const CandidateOutcome& outcome) const {
+  TriedKernel trial;
+  trial.rank = static_cast<int>(rank_);
+  trial.kind = lowered_.kind;
+  trial.schedule = lowered_.schedule.text;
+  trial.end = outcome.lost;
+  trial.reason = outcome.reason;
+  trial.expected_us = lowered_.schedule.expected / 1e3;
+  trial.proof = record_.proof;
+  trial.gate = record_.gate;
+  return trial;
+}
+
 void Candidate::lower() {
   lowered_ = tools_.lower(expression_.program, ranges_, expression_.constant, tools_.target, rank_);
   record_.kind = outcome_.code.kind = lowered_.kind;
@@ -96,6 +110,7 @@ void Candidate::lower() {
   record_.rank = static_cast<int>(outcome_.code.rank = rank_);
   if (!lowered_.program) {
     outcome_.reason = fmt::format("no schedule: {}", lowered_.reason);
+    outcome_.lost = TriedKernel::End::no_schedule;
     return;
   }
   for (size_t k = 0; k < lowered_.expression.operands.size(); ++k) {
@@ -127,6 +142,7 @@ void Candidate::judge() {
   }
   if (answer.failure != WorkerFailure::none) {
     if (worker_.failed_starts() > 0) outcome_.end = CandidateOutcome::End::worker_trouble;
+    outcome_.lost = TriedKernel::End::worker_failed;
     outcome_.reason = fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason);
     return;
   }
@@ -141,6 +157,10 @@ void Candidate::judge() {
   }
   record_.compile_seconds = reply_.compile_seconds;
   outcome_.reason = reply_.refusal;
+  if (outcome_.reason.empty()) return;
+  outcome_.lost = !reply_.gate.text.empty()                         ? TriedKernel::End::not_passed
+                  : reply_.proof.verdict != verify::Verdict::proved ? TriedKernel::End::not_proved
+                                                                    : TriedKernel::End::no_code;
 }
 
 void Candidate::compile() {
@@ -150,6 +170,7 @@ void Candidate::compile() {
   if (code.code_bytes() != reply_.code_bytes ||
       hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {
     outcome_.reason = "compile: the code made here is not the code that was tested";
+    outcome_.lost = TriedKernel::End::no_code;
   }
 }
 

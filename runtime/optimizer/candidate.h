@@ -31,6 +31,7 @@ struct CandidateOutcome {
     worker_trouble  ///< the worker cannot be started: nothing is known of the candidate
   };
   End end = End::refused;
+  TriedKernel::End lost = TriedKernel::End::not_tried;  ///< where it was refused: by what
   std::string reason;
   GeneratedCode code;
 };
@@ -52,6 +53,8 @@ class Candidate {
   CandidateOutcome finish();
   /// What has become known.
   const OptimizedKernel& record() const { return record_; }
+  /// The same as a trial that ended so.
+  TriedKernel trial(const CandidateOutcome& outcome) const;
 
  private:
   void guarded(const char* stage, void (Candidate::*run)());

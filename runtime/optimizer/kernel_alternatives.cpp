@@ -68,7 +68,9 @@ void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedK
   AXRUN_ASSERT(entry.generated && verdict.use);
   if (choose(entry, verdict.sizes).use) verdict.speedup *= entry.record.speedup;
   entry.earlier.push_back({std::move(*entry.generated), std::exchange(entry.verdicts, {}), entry.record});
+  end_trial(entry, entry.record.rank, TriedKernel::End::overtaken);
   take_evidence(entry.record, evidence);
+  end_trial(entry, entry.record.rank, TriedKernel::End::in_force);
   entry.record.state = OptimizedKernel::State::accepted;
   entry.record.speedup = verdict.speedup;
   entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
@@ -85,12 +87,16 @@ bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code)
     const auto blamed = std::find_if(entry.earlier.begin() + 1, entry.earlier.end(),
                                      [&](const Entry::Earlier& one) { return one.code.code.get() == code; });
     if (blamed == entry.earlier.end()) return false;
+    end_trial(entry, blamed->record.rank, TriedKernel::End::undone);
     entry.earlier.erase(blamed);
     return true;
   }
   Entry::Earlier earlier = std::move(entry.earlier.back());
   entry.earlier.pop_back();
+  end_trial(entry, entry.record.rank, TriedKernel::End::undone);
   take_evidence(entry.record, earlier.record);
+  if (earlier.record.state == OptimizedKernel::State::accepted)
+    end_trial(entry, entry.record.rank, TriedKernel::End::in_force);
   entry.record.state = earlier.record.state;
   entry.record.speedup = earlier.record.speedup;
   entry.record.code_bytes = earlier.record.code_bytes;

@@ -132,6 +132,7 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, c
   made->role = entry.role;
   made->used = ++uses_;
   made->record.ops = entry.record.ops;
+  made->record.nodes = entry.record.nodes;
   made->record.sizes = text_of(made->ranges);
   entry.specialised.push_back(made);
   order_.push_back(made);
@@ -305,7 +306,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     closed->contents = std::move(contents);
     const std::lock_guard lock(mutex_);
     forms_[key].push_back(std::move(closed));
-    if (role == Role::step) note_unexpressed(step.ops, place.reason, 1, share);
+    if (role == Role::step) note_unexpressed(step.ops, *step.node, place.reason, 1, share);
     return place;
   }
   auto form = std::make_shared<Form>();
@@ -329,7 +330,10 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     entry->role = role;
     order_.push_back(entry);
   }
-  if (role == Role::step) ++entry->record.steps;
+  if (role == Role::step) {
+    ++entry->record.steps;
+    note_node(entry->record, *step.node);
+  }
   entry->record.share += share;
   form->entry = entry;
   place.entry = entry;

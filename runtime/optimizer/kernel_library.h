@@ -12,6 +12,7 @@
 
 #include "jit/kernel_code.h"
 #include "jit/prepared_store.h"
+#include "runtime/optimizer/paired_rounds.h"
 #include "runtime/optimizer/step_expression.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/plan/kernel_source.h"
@@ -110,7 +111,8 @@ class KernelLibrary final : public KernelSource {
   /// From now on plans of the graph have one step for these nodes where there is a kernel for all of them.
   void know_joined(const ir::Graph& graph, const std::vector<int>& nodes);
 
-  void refuse(Entry& entry, const std::string& reason);
+  /// end: of the default schedule's trial, where there has been one.
+  void refuse(Entry& entry, const std::string& reason, std::optional<TriedKernel::End> end = std::nullopt);
   void accept(Entry& entry, GeneratedCode code);
   void judge(Entry& entry, KernelVerdict verdict);
   /// At these sizes the kernel of this code has turned out slower: where it was an alternative, what it has
@@ -133,10 +135,16 @@ class KernelLibrary final : public KernelSource {
   void take_over(Entry& entry, GeneratedCode code, const OptimizedKernel& evidence, KernelVerdict verdict);
   /// What the kernel of this code has taken the place of at these sizes is not asked for any more.
   void confirm(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code);
+  /// What has been tried: takes the place of an earlier trial of the same rank.
+  void note_trial(Entry& entry, TriedKernel trial);
+  /// Of the trial of this rank: how it compared with what it would replace; `present_us` may be of several.
+  void note_times(Entry& entry, size_t rank, const Ratio& ratio);
   /// Changes the record that status() shows.
   void note(Entry& entry, const std::function<void(OptimizedKernel&)>& change);
 
   std::vector<OptimizedKernel> records() const;
+  /// Of joints that serve nowhere.
+  std::vector<OptimizedKernel> lost_joints() const;
   int64_t code_bytes() const;
   /// Of constants in the forms that kernels want, in use: each counted once.
   int64_t prepared_bytes() const;
@@ -169,9 +177,13 @@ class KernelLibrary final : public KernelSource {
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
   /// Under the lock: a specialised entry serves the steps now, in the place of the one for the range.
   static void take_steps_of_range(Entry& entry);
+  static TriedKernel* trial_of(Entry& entry, int rank);
+  static void end_trial(Entry& entry, int rank, TriedKernel::End end);
+  static void note_node(OptimizedKernel& record, const ir::Node& node);
   /// False where the code is none that was taken over.
   bool give_back_earlier(Entry& entry, const jit::KernelCode* code);
-  void note_unexpressed(const std::string& ops, const std::string& reason, int steps, double share);
+  void note_unexpressed(const std::string& ops, const ir::Node& node, const std::string& reason, int steps,
+                        double share);
 
   Options options_;
   mutable std::mutex mutex_;

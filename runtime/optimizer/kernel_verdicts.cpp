@@ -29,8 +29,12 @@ bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const
   });
 }
 
-void KernelLibrary::refuse(Entry& entry, const std::string& reason) {
+void KernelLibrary::refuse(Entry& entry, const std::string& reason, std::optional<TriedKernel::End> end) {
   const std::lock_guard lock(mutex_);
+  if (TriedKernel* const trial = end ? trial_of(entry, 0) : nullptr) {
+    trial->end = *end;
+    trial->reason = reason;
+  }
   entry.record.state = OptimizedKernel::State::refused;
   entry.record.reason = reason;
 }
@@ -56,6 +60,12 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   entry.verdicts.push_back(std::move(verdict));
   const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
                                                    [](const KernelVerdict& one) { return one.use; });
+  if (TriedKernel* const trial = trial_of(entry, entry.record.rank)) {
+    const bool served = trial->end == TriedKernel::End::in_force;
+    trial->end = used     ? TriedKernel::End::in_force
+                 : served ? TriedKernel::End::undone
+                          : TriedKernel::End::slower;
+  }
   entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
   if (used) take_steps_of_range(entry);
   // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
@@ -116,6 +126,7 @@ bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
   known.push_back(nodes);
   Entry& joint = *serving(entry, sizes);
   ++joint.record.steps;
+  if (!nodes.empty()) note_node(joint.record, graph.nodes[static_cast<size_t>(nodes.front())]);
   for (const Place& part : parts) {
     if (!part.entry) continue;
     const std::shared_ptr<Entry> from = serving(part.entry, part.sizes);
@@ -156,8 +167,8 @@ int64_t KernelLibrary::code_bytes() const {
 
 int64_t KernelLibrary::prepared_bytes() const { return static_cast<int64_t>(prepared_.bytes()); }
 
-void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& reason, int steps,
-                                     double share) {
+void KernelLibrary::note_unexpressed(const std::string& ops, const ir::Node& node, const std::string& reason,
+                                     int steps, double share) {
   auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
     return one.ops == ops && one.reason == reason;
   });
@@ -167,6 +178,7 @@ void KernelLibrary::note_unexpressed(const std::string& ops, const std::string& 
     record->state = OptimizedKernel::State::refused;
     record->reason = reason;
   }
+  if (steps > 0) note_node(*record, node);
   record->steps += steps;
   record->share += share;
 }
@@ -175,7 +187,8 @@ void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std
                                         double share) {
   const Step& one = plan.steps()[step];
   const std::lock_guard lock(mutex_);
-  if (without_kernel_.emplace(&plan.graph(), one.node).second) note_unexpressed(one.ops, reason, 0, share);
+  if (without_kernel_.emplace(&plan.graph(), one.node).second)
+    note_unexpressed(one.ops, *one.node, reason, 0, share);
 }
 
 }  // namespace axrun::runtime

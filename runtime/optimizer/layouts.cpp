@@ -105,6 +105,7 @@ std::vector<PlanImprover::LayoutTask> PlanImprover::find_layout_tasks(
 }
 
 void PlanImprover::measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job) {
+  const PhaseClock::In phase(clock_, "price layouts");
   const FramesKept frames(trial.plan(), place_.background), others(laid_out, place_.background);
   TreeTimes plain(place_.stop, &integers_), last(place_.stop, &integers_);
   const Clock::time_point start = Clock::now();
@@ -170,6 +171,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const bool open = now && now->complete() && &now->graph() == host_.graph.get();
   if (!settings_.layouts || !open || place_.stop.requested() || board_.frozen()) return false;
   if (laid_out_.size() >= most_shapes || !laid_out_.insert(job.shapes).second) return false;
+  const PhaseClock::In phase(clock_, "choose layouts");
   const Clock::time_point start = Clock::now();
   const TreeTimes tree = step_times(*now, job);
   const std::vector<double> times = own_times(tree, *now);

@@ -162,6 +162,7 @@ bool Optimizer::wait(double seconds) const {
 OptimizerStatus Optimizer::status() const {
   OptimizerStatus status = board_.snapshot();
   status.kernels = library_->records();
+  status.lost_joints = library_->lost_joints();
   status.code_bytes = library_->code_bytes();
   status.prepared_bytes = library_->prepared_bytes();
   return status;

@@ -103,9 +103,16 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
                     const StopSignal& stop, const RoundOptions& options) {
   Ratio ratio;
   std::vector<double> ratios;
+  double calls_of_pair = 1;  // of each
   const auto add = [&](double first_time, double second_time) {
     ratios.push_back(options.factor * first_time / std::max(second_time, 1e-12));
     summarise(ratios, ratio);
+    const auto least = [&](double& known, double time) {
+      time /= calls_of_pair;
+      known = ratios.size() == 1 ? time : std::min(known, time);
+    };
+    least(ratio.first_seconds, first_time);
+    least(ratio.second_seconds, second_time);
   };
   const Clock::time_point begin = Clock::now();
   // The first calls find cold caches; they also tell how many make a batch.
@@ -144,6 +151,7 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
     };
     const double outer_before = time_of(outer, calls, options.own_time);
     const double inner_before = time_of(inner, calls, options.own_time);
+    calls_of_pair = is_long ? calls : 2 * calls;
     if (is_long) {
       add_pair(outer_before, inner_before);
       if (enough()) break;

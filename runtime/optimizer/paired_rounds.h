@@ -13,6 +13,7 @@ struct Ratio {
   int rounds = 0;
   int second_won = 0;  ///< rounds in which the second was faster
   int first_won = 0;
+  double first_seconds = 0, second_seconds = 0;  ///< of one call: the least mean of a batch
   /// The second is faster by that share, and so many rounds say that it is the faster one that fewer than one
   /// pair of equals in two hundred would show it.
   bool second_is_faster(double share) const;

@@ -48,6 +48,7 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
       library_(std::move(library)),
       board_(board),
       place_(place),
+      clock_(board),
       worker_(settings.worker) {
   const Background::Piece piece(place_.background);
   try {
@@ -70,6 +71,7 @@ void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& 
 }
 
 TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
+  const PhaseClock::In phase(clock_, "time steps");
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
   TreeTimes least(place_.stop, &integers_);
@@ -94,6 +96,7 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(const Plan& plan, const
   for (const TreeTimes::Times& one : times.plans()) {
     total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
   }
+  const PhaseClock::In phase(clock_, "express steps");
   const Background::Piece piece(place_.background);
   if (!symbolic_) symbolic_.emplace(host_.graph);
   std::vector<Task> tasks;
@@ -249,11 +252,16 @@ void PlanImprover::attempt(const Task& task) {
 
 void PlanImprover::begin(const Task& task, size_t rank) {
   if (rank == 0 && !has_room_for_code()) {
-    library_->refuse(*task.entry, "the session's share of machine code is used up");
+    const char* const reason = "the session's share of machine code is used up";
+    library_->refuse(*task.entry, reason);
+    TriedKernel trial;
+    trial.reason = reason;
+    library_->note_trial(*task.entry, trial);
     return;
   }
   // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
   begun_ = {task.entry, task.sizes, rank, candidate_for(*task.entry, task.sizes, rank)};
+  const PhaseClock::In phase(clock_, "lower");
   begun_->candidate->begin();
 }
 
@@ -265,9 +273,23 @@ std::unique_ptr<Candidate> PlanImprover::candidate_for(const KernelLibrary::Entr
 
 bool PlanImprover::has_room_for_code() const { return library_->code_bytes() <= most_code_bytes; }
 
+void PlanImprover::note_worker_times(const Candidate& candidate) {
+  const OptimizedKernel& record = candidate.record();
+  clock_.add("helper: prove", record.proof_seconds, 0);
+  clock_.add("helper: compile", record.compile_seconds, 0);
+  clock_.add("helper: test", record.gate_seconds, 0);
+  const double seconds = record.proof_seconds + record.compile_seconds + record.gate_seconds;
+  clock_.add("helper: in all", seconds, candidate.worker_processor_seconds());
+}
+
 CandidateOutcome PlanImprover::outcome_of_begun() {
   for (;;) {
-    CandidateOutcome outcome = begun_->candidate->finish();
+    CandidateOutcome outcome;
+    {
+      const PhaseClock::In phase(clock_, "await the helper");
+      outcome = begun_->candidate->finish();
+    }
+    note_worker_times(*begun_->candidate);
     board_.update([&](OptimizerStatus& status) { status.worker_starts = worker_.starts(); });
     if (place_.stop.requested() || outcome.end != CandidateOutcome::End::worker_trouble) return outcome;
     const Background::Piece piece(place_.background);
@@ -309,8 +331,10 @@ const Plan& PlanImprover::fallback_of(const std::shared_ptr<const Plan>& plan) {
 
 void PlanImprover::compare(const Task& task) {
   auto piece = std::make_unique<const Background::Piece>(place_.background);
+  const PhaseClock::In phase(clock_, "compare kernels");
   const Plan& plan = *task.plan;
   const Step& own = plan.steps()[task.step];
+  library_->note_trial(*begun.entry, begun.candidate->trial(outcome));
   const Step& step = task.joint ? task.joint->step : own;
   std::vector<StepKernel> present;
   // Where they take as long: the generated kernel is better than the fallback's for a part of the work at
@@ -333,8 +357,11 @@ void PlanImprover::compare(const Task& task) {
     }
     if (present.empty()) return;
   }
-  const std::shared_ptr<const Kernel> candidate =
-      library_->kernel_for(*task.entry, task.sizes, plan, step, host_.threads);
+  std::shared_ptr<const Kernel> candidate;
+  {
+    const PhaseClock::In preparing(clock_, "prepare constants");
+    candidate = library_->kernel_for(*task.entry, task.sizes, plan, step, host_.threads);
+  }
   if (!candidate) {
     library_->refuse(*task.entry, "it does not fit the step");
     return;
@@ -346,7 +373,7 @@ void PlanImprover::compare(const Task& task) {
     if (!difference.empty()) difference = "not bit-equal to the fallback: " + difference;
   }
   if (!difference.empty()) {
-    library_->refuse(*task.entry, difference);
+    library_->refuse(*task.entry, difference, end);
     return;
   }
   piece.reset();
@@ -363,11 +390,14 @@ void PlanImprover::rest_when_throttled() {
   if (!throttling_.rose()) return;
   do {
     board_.set_state(StatusBoard::State::paused, "the control group's processor time was used up");
+  TriedKernel::End end = TriedKernel::End::different;
     if (place_.stop.wait_for(rest_)) return;
     rest_ = std::min(rest_ * 2, longest);
+    end = TriedKernel::End::not_bit_equal;
   } while (throttling_.rose());
   rest_ = std::max(rest_ / 2, shortest);
   board_.set_state(StatusBoard::State::working);
 }
 
 }  // namespace axrun::runtime
+  library_->note_times(*task.entry, 0, ratio);

@@ -16,6 +16,7 @@
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
+#include "runtime/optimizer/phase_clock.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
@@ -152,6 +153,7 @@ class PlanImprover {
   /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
   CandidateOutcome outcome_of_begun();
   /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
+  void note_worker_times(const Candidate& candidate);
   void settle();
   /// Steps of the plan whose entries have alternatives that are worth trying.
   std::vector<Task> find_alternatives(const Plan& plan, const OptimizerJob& job);
@@ -161,8 +163,9 @@ class PlanImprover {
                                const KernelLibrary::Entry* tried = nullptr) const;
   /// Tries the next alternative of the task's entry. True where it is taken over.
   bool try_alternative(const Task& task, const std::function<void()>& meanwhile);
-  /// How an alternative compares with what does the task's work at present.
-  Ratio compare_alternative(const Task& task, const GeneratedCode& code);
+  /// How an alternative compares with what does the task's work at present; end: what it is where it is not
+  /// taken over.
+  Ratio compare_alternative(const Task& task, const GeneratedCode& code, TriedKernel::End& end);
   void count_alternatives(const std::vector<Task>& tasks);
   void remember_alternatives(const OptimizerJob& job);
   void compare(const Task& task);
@@ -208,6 +211,7 @@ class PlanImprover {
   std::shared_ptr<KernelLibrary> library_;
   StatusBoard& board_;
   const Background::Place& place_;
+  PhaseClock clock_;
   CandidateTools tools_;
   WorkerProcess worker_;
   Throttling throttling_;

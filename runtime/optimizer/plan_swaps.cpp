@@ -21,6 +21,7 @@ std::string text_of(const std::vector<ir::Shape>& shapes) {
 }  // namespace
 
 Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job) {
+  const PhaseClock::In phase(clock_, "compare plans");
   return runtime::compare_plans(before, after, job.inputs, host_.threads, share, place_);
 }
 
@@ -56,6 +57,7 @@ void PlanImprover::swap(const OptimizerJob& job) {
   std::shared_ptr<const Plan> better;
   bool equal = false;
   {
+    const PhaseClock::In phase(clock_, "build plans");
     const Background::Piece piece(place_.background);
     // Layouts that were chosen stay.
     better = &now->graph() == host_.graph.get() ? host_.build(job.inputs, library_) : rebuilt(*now, library_);

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 2;
+constexpr int protocol = 3;
 constexpr size_t longest_text = 4096;
 constexpr std::array<std::string_view, 4> stage_names = {"reading", "proving", "compiling", "testing"};
 
@@ -212,7 +212,8 @@ std::string to_text(const WorkerReply& reply) {
                     {"gate", json_of(reply.gate)},
                     {"compile_seconds", reply.compile_seconds},
                     {"code_bytes", reply.code_bytes},
-                    {"code_hash", reply.code_hash}}}});
+                    {"code_hash", reply.code_hash},
+                    {"processor_seconds", reply.processor_seconds}}}});
 }
 
 std::string to_text(WorkerStage stage) { return printed({{"stage", name_of(stage)}}); }
@@ -236,6 +237,7 @@ WorkerMessage message_from(std::string_view text) {
   reply.compile_seconds = amount_of(answer, "compile_seconds");
   reply.code_bytes = unsigned_of(answer, "code_bytes");
   reply.code_hash = unsigned_of(answer, "code_hash");
+  reply.processor_seconds = amount_of(answer, "processor_seconds");
   if (reply.refusal.empty() && !(reply.proof.verdict == verify::Verdict::proved && reply.gate.accepted())) {
     refuse("it accepts a kernel without evidence");
   }

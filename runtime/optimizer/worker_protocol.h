@@ -36,7 +36,8 @@ struct WorkerReply {
   verify::Evidence gate;
   double compile_seconds = 0;
   uint64_t code_bytes = 0;
-  uint64_t code_hash = 0;  ///< hash_of_code
+  uint64_t code_hash = 0;        ///< hash_of_code
+  double processor_seconds = 0;  ///< that the whole answer took the worker
 };
 
 /// What the worker does; it says so before each stage, so that its end can be explained.

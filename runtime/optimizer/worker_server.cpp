@@ -27,12 +27,19 @@ void limit(int resource, rlim_t value) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
 }
 
-/// The limit counts from the start of the process: what was used so far is added.
-void limit_processor_time(double seconds) {
+/// Of this process since its start.
+double processor_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const double so_far = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1;
-  limit(RLIMIT_CPU, static_cast<rlim_t>(std::min(so_far + std::ceil(seconds), 1e9)));
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// The limit counts from the start of the process: what was used so far is added.
+void limit_processor_time(double seconds) {
+  limit(RLIMIT_CPU, static_cast<rlim_t>(std::min(std::ceil(processor_seconds() + seconds) + 1, 1e9)));
 }
 
 Deadline far() { return std::chrono::steady_clock::now() + std::chrono::hours(24); }
@@ -50,8 +57,11 @@ WorkerReply refusal(const std::string& why) {
 WorkerReply reply_to(const std::string& text, const Judge& judge) {
   try {
     const WorkerRequest request = request_from(text);
+    const double before = processor_seconds();
     limit_processor_time(request.processor_seconds);
-    return judge(request, [](WorkerStage stage) { answered(to_text(stage)); });
+    WorkerReply reply = judge(request, [](WorkerStage stage) { answered(to_text(stage)); });
+    reply.processor_seconds = processor_seconds() - before;
+    return reply;
   } catch (const std::bad_alloc&) {
     return refusal("out of memory");
   } catch (const std::exception& error) {

@@ -85,6 +85,19 @@ TEST(Alternatives, AFasterOneIsTakenOver) {
   EXPECT_TRUE(kernel.proof.starts_with("proved")) << kernel.proof;
   EXPECT_TRUE(runs(*bench.plan(), "jit fast"));
   EXPECT_EQ(bench.optimizer().status().left, 0);
+  // Every trial says how it ended: the second is the first one's code, the last is slower than the third.
+  ASSERT_EQ(kernel.trials.size(), 4u);
+  for (size_t k = 0; k < kernel.trials.size(); ++k) EXPECT_EQ(kernel.trials[k].rank, static_cast<int>(k));
+  EXPECT_EQ(kernel.trials[2].end, TriedKernel::End::in_force);
+  EXPECT_NE(kernel.trials[0].end, TriedKernel::End::in_force);
+  EXPECT_EQ(kernel.trials[3].end, TriedKernel::End::slower);
+  for (const size_t compared : {0, 2, 3}) {
+    EXPECT_GT(kernel.trials[compared].own_us, 0);
+    EXPECT_GT(kernel.trials[compared].present_us, 0);
+    EXPECT_GE(kernel.trials[compared].rounds, 1);
+  }
+  EXPECT_LT(kernel.trials[2].own_us, kernel.trials[2].present_us);
+  EXPECT_GT(kernel.trials[3].own_us, kernel.trials[3].present_us);
 }
 
 TEST(Alternatives, ASlowerOneIsDropped) {
@@ -133,6 +146,9 @@ TEST(Alternatives, OneThatIsSlowerInTheModelGivesBackTheKernelBefore) {
   EXPECT_TRUE(kernel.kind.starts_with("slow")) << kernel.kind;
   EXPECT_TRUE(runs(*bench.plan(), "jit slow"));
   EXPECT_EQ(bench.optimizer().status().code_bytes, kernel.code_bytes);
+  ASSERT_EQ(kernel.trials.size(), 2u);
+  EXPECT_EQ(kernel.trials[0].end, TriedKernel::End::in_force);
+  EXPECT_EQ(kernel.trials[1].end, TriedKernel::End::undone);
 }
 
 TEST(Alternatives, OneThatMakesRealRunsSlowerGivesBackTheKernelBefore) {
