@@ -152,12 +152,12 @@ struct OptimizerStatus {
   std::vector<LoadProgram> load_programs;  ///< the other ones
   double seconds = 0;                      ///< since its start
   std::vector<OptimizedKernel> kernels;
+  /// Of steps that were tried as one, and stay apart.
+  std::vector<OptimizedKernel> lost_joints;
   std::vector<PlanSwap> swaps;
+  std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
   LayoutReport layouts;  ///< of the plan for which they were chosen last
 };
-  std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
 AXRUN_API const char* name_of(OptimizerStatus::State state);
 
 }  // namespace axrun::runtime
-  /// Of steps that were tried as one, and stay apart.
-  std::vector<OptimizedKernel> lost_joints;

@@ -53,6 +53,8 @@ class Candidate {
   CandidateOutcome finish();
   /// What has become known.
   const OptimizedKernel& record() const { return record_; }
+  /// Of the worker's processor time, what it took.
+  double worker_processor_seconds() const { return reply_.processor_seconds; }
   /// The same as a trial that ended so.
   TriedKernel trial(const CandidateOutcome& outcome) const;
 

@@ -315,6 +315,7 @@ void PlanImprover::settle() {
     known.compile_seconds = record.compile_seconds;
     known.alternatives = record.alternatives;
   });
+  library_->note_trial(*begun.entry, begun.candidate->trial(outcome));
   if (outcome.end == CandidateOutcome::End::verified) {
     library_->accept(*begun.entry, std::move(outcome.code));
   } else {
@@ -330,11 +331,10 @@ const Plan& PlanImprover::fallback_of(const std::shared_ptr<const Plan>& plan) {
 }
 
 void PlanImprover::compare(const Task& task) {
-  auto piece = std::make_unique<const Background::Piece>(place_.background);
   const PhaseClock::In phase(clock_, "compare kernels");
+  auto piece = std::make_unique<const Background::Piece>(place_.background);
   const Plan& plan = *task.plan;
   const Step& own = plan.steps()[task.step];
-  library_->note_trial(*begun.entry, begun.candidate->trial(outcome));
   const Step& step = task.joint ? task.joint->step : own;
   std::vector<StepKernel> present;
   // Where they take as long: the generated kernel is better than the fallback's for a part of the work at
@@ -368,8 +368,10 @@ void PlanImprover::compare(const Task& task) {
   }
   KernelComparison comparison(plan, present, {&step, candidate}, integers_, place_.pool);
   std::string difference = comparison.difference();
+  TriedKernel::End end = TriedKernel::End::different;
   if (difference.empty() && settings_.deterministic) {
     difference = comparison.bit_difference();
+    end = TriedKernel::End::not_bit_equal;
     if (!difference.empty()) difference = "not bit-equal to the fallback: " + difference;
   }
   if (!difference.empty()) {
@@ -382,6 +384,7 @@ void PlanImprover::compare(const Task& task) {
   const Background::Piece last(place_.background);
   const bool use = settings_.always || ratio.second_is_faster(share) ||
                    (better_equal && ratio.second_is_about_as_fast(equal_share));
+  library_->note_times(*task.entry, 0, ratio);
   library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 
@@ -390,14 +393,11 @@ void PlanImprover::rest_when_throttled() {
   if (!throttling_.rose()) return;
   do {
     board_.set_state(StatusBoard::State::paused, "the control group's processor time was used up");
-  TriedKernel::End end = TriedKernel::End::different;
     if (place_.stop.wait_for(rest_)) return;
     rest_ = std::min(rest_ * 2, longest);
-    end = TriedKernel::End::not_bit_equal;
   } while (throttling_.rose());
   rest_ = std::max(rest_ / 2, shortest);
   board_.set_state(StatusBoard::State::working);
 }
 
 }  // namespace axrun::runtime
-  library_->note_times(*task.entry, 0, ratio);

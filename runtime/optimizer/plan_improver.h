@@ -152,8 +152,8 @@ class PlanImprover {
   bool has_room_for_code() const;
   /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
   CandidateOutcome outcome_of_begun();
-  /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
   void note_worker_times(const Candidate& candidate);
+  /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
   void settle();
   /// Steps of the plan whose entries have alternatives that are worth trying.
   std::vector<Task> find_alternatives(const Plan& plan, const OptimizerJob& job);
