@@ -1,12 +1,12 @@
 #include "runtime/optimizer/estimating_pool.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "runtime/chunks.h"
+#include "runtime/optimizer/thread_time.h"
 
 namespace axrun::runtime {
 namespace {
@@ -15,13 +15,13 @@ namespace {
 /// they are awake, 10 and more where they have had nothing to do for 100.
 constexpr double handing_over_seconds = 5e-6;
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 double EstimatingPool::take_spared() { return std::exchange(spared_, 0); }
+
+double EstimatingPool::take_looking() {
+  return static_cast<double>(std::exchange(looks_, 0)) * seconds_to_look();
+}
 
 void EstimatingPool::spread(int64_t count, int64_t grain, RangeBody body) {
   parallel_for_workers(count, grain, [&](int64_t, int64_t begin, int64_t end) { body(begin, end); });
@@ -37,14 +37,16 @@ void EstimatingPool::parallel_for_workers(int64_t count, int64_t grain, WorkerBo
   } const inside(inside_);
   const Chunks chunks(count, std::max<int64_t>(grain, 1), threads());
   std::vector<double> busy(static_cast<size_t>(threads()), 0);
-  double before = seconds_now();
+  const double looking = seconds_to_look();
+  double before = seconds_of_thread();
   for (int64_t chunk = 0; chunk < chunks.number; ++chunk) {
     const auto free = std::min_element(busy.begin(), busy.end());
     body(free - busy.begin(), chunks.begin(chunk), chunks.end(chunk));
-    const double after = seconds_now();
-    *free += after - before;
+    const double after = seconds_of_thread();
+    *free += std::max(0.0, after - before - looking);
     before = after;
   }
+  looks_ += chunks.number + 1;
   const double all = std::accumulate(busy.begin(), busy.end(), 0.0);
   spared_ += all - *std::max_element(busy.begin(), busy.end()) - handing_over_seconds;
 }

@@ -30,8 +30,6 @@ constexpr int few_looks = 4, most_looks = 24;
 constexpr auto looking_time = std::chrono::milliseconds(400);
 /// What has to be expected of a choice for a plan to be made of it.
 constexpr double least_gain = 0.01;
-/// Plans are compared so often where few rounds do not tell.
-constexpr int most_asked = 4;
 /// Of one session.
 constexpr size_t most_shapes = 4;
 
@@ -52,14 +50,6 @@ std::vector<double> own_times(const TreeTimes& times, const Plan& plan) {
     if (one.plan.get() == &plan) return one.microseconds;
   }
   return std::vector<double>(plan.steps().size(), 0);
-}
-
-/// Of the rounds of both.
-Ratio together(const Ratio& a, const Ratio& b) {
-  const int rounds = a.rounds + b.rounds;
-  if (rounds == 0) return b;
-  return {(a.median * a.rounds + b.median * b.rounds) / rounds, rounds, a.second_won + b.second_won,
-          a.first_won + b.first_won};
 }
 
 double sum_of(const TreeTimes& times) {
@@ -107,11 +97,12 @@ std::vector<PlanImprover::LayoutTask> PlanImprover::find_layout_tasks(
 void PlanImprover::measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job) {
   const PhaseClock::In phase(clock_, "price layouts");
   const FramesKept frames(trial.plan(), place_.background), others(laid_out, place_.background);
-  TreeTimes plain(place_.stop, &integers_), last(place_.stop, &integers_);
+  const bool own_time = place_.pool.threads() == 1;
+  TreeTimes plain(place_.stop, &integers_, own_time), last(place_.stop, &integers_, own_time);
   const Clock::time_point start = Clock::now();
   for (int looks = 0; looks < few_looks || (looks < most_looks && Clock::now() - start < looking_time);
        ++looks) {
-    TreeTimes one(place_.stop), other(place_.stop);
+    TreeTimes one(place_.stop, nullptr, own_time), other(place_.stop, nullptr, own_time);
     run(trial.plan(), job, looks == 0 ? plain : one, place_.pool);
     run(laid_out, job, looks == 0 ? last : other, place_.pool);
     if (looks == 0) continue;
@@ -231,11 +222,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     trial.reset();
   }
   Ratio ratio;
-  for (int asked = 0; asked < most_asked && !settings_.force_layouts; ++asked) {
-    ratio = together(ratio, compare_plans(*now, *better, job));
-    // It is asked again where so few rounds leave it open.
-    if (ratio.median <= 1 + share || ratio.second_is_faster(share)) break;
-  }
+  if (!settings_.force_layouts) ratio = compare_plans(*now, *better, job, Asked::faster);
   if (place_.stop.requested()) return false;
   report.speedup = ratio.median;
   if (!settings_.force_layouts && !ratio.second_is_faster(share))

@@ -4,10 +4,10 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <vector>
 
 #include "runtime/optimizer/estimating_pool.h"
+#include "runtime/optimizer/thread_time.h"
 
 namespace axrun::runtime {
 namespace {
@@ -18,17 +18,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double seconds_of_thread() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double time_of(const std::function<void()>& run, int calls, bool own_time) {
+double time_of(const std::function<void()>& run, int calls, const RoundOptions& options) {
   const Clock::time_point start = Clock::now();
-  const double own_start = own_time ? seconds_of_thread() : 0;
+  const double own_start = options.own_time ? seconds_of_thread() : 0;
   for (int k = 0; k < calls; ++k) run();
-  return own_time ? seconds_of_thread() - own_start : seconds_since(start);
+  const double taken = options.own_time ? seconds_of_thread() - own_start : seconds_since(start);
+  return options.spared ? taken - options.spared() : taken;
 }
 
 constexpr int fewest_to_judge = 9;
@@ -79,9 +74,10 @@ double share_of_time(const std::function<void(ThreadPool& pool)>& run, int threa
   double least = 0, least_spread = 0;
   const Clock::time_point begin = Clock::now();
   for (int call = 0; call < calls && !stop.requested(); ++call) {
-    const Clock::time_point start = Clock::now();
+    const double start = seconds_of_thread();
     run(pool);
-    const double alone = seconds_since(start), spread = alone - pool.take_spared();
+    const double alone = seconds_of_thread() - start - pool.take_looking(),
+                 spread = alone - pool.take_spared();
     least = call == 0 ? alone : std::min(least, alone);
     least_spread = call == 0 ? spread : std::min(least_spread, spread);
     if (seconds_since(begin) > most_seconds) break;
@@ -119,9 +115,9 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
   double once = 0, first_once = 0, second_once = 0;
   for (int pass = 0; pass < 2; ++pass) {
     if (stop.requested()) return ratio;
-    first_once = time_of(first, 1, options.own_time);
+    first_once = time_of(first, 1, options);
     if (stop.requested()) return ratio;
-    second_once = time_of(second, 1, options.own_time);
+    second_once = time_of(second, 1, options);
     once = std::min(first_once, second_once);
     if (once > options.batch_seconds) break;
   }
@@ -149,15 +145,15 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
     const auto add_pair = [&](double outer_time, double inner_time) {
       turned ? add(inner_time, outer_time) : add(outer_time, inner_time);
     };
-    const double outer_before = time_of(outer, calls, options.own_time);
-    const double inner_before = time_of(inner, calls, options.own_time);
+    const double outer_before = time_of(outer, calls, options);
+    const double inner_before = time_of(inner, calls, options);
     calls_of_pair = is_long ? calls : 2 * calls;
     if (is_long) {
       add_pair(outer_before, inner_before);
       if (enough()) break;
     }
-    const double inner_after = time_of(inner, calls, options.own_time);
-    const double outer_after = time_of(outer, calls, options.own_time);
+    const double inner_after = time_of(inner, calls, options);
+    const double outer_after = time_of(outer, calls, options);
     if (is_long) {
       add_pair(outer_after, inner_after);
     } else {

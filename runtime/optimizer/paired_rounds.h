@@ -38,6 +38,8 @@ struct RoundOptions {
   /// The processor time of the calling thread is what counts, not the time that passes while others have the
   /// processor: for what that thread does alone.
   bool own_time = false;
+  /// Of what the calls took since it was asked last, the seconds that do not count; null: all do.
+  std::function<double()> spared;
   /// By which every ratio is multiplied: what is known beyond what is measured.
   double factor = 1;
 };

@@ -1,17 +1,15 @@
 #include "runtime/optimizer/phase_clock.h"
 
-#include <time.h>
-
 #include <algorithm>
+#include <chrono>
+
+#include "runtime/optimizer/thread_time.h"
 
 namespace axrun::runtime {
 
 PhaseClock::Times PhaseClock::now() {
-  timespec processor{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &processor);
   const auto passed = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration<double>(passed).count(),
-          static_cast<double>(processor.tv_sec) + 1e-9 * static_cast<double>(processor.tv_nsec)};
+  return {std::chrono::duration<double>(passed).count(), seconds_of_thread()};
 }
 
 void PhaseClock::add(const char* name, double seconds, double processor_seconds) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <string>
 #include <vector>
 
 #include "runtime/optimizer/status_board.h"

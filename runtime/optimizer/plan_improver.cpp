@@ -21,11 +21,10 @@ constexpr double equal_share = 0.005;
 /// more of the model's time the kernels spare that wait for a plan. The worker goes on meanwhile, with one
 /// candidate.
 double swap_times(double spared) { return std::clamp(0.1 / std::max(spared, 1e-3), 0.5, 3.0); }
-/// Runs that show where the time goes: for so long at least, a few even where they take longer, but not where
-/// they take far longer.
-constexpr auto looking_time = std::chrono::milliseconds(5),
-               long_looking_time = std::chrono::milliseconds(300);
-constexpr int few_looks = 4;
+/// Runs that show where the time goes: for so long at least, a few even where they take longer, two where
+/// they take far longer. The first one finds memory that is new.
+constexpr auto looking_time = std::chrono::milliseconds(5), long_looking_time = std::chrono::milliseconds(60);
+constexpr int few_looks = 4, fewest_looks = 2;
 constexpr int most_failed_starts = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
@@ -74,12 +73,13 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   const PhaseClock::In phase(clock_, "time steps");
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
-  TreeTimes least(place_.stop, &integers_);
+  const bool own_time = place_.pool.threads() == 1;
+  TreeTimes least(place_.stop, &integers_, own_time);
   run(plan, job, least, place_.pool);
   for (int looks = 1;; ++looks) {
     const Clock::duration taken = Clock::now() - start;
-    if (taken >= long_looking_time || (taken >= looking_time && looks >= few_looks)) break;
-    TreeTimes times(place_.stop);
+    if (looks >= (taken >= long_looking_time ? fewest_looks : few_looks) && taken >= looking_time) break;
+    TreeTimes times(place_.stop, nullptr, own_time);
     run(plan, job, times, place_.pool);
     least.keep_least(times);
   }

@@ -17,6 +17,7 @@
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
 #include "runtime/optimizer/phase_clock.h"
+#include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
@@ -190,7 +191,8 @@ class PlanImprover {
   /// Where its place is still taken by `now`: `better`, until real runs say otherwise.
   bool put_in_force(const OptimizerJob& job, const std::shared_ptr<const Plan>& now,
                     const std::shared_ptr<const Plan>& better, const Ratio& ratio, const char* what);
-  Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job);
+  Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job,
+                      Asked asked = Asked::not_slower);
   void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool);
   /// From now on these kernels count as slower at these shapes.
   void blame(const Plan& plan, const Plan* innocent);

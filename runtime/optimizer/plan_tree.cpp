@@ -6,6 +6,7 @@
 #include "ir/operation_count.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/step_expression.h"
+#include "runtime/optimizer/thread_time.h"
 
 namespace axrun::runtime {
 namespace {
@@ -36,6 +37,7 @@ std::vector<double>& TreeTimes::times_of(const Plan& plan) {
 
 void TreeTimes::step_reads(const Plan& plan, const Step& step, const std::vector<const void*>& inputs) {
   constexpr size_t most_bytes = 1 << 16;
+  if (own_time_) own_start_ = seconds_of_thread();
   for (size_t k = 0; k < step.inputs.size() && integers_ != nullptr; ++k) {
     if (step.inputs[k] == ir::absent || inputs[k] == nullptr) continue;
     const ir::ValueFact& fact = plan.fact(step.inputs[k]);
@@ -51,7 +53,11 @@ void TreeTimes::step_reads(const Plan& plan, const Step& step, const std::vector
 }
 
 void TreeTimes::step_done(const Plan& plan, size_t index, double, double elapsed_us) {
+  // Of others a look at the processor's clock would be a part.
+  constexpr double long_microseconds = 100;
   if (stop_.requested()) throw RunStopped();
+  const bool look = own_time_ && elapsed_us > long_microseconds && plan.steps()[index].kernel;
+  const double own_us = look ? (seconds_of_thread() - own_start_) * 1e6 : elapsed_us;
   const Clock::time_point begin = Clock::now() - std::chrono::duration_cast<Clock::duration>(
                                                      std::chrono::duration<double, std::micro>(elapsed_us));
   double inside = 0;
@@ -59,7 +65,7 @@ void TreeTimes::step_done(const Plan& plan, size_t index, double, double elapsed
     inside += done_.back().second;
     done_.pop_back();
   }
-  times_of(plan)[index] += std::max(0.0, elapsed_us - inside);
+  times_of(plan)[index] += std::max(0.0, std::min(own_us, elapsed_us - inside));
   done_.emplace_back(begin, elapsed_us);
 }
 

@@ -25,11 +25,13 @@ struct RunStopped {};
 using IntegersRead = std::map<std::pair<const Plan*, ir::ValueId>, ir::Tensor>;
 
 /// Times of the steps of one run of a plan and of all that it runs inside. Throws RunStopped out of the run.
+/// own_time: the run's thread does all of its work; of long steps its own time counts, whoever else has the
+/// processors.
 class TreeTimes final : public StepObserver {
  public:
   /// Adds what is read to `integers` where it has none yet; null: does not look.
-  explicit TreeTimes(const StopSignal& stop, IntegersRead* integers = nullptr)
-      : stop_(stop), integers_(integers) {}
+  explicit TreeTimes(const StopSignal& stop, IntegersRead* integers = nullptr, bool own_time = false)
+      : stop_(stop), integers_(integers), own_time_(own_time) {}
   void step_reads(const Plan& plan, const Step& step, const std::vector<const void*>& inputs) override;
   void step_done(const Plan& plan, size_t index, double start_us, double elapsed_us) override;
 
@@ -52,6 +54,8 @@ class TreeTimes final : public StepObserver {
 
   const StopSignal& stop_;
   IntegersRead* integers_;
+  bool own_time_;
+  double own_start_ = 0;  ///< of the step at hand, seconds of the thread
   std::vector<Times> plans_;
   std::map<const Plan*, size_t> index_;
   /// Steps done that no other one is known to enclose: when each began, and what it took.
