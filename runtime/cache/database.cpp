@@ -124,13 +124,17 @@ Access Database::access_of(int code) {
     case SQLITE_PROTOCOL:
       return Access::busy;
     case SQLITE_FULL:
-      return Access::full;
+      return is_whole() ? Access::full : Access::damaged;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:
     case SQLITE_MISMATCH:
       return Access::damaged;
     case SQLITE_READONLY:
+      // A file that we may write to, but whose first bytes say that SQLite may not.
+      if (code == SQLITE_READONLY && mode_ == Mode::read_write && access(file_.c_str(), W_OK) == 0)
+        return Access::damaged;
+      return Access::read_only;
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return Access::read_only;
@@ -142,6 +146,16 @@ Access Database::access_of(int code) {
   if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || system == EFBIG))
     return Access::full;
   return Access::failed;
+}
+
+/// SQLite says that there is no room for a page whose number is beyond any, too. Asked once.
+bool Database::is_whole() {
+  if (!whole_) {
+    whole_ = true;
+    Statement check(connection_, "PRAGMA quick_check(1)");
+    whole_ = check.step() && check.text(0) == "ok";
+  }
+  return *whole_;
 }
 
 Access Database::run(const char* sql) {
@@ -158,6 +172,7 @@ Access Database::open(bool make) {
     message_ = "others can write to it";
     return Access::untrusted;
   }
+  if (file_number_ != status.st_ino) whole_.reset();
   file_number_ = exists ? status.st_ino : 0;
   const bool immutable = mode_ == Mode::immutable;
   const std::string name = immutable ? uri_of(file_) : file_.string();

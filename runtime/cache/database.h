@@ -84,12 +84,14 @@ class Database {
   Access prepare_tables(bool make);
   Access run(const char* sql);
   Access access_of(int code);
+  bool is_whole();
 
   std::filesystem::path file_;
   Mode mode_;
   int busy_milliseconds_;
   sqlite3* connection_ = nullptr;
   ino_t file_number_ = 0;  ///< of the file that was opened last
+  std::optional<bool> whole_;
   std::string message_;
 };
 

@@ -3,22 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "tests/cache/folder.h"
+#include "tests/cache/settings.h"
 
 namespace axrun::cache {
 namespace {
 
 namespace fs = std::filesystem;
-
-Settings settings_in(const fs::path& folder) {
-  Settings settings;
-  settings.directory = folder;
-  settings.machine = "this machine";
-  settings.generator = "version 1";
-  return settings;
-}
 
 void fill_with(char value, std::span<std::byte> bytes) { std::memset(bytes.data(), value, bytes.size()); }
 
