@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <set>
@@ -48,7 +49,7 @@ class EmittedCode : public KernelCode {
  public:
   EmittedCode(const LoopProgram& program, const Target& target, const CompileOptions& options)
       : runtime_(shared_runtime()), program_(program), layout_(layout_of(program_)) {
-    if (layout_.arguments > most_arguments) throw Error(Fault::unsupported, "too many buffers and sizes");
+    require_few_arguments();
     const bool wide = target.vector_bytes >= 64;
     if (!wide && (target.vector_bytes < 32 || !target.has("avx2") || !target.has("fma")))
       throw Error(Fault::unsupported,
@@ -72,11 +73,30 @@ class EmittedCode : public KernelCode {
     require_ok(runtime_->add(&base, &holder), "executable memory");
     base_ = base;
     bytes_ = holder.codeSize();
+    has_addresses_ = holder.hasRelocEntries();
     for (const asmjit::Label& entry : entries) {
       entries_.push_back(
           reinterpret_cast<PhaseFunction>(reinterpret_cast<uintptr_t>(base + holder.labelOffset(entry))));
     }
     if (options.annotate) assembly_.assign(logger.data(), logger.dataSize());
+    name_for_profilers();
+  }
+  EmittedCode(const LoopProgram& program, const CodeImage& image)
+      : runtime_(shared_runtime()), program_(program), layout_(layout_of(program_)) {
+    require_few_arguments();
+    if (image.bytes.empty() || image.entries.size() != layout_.phases.size())
+      throw Error(Fault::user, program_.name + ": the code is of another program");
+    for (const uint32_t entry : image.entries) {
+      if (entry >= image.bytes.size()) throw Error(Fault::user, program_.name + ": the code is cut off");
+    }
+    void* executed = nullptr;
+    void* written = nullptr;
+    require_ok(runtime_->allocator()->alloc(&executed, &written, image.bytes.size()), "executable memory");
+    std::memcpy(written, image.bytes.data(), image.bytes.size());
+    base_ = static_cast<const char*>(executed);
+    bytes_ = image.bytes.size();
+    for (const uint32_t entry : image.entries)
+      entries_.push_back(reinterpret_cast<PhaseFunction>(reinterpret_cast<uintptr_t>(base_ + entry)));
     name_for_profilers();
   }
   ~EmittedCode() override {
@@ -89,6 +109,15 @@ class EmittedCode : public KernelCode {
   size_t code_bytes() const override { return bytes_; }
   const void* code() const override { return base_; }
   const std::string& assembly() const override { return assembly_; }
+  CodeImage image() const override {
+    CodeImage image;
+    if (has_addresses_) return image;
+    image.bytes.assign(base_, bytes_);
+    for (const PhaseFunction entry : entries_)
+      image.entries.push_back(
+          static_cast<uint32_t>(reinterpret_cast<uintptr_t>(entry) - reinterpret_cast<uintptr_t>(base_)));
+    return image;
+  }
   const Layout& layout() const { return layout_; }
   PhaseFunction entry(size_t phase) const { return entries_[phase]; }
 
@@ -96,12 +125,16 @@ class EmittedCode : public KernelCode {
 
  private:
   void name_for_profilers() const;
+  void require_few_arguments() const {
+    if (layout_.arguments > most_arguments) throw Error(Fault::unsupported, "too many buffers and sizes");
+  }
 
   std::shared_ptr<asmjit::JitRuntime> runtime_;
   const LoopProgram program_;
   const Layout layout_;  ///< points into program_
   const char* base_ = nullptr;
   size_t bytes_ = 0;
+  bool has_addresses_ = false;
   std::vector<PhaseFunction> entries_;
   std::string assembly_;
 };
@@ -159,6 +192,11 @@ std::shared_ptr<const KernelCode> KernelCode::compile(const LoopProgram& program
                                                       const CompileOptions& options) {
   ir::loop::require_valid(program);
   return std::make_shared<EmittedCode>(program, target, options);
+}
+
+std::shared_ptr<const KernelCode> KernelCode::load(const LoopProgram& program, const CodeImage& image) {
+  ir::loop::require_valid(program);
+  return std::make_shared<EmittedCode>(program, image);
 }
 
 struct BoundKernel::State {

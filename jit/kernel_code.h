@@ -33,6 +33,12 @@ struct CompileOptions {
   bool annotate = false;  ///< keep the assembly as text, with the loop program's lines as comments
 };
 
+/// Machine code as it may be kept outside of a process: no address is part of it.
+struct CodeImage {
+  std::string bytes;
+  std::vector<uint32_t> entries;  ///< of the program's phases, in order: bytes from the beginning
+};
+
 /// A loop program as machine code, for all sizes it claims. Immutable; its memory is never writable and
 /// executable at once, and is given back with the last owner.
 class KernelCode {
@@ -41,12 +47,17 @@ class KernelCode {
   /// target lacks; Error(internal) for a program that is not well-formed.
   static std::shared_ptr<const KernelCode> compile(const ir::loop::LoopProgram& program, const Target& target,
                                                    const CompileOptions& options = {});
+  /// The same from an image that compile() has made of this program for such a target. The bytes will be
+  /// executed: whoever gives them answers for them. Throws Error(user) where they cannot be of this program.
+  static std::shared_ptr<const KernelCode> load(const ir::loop::LoopProgram& program, const CodeImage& image);
   virtual ~KernelCode() = default;
 
   virtual const ir::loop::LoopProgram& program() const = 0;
   virtual size_t code_bytes() const = 0;
   virtual const void* code() const = 0;
   virtual const std::string& assembly() const = 0;  ///< empty unless annotated
+  /// No bytes where the code holds addresses.
+  virtual CodeImage image() const = 0;
 };
 
 class PreparedStore;
