@@ -2,6 +2,7 @@
 #include "jit/x86/emitter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "jit/x86/conditions.h"
 #include "jit/x86/held_constants.h"
@@ -163,6 +164,7 @@ void PhaseEmitter::emit_iteration(const Loop& loop, int64_t iteration) {
 }
 
 void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
+  const std::vector<Rows> later = std::exchange(later_, {});
   Dim extent = at(loop.extent);
   std::optional<int64_t> last;
   if (begin == nullptr && only_last_differs(loop, extent)) {
@@ -215,22 +217,12 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
     plan_tiles_ahead(body);
     hoist_masks(body, loop.variable);
   }
+  for (const Moving& one : fetch_along(later, (range.low + loop.step - 1) / loop.step)) moving.push_back(one);
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);
   cc_.bind(top);
-  for (const Moving& one : moving) {
-    for (int line = 0; line < one.fetched.lines; ++line) {
-      const auto place =
-          asmjit::x86::ptr(one.pointer, static_cast<int32_t>(one.fetched.distance + line * 64));
-      one.fetched.into_second ? cc_.prefetcht1(place) : cc_.prefetcht0(place);
-    }
-  }
+  for (const Moving& one : moving) fetch(one);
   emit_versions(body, loop.variable, [&] { emit_block(body); });
-  for (const Moving& one : moving) {
-    if (one.step_register.isValid())
-      cc_.add(one.pointer, one.step_register);
-    else
-      cc_.add(one.pointer, one.step.value());
-  }
+  for (const Moving& one : moving) advance(one);
   // A jump that crosses or ends at a multiple of 32 bytes, with the comparison that it fuses with, is decoded
   // anew each time on processors with the fix of Intel's erratum SKX102: a few bytes of nothing are cheaper.
   if (innermost) cc_.align(asmjit::AlignMode::kCode, 32);

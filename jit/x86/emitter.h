@@ -185,17 +185,17 @@ class PhaseEmitter {
   std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form, const std::string& variable);
   std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
   void collect_value(int id, const std::function<void(const ir::loop::Access&)>& see) const;
-  /// Cache lines that each iteration of a loop fetches from where a pointer is.
+  /// Cache lines that each iteration of a loop fetches.
   struct Fetched {
-    int64_t distance = 0;  ///< bytes
-    int lines = 0;
-    bool into_second = false;  ///< not into the nearest cache
+    std::vector<int64_t> places;  ///< bytes from where a pointer is
+    bool to_write = false;
   };
   struct Moving {
     asmjit::x86::Gp pointer;
     ir::Dim step;  ///< bytes
     asmjit::x86::Gp step_register;
     Fetched fetched;
+    asmjit::x86::Gp last;  ///< valid: the pointer moves no further than this
   };
   /// A loop that counts at run time, around the place where code is made.
   struct OpenLoop {
@@ -203,18 +203,38 @@ class PhaseEmitter {
     asmjit::x86::Gp variable;
     int64_t most;  ///< iterations; INT64_MAX: not known
   };
+  /// Accesses of what is written out in a body, and of loops of at most so many iterations.
   void for_accesses(const Block& body,
-                    const std::function<void(const ir::loop::Access& access, bool read)>& see);
+                    const std::function<void(const ir::loop::Access& access, bool read)>& see,
+                    int64_t most_iterations = 0);
   /// Pointers to everything in the body, as they are at the loop's first iteration, which may be any one.
   std::vector<Moving> hoist_pointers(const Block& body, const ir::loop::Loop& loop, bool from_zero);
 
   // Fetching ahead
   int64_t element_bytes(int id) const;
-  bool is_far(int id) const;
+  bool is_larger(int id, int64_t bytes) const;
   void plan_tiles_ahead(const Block& body);
   std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
   Fetched stream_ahead(int id, const ir::Dim& form, const Moving& read);
+  static Fetched lines_from(int64_t distance, int64_t count);
+  void fetch(const Moving& one);
+  void advance(const Moving& one);
+
+  // Fetching for what follows a loop
+  /// Rows of lines that lie a step apart.
+  struct Rows {
+    int buffer = ir::none;
+    ir::Dim form;                ///< of the first one, elements
+    int64_t first = 0;           ///< bytes from there
+    int64_t step = 0;            ///< bytes
+    int64_t count = 0;
+    std::vector<int64_t> lines;  ///< bytes from a row's beginning
+    bool written = false;
+  };
   void fetch_for_later(const Block& block, size_t loop);
+  std::vector<Rows> rows_after(const Block& block, size_t loop);
+  std::optional<Rows> rows_of(int buffer, const ir::Dim& form, const std::map<int64_t, int64_t>& runs) const;
+  std::vector<Moving> fetch_along(const std::vector<Rows>& later, int64_t iterations);
 
   // Indices that are data
   struct LookedUp {
@@ -285,6 +305,7 @@ class PhaseEmitter {
   std::map<std::string, ir::Dim> literals_;  ///< sizes of one value, unrolled variables
   std::vector<Scope> scopes_;
   std::vector<OpenLoop> loops_;
+  std::vector<Rows> later_;             ///< what follows the loop that is made next
   std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
   std::vector<LookedUp> lookups_;       ///< the symbol of number k is "@k"
   std::map<std::string, size_t> lookup_numbers_;

@@ -177,8 +177,9 @@ void PhaseEmitter::collect_value(int id, const std::function<void(const Access&)
   }
 }
 
-/// Every access of a body that is written out, for each iteration and vector.
-void PhaseEmitter::for_accesses(const Block& body, const std::function<void(const Access&, bool read)>& see) {
+/// Every access, for each iteration and vector.
+void PhaseEmitter::for_accesses(const Block& body, const std::function<void(const Access&, bool read)>& see,
+                                int64_t most_iterations) {
   for (const Statement* statement : body) {
     if (const auto* compute = std::get_if<Compute>(statement)) {
       see(compute->target, false);
@@ -194,14 +195,14 @@ void PhaseEmitter::for_accesses(const Block& body, const std::function<void(cons
       const int64_t vectors = extent.high == INT64_MAX ? 1 : (extent.high - 1) / lanes_.count() + 1;
       for (int64_t chunk = 0; chunk < vectors; ++chunk) {
         lane_->chunk = static_cast<int>(chunk);
-        for_accesses(pointers_to(loop->body), see);
+        for_accesses(pointers_to(loop->body), see, most_iterations);
       }
       lane_.reset();
       facts_.forget_range(loop->variable);
-    } else if (loop->kind == LoopKind::unrolled) {
+    } else if (loop->kind == LoopKind::unrolled || extent.high <= most_iterations) {
       for (int64_t v = 0; v < extent.high; v += loop->step) {
         literals_[loop->variable] = v;
-        for_accesses(pointers_to(loop->body), see);
+        for_accesses(pointers_to(loop->body), see, most_iterations);
       }
       literals_.erase(loop->variable);
     }
@@ -237,7 +238,7 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     scopes_.back().pointers[key] = made;
     const Dim step = linear.coefficient * Dim(loop.step * static_cast<int64_t>(size_of(buffer(id).type)));
     if (step == Dim(0)) continue;
-    Moving one{made.base, step, {}, {}};
+    Moving one{made.base, step, {}, {}, {}};
     if (!step.is_constant() || step.value() != static_cast<int32_t>(step.value())) {
       const auto [found, fresh] = step_registers.try_emplace(step.to_string());
       if (fresh) found->second = integers_.value(step);

@@ -21,8 +21,7 @@ using ir::Dim;
 using ir::loop::Access;
 using ir::loop::Loop;
 
-/// Decides what is fetched along the loop, or fetches it at once before a loop of few iterations. What is
-/// small the second cache has from the last time.
+/// Decides what is fetched along the loop, or fetches it at once where it cannot be.
 void PhaseEmitter::fetch_for_later(const Block& block, size_t loop) {
   constexpr int64_t least_iterations = 16, most_at_once = 64;
   const auto& before = std::get<Loop>(*block[loop]);
@@ -62,13 +61,15 @@ std::vector<PhaseEmitter::Rows> PhaseEmitter::rows_after(const Block& block, siz
   std::map<std::string, Found> found;
   const auto see = [&](const Access& access, bool is_read) {
     if (in_registers(access.buffer) || !lane_ || !access.lookups.empty()) return;
-    if (buffer(access.buffer).role == ir::loop::Role::scratch || !is_far(access.buffer)) return;
+    // What is smaller is near.
+    if (buffer(access.buffer).role == ir::loop::Role::scratch || !is_larger(access.buffer, second_cache_ / 32))
+      return;
     const Address& address = address_of(access);
     if (!address.is_linear() || !(address.lane_step == Dim(1)) || looks_up(address.form)) return;
     const int64_t element = element_bytes(address.buffer);
+    const int64_t present = facts_.range(Dim::symbol(lane_->variable)).high + 1;
     const int64_t lanes =
-        std::min<int64_t>(lanes_.count(), facts_.range(Dim::symbol(lane_->variable)).high + 1 -
-                                              int64_t{lane_->chunk} * lanes_.count());
+        std::min<int64_t>(lanes_.count(), present - int64_t{lane_->chunk} * lanes_.count());
     Found& there = found[std::to_string(address.buffer) + ":" + address.form.to_string()];
     there.buffer = address.buffer;
     there.form = address.form;
@@ -123,11 +124,11 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::fetch_along(const std::vector<Ro
     Moving one{make_pointer(rows.buffer, rows.form).base, Dim(at_once * rows.step), {}, {}, {}};
     one.last = cc_.newGpq("last");
     const int64_t last = (rows.count - 1) / at_once * at_once * rows.step;
-    cc_.add(one.pointer, rows.first);
+    if (rows.first != 0) cc_.add(one.pointer, rows.first);
     cc_.lea(one.last, asmjit::x86::ptr(one.pointer, static_cast<int32_t>(last)));
     for (int64_t row = 0; row < at_once; ++row)
       for (const int64_t place : rows.lines) one.fetched.places.push_back(row * rows.step + place);
-    if (rows.written) one.fetched.into = Fetched::Into::nearest_to_write;
+    one.fetched.to_write = rows.written;
     all.push_back(one);
   }
   return all;

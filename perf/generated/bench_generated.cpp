@@ -1,5 +1,5 @@
-// Generated kernels against the limit of one core: bench_generated [--rounds N] [--cores N] [--dump CASE]
-// [CASE...]
+// Generated kernels against the limit of one core: bench_generated [--rounds N] [--cores N] [--cold]
+// [--dump CASE] [CASE...]
 //
 // A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN,
 // gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, one of
@@ -9,7 +9,8 @@
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
 // run; a product followed by @1, @2, ... is written by an alternative to its default schedule. A case's
 // figures are medians over its rounds, the peak in the headline is the best one seen. `--dump
-// CASE` prints the case's loop program and assembly. AXRUN_ISA restricts the machine, as elsewhere.
+// CASE` prints the case's loop program and assembly; with `--cold`, everything is in memory before a run.
+// AXRUN_ISA restricts the machine, as elsewhere.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,6 +113,29 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+/// Leaves nothing of what others use in the caches, and nothing that is to be written back.
+void sweep_caches() {
+  constexpr int64_t count = int64_t{24} << 20, line = 16;
+  static const Buffer<float> memory = random_floats(count, 1);
+  float sum = 0;
+  for (int64_t k = 0; k < count; k += line) sum += memory.data()[k];
+  volatile float kept = sum;
+  (void)kept;
+}
+
+/// The same where every run finds operands, packed weights and results in memory.
+double measure_cold(const Ready& ready) {
+  constexpr int runs = 12;
+  double elapsed = 0;
+  for (int k = 0; k < runs; ++k) {
+    sweep_caches();
+    const double start = processor_seconds();
+    ready.kernel->run(ready.inputs.data(), ready.outputs.data(), ready.scratch.data(), jit::inline_workers());
+    elapsed += processor_seconds() - start;
+  }
+  return elapsed / runs;
+}
+
 /// Seconds of processor time per run, over at least 20 ms.
 double measure(const Ready& ready) {
   jit::Workers& alone = jit::inline_workers();
@@ -133,6 +157,7 @@ double measure(const Ready& ready) {
 
 int run(int argc, char** argv) {
   int rounds = 15, cores = 0;
+  bool cold = false;
   std::string dumped;
   std::vector<std::string> wanted;
   for (int k = 1; k < argc; ++k) {
@@ -141,6 +166,8 @@ int run(int argc, char** argv) {
       rounds = std::max(1, std::atoi(argv[++k]));
     } else if (word == "--cores" && k + 1 < argc) {
       cores = std::max(1, std::atoi(argv[++k]));
+    } else if (word == "--cold") {
+      cold = true;
     } else if (word == "--dump" && k + 1 < argc) {
       dumped = argv[++k];
       wanted.push_back(dumped);
@@ -173,7 +200,7 @@ int run(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     for (Ready& one : ready) {
       const double before = jit::calibrated(target).flops_per_second;
-      one.seconds.push_back(measure(one));
+      one.seconds.push_back(cold ? measure_cold(one) : measure(one));
       const double peak = std::max(before, jit::calibrated(target).flops_per_second);
       one.shares.push_back(one.from.flops / one.seconds.back() / peak);
       best_peak = std::max(best_peak, peak);

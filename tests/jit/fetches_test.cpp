@@ -33,35 +33,100 @@ TEST(Fetches, NextTilesOfRowsAreFetched) {
   }
 }
 
-/// What a loop's results are added to is fetched before the loop, where it is far away.
+/// Where code fetches, and where a loop begins and what follows it.
+struct FetchesSeen {
+  size_t read, write, loop, after;
+};
+FetchesSeen fetches_seen(const std::string& assembly, const std::string& loop, const std::string& after) {
+  return {assembly.find("prefetcht0"), assembly.find("prefetchw"), assembly.find(loop),
+          assembly.find(after)};
+}
+
+/// What a loop's results are added to, and where they go, is fetched while the loop goes on, where it may be
+/// far away; before the loop where nothing says how many iterations there are.
 TEST(Fetches, WhatFollowsALoopIsFetchedBeforeIt) {
-  for (const bool far : {false, true}) {
-    const std::string text = std::string("loops after() {\n  input a: f32[20, 64]\n  input z: f32[") +
-                             (far ? "8192" : "20") + R"(, 64]
-  output y: f32[20, 32]
+  for (const bool open : {false, true}) {
+    for (const bool far : {false, true}) {
+      const std::string rows = far ? "8192" : "20", row = far ? "409*i" : "i";
+      const std::string text = std::string("loops after(") + (open ? "n: 0..64" : "") + ") {\n" +
+                               "  input a: f32[20, " + (open ? "n" : "64") + "]\n  input z: f32[" + rows +
+                               ", 64]\n  output y: f32[" + rows + R"(, 32]
+  for g < )" + rows + R"( {
+    vector f < 32 {
+      y[g, f] = 0:f32
+    }
+  }
   for i < 20 {
     allocate t: f32[32] in registers
     vector v < 32 {
       t[v] = 0:f32
     }
-    for k < 64 {
+    for k < )" + (open ? "n" : "64") + R"( {
       vector w < 32 {
         t[w] += a[i, k]
       }
     }
     vector u < 32 {
-      y[i, u] = add(t[u], z[)" +
-                             (far ? "409*i" : "i") + ", u])\n    }\n  }\n}\n";
-    expect_as_interpreted(text, {{}});
-    for (const jit::Target& target : code_targets()) {
-      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
-      const std::string assembly = code->assembly();
-      const size_t fetch = assembly.find("prefetcht0"), loop = assembly.find("for k < 64");
-      EXPECT_EQ(fetch != std::string::npos, far) << assembly;
-      if (far) {
-        EXPECT_LT(fetch, loop) << assembly;
+      y[)" + row + ", u] = add(t[u], z[" + row + ", u])\n    }\n  }\n}\n";
+      if (open) {
+        expect_as_interpreted(text, {{{"n", 0}}, {{"n", 1}}, {{"n", 64}}});
+      } else {
+        expect_as_interpreted(text, {{}});
+      }
+      for (const jit::Target& target : code_targets()) {
+        const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+        const std::string assembly = code->assembly();
+        const FetchesSeen seen = fetches_seen(assembly, "for k < ", "in lanes of u");
+        EXPECT_EQ(seen.read != std::string::npos, far) << assembly;
+        EXPECT_EQ(seen.write != std::string::npos, far && !open) << assembly;
+        if (!far) continue;
+        EXPECT_EQ(seen.read < seen.loop, open) << assembly;
+        EXPECT_LT(seen.read, seen.after) << assembly;
       }
     }
+  }
+}
+
+/// Rows that a tile is turned to lie a line of the result apart, and a short loop stores them: all of them
+/// are fetched, a few in each iteration.
+TEST(Fetches, RowsOfTurnedTilesAreFetched) {
+  const std::string text = R"(loops turned() {
+  input a: f32[200, 40]
+  input z: f32[24, 1000]
+  output y: f32[24, 1000]
+  for i < 200 {
+    allocate s: f32[5, 24] in cache
+    unrolled r < 5 {
+      vector v < 24 {
+        s[r, v] = 0:f32
+      }
+    }
+    for k < 40 {
+      unrolled r1 < 5 {
+        vector v1 < 24 {
+          s[r1, v1] += a[i, k]
+        }
+      }
+    }
+    for b < 3 {
+      unrolled c < 8 {
+        vector p < 5 {
+          y[8*b + c, 5*i + p] = add(s[p, 8*b + c], z[8*b + c, 5*i + p])
+        }
+      }
+    }
+  }
+}
+)";
+  expect_as_interpreted(text, {{}});
+  for (const jit::Target& target : code_targets()) {
+    const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+    const std::string assembly = code->assembly();
+    const FetchesSeen seen = fetches_seen(assembly, "for k < ", "for b < ");
+    EXPECT_LT(seen.loop, seen.read) << assembly;
+    EXPECT_LT(seen.loop, seen.write) << assembly;
+    EXPECT_LT(seen.read, seen.after) << assembly;
+    EXPECT_LT(seen.write, seen.after) << assembly;
   }
 }
 
