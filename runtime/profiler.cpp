@@ -28,10 +28,14 @@ StepProfile describe_step(const Plan& plan, const Step& step) {
     if (step.outputs[k] == ir::absent) continue;
     const ir::ValueFact& fact = plan.fact(step.outputs[k]);
     if (profile.shape.empty() && fact.dims) profile.shape = ir::to_string(*fact.dims);
-    profile.bytes += bytes_of(fact);
+    profile.result_bytes += bytes_of(fact);
   }
+  profile.bytes = profile.result_bytes;
   for (ir::ValueId id : step.inputs) {
-    if (id != ir::absent) profile.bytes += bytes_of(plan.fact(id));
+    if (id == ir::absent) continue;
+    const ir::ValueFact& fact = plan.fact(id);
+    profile.bytes += bytes_of(fact);
+    if (fact.constant.defined()) profile.constant_bytes += bytes_of(fact);
   }
   return profile;
 }

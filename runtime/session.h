@@ -57,6 +57,8 @@ struct StepProfile {
   double nested_us = 0;  ///< of it, in steps of its bodies, which have profiles of their own
   double flops = 0;     ///< arithmetic operations of one run, 0 where not counted
   double bytes = 0;     ///< bytes of operands and results of one run
+  double constant_bytes = 0;  ///< of them, of the model's constants
+  double result_bytes = 0;    ///< of them, of results
   double start_us = 0;  ///< of the last run, from the start of that run
   double last_us = 0;
   double own_us() const { return total_us - nested_us; }

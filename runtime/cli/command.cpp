@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ir/error.h"
+#include "runtime/cli/explain.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
@@ -95,12 +96,14 @@ int execute(const Options& options, Clock::time_point process_start) {
       std::fputs((options.json ? target_json(options.calibrate) : target_text(options.calibrate)).c_str(),
                  stdout);
       return exit_ok;
+    case Options::Command::explain:
     case Options::Command::run:
       break;
   }
   check_knobs();
   const Watchdog watchdog(options.timeout);
-  return run_model(options, process_start);
+  return options.command == Options::Command::explain ? explain_model(options, process_start)
+                                                      : run_model(options, process_start);
 }
 
 }  // namespace

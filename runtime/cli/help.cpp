@@ -6,6 +6,10 @@ const char* const help_text = R"(Runs ONNX models.
 
   axrun MODEL [options]           run it: inputs are made up where none are given, outputs and times printed
   axrun [options]                 the same with a small demonstration model
+  axrun explain MODEL [NODE ...] [options]
+                                  optimise it (--budget S; 10) and say of its kernels, or of these nodes', which
+                                  were tried, what they were expected to take and took, why each lost, and how far
+                                  from the machine's limit the one in force is; --html FILE writes a page
   axrun inspect MODEL [--json]    inputs, outputs, operators and parameters of a model
   axrun knobs [--json]            environment variables
   axrun target [--calibrate] [--json]

@@ -13,6 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kept = 7;
+/// Beyond this every other sample goes.
+constexpr size_t most_samples = 4000;
 /// Of the time that a run takes, how much passes until the next one.
 constexpr double pause = 9;
 constexpr double shortest_pause_s = 0.005;
@@ -50,9 +52,16 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
   result.asked = true;
   const Clock::time_point begin = Clock::now();
   std::deque<double> last;
+  int64_t stride = 1;
   const auto run = [&] {
     const double ms = timed_ms();
     ++result.runs;
+    if (result.runs % stride == 0) result.samples.push_back({seconds_since(begin), ms});
+    if (result.samples.size() == most_samples) {
+      stride *= 2;
+      for (size_t k = 0; k < most_samples / 2; ++k) result.samples[k] = result.samples[2 * k + 1];
+      result.samples.resize(most_samples / 2);
+    }
     last.push_back(ms);
     if (last.size() > kept) last.pop_front();
     result.end_ms = median(last);
@@ -76,6 +85,9 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
   const Clock::time_point end = Clock::now();
   for (int k = 0; k < last_runs && (k == 0 || seconds_since(end) < last_runs_s); ++k) run();
   result.status = session.optimizer_status();
+  // Swaps are told by the optimiser's clock, which began with its work.
+  const double ahead = seconds_since(begin) - result.status.seconds;
+  for (Optimisation::Sample& sample : result.samples) sample.seconds -= ahead;
   result.evidence = present_evidence(session, inputs);
   return result;
 }

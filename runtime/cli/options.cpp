@@ -71,38 +71,43 @@ struct Raw {
   bool version = false;
 };
 
-void add_options(CLI::App& app, Options& options, Raw& raw) {
+/// What the model is run on, and by what.
+void add_run_options(CLI::App& app, Options& options, Raw& raw) {
   // Without this an option that may be repeated would swallow the model's name after it.
   const auto repeated = [&](const char* flag, std::vector<std::string>& values) {
     app.add_option(flag, values)->allow_extra_args(false);
   };
-  app.add_option("MODEL", options.model);
   app.add_option("--data", options.data);
   repeated("--input", options.inputs);
-  repeated("--expect", options.expects);
   repeated("--shape", raw.shapes);
   repeated("--dim", raw.dims);
   app.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads)->check(CLI::Range(1, 4096));
+  app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
+  app.add_flag("--deterministic", options.deterministic);
+  app.add_option("--cache-dir", options.cache_dir);
+  app.add_flag("--no-cache", options.no_cache);
+  app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
+  app.add_flag("--json", options.json);
+  app.add_flag("--quiet", options.quiet);
+}
+
+void add_options(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("MODEL", options.model);
+  add_run_options(app, options, raw);
+  app.add_option("--expect", options.expects)->allow_extra_args(false);
   app.add_option("--save", options.save);
   app.add_option("--tolerance", options.tolerance)->check(CLI::NonNegativeNumber);
 
   CLI::Option* runs = app.add_option("--runs", options.runs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app.add_option("--seconds", options.seconds)->check(CLI::NonNegativeNumber)->excludes(runs);
   app.add_option("--warmup", options.warmup)->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", options.threads)->check(CLI::Range(1, 4096));
   app.add_option("--tier", raw.tier)->check([](const std::string& text) {
     return tiers.count(text) > 0 ? "" : "it is reference, fallback or auto";
   });
-  app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
-  app.add_flag("--deterministic", options.deterministic);
-  app.add_option("--cache-dir", options.cache_dir);
-  app.add_flag("--no-cache", options.no_cache);
-  app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
 
-  app.add_flag("--json", options.json);
   app.add_option("--profile", options.profile_target);
   app.add_option("--trace", options.trace);
-  app.add_flag("--quiet", options.quiet);
   app.add_flag("--version", raw.version);
 }
 
@@ -126,6 +131,12 @@ Options parse_options(int argc, const char* const* argv) {
   inspect->set_help_flag("--help,-h");
   inspect->add_option("MODEL", options.model)->required();
   inspect->add_flag("--json", options.json);
+  CLI::App* explain = app.add_subcommand("explain");
+  explain->set_help_flag("--help,-h");
+  explain->add_option("MODEL", options.model)->required();
+  explain->add_option("NODE", options.nodes);
+  explain->add_option("--html", options.html);
+  add_run_options(*explain, options, raw);
   CLI::App* knobs = app.add_subcommand("knobs");
   knobs->set_help_flag("--help,-h");
   knobs->add_flag("--json", options.json);
@@ -150,6 +161,7 @@ Options parse_options(int argc, const char* const* argv) {
   options.tier = tiers.at(raw.tier);
   check_numbers(options);
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
+  if (app.got_subcommand(explain)) options.command = Options::Command::explain;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
   if (app.got_subcommand(target)) options.command = Options::Command::target;
   if (raw.version) options.command = Options::Command::version;

@@ -23,11 +23,13 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, inspect, knobs, target, version, help };
+  enum class Command { run, explain, inspect, knobs, target, version, help };
   Command command = Command::run;
 
-  std::string model;       ///< empty: the demonstration model
-  bool calibrate = false;  ///< of the command target
+  std::string model;               ///< empty: the demonstration model
+  bool calibrate = false;          ///< of the command target
+  std::vector<std::string> nodes;  ///< of the command explain: the ones asked about
+  std::string html;                ///< of the command explain: the page is written there
 
   // Values.
   std::string data;

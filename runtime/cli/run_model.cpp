@@ -138,6 +138,8 @@ void compare_outputs(Record& record, Session& session, const Options& options, c
           : "every node agrees with the reference, which differs from the expected values too");
 }
 
+}  // namespace
+
 void add_notes(Record& record) {
   const Optimisation& optimisation = record.measurement.optimisation;
   const auto state = optimisation.status.state;
@@ -155,6 +157,8 @@ void add_notes(Record& record) {
         fmt::format("environment variable {} is none that axrun reads (axrun knobs)", name));
   }
 }
+
+namespace {
 
 void write_reports(const Record& record, const Options& options) {
   // Where stdout is for a program, people read stderr.
@@ -181,27 +185,35 @@ void write_reports(const Record& record, const Options& options) {
 
 }  // namespace
 
-int run_model(const Options& options, Clock::time_point process_start) {
-  Progress progress(!options.quiet);
-  Record record;
+MeasuredModel measured_model(const Options& options, Clock::time_point process_start, Progress& progress) {
+  MeasuredModel model;
+  Record& record = model.record;
   record.demonstration = options.model.empty();
   record.model =
       record.demonstration ? write_demonstration(options.cache_dir, !options.no_cache) : options.model;
 
   const Clock::time_point load_start = Clock::now();
-  const std::unique_ptr<Session> session = load(record.model, options);
+  model.session = load(record.model, options);
   record.load_ms = milliseconds_since(load_start);
-  check_expected(*session, options);
-  Inputs inputs;
-  measure_inputs(*session, options, process_start, progress, inputs, record);
+  check_expected(*model.session, options);
+  measure_inputs(*model.session, options, process_start, progress, model.inputs, record);
   record.peak_rss_bytes = runtime::peak_rss_bytes();  // before comparing adds to it
 
-  record.inputs = std::move(inputs.origins);
+  record.inputs = model.inputs.origins;
   record.latency = latency_of(record.measurement.times_ms);
-  record.nodes = session->model().graph->nodes.size();
-  record.opsets = session->model().opsets;
-  record.threads = session->threads();
+  record.nodes = model.session->model().graph->nodes.size();
+  record.opsets = model.session->model().opsets;
+  record.threads = model.session->threads();
   record.machine = runtime::describe_machine();
+  return model;
+}
+
+int run_model(const Options& options, Clock::time_point process_start) {
+  Progress progress(!options.quiet);
+  MeasuredModel model = measured_model(options, process_start, progress);
+  Record& record = model.record;
+  const Inputs& inputs = model.inputs;
+  const std::unique_ptr<Session>& session = model.session;
   record.steps = executed_steps(*session, options, inputs.values);
   if (!options.save.empty()) save_outputs(options.save, session->outputs(), record.measurement.outputs);
   compare_outputs(record, *session, options, inputs, progress);

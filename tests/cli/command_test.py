@@ -205,6 +205,34 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(evidence["loops proved, code tested"], 0)
         self.assertNotIn("vs start", run.err, "the live line is for terminals")
 
+    def test_explain(self):
+        page = self.path("page.html")
+        run = Result(["explain", MODEL, "--budget", "20", "--threads", "1", "--json", "--html", page])
+        self.assertEqual(run.code, 0, run.err)
+        steps = run.json["steps"]
+        self.assertGreater(len(steps), 0)
+        self.assertAlmostEqual(sum(step["share"] for step in steps), 1, places=6)
+        self.assertAlmostEqual(sum(step["us"] for step in steps), run.json["run_us"], places=3)
+        generated = [step for step in steps if step["evidence"]]
+        self.assertGreater(len(generated), 0, run.err)
+        for step in generated:
+            kernel = step["kernels"][0]
+            self.assertIn("proved", kernel["proof"])
+            self.assertIn("in force", [trial["end"] for trial in kernel["trials"]])
+        for step in steps:
+            for kernel in step["kernels"] + step["lost_joints"]:
+                for trial in kernel["trials"]:
+                    self.assertTrue(trial["reason"] or trial["us"] or trial["end"] in ("same code", "not tried"), trial)
+        with open(page) as file:
+            content = file.read()
+        for outside in ["src=", "href=", "import(", "fetch("]:
+            self.assertNotIn(outside, content)
+        one = Result(["explain", MODEL, steps[0]["node"], "--budget", "0"])
+        self.assertEqual(one.code, 0, one.err)
+        self.assertIn("'%s'" % steps[0]["node"], one.out)
+        self.expect_error(1, ["no step begins with a node 'nothing'"], ["explain", MODEL, "nothing", "--budget", "0"])
+        self.expect_error(1, ["--runs"], ["explain", MODEL, "--runs", "3"])
+
     def test_what_keeps_the_optimiser_from_working_is_said(self):
         off = Result([MODEL, "--budget", "60", "--runs", "1", "--json"], {"AXRUN_OPTIMIZE": "0"})
         self.assertEqual((off.code, off.json["optimiser"]["state"]), (0, "off"), off.err)
