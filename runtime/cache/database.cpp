@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "runtime/cache/directory.h"
@@ -129,6 +128,7 @@ Access Database::access_of(int code) {
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:
     case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:  // ours hold, unless the index is not that of the table
       return Access::damaged;
     case SQLITE_READONLY:
       // A file that we may write to, but whose first bytes say that SQLite may not.
@@ -141,11 +141,9 @@ Access Database::access_of(int code) {
     default:
       break;
   }
-  // A file that may not grow: what the system says of quotas and of limits.
-  const int system = connection_ != nullptr ? sqlite3_system_errno(connection_) : 0;
-  if ((code & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || system == EFBIG))
-    return Access::full;
-  return Access::failed;
+  // Files that may not grow.
+  if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE) return Access::full;
+  return code == SQLITE_IOERR_SHORT_READ ? Access::damaged : Access::failed;
 }
 
 /// SQLite says that there is no room for a page whose number is beyond any, too. Asked once.
@@ -201,15 +199,9 @@ Access Database::open(bool make) {
 
 /// Exactly our tables, or none yet, which are made then.
 Access Database::prepare_tables(bool make) {
-  if (mode_ == Mode::read_write) {
-    // Without room for what belongs to a log of its own, SQLite goes on with a journal.
-    const Access access =
-        run("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; "
-            "PRAGMA journal_size_limit=4194304; PRAGMA temp_store=MEMORY");
-    if (access != Access::done) return access;
-    // The log is complete whenever a process is killed; after a power failure it ends earlier.
-    run("PRAGMA synchronous=NORMAL; PRAGMA cell_size_check=ON");
-  }
+  // The log is complete whenever a process is killed; after a power failure it ends earlier.
+  run("PRAGMA synchronous=NORMAL; PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=4194304; "
+      "PRAGMA temp_store=MEMORY");
   const auto look = [&](std::string& tables, int64_t& owner, int64_t& version) {
     for (const auto& [pragma, value] :
          {std::pair("PRAGMA application_id", &owner), {"PRAGMA user_version", &version}}) {
@@ -233,6 +225,8 @@ Access Database::prepare_tables(bool make) {
       return Access::damaged;
     }
     if (!make || mode_ == Mode::immutable) return Access::absent;
+    // These stay as they are; where there can be no log, SQLite goes on with a journal.
+    run("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL");
     if (const Access access = run("BEGIN IMMEDIATE"); access != Access::done) return access;
     // Another process may have made them meanwhile.
     tables.clear();
