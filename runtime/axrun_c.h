@@ -31,6 +31,8 @@ typedef enum axrun_status {
   AXRUN_USER_ERROR = 1,  /* bad arguments, missing file, inputs that do not fit the model */
   AXRUN_MODEL_ERROR = 2, /* the model is damaged or invalid */
   AXRUN_UNSUPPORTED = 3, /* the model needs something that axrun lacks */
+  AXRUN_CANCELLED = 4,   /* axrun_cancel ended the run */
+  AXRUN_DEADLINE = 5,    /* the run's time was over */
   AXRUN_INTERNAL_ERROR = 70
 } axrun_status;
 
@@ -157,6 +159,12 @@ AXRUN_API axrun_status axrun_bind_input(axrun_request* request, size_t index, co
  * bound and sizes fixed, runs allocate nothing once warm. Strings cannot be bound. */
 AXRUN_API axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun_tensor* tensor);
 AXRUN_API axrun_status axrun_run(axrun_request* request);
+/* Ends the request's run under way before its next step, with AXRUN_CANCELLED; without one, the next run. From any
+ * thread, and from signal handlers. */
+AXRUN_API void axrun_cancel(axrun_request* request);
+/* Later runs of the request end with AXRUN_DEADLINE before the step at which they have taken so many seconds. 0 or
+ * less: no limit (the standard). */
+AXRUN_API axrun_status axrun_set_timeout(axrun_request* request, double seconds);
 /* The output of the last run; dims and data are valid until the next run, bind or free. */
 AXRUN_API axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_tensor* tensor);
 

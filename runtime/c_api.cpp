@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -9,6 +10,7 @@
 
 #include "ir/error.h"
 #include "runtime/axrun_c.h"
+#include "runtime/run_control.h"
 #include "runtime/session.h"
 #include "runtime/version.h"
 
@@ -85,6 +87,8 @@ struct axrun_request {
   std::vector<RuntimeValue> values;               ///< results, where some are no tensors
   std::vector<std::vector<const char*>> strings;  ///< of string outputs
   bool answered = false;
+  axrun::runtime::RunControl control;
+  double timeout_seconds = 0;
 };
 
 namespace {
@@ -120,6 +124,9 @@ axrun_status guarded(Body body) noexcept {
   try {
     body();
     return AXRUN_OK;
+  } catch (const axrun::runtime::RunEnded& ended) {
+    const bool cancelled = ended.why() == axrun::runtime::RunEnded::Why::cancelled;
+    return fail(cancelled ? AXRUN_CANCELLED : AXRUN_DEADLINE, ended.what());
   } catch (const Error& error) {
     return fail(status_of(error.fault()), error.what());
   } catch (const std::bad_alloc&) {
@@ -190,12 +197,12 @@ void run_request(axrun_request& request) {
   bool all_bound = true;
   for (const bool bound : request.bound) all_bound &= bound;
   if (all_bound) {
-    request.session.run_into(request.inputs, request.outputs);
+    request.session.run_into(request.inputs, request.outputs, &request.control);
     request.answered = true;
     return;
   }
   std::vector<RuntimeValue> inputs(request.inputs.begin(), request.inputs.end());
-  request.values = request.session.run(inputs);
+  request.values = request.session.run(inputs, &request.control);
   for (size_t k = 0; k < request.values.size(); ++k) {
     const Tensor& result = request.values[k].tensor;
     Tensor& output = request.outputs[k];
@@ -376,7 +383,10 @@ axrun_status axrun_request_create(axrun_session* session, axrun_request** reques
                                  std::vector<Tensor>(outputs),
                                  std::vector<bool>(outputs, false),
                                  {},
-                                 std::vector<std::vector<const char*>>(outputs)};
+                                 std::vector<std::vector<const char*>>(outputs),
+                                 false,
+                                 {},
+                                 0};
   });
 }
 
@@ -404,7 +414,32 @@ axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun
 axrun_status axrun_run(axrun_request* request) {
   return guarded([&] {
     require(request != nullptr, "request is NULL");
+    // A cancellation counts once, whether it comes before the run or in it.
+    struct Reset {
+      axrun::runtime::RunControl& control;
+      ~Reset() { control.reset(); }
+    } const reset{request->control};
+    using Clock = axrun::runtime::RunControl::Clock;
+    request->control.clear_deadline();
+    if (request->timeout_seconds > 0) {
+      request->control.set_deadline(Clock::now() +
+                                    std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(request->timeout_seconds)));
+    }
     run_request(*request);
+  });
+}
+
+void axrun_cancel(axrun_request* request) {
+  if (request != nullptr) request->control.cancel();
+}
+
+axrun_status axrun_set_timeout(axrun_request* request, double seconds) {
+  return guarded([&] {
+    require(request != nullptr, "request is NULL");
+    constexpr double year = 366 * 86400.0;  // what the clock can count
+    require(seconds <= year, "the timeout is longer than a year");
+    request->timeout_seconds = seconds;
   });
 }
 

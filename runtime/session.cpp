@@ -21,6 +21,7 @@
 #include "runtime/plan/own_widening.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
+#include "runtime/run_control.h"
 
 namespace axrun::runtime {
 
@@ -59,7 +60,8 @@ class SessionState {
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
   PlanOptions plan_options() const;
-  void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results);
+  void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
+                const RunControl* control);
   void fix_sizes();
   void start_optimizer(LoadTimeWork load);
 
@@ -295,10 +297,11 @@ PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values
   return plans.find(values, [&] { return build(values, plan_options()); });
 }
 
-void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results) {
+void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
+                            const RunControl* control) {
   using Clock = std::chrono::steady_clock;
   const PlanTable::Pinned pinned = plan_for(values);
-  const RunContext context{*pool, options.profile ? &profiler : nullptr};
+  const RunContext context{*pool, options.profile ? &profiler : nullptr, control};
   if (!optimizer) return pinned.plan->run(values, results, context);
   if (!optimizer->wants(*pinned.plan)) {
     pinned.plan->run(values, results, context);
@@ -333,21 +336,31 @@ const ir::Model& Session::model() const { return state_->model; }
 int Session::threads() const { return state_->options.threads; }
 Tier Session::tier() const { return state_->options.tier; }
 
-std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs) {
+std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, const RunControl* control) {
   std::vector<RuntimeValue> outputs(state_->outputs.size());
   state_->check(inputs);
   if (state_->options.tier == Tier::reference) {
     ReferenceExecutor executor(*state_->pool);
-    if (state_->options.profile) executor.set_observer(state_->profiler.node_observer());
+    NodeObserver note = state_->options.profile ? state_->profiler.node_observer() : NodeObserver();
+    if (control != nullptr) {
+      control->check();
+      note = [control, next = std::move(note)](const auto& graph, const auto& node, const auto& results,
+                                               double microseconds) {
+        if (next) next(graph, node, results, microseconds);
+        control->check();
+      };
+    }
+    executor.set_observer(std::move(note));
     outputs = executor.run(*state_->model.graph, inputs, {});
     for (RuntimeValue& output : outputs) output = narrowed(output);
     return outputs;
   }
-  state_->run_plan(inputs, outputs);
+  state_->run_plan(inputs, outputs, control);
   return outputs;
 }
 
-void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs) {
+void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+                       const RunControl* control) {
   if (outputs.empty()) outputs.resize(state_->outputs.size());
   if (outputs.size() != state_->outputs.size()) {
     throw Error(Fault::user, fmt::format("the model has {} outputs, {} were given", state_->outputs.size(),
@@ -367,10 +380,10 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
     buffers->outputs[k].type = outputs[k].type();
   }
   if (state_->options.tier == Tier::reference) {
-    buffers->outputs = run(buffers->inputs);
+    buffers->outputs = run(buffers->inputs, control);
   } else {
     state_->check(buffers->inputs);
-    state_->run_plan(buffers->inputs, buffers->outputs);
+    state_->run_plan(buffers->inputs, buffers->outputs, control);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const RuntimeValue& result = buffers->outputs[k];

@@ -80,6 +80,7 @@ class Plan;
 class AXRUN_API Session {
  public:
   /// Throws Error: user (no such file, bad options), model (damaged or invalid), unsupported.
+class RunControl;
   static std::unique_ptr<Session> load(const std::string& path, const SessionOptions& options = {});
   /// The bytes are read during the call only. `directory` is where external data may lie; empty refuses it.
   static std::unique_ptr<Session> load_memory(const void* data, size_t size,
@@ -97,12 +98,14 @@ class AXRUN_API Session {
 
   /// Runs on values in the order of inputs(). Throws Error(user) naming the input when a type, rank or size
   /// does not fit the model, or when data leads out of bounds. Results are the caller's own.
-  std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs);
+  /// control: may end the run early (RunEnded); null: nothing does.
+  std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs, const RunControl* control = nullptr);
 
   /// Runs on bound buffers. inputs: one tensor per input. outputs: one tensor per output, either undefined
   /// (it is allocated and filled in) or of the right type and shape, written in place. With static shapes,
   /// and outputs that are all given, nothing is allocated after the first runs.
-  void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs);
+  void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+                const RunControl* control = nullptr);
 
   /// Builds the plan for these input shapes without running; run does so by itself otherwise.
   void prepare(const std::vector<ir::Shape>& shapes);

@@ -8,6 +8,7 @@
 #include "ir/evaluate.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/nested_plans.h"
+#include "runtime/run_control.h"
 
 namespace axrun::runtime {
 namespace {
@@ -137,6 +138,7 @@ void Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
   const Clock::time_point begin = context.observer != nullptr ? Clock::now() : Clock::time_point();
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
+    if (context.control != nullptr) context.control->check();
     const Clock::time_point start = context.observer != nullptr ? Clock::now() : Clock::time_point();
     if (context.observer != nullptr && step.bodies) context.observer->bodies_begin();
     run_step(frame, step, context);

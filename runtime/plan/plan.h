@@ -20,6 +20,7 @@ class Continuation;
 class Frame;
 class KernelSource;
 class PlanBuilder;
+class RunControl;
 struct NestedPlan;
 struct PlanOptions;
 struct PlanRecipe;
@@ -73,6 +74,7 @@ class StepObserver {
 struct RunContext {
   ThreadPool& pool;
   StepObserver* observer = nullptr;
+  const RunControl* control = nullptr;  ///< asked before each step
 };
 
 /// Everything decided about running a graph (or the rest of one) for fixed input shapes: steps, buffers,

@@ -193,6 +193,29 @@ static void check_optimizer(axrun_session* session) {
   CHECK(axrun_optimizer_status(NULL, &info) == AXRUN_USER_ERROR);
 }
 
+static void check_ends(axrun_session* session) {
+  axrun_request* request;
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  static const int64_t dims[4] = {1, channels, side, side};
+  float image[image_size];
+  fill(image, image_size, 1);
+  const axrun_tensor input = tensor(dims, 4, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &input) == AXRUN_OK);
+  axrun_cancel(request);
+  CHECK(axrun_run(request) == AXRUN_CANCELLED);
+  CHECK(strstr(axrun_last_error(), "cancelled") != NULL);
+  axrun_tensor scores;
+  CHECK(axrun_get_output(request, 0, &scores) == AXRUN_USER_ERROR);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  CHECK(axrun_set_timeout(request, 1e-9) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_DEADLINE);
+  CHECK(axrun_set_timeout(request, 1e300) == AXRUN_USER_ERROR);
+  CHECK(axrun_set_timeout(request, 0) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  axrun_cancel(NULL);
+  axrun_request_free(request);
+}
+
 static void* run_often(void* session) {
   float scores[classes], again[classes];
   scores_of(session, 5, scores);
@@ -217,6 +240,7 @@ int main(int argc, char** argv) {
   check_failures(session);
   check_options();
   check_optimizer(session);
+  check_ends(session);
 
   pthread_t threads[4];
   for (int k = 0; k < 4; ++k) CHECK(pthread_create(&threads[k], NULL, run_often, session) == 0);
