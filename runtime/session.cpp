@@ -134,7 +134,8 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   const char* threads = knob_value(KnobName::optimizer_threads);
   settings.threads = options.optimizer_threads > 0 ? options.optimizer_threads
                                                    : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
-  settings.idle = !knob_says(KnobName::optimizer_priority, "normal");
+  if (knob_says(KnobName::optimizer_priority, "normal")) settings.standing = Standing::ordinary;
+  if (knob_says(KnobName::optimizer_priority, "idle")) settings.standing = Standing::idle;
   settings.deterministic = options.deterministic;
   const auto ablated = [](std::string_view part) { return knob_lists(KnobName::ablate, part); };
   settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");

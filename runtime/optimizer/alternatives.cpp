@@ -134,6 +134,7 @@ bool PlanImprover::try_alternative(const Task& task, const std::function<void()>
 }
 
 void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
+  if (place_.background.is_assured()) become_idle();
   const OptimizerJob job = later_.front();
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
   const auto forget = [&] {

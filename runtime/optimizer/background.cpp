@@ -2,16 +2,13 @@
 
 #include <oneapi/tbb/task_arena.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "ir/error.h"
 #include "runtime/knobs.h"
@@ -28,17 +25,6 @@ struct Registry {
 Registry& registry() {
   static auto* const one = new Registry;  // never destroyed: a fork may come at any time
   return *one;
-}
-
-/// For the calling thread, and for those that it starts.
-std::string lower_priority(bool idle) {
-  if (!idle) return "ordinary priority";
-  sched_param parameters{};
-  if (sched_setscheduler(0, SCHED_IDLE, &parameters) == 0) return "SCHED_IDLE";
-  constexpr int lowest = 19;
-  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-  if (setpriority(PRIO_PROCESS, thread, lowest) == 0) return "niceness 19 (SCHED_IDLE is refused)";
-  return "ordinary priority (SCHED_IDLE and niceness 19 are refused)";
 }
 
 bool uses_tbb() {
@@ -117,7 +103,10 @@ void Background::start() {
   try {
     crew->thread = std::thread([this, &signal] {
       pthread_setname_np(pthread_self(), "axrun-optimizer");
-      std::string priority = lower_priority(options_.idle);
+      const bool alone = options_.threads <= 1;
+      assured_ = options_.standing == Standing::assured && alone;
+      std::string priority = take_standing(
+          options_.standing == Standing::assured && !alone ? Standing::idle : options_.standing);
       {
         const std::lock_guard crew_lock(crew_mutex_);
         priority_ = std::move(priority);
@@ -141,6 +130,13 @@ void Background::stop() {
   if (!crew) return;
   crew->stop.request();
   if (crew->thread.joinable()) crew->thread.join();
+}
+
+void Background::become_idle() {
+  if (!std::exchange(assured_, false)) return;
+  std::string priority = runtime::become_idle();
+  const std::lock_guard lock(crew_mutex_);
+  priority_ = std::move(priority);
 }
 
 std::string Background::priority() const {

@@ -7,22 +7,24 @@
 #include <string>
 #include <vector>
 
+#include "runtime/optimizer/standing.h"
 #include "runtime/optimizer/stop_signal.h"
 #include "runtime/parallel.h"
 
 namespace axrun::runtime {
 
 /// Where background work runs: on threads of its own that get the processor time nobody else wants
-/// (SCHED_IDLE, or niceness 19 where that is refused), inside a TBB arena whose every slot is reserved for
-/// them: threads of normal priority never join in.
+/// (SCHED_IDLE, or niceness 19 where that is refused), or a little more at the start, inside a TBB arena
+/// whose every slot is reserved for them: threads of normal priority never join in.
 ///
 /// Survives a fork of the process. The fork waits for the end of the piece of work at hand, so that the child
 /// finds every lock free; the threads are missing there until start() is called again.
 class Background {
  public:
   struct Options {
-    int threads = 1;                 ///< never more than the processors that this process may use
-    bool idle = true;                ///< false: ordinary priority
+    int threads = 1;  ///< never more than the processors that this process may use
+    /// More than one thread have none that is assured: then they are idle.
+    Standing standing = Standing::idle;
     std::vector<std::mutex*> locks;  ///< which the work shares with other threads: free in a forked child
   };
   /// What its thread sees while it works.
@@ -58,6 +60,10 @@ class Background {
   };
 
   int threads() const { return options_.threads; }
+  /// From its thread: whether its standing is higher than idle, and for the start only.
+  bool is_assured() const { return assured_; }
+  /// From its thread: idle from now on.
+  void become_idle();
   /// "SCHED_IDLE", "niceness 19 (SCHED_IDLE is refused)", ...; known soon after the start.
   std::string priority() const;
 
@@ -73,6 +79,7 @@ class Background {
   mutable std::mutex crew_mutex_;
   std::unique_ptr<Crew> crew_;
   std::string priority_;
+  bool assured_ = false;
   std::atomic<bool> lost_{false};
 };
 

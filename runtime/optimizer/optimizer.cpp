@@ -35,7 +35,7 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
       load_programs_(std::move(load), board_),
       background_({settings_.threads,
-                   settings_.idle,
+                   settings_.standing,
                    {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()}},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);

@@ -24,14 +24,21 @@ void PhaseClock::add(const char* name, double seconds, double processor_seconds)
 
 void PhaseClock::count_since_last() {
   const Times times = now();
-  if (!inside_.empty())
-    add(inside_.back(), times.seconds - last_.seconds, times.processor_seconds - last_.processor_seconds);
+  if (!inside_.empty()) {
+    const double seconds = times.seconds - last_.seconds;
+    const double processor_seconds = times.processor_seconds - last_.processor_seconds;
+    add(inside_.back().first, seconds, processor_seconds);
+    if (inside_.back().second == Kind::work) {
+      worked_.seconds += seconds;
+      worked_.processor_seconds += processor_seconds;
+    }
+  }
   last_ = times;
 }
 
-void PhaseClock::enter(const char* name) {
+void PhaseClock::enter(const char* name, Kind kind) {
   count_since_last();
-  inside_.push_back(name);
+  inside_.emplace_back(name, kind);
 }
 
 void PhaseClock::leave() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "runtime/optimizer/status_board.h"
@@ -14,10 +15,13 @@ class PhaseClock {
   PhaseClock(const PhaseClock&) = delete;
   PhaseClock& operator=(const PhaseClock&) = delete;
 
+  enum class Kind { work, wait };
   /// From construction to destruction the thread is in this phase. `name` must live for good.
   class In {
    public:
-    In(PhaseClock& clock, const char* name) : clock_(clock) { clock_.enter(name); }
+    In(PhaseClock& clock, const char* name, Kind kind = Kind::work) : clock_(clock) {
+      clock_.enter(name, kind);
+    }
     ~In() { clock_.leave(); }
     In(const In&) = delete;
     In& operator=(const In&) = delete;
@@ -28,18 +32,21 @@ class PhaseClock {
   /// What somebody else has spent on it.
   void add(const char* name, double seconds, double processor_seconds);
 
- private:
   struct Times {
     double seconds = 0, processor_seconds = 0;
   };
+  /// Of all phases so far in which the thread works.
+  const Times& worked() const { return worked_; }
+
+ private:
   static Times now();
-  void enter(const char* name);
+  void enter(const char* name, Kind kind);
   void leave();
   void count_since_last();
 
   StatusBoard& board_;
-  std::vector<const char*> inside_;
-  Times last_;
+  std::vector<std::pair<const char*, Kind>> inside_;
+  Times last_, worked_;
 };
 
 }  // namespace axrun::runtime

@@ -11,6 +11,7 @@
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/plan_comparison.h"
+#include "runtime/optimizer/swap_rule.h"
 
 namespace axrun::runtime {
 namespace {
@@ -26,6 +27,12 @@ double swap_times(double spared) { return std::clamp(0.1 / std::max(spared, 1e-3
 constexpr auto looking_time = std::chrono::milliseconds(5), long_looking_time = std::chrono::milliseconds(60);
 constexpr int few_looks = 4, fewest_looks = 2;
 constexpr int most_failed_starts = 3;
+/// So much processor time is assured at the start, the helper's included.
+constexpr double assured_seconds = 8;
+/// Time is plentiful where the thread gets this share of the time it works; looked at over so many seconds, a
+/// few times: a service makes breaks.
+constexpr double plentiful_share = 0.7, review_seconds = 0.15;
+constexpr int most_plentiful = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
@@ -159,9 +166,11 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     const Background::Piece piece(place_.background);
     count_swapped(*plan);
   }
-  double total = 1e-9, spared = 0;
+  double total = 1e-9;
   for (const Task& task : tasks) total += task.microseconds;
-  Clock::time_point last_swap = Clock::now();
+  SwapRule rule(total * 1e-6);
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last_swap = start;
   Clock::duration swap_took{};
   for (size_t k = 0; k < tasks.size(); ++k) {
     count_left(tasks, k);
@@ -174,19 +183,23 @@ void PlanImprover::improve(const OptimizerJob& job) try {
       if (!begun_ && next != tasks.end() && !place_.stop.requested()) begin(*next);
     });
     watch();
-    if (const double speedup = library_->speedup_at(*tasks[k].entry, tasks[k].sizes); speedup > 1)
-      spared += tasks[k].microseconds / total * (1 - 1 / speedup);
-    const std::chrono::duration<double> since = Clock::now() - last_swap;
-    if (since > between_swaps && since > swap_times(spared) * swap_took) {
-      const Clock::time_point start = Clock::now();
+    const double speedup = library_->speedup_at(*tasks[k].entry, tasks[k].sizes);
+    const double of_time = tasks[k].microseconds / total;
+    rule.tried(of_time, speedup > 1 ? of_time * (1 - 1 / speedup) : 0);
+    const std::chrono::duration<double> since = Clock::now() - last_swap, so_far = Clock::now() - start;
+    if (since > between_swaps && since > swap_times(rule.spared()) * swap_took &&
+        rule.says_now(so_far.count())) {
+      const Clock::time_point swap_start = Clock::now();
       swap(job);
       last_swap = Clock::now();
-      swap_took = last_swap - start;
-      spared = 0;
+      swap_took = last_swap - swap_start;
+      rule.swapped(std::chrono::duration<double>(swap_took).count());
     }
   }
   count_left(tasks, tasks.size());
   swap(job);
+  // Nearly all that there is to gain is there: the rest comes when nobody wants the time.
+  if (place_.background.is_assured()) become_idle();
   const auto grow = [&] {
     for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
       while (settings_.join && join_steps(job, growth)) swap(job);
@@ -280,13 +293,14 @@ void PlanImprover::note_worker_times(const Candidate& candidate) {
   clock_.add("helper: test", record.gate_seconds, 0);
   const double seconds = record.proof_seconds + record.compile_seconds + record.gate_seconds;
   clock_.add("helper: in all", seconds, candidate.worker_processor_seconds());
+  worker_seconds_ += candidate.worker_processor_seconds();
 }
 
 CandidateOutcome PlanImprover::outcome_of_begun() {
   for (;;) {
     CandidateOutcome outcome;
     {
-      const PhaseClock::In phase(clock_, "await the helper");
+      const PhaseClock::In phase(clock_, "await the helper", PhaseClock::Kind::wait);
       outcome = begun_->candidate->finish();
     }
     note_worker_times(*begun_->candidate);
@@ -388,7 +402,26 @@ void PlanImprover::compare(const Task& task) {
   library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 
+void PlanImprover::become_idle() {
+  place_.background.become_idle();
+  worker_.become_idle();
+  board_.update([&](OptimizerStatus& status) { status.priority = place_.background.priority(); });
+}
+
+void PlanImprover::review_standing() {
+  if (!place_.background.is_assured()) return;
+  const PhaseClock::Times& worked = clock_.worked();
+  const double seconds = worked.seconds - reviewed_.seconds;
+  if (worked.processor_seconds + worker_seconds_ > assured_seconds) return become_idle();
+  if (seconds < review_seconds) return;
+  const double own = worked.processor_seconds - reviewed_.processor_seconds;
+  plentiful_ = own > plentiful_share * seconds ? plentiful_ + 1 : 0;
+  reviewed_ = worked;
+  if (plentiful_ >= most_plentiful) become_idle();
+}
+
 void PlanImprover::rest_when_throttled() {
+  review_standing();
   constexpr std::chrono::seconds shortest{5}, longest{80};
   if (!throttling_.rose()) return;
   do {

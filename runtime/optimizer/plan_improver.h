@@ -41,7 +41,7 @@ struct OptimizerHost {
 
 struct OptimizerSettings {
   int threads = 1;
-  bool idle = true;            ///< false: ordinary priority
+  Standing standing = Standing::assured;
   bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
   bool always = false;         ///< what is verified is swapped in, faster or not
   bool join = true;            ///< steps that read one another are tried as one
@@ -153,6 +153,9 @@ class PlanImprover {
   bool has_room_for_code() const;
   /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
   CandidateOutcome outcome_of_begun();
+  /// Where the standing of the start is not needed any more, or was used for long enough: idle from now on.
+  void review_standing();
+  void become_idle();
   void note_worker_times(const Candidate& candidate);
   /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
   void settle();
@@ -220,6 +223,10 @@ class PlanImprover {
   std::chrono::seconds rest_{5};
   /// What the worker is at work on.
   struct Begun {
+  /// What had been worked when the standing was looked at last, and how often time was plentiful then.
+  PhaseClock::Times reviewed_;
+  int plentiful_ = 0;
+  double worker_seconds_ = 0;  ///< of processor time
     std::shared_ptr<KernelLibrary::Entry> entry;
     SizeValues sizes;
     size_t rank = 0;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "runtime/optimizer/standing.h"
 #include "runtime/optimizer/worker_location.h"
 
 namespace axrun::runtime {
@@ -103,6 +104,10 @@ int WorkerProcess::end() {
   }
   // A host that ignores SIGCHLD, or collects every child itself, leaves nothing to learn.
   return ended == process ? status : unknown_status;
+}
+
+void WorkerProcess::become_idle() {
+  if (running() && owner_ == getpid()) runtime::become_idle(process_);
 }
 
 WorkerAnswer WorkerProcess::failed(Transfer transfer, const std::string& during, double seconds) {

@@ -28,7 +28,7 @@ TEST(Background, WorksAtTheLowestPriorityOnItsOwnThreads) {
   std::set<std::thread::id> threads;
   bool low = true;
   std::atomic<bool> done{false};
-  Background background({2, true, {}}, [&](const Background::Place& place) {
+  Background background({2, Standing::idle, {}}, [&](const Background::Place& place) {
     const int wanted = std::min(2, available_processors());
     EXPECT_EQ(place.pool.threads(), wanted);
     // Until every thread has been seen: which of them takes a range is up to the system.
@@ -51,10 +51,44 @@ TEST(Background, WorksAtTheLowestPriorityOnItsOwnThreads) {
   EXPECT_NE(background.priority(), "");
 }
 
+TEST(Background, WhatIsAssuredIsGivenUpForGood) {
+  std::string before, after;
+  int niceness = 0, policy = 0;
+  std::atomic<bool> done{false};
+  Background background({1, Standing::assured, {}}, [&](const Background::Place& place) {
+    EXPECT_TRUE(place.background.is_assured());
+    before = place.background.priority();
+    niceness = getpriority(PRIO_PROCESS, 0);
+    place.background.become_idle();
+    EXPECT_FALSE(place.background.is_assured());
+    after = place.background.priority();
+    policy = sched_getscheduler(0);
+    done = true;
+  });
+  background.start();
+  EXPECT_TRUE(comes_true([&] { return done.load(); }));
+  background.stop();
+  EXPECT_EQ(niceness == 10, before == "niceness 10, for the start") << before;
+  EXPECT_EQ(after == "SCHED_IDLE", policy == SCHED_IDLE) << after;
+  EXPECT_NE(after, before);
+}
+
+TEST(Background, SeveralThreadsAreIdleFromTheStart) {
+  std::atomic<bool> done{false};
+  Background background({2, Standing::assured, {}}, [&](const Background::Place& place) {
+    EXPECT_FALSE(place.background.is_assured());
+    EXPECT_TRUE(sched_getscheduler(0) == SCHED_IDLE || getpriority(PRIO_PROCESS, 0) == 19);
+    done = true;
+  });
+  background.start();
+  EXPECT_TRUE(comes_true([&] { return done.load(); }));
+  background.stop();
+}
+
 TEST(Background, StopsAtOnceWhileItWaits) {
   std::atomic<bool> waiting{false};
   std::atomic<bool> stopped{false};
-  Background background({1, true, {}}, [&](const Background::Place& place) {
+  Background background({1, Standing::idle, {}}, [&](const Background::Place& place) {
     waiting = true;
     stopped = place.stop.wait_for(std::chrono::hours(1));
   });
@@ -70,7 +104,7 @@ TEST(Background, AForkWaitsForThePieceAndTheChildCanStartAgain) {
   std::mutex shared;
   std::atomic<int> starts{0};
   std::atomic<bool> inside{false};
-  Background background({1, true, {&shared}}, [&](const Background::Place& place) {
+  Background background({1, Standing::idle, {&shared}}, [&](const Background::Place& place) {
     ++starts;
     while (!place.stop.requested()) {
       const Background::Piece piece(place.background);

@@ -126,7 +126,7 @@ class Bench {
       return build_plan(session_->model().graph, session_->model().graph->inputs, {fact}, how);
     };
     OptimizerSettings settings;
-    settings.idle = false;
+    settings.standing = Standing::ordinary;
     settings.lower = std::move(lower);
     if (change) change(settings);
     optimizer_ = std::make_unique<Optimizer>(host, settings);

@@ -222,7 +222,7 @@ std::shared_ptr<const Plan> forced(const ModelMaker& model, const Values& inputs
     return build_plan(host.graph, host.graph->inputs, {fact}, how);
   };
   OptimizerSettings settings;
-  settings.idle = false;
+  settings.standing = Standing::ordinary;
   settings.always = true;
   settings.join = false;
   settings.force_layouts = true;

@@ -110,7 +110,7 @@ std::vector<LoadProgram> judged(std::vector<FoldedNode> nodes) {
   work.folded = std::move(nodes);
   LoadPrograms programs(std::move(work), board);
   std::atomic<bool> done{false};
-  Background background({1, false, {}}, [&](const Background::Place& place) {
+  Background background({1, Standing::ordinary, {}}, [&](const Background::Place& place) {
     CandidateTools tools;
     tools.target = host_target();
     WorkerProcess worker{WorkerOptions()};
