@@ -96,7 +96,7 @@ std::string FileName::text() const {
   return to_text(hash_of({key, generator, machine})) + std::string(suffix);
 }
 
-std::variant<FileFound, Refusal> map_any(const fs::path& file) {
+std::variant<FileFound, Refusal> map_any(const fs::path& file, bool whole) {
   const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (*descriptor < 0) return errno == ELOOP ? Refusal::untrusted : Refusal::unreadable;
   struct stat status {};
@@ -113,9 +113,11 @@ std::variant<FileFound, Refusal> map_any(const fs::path& file) {
   const auto read = read_head({static_cast<const char*>(mapping), size});
   if (const Refusal* refusal = std::get_if<Refusal>(&read)) return unmapped(*refusal);
   const Head& head = std::get<Head>(read);
-  const Hash right = hash_of_bytes(static_cast<const char*>(mapping) + head.offset, head.bytes);
-  if (head.checksum != std::string_view(reinterpret_cast<const char*>(right.data()), right.size()))
-    return unmapped(Refusal::damaged);
+  if (whole) {
+    const Hash right = hash_of_bytes(static_cast<const char*>(mapping) + head.offset, head.bytes);
+    if (head.checksum != std::string_view(reinterpret_cast<const char*>(right.data()), right.size()))
+      return unmapped(Refusal::damaged);
+  }
   FileFound found{nullptr, std::string(head.key), std::string(head.generator), std::string(head.machine)};
   found.file = std::make_shared<MappedFile>(mapping, size, head.offset, head.bytes);
   return found;
@@ -129,7 +131,7 @@ std::variant<std::shared_ptr<const MappedFile>, Refusal> map_file(const fs::path
     if (errno == ENOENT || errno == ENOTDIR) return nullptr;
     return Refusal::unreadable;
   }
-  auto mapped = map_any(path);
+  auto mapped = map_any(path, true);
   if (const Refusal* refusal = std::get_if<Refusal>(&mapped)) return *refusal;
   FileFound& found = std::get<FileFound>(mapped);
   if (found.generator != name.generator) return Refusal::outdated;

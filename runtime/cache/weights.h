@@ -27,8 +27,8 @@ struct FileFound {
   std::shared_ptr<const MappedFile> file;
   std::string key, generator, machine;
 };
-/// Maps a file and looks at everything that it says of itself, its checksum included.
-std::variant<FileFound, Refusal> map_any(const std::filesystem::path& file);
+/// Maps a file and looks at everything that it says of itself; whole: at its checksum, too.
+std::variant<FileFound, Refusal> map_any(const std::filesystem::path& file, bool whole);
 /// The one in the folder that has this name; null where there is none.
 std::variant<std::shared_ptr<const MappedFile>, Refusal> map_file(const std::filesystem::path& folder,
                                                                   const FileName& name);

@@ -12,6 +12,7 @@
 
 #include "ir/error.h"
 #include "runtime/cli/explain.h"
+#include "runtime/cli/cache_command.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
@@ -88,6 +89,9 @@ int execute(const Options& options, Clock::time_point process_start) {
     case Options::Command::knobs:
       std::fputs((options.json ? knobs_json() : knobs_text()).c_str(), stdout);
       return exit_ok;
+    case Options::Command::cache:
+      check_knobs();
+      return cache_command(options);
     case Options::Command::inspect:
       std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
       return exit_ok;

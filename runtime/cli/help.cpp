@@ -6,6 +6,8 @@ const char* const help_text = R"(Runs ONNX models.
 
   axrun MODEL [options]           run it: inputs are made up where none are given, outputs and times printed
   axrun [options]                 the same with a small demonstration model
+  axrun cache list|verify|prune|export FILE|import FILE [--json]
+                                  what is kept between processes: see below
   axrun explain MODEL [NODE ...] [options]
                                   optimise it (--budget S; 10) and say of its kernels, or of these nodes', which
                                   were tried, what they were expected to take and took, why each lost, and how far
@@ -47,6 +49,14 @@ Runs
   --no-cache             keep nothing between processes
   --timeout S            give up after S seconds
 
+Cache (axrun cache; --cache-dir DIR for another one)
+  list                   what is in it, by kind, version and machine
+  verify                 look at every checksum
+  prune                  remove what is damaged or was left unfinished; --days N what was not used for N days,
+                         --limit MIB what was used longest ago until so much is left, --all everything
+  export FILE            write what holds on every machine
+  import FILE            take over such a file, entry by entry: the rest is derived again where it is used
+
 Output
   --json                 one JSON object on stdout; text for people goes to stderr
   --profile [HOW]        time of every step. HOW: text (default), json, or a file (FILE.json; --profile=FILE for
@@ -64,7 +74,7 @@ Examples
 Exit codes
   0    ok
   1    command line, missing file, bad inputs
-  2    the model is damaged, invalid or not supported
+  2    the model is damaged, invalid or not supported; something in the cache is damaged (axrun cache verify)
   3    an output differs from the expected one
   70   internal error
   124  not finished after --timeout

@@ -111,6 +111,31 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--version", raw.version);
 }
 
+/// axrun cache list|verify|prune|export FILE|import FILE
+CLI::App* add_cache_commands(CLI::App& app, Options& options) {
+  using Action = Options::CacheAction;
+  CLI::App* cache = app.add_subcommand("cache");
+  cache->set_help_flag("--help,-h");
+  cache->require_subcommand(1);
+  const auto add = [&](const char* name, Action action) {
+    CLI::App* command = cache->add_subcommand(name);
+    command->set_help_flag("--help,-h");
+    command->add_option("--cache-dir", options.cache_dir);
+    command->add_flag("--json", options.json);
+    command->callback([&options, action] { options.cache_action = action; });
+    return command;
+  };
+  add("list", Action::list);
+  add("verify", Action::verify);
+  CLI::App* prune = add("prune", Action::prune);
+  prune->add_flag("--all", options.prune_all);
+  prune->add_option("--days", options.prune_days)->check(CLI::Range(int64_t{0}, int64_t{1} << 20));
+  prune->add_option("--limit", options.prune_mebibytes)->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  add("export", Action::export_to)->add_option("FILE", options.cache_file)->required();
+  add("import", Action::import_from)->add_option("FILE", options.cache_file)->required();
+  return cache;
+}
+
 void check_numbers(const Options& options) {
   for (const auto& value : {options.seconds, options.timeout, options.budget, options.tolerance}) {
     if (value && !std::isfinite(*value)) {
@@ -127,6 +152,7 @@ Options parse_options(int argc, const char* const* argv) {
   CLI::App app("", "axrun");
   app.set_help_flag("--help,-h");
   add_options(app, options, raw);
+  CLI::App* cache = add_cache_commands(app, options);
   CLI::App* inspect = app.add_subcommand("inspect");
   inspect->set_help_flag("--help,-h");
   inspect->add_option("MODEL", options.model)->required();
@@ -160,6 +186,7 @@ Options parse_options(int argc, const char* const* argv) {
   for (const std::string& text : raw.dims) add_dim(text, options.dims);
   options.tier = tiers.at(raw.tier);
   check_numbers(options);
+  if (app.got_subcommand(cache)) options.command = Options::Command::cache;
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(explain)) options.command = Options::Command::explain;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;

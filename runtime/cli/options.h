@@ -23,7 +23,7 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, explain, inspect, knobs, target, version, help };
+  enum class Command { run, cache, explain, inspect, knobs, target, version, help };
   Command command = Command::run;
 
   std::string model;               ///< empty: the demonstration model
@@ -54,6 +54,14 @@ struct Options {
   bool deterministic = false;
   std::string cache_dir;
   bool no_cache = false;
+
+  // Of the command cache.
+  enum class CacheAction { list, verify, prune, export_to, import_from };
+  CacheAction cache_action = CacheAction::list;
+  std::string cache_file;
+  bool prune_all = false;
+  std::optional<int64_t> prune_days;
+  std::optional<int64_t> prune_mebibytes;
 
   // Output.
   bool json = false;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/cache/parts.h"
+#include "runtime/cache/store.h"
+
+namespace axrun::cache {
+
+/// Entries of one kind, version and machine; files have no part.
+struct Group {
+  std::optional<Part> part;
+  std::string generator, machine;
+  int64_t entries = 0, bytes = 0;  ///< as they are stored
+  int64_t last_used = 0;           ///< seconds since 1970
+};
+
+/// Something stored that cannot be used.
+struct Damage {
+  std::string where;  ///< file, and row of a database
+  Refusal refusal = Refusal::damaged;
+};
+
+/// A folder of the cache, the writable one or a layer.
+struct FolderSurvey {
+  std::filesystem::path folder;
+  bool layer = false, usable = false, writable = false;
+  std::vector<std::string> troubles;  ///< why not; databases that cannot be read
+  std::vector<Group> groups;
+  std::vector<Damage> damages;  ///< where checksums were looked at
+
+  int64_t entries() const;
+  int64_t bytes() const;
+};
+
+/// What is in the folders that the settings name. check: every checksum is looked at, of entries of whatever
+/// version and machine. Nothing is changed.
+std::vector<FolderSurvey> survey(const Settings& settings, bool check);
+
+/// What prune removes, besides what is damaged and what processes that were killed left behind.
+struct PruneOptions {
+  bool everything = false;                  ///< all entries and files
+  std::optional<int64_t> most_bytes = {};   ///< then what was used longest ago, until so much is left
+  std::optional<int64_t> unused_days = {};  ///< what was not used for so many days
+};
+struct Pruned {
+  int64_t entries = 0, bytes = 0;
+  std::string trouble;  ///< why nothing can be removed
+};
+/// Of the writable folder.
+Pruned prune(const Settings& settings, const PruneOptions& options);
+
+}  // namespace axrun::cache

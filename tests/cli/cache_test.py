@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""axrun cache as scripts see it. Usage: cache_test.py AXRUN"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AXRUN = sys.argv[1]
+
+
+class Cache(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.cache = os.path.join(self.folder.name, "cache")
+
+    def run_axrun(self, *arguments, **environment):
+        return subprocess.run([AXRUN, "cache", *arguments], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache, **environment})
+
+    def json(self, *arguments, code=0):
+        run = self.run_axrun(*arguments, "--json")
+        self.assertEqual(run.returncode, code, run.stderr)
+        return json.loads(run.stdout)
+
+    def test_an_empty_cache(self):
+        for action in ("list", "verify"):
+            record = self.json(action)
+            self.assertEqual(record["schema_version"], 1)
+            self.assertEqual(record["folders"][0]["entries"], 0)
+            self.assertIn("is not there yet", self.run_axrun(action).stdout)
+        self.assertEqual(self.json("prune")["removed"], 0)
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_export_and_import(self):
+        archive, other = os.path.join(self.folder.name, "archive"), os.path.join(self.folder.name, "other")
+        self.assertEqual(self.json("export", archive)["entries"], 0)
+        self.assertEqual(self.json("import", archive, "--cache-dir", other)["entries"], 0)
+        self.assertEqual(self.json("import", os.path.join(self.folder.name, "nowhere"), code=1)["error"]["fault"], "user")
+        self.assertEqual(self.run_axrun("import", AXRUN).returncode, 1)
+
+    def test_a_damaged_cache(self):
+        os.mkdir(self.cache, 0o700)
+        with open(os.path.join(self.cache, "results.db"), "wb") as file:
+            file.write(b"no database at all, but a long text" * 1000)
+        record = self.json("verify", code=2)
+        self.assertEqual(record["damaged"], 1)
+        self.assertEqual(record["folders"][0]["damaged"][0]["reason"], "damaged")
+        self.assertEqual(self.run_axrun("list").returncode, 0)
+        self.json("prune")
+        self.assertEqual(self.json("verify")["damaged"], 0)
+
+    def test_a_cache_that_others_can_write_to(self):
+        os.mkdir(self.cache)
+        os.chmod(self.cache, 0o777)
+        listed = self.json("list")["folders"][0]
+        self.assertFalse(listed["usable"])
+        self.assertIn("can be written to by others", listed["troubles"][0])
+        self.assertEqual(self.run_axrun("prune").returncode, 1)
+
+    def test_layers(self):
+        run = self.run_axrun("list", "--json", AXRUN_CACHE_LAYERS="/nowhere:" + self.folder.name)
+        folders = json.loads(run.stdout)["folders"]
+        self.assertEqual([folder["layer"] for folder in folders], [False, True, True])
+
+    def test_mistakes(self):
+        for arguments in ([], ["show"], ["list", "more"], ["export"], ["prune", "--days", "-1"], ["list", "--all"]):
+            run = self.run_axrun(*arguments)
+            self.assertEqual(run.returncode, 1, arguments)
+            self.assertIn("axrun: error:", run.stderr)
+        self.assertEqual(self.run_axrun("--help").returncode, 0)
+        self.assertEqual(self.run_axrun("list", AXRUN_CACHE="off").returncode, 1)
+        self.assertEqual(self.run_axrun("list", "--cache-dir", self.cache, AXRUN_CACHE="off").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
