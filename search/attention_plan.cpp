@@ -41,6 +41,18 @@ bool has_parts(const PieceContext& context, const AttentionForm& form, const Att
          static_cast<size_t>(form.query.row) + 1 == form.rows.rows.size();
 }
 
+/// Whether the rows of the values follow one another, and are short enough for prefetchers to follow a few
+/// columns of them: to read them where they lie takes no longer than from panels, which need not be made
+/// then. Measured at 128 queries, 1024 keys and 128 values: 3% of the whole.
+bool rows_follow_one_another(const PieceContext& context, const ProductForm& form) {
+  constexpr int64_t longest_bytes = 1024;
+  if (!columns_are_contiguous(context.program, form)) return false;
+  const ir::Expr& load = context.program.exprs[static_cast<size_t>(form.right[0])];
+  const ir::Dim& row = context.program.tensors[static_cast<size_t>(load.integer)].dims.back();
+  return row.is_constant() && row.value() * 4 <= longest_bytes &&
+         row == form.sum->axes[static_cast<size_t>(form.column)].extent;
+}
+
 }  // namespace
 
 AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form) {
@@ -104,6 +116,9 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
     plan.block = count == 1 ? 0 : (each + tile - 1) / tile * tile;
   }
 
+  if (plan.output.right == ContractionPlan::Right::packed_inside &&
+      rows_follow_one_another(context, plan.output.form))
+    plan.output.right = ContractionPlan::Right::direct;
   // The keys and values of a batch are packed before its blocks.
   for (ContractionPlan* product : {&plan.scores, &plan.output}) {
     if ((plan.block != 0 || plan.keys != 0) && product->right == ContractionPlan::Right::packed_inside)

@@ -162,8 +162,10 @@ void RightPanels::pack_squares(const Dim& tile, bool tail) {
         });
   };
   depth_loops(last, 0, [&] {
-    w_.loop(LoopKind::sequential, "kb", depth_.tiles(side, context_.facts), [&](const Dim& kb) {
-      w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) { square(kb, jb); });
+    // Along k first: sequences that prefetchers follow.
+    w_.loop(LoopKind::sequential, "jb", Dim(width / side), [&](const Dim& jb) {
+      w_.loop(LoopKind::sequential, "kb", depth_.tiles(side, context_.facts),
+              [&](const Dim& kb) { square(kb, jb); });
     });
   });
 }
