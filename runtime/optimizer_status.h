@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/api.h"
@@ -65,6 +66,7 @@ struct OptimizedKernel {
   int alternatives = 0;
   int alternatives_tried = 0;
   int rank = 0;
+  bool from_cache = false;  ///< its machine code, with this evidence; nothing of it was made here
   /// The best of those tried: time of the kernel in force at that time over its own; 0: none was measured.
   double alternative_speedup = 0;
   std::vector<std::string> nodes;   ///< the first node of each of its steps, of so many; in the order met
@@ -123,6 +125,20 @@ struct OptimizerPhase {
   double processor_seconds = 0;  ///< of the thread, or of the helper; 0: not known
 };
 
+/// What a session has had from the cache, and left there.
+struct CacheUse {
+  std::string folder;     ///< empty: there is none, and `reason` says why
+  std::string reason;
+  bool writable = false;
+  bool found = false;    ///< plans of this very model
+  bool settled = false;  ///< nothing was left to be done for them
+  int64_t hits = 0, misses = 0;
+  int64_t bytes_read = 0, bytes_written = 0;
+  int64_t mapped_bytes = 0;  ///< of packed constants, in files that processes share
+  /// What was there and not used, what was not stored: how often, by reason.
+  std::vector<std::pair<std::string, int64_t>> refused, not_stored;
+};
+
 struct OptimizerStatus {
   enum class State {
     off,      ///< never starts: `reason` says why
@@ -156,6 +172,7 @@ struct OptimizerStatus {
   std::vector<OptimizedKernel> lost_joints;
   std::vector<PlanSwap> swaps;
   std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
+  CacheUse cache;
   LayoutReport layouts;  ///< of the plan for which they were chosen last
 };
 AXRUN_API const char* name_of(OptimizerStatus::State state);

@@ -84,6 +84,15 @@ std::shared_ptr<const Plan> PlanTable::current(const std::vector<ir::Shape>& sha
   return nullptr;
 }
 
+std::vector<std::shared_ptr<const Plan>> PlanTable::all() {
+  std::vector<std::shared_ptr<const Plan>> plans;
+  const EpochDomain::Pin pin = epochs_.pin();
+  if (const Table* table = table_.load()) {
+    for (const Entry& entry : *table) plans.push_back(entry.plan);
+  }
+  return plans;
+}
+
 void PlanTable::replace_table(std::unique_ptr<Table> table) {
   const Table* old = table_.exchange(table.release());
   // The old table holds the last reference to what it alone had.

@@ -38,6 +38,7 @@ class PlanTable {
   /// The same, but only where `expected` is in force; false otherwise.
   bool replace(const std::vector<ir::Shape>& shapes, const Plan* expected, std::shared_ptr<const Plan> plan);
   std::shared_ptr<const Plan> current(const std::vector<ir::Shape>& shapes);
+  std::vector<std::shared_ptr<const Plan>> all();
   /// Plans replaced or dropped that some run may still see.
   size_t waiting() { return epochs_.collect(); }
   /// What a fork of the process must not find locked.

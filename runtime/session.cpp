@@ -22,6 +22,7 @@
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
 
@@ -62,8 +63,10 @@ class SessionState {
   PlanOptions plan_options() const;
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
                 const RunControl* control);
+  std::vector<RuntimeValue> run_reference(const std::vector<RuntimeValue>& values, const RunControl* control);
   void fix_sizes();
   void start_optimizer(LoadTimeWork load);
+  std::shared_ptr<WarmStart> open_warm_start(const OptimizerSettings& settings);
 
   SessionOptions options;
   ir::Model model;
@@ -73,9 +76,11 @@ class SessionState {
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
   PlanTable plans;
   Profiler profiler;
+  RunCounts counts;
   std::mutex buffers_mutex;
   std::vector<std::unique_ptr<RunBuffers>> buffers;
   std::string no_optimizer;              ///< why there is none
+  std::string no_cache;                  ///< the same
   std::unique_ptr<Optimizer> optimizer;  ///< last: it uses all of the above
 };
 
@@ -146,7 +151,22 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.always = settings.always || settings.force_layouts;
   settings.join = settings.join && !settings.force_layouts;
   settings.layouts = !ablated("layouts") && (!settings.always || settings.force_layouts);
-  optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load));
+  std::shared_ptr<WarmStart> warm = open_warm_start(settings);
+  optimizer =
+      std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), std::move(warm));
+}
+
+std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings& settings) {
+  if (!options.use_cache) {
+    no_cache = "the session's options turn it off";
+  } else if (settings.always || knob_value(KnobName::ablate) != nullptr) {
+    no_cache = "AXRUN_SWAP and AXRUN_ABLATE are for tests";
+  } else if (auto store = open_store(options.cache_dir, no_cache)) {
+    return std::make_shared<WarmStart>(
+        std::move(store), model.graph,
+        fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);
+  }
+  return nullptr;
 }
 
 void SessionState::fix_sizes() {
@@ -314,6 +334,24 @@ void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector
                  std::chrono::duration<double, std::micro>(Clock::now() - start).count());
 }
 
+std::vector<RuntimeValue> SessionState::run_reference(const std::vector<RuntimeValue>& values,
+                                                      const RunControl* control) {
+  ReferenceExecutor executor(*pool);
+  NodeObserver note = options.profile ? profiler.node_observer() : NodeObserver();
+  if (control != nullptr) {
+    control->check();
+    note = [control, next = std::move(note)](const auto& graph, const auto& node, const auto& results,
+                                             double microseconds) {
+      if (next) next(graph, node, results, microseconds);
+      control->check();
+    };
+  }
+  executor.set_observer(std::move(note));
+  std::vector<RuntimeValue> outputs = executor.run(*model.graph, values, {});
+  for (RuntimeValue& output : outputs) output = narrowed(output);
+  return outputs;
+}
+
 // Session
 // ---------------------------------------------------------------------------------------------------------
 
@@ -337,26 +375,37 @@ const ir::Model& Session::model() const { return state_->model; }
 int Session::threads() const { return state_->options.threads; }
 Tier Session::tier() const { return state_->options.tier; }
 
+namespace {
+
+/// A run, counted as what it ends as.
+template <class Run>
+void counted(RunCounts& counts, const Run& run) {
+  std::atomic<int64_t>* end = &counts.failed;
+  struct Count {
+    std::atomic<int64_t>*& end;
+    ~Count() { end->fetch_add(1, std::memory_order_relaxed); }
+  } const count{end};
+  try {
+    run();
+    end = &counts.ok;
+  } catch (const RunEnded&) {
+    end = &counts.ended_early;
+    throw;
+  }
+}
+
+}  // namespace
+
 std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, const RunControl* control) {
   std::vector<RuntimeValue> outputs(state_->outputs.size());
-  state_->check(inputs);
-  if (state_->options.tier == Tier::reference) {
-    ReferenceExecutor executor(*state_->pool);
-    NodeObserver note = state_->options.profile ? state_->profiler.node_observer() : NodeObserver();
-    if (control != nullptr) {
-      control->check();
-      note = [control, next = std::move(note)](const auto& graph, const auto& node, const auto& results,
-                                               double microseconds) {
-        if (next) next(graph, node, results, microseconds);
-        control->check();
-      };
+  counted(state_->counts, [&] {
+    state_->check(inputs);
+    if (state_->options.tier == Tier::reference) {
+      outputs = state_->run_reference(inputs, control);
+    } else {
+      state_->run_plan(inputs, outputs, control);
     }
-    executor.set_observer(std::move(note));
-    outputs = executor.run(*state_->model.graph, inputs, {});
-    for (RuntimeValue& output : outputs) output = narrowed(output);
-    return outputs;
-  }
-  state_->run_plan(inputs, outputs, control);
+  });
   return outputs;
 }
 
@@ -383,8 +432,10 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
   if (state_->options.tier == Tier::reference) {
     buffers->outputs = run(buffers->inputs, control);
   } else {
-    state_->check(buffers->inputs);
-    state_->run_plan(buffers->inputs, buffers->outputs, control);
+    counted(state_->counts, [&] {
+      state_->check(buffers->inputs);
+      state_->run_plan(buffers->inputs, buffers->outputs, control);
+    });
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const RuntimeValue& result = buffers->outputs[k];
@@ -433,8 +484,13 @@ OptimizerStatus Session::optimizer_status() const {
   } else {
     status.reason = state_->no_optimizer;
   }
+  if (status.cache.folder.empty()) status.cache.reason = state_->optimizer ? state_->no_cache : status.reason;
   status.packed_bytes = static_cast<int64_t>(state_->packs->bytes());
   return status;
+}
+
+void Session::report_metrics(const MetricSink& sink) const {
+  runtime::report_metrics(optimizer_status(), state_->counts, sink);
 }
 
 void Session::freeze() {

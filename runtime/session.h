@@ -12,6 +12,7 @@
 #include "ir/dim.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
+#include "runtime/metrics.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/value.h"
 
@@ -35,6 +36,11 @@ struct SessionOptions {
   bool optimize = true;
   int optimizer_threads = 0;   ///< threads of its own that it may use; 0: AXRUN_OPTIMIZER_THREADS, else 1
   bool deterministic = false;  ///< it swaps in only kernels whose results equal the fallback's to the bit
+
+  // What it has found is kept for other sessions with the same model, and used by this one. The environment
+  // says where (AXRUN_CACHE_DIR), or that nothing is kept (AXRUN_CACHE=off).
+  bool use_cache = true;
+  std::string cache_dir;  ///< another folder than the environment's; also with AXRUN_CACHE=off
 };
 
 /// An input or output of a model. Inputs with an initializer are not listed: they are constants.
@@ -54,12 +60,12 @@ struct StepProfile {
   std::string proof;   ///< of generated kernels: "loops proved, code tested"; empty for precompiled ones
   int64_t runs = 0;
   double total_us = 0;
-  double nested_us = 0;  ///< of it, in steps of its bodies, which have profiles of their own
-  double flops = 0;     ///< arithmetic operations of one run, 0 where not counted
-  double bytes = 0;     ///< bytes of operands and results of one run
+  double nested_us = 0;       ///< of it, in steps of its bodies, which have profiles of their own
+  double flops = 0;           ///< arithmetic operations of one run, 0 where not counted
+  double bytes = 0;           ///< bytes of operands and results of one run
   double constant_bytes = 0;  ///< of them, of the model's constants
   double result_bytes = 0;    ///< of them, of results
-  double start_us = 0;  ///< of the last run, from the start of that run
+  double start_us = 0;        ///< of the last run, from the start of that run
   double last_us = 0;
   double own_us() const { return total_us - nested_us; }
 };
@@ -75,12 +81,12 @@ struct Divergence {
 
 class SessionState;
 class Plan;
+class RunControl;
 
 /// A loaded model. Loading may take a while; everything else is safe to call from many threads at once.
 class AXRUN_API Session {
  public:
   /// Throws Error: user (no such file, bad options), model (damaged or invalid), unsupported.
-class RunControl;
   static std::unique_ptr<Session> load(const std::string& path, const SessionOptions& options = {});
   /// The bytes are read during the call only. `directory` is where external data may lie; empty refuses it.
   static std::unique_ptr<Session> load_memory(const void* data, size_t size,
@@ -117,6 +123,9 @@ class RunControl;
   /// Waits until the optimiser has nothing left to do, or has stopped; false when the seconds are over
   /// before. Its work begins with the second run.
   bool wait_for_optimizer(double seconds);
+
+  /// Calls with every metric of the session: how runs ended, what the optimiser has done, memory.
+  void report_metrics(const MetricSink& sink) const;
 
   /// Per-step times since the last reset; empty unless options.profile.
   std::vector<StepProfile> profile() const;

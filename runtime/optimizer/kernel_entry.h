@@ -13,8 +13,9 @@ namespace axrun::runtime {
 /// What the library knows of one expression.
 struct KernelLibrary::Entry {
   std::string key;
-  std::shared_ptr<const StepExpression>
-      shared_expression;  ///< kernels that count their work outlive the library
+  /// Kernels that count their work outlive the library. Its program is missing where it was read from a cache
+  /// and nobody has asked for it (expression()).
+  mutable std::shared_ptr<const StepExpression> shared_expression;
   search::Sizes ranges;
   std::optional<GeneratedCode> generated;
   std::vector<KernelVerdict> verdicts;

@@ -23,7 +23,7 @@ constexpr size_t most_specialised = 4;
 std::string product_text(const ir::Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
 double flops_at(const StepExpression& expression, const SizeValues& sizes) {
-  ir::Program program = expression.program;
+  ir::Program program = expression.whole_program();
   std::map<std::string, ir::Dim> values;
   for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
   for (ir::TensorDecl& tensor : program.tensors) {
@@ -170,7 +170,7 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     entry = form->entry;
     if (!entry) return found;
     Choice choice = choose(*entry, sizes);
-    found.open = choice.open;
+    found.open = choice.open || resumes_;
     if (!choice.use) {
       const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
       if (!special) return found;

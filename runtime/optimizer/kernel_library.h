@@ -149,8 +149,11 @@ class KernelLibrary final : public KernelSource {
   /// Of constants in the forms that kernels want, in use: each counted once.
   int64_t prepared_bytes() const;
   std::mutex& mutex() { return mutex_; }
+  /// What was known from the beginning has been gone on with: no step is open for that reason any more.
+  void resumed();
 
  private:
+  friend class LibraryImage;  ///< runtime/warm: what it knows, written down
   struct Form;  ///< the expression of a group of nodes, and its entry
   using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
   using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
@@ -191,6 +194,7 @@ class KernelLibrary final : public KernelSource {
   std::map<std::string, std::shared_ptr<Entry>> entries_;
   std::vector<std::shared_ptr<Entry>> order_;                         ///< as they were made
   std::map<const ir::Graph*, std::vector<std::vector<int>>> joined_;  ///< as they were found
+  bool resumes_ = false;  ///< it began with what another process had found, and more is to be tried
   uint64_t uses_ = 0;                                                 ///< of specialised entries
   std::vector<OptimizedKernel> unexpressed_;                          ///< steps without an expression
   std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;

@@ -8,7 +8,20 @@
 
 namespace axrun::runtime {
 
-const StepExpression& KernelLibrary::expression(const Entry& entry) const { return *entry.shared_expression; }
+const StepExpression& KernelLibrary::expression(const Entry& entry) const {
+  const std::lock_guard lock(mutex_);
+  if (!entry.shared_expression->is_whole()) {
+    StepExpression whole = *entry.shared_expression;
+    whole.program = whole.whole_program();
+    entry.shared_expression = std::make_shared<const StepExpression>(std::move(whole));
+  }
+  return *entry.shared_expression;
+}
+
+void KernelLibrary::resumed() {
+  const std::lock_guard lock(mutex_);
+  resumes_ = false;
+}
 
 OptimizedKernel::State KernelLibrary::state(const Entry& entry) const {
   const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ir/error.h"
+#include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
 namespace {
@@ -16,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr size_t most_jobs = 4;
 /// How often swaps are looked after while no job comes.
 constexpr auto nap = milliseconds(200);
+/// What real runs have confirmed is written down no more often than that.
+constexpr auto between_keeping = std::chrono::seconds(1);
 /// Without swaps to look after: only in case a forked process has heard the bell.
 constexpr auto long_nap = std::chrono::seconds(5);
 
@@ -28,17 +31,20 @@ bool is_plain(const std::vector<RuntimeValue>& values) {
 
 }  // namespace
 
-Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load)
+Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load,
+                     std::shared_ptr<WarmStart> warm)
     : host_(std::move(host)),
       settings_(std::move(settings)),
       library_(
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
+      warm_(std::move(warm)),
       load_programs_(std::move(load), board_),
       background_({settings_.threads,
                    settings_.standing,
                    {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()}},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
+  if (warm_) warm_->load(*library_);
 }
 
 Optimizer::~Optimizer() { background_.stop(); }
@@ -89,13 +95,27 @@ bool Optimizer::next(OptimizerJob& job, bool busy_without) {
   return true;
 }
 
+void Optimizer::keep(const Background::Place& place, bool settled) {
+  if (!warm_) return;
+  const Background::Piece piece(place.background);
+  if (settled) library_->resumed();
+  warm_->save(*library_, *host_.plans, settled);
+}
+
 void Optimizer::work(const Background::Place& place) {
+  bool settled = false;
   try {
     board_.update([&](OptimizerStatus& status) {
       status.priority = place.background.priority();
       status.threads = place.pool.threads();
     });
     PlanImprover improver(host_, settings_, library_, board_, place);
+    improver.when_confirmed([&, last = std::chrono::steady_clock::time_point()]() mutable {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - last < between_keeping) return;
+      last = now;
+      keep(place, false);
+    });
     while (!place.stop.requested() && !board_.frozen()) {
       OptimizerJob job;
       bool more = false;
@@ -104,6 +124,7 @@ void Optimizer::work(const Background::Place& place) {
         const bool busy_without = improver.has_alternatives() || !load_programs_.done();
         more = next(job, busy_without);
         board_.set_state(more || busy_without ? State::working : State::waiting);
+        settled = !more && !busy_without;
       }
       if (more) {
         busy_with_plans_ = true;
@@ -124,6 +145,7 @@ void Optimizer::work(const Background::Place& place) {
       }
       improver.watch();
       busy_with_plans_ = improver.is_watching();
+      if (!improver.is_watching()) keep(place, true);
       place.stop.wait_for(improver.is_watching() ? nap : long_nap, &bell_);
     }
   } catch (const CannotGoOn& end) {
@@ -131,6 +153,7 @@ void Optimizer::work(const Background::Place& place) {
   } catch (const std::exception& error) {
     board_.set_state(State::stopped, error.what());
   }
+  keep(place, settled);
   closed_ = true;
   busy_with_plans_ = false;
   const std::lock_guard lock(mutex_);
@@ -163,6 +186,7 @@ OptimizerStatus Optimizer::status() const {
   OptimizerStatus status = board_.snapshot();
   status.kernels = library_->records();
   status.lost_joints = library_->lost_joints();
+  if (warm_) status.cache = warm_->use();
   status.code_bytes = library_->code_bytes();
   status.prepared_bytes = library_->prepared_bytes();
   return status;

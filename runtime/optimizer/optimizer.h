@@ -16,6 +16,8 @@
 
 namespace axrun::runtime {
 
+class WarmStart;
+
 /// Makes the plans of a session better while it runs. For every set of shapes that runs meet: the steps of
 /// its plan, heaviest first, become expressions; each is lowered, proved, tested and timed in the worker, and
 /// compared with the kernel that is there; a plan with the better kernels is built aside, measured against
@@ -23,7 +25,9 @@ namespace axrun::runtime {
 /// back.
 class Optimizer {
  public:
-  Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load = {});
+  /// warm: what it starts from and leaves; may be null.
+  Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load = {},
+            std::shared_ptr<WarmStart> warm = {});
   /// Stops its thread, whatever it is doing.
   ~Optimizer();
 
@@ -55,6 +59,8 @@ class Optimizer {
   OptimizerStatus status() const;
 
  private:
+  /// Leaves what is known for the next session. On the optimiser's thread.
+  void keep(const Background::Place& place, bool settled);
   void offer(const std::vector<RuntimeValue>& inputs);
   void restart();
   void work(const Background::Place& place);
@@ -64,6 +70,7 @@ class Optimizer {
   const OptimizerHost host_;
   const OptimizerSettings settings_;
   std::shared_ptr<KernelLibrary> library_;
+  const std::shared_ptr<WarmStart> warm_;
   StatusBoard board_;
   LoadPrograms load_programs_;
   mutable std::mutex mutex_;

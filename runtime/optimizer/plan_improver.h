@@ -83,6 +83,8 @@ class PlanImprover {
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
   void watch();
   bool is_watching() const { return !trials_.empty(); }
+  /// Called when real runs have confirmed a swap.
+  void when_confirmed(std::function<void()> call) { when_confirmed_ = std::move(call); }
   /// Returns when the process's control groups have not been throttled for a while.
   void rest_when_throttled();
 
@@ -125,6 +127,7 @@ class PlanImprover {
 
   std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
   /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
+  /// Of the plan asked for last, what was found then.
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
   /// `meanwhile` is done where the worker would have nothing to do.
   void try_task(const Task& task, const OptimizerJob& job, const std::function<void()>& meanwhile = {});
@@ -151,11 +154,11 @@ class PlanImprover {
                                            size_t rank);
   /// The session's share of machine code is not used up.
   bool has_room_for_code() const;
-  /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
-  CandidateOutcome outcome_of_begun();
   /// Where the standing of the start is not needed any more, or was used for long enough: idle from now on.
   void review_standing();
   void become_idle();
+  /// Waits for the candidate that was begun, which is what the worker is at work on until reset.
+  CandidateOutcome outcome_of_begun();
   void note_worker_times(const Candidate& candidate);
   /// The same, and accepts or refuses it; an alternative that is not waited for is forgotten, not tried.
   void settle();
@@ -205,6 +208,8 @@ class PlanImprover {
       const Plan& plan, const Plan* without,
       const std::function<void(KernelLibrary::Entry&, const SizeValues&, const jit::KernelCode* code)>& call);
   void count_left(const std::vector<Task>& tasks, size_t done);
+  bool is_waiting(const Task& task) const;
+  void set_left(int64_t left);
   /// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
   /// hardly needs it again.
   static void give_memory_back();
@@ -221,12 +226,12 @@ class PlanImprover {
   WorkerProcess worker_;
   Throttling throttling_;
   std::chrono::seconds rest_{5};
-  /// What the worker is at work on.
-  struct Begun {
   /// What had been worked when the standing was looked at last, and how often time was plentiful then.
   PhaseClock::Times reviewed_;
   int plentiful_ = 0;
   double worker_seconds_ = 0;  ///< of processor time
+  /// What the worker is at work on.
+  struct Begun {
     std::shared_ptr<KernelLibrary::Entry> entry;
     SizeValues sizes;
     size_t rank = 0;
@@ -240,7 +245,10 @@ class PlanImprover {
   std::set<std::shared_ptr<const Plan>> in_force_;
   /// Of these plans, and of those inside of them.
   IntegersRead integers_;
+  /// Of the job at hand.
+  std::optional<std::pair<std::shared_ptr<const Plan>, TreeTimes>> timed_;
   std::vector<Trial> trials_;
+  std::function<void()> when_confirmed_;
   /// Shapes whose layouts have been chosen.
   std::set<std::vector<ir::Shape>> laid_out_;
   /// Whose default kernels and joints are settled, and whose alternatives are not.

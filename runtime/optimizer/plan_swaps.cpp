@@ -127,6 +127,7 @@ bool PlanImprover::put_in_force(const OptimizerJob& job, const std::shared_ptr<c
 }
 
 void PlanImprover::watch() {
+  bool confirmed = false;
   for (size_t k = 0; k < trials_.size();) {
     Trial& trial = trials_[k];
     const bool in_force = host_.plans->current(trial.job.shapes) == trial.now;
@@ -160,9 +161,11 @@ void PlanImprover::watch() {
     }
     const Background::Piece piece(place_.background);
     if (!undone) confirm(*trial.now, trial.before.get());
+    confirmed = confirmed || !undone;
     trials_.erase(trials_.begin() + static_cast<std::ptrdiff_t>(k));
     give_memory_back();
   }
+  if (confirmed && when_confirmed_) when_confirmed_();
 }
 
 }  // namespace axrun::runtime

@@ -180,6 +180,14 @@ std::string word_for(const std::string& ops) {
 
 }  // namespace
 
+ir::Program StepExpression::whole_program() const {
+  if (is_whole()) return program;
+  ir::Program whole = ir::parse(text);
+  if (whole.operands.size() != program.operands.size())
+    throw Error(Fault::internal, "the expression is not the one that was written");
+  return whole;
+}
+
 SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph) { add(std::move(graph)); }
 
 void SymbolicFacts::add(std::shared_ptr<const ir::Graph> graph) {

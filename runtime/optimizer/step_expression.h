@@ -31,6 +31,11 @@ struct StepExpression {
   /// Dims of operands (empty for those it has not) and of outputs, where all of them are linear: otherwise
   /// there is no expression.
   std::vector<LinearDims> operand_dims, output_dims;
+
+  /// Of an expression that was read from a cache the program has operands only.
+  bool is_whole() const { return !program.stages.empty(); }
+  /// The program, made of the text where that is missing. Throws Error where it is none.
+  ir::Program whole_program() const;
 };
 
 /// What is known of a model's values with its sizes left open: its inputs, and those of bodies, have the dims

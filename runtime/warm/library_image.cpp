@@ -1,0 +1,390 @@
+#include "runtime/warm/library_image.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "ir/error.h"
+#include "ir/text.h"
+#include "runtime/optimizer/kernel_entry.h"
+
+namespace axrun::runtime {
+namespace {
+
+using cache::Reader;
+using cache::Writer;
+
+/// Longer things are not written, and not read.
+constexpr size_t longest_text = size_t{16} << 20, longest_name = size_t{64} << 10;
+/// What a step takes for granted is small: shapes, and values that told one.
+constexpr size_t most_content = size_t{64} << 10;
+constexpr uint32_t nobody = ~uint32_t{0};
+
+void put_count(Writer& out, size_t count) { out.put(static_cast<uint32_t>(count)); }
+
+template <class T>
+void put_all(Writer& out, const std::vector<T>& list) {
+  put_count(out, list.size());
+  for (const T& one : list) out.put(one);
+}
+template <class T>
+std::vector<T> get_all(Reader& in) {
+  std::vector<T> list(in.count(sizeof(T)));
+  for (T& one : list) one = in.get<T>();
+  return list;
+}
+
+void put(Writer& out, const std::vector<bool>& flags) {
+  put_count(out, flags.size());
+  for (const bool flag : flags) out.put(flag);
+}
+std::vector<bool> get_flags(Reader& in) {
+  std::vector<bool> flags(in.count(1));
+  for (size_t k = 0; k < flags.size(); ++k) flags[k] = in.get<bool>();
+  return flags;
+}
+
+void put(Writer& out, const std::vector<LinearDims>& list) {
+  put_count(out, list.size());
+  for (const LinearDims& dims : list) {
+    put_count(out, dims.size());
+    for (const LinearDim& dim : dims) {
+      out.put(dim.constant);
+      put_count(out, dim.terms.size());
+      for (const auto& [symbol, factor] : dim.terms) out.put(symbol).put(factor);
+    }
+  }
+}
+std::vector<LinearDims> get_dims(Reader& in, size_t symbols) {
+  std::vector<LinearDims> list(in.count(4));
+  for (LinearDims& dims : list) {
+    dims.resize(in.count(12));
+    for (LinearDim& dim : dims) {
+      dim.constant = in.get<int64_t>();
+      dim.terms.resize(in.count(12));
+      for (auto& [symbol, factor] : dim.terms) {
+        symbol = in.get<int>();
+        factor = in.get<int64_t>();
+        if (symbol < 0 || static_cast<size_t>(symbol) >= symbols || factor == 0) in.fail();
+      }
+    }
+  }
+  return list;
+}
+
+void put(Writer& out, const StepExpression& expression) {
+  out.put(expression.text);
+  put(out, expression.constant);
+  std::vector<bool> read;
+  for (const ir::TensorId id : expression.program.operands) read.push_back(id != ir::none);
+  put(out, read);
+  put_count(out, expression.symbols.size());
+  for (const std::string& symbol : expression.symbols) out.put(symbol);
+  put(out, expression.operand_dims);
+  put(out, expression.output_dims);
+}
+/// Without its program: KernelLibrary::expression makes it of the text when it is wanted.
+StepExpression get_expression(Reader& in) {
+  StepExpression expression;
+  expression.text = in.text(longest_text);
+  expression.constant = get_flags(in);
+  for (const bool read : get_flags(in)) expression.program.operands.push_back(read ? 0 : ir::none);
+  expression.symbols.resize(in.count(4));
+  for (std::string& symbol : expression.symbols) symbol = in.text(longest_name);
+  expression.operand_dims = get_dims(in, expression.symbols.size());
+  expression.output_dims = get_dims(in, expression.symbols.size());
+  const size_t operands = expression.program.operands.size();
+  if (expression.constant.size() != operands || expression.operand_dims.size() != operands) in.fail();
+  return expression;
+}
+
+void put(Writer& out, const search::Sizes& ranges) {
+  put_count(out, ranges.size());
+  for (const ir::loop::Size& range : ranges)
+    out.put(range.name).put(range.low).put(range.high).put(range.divisor);
+}
+search::Sizes get_ranges(Reader& in) {
+  search::Sizes ranges(in.count(28));
+  for (ir::loop::Size& range : ranges) {
+    range.name = in.text(longest_name);
+    range.low = in.get<int64_t>();
+    range.high = in.get<int64_t>();
+    range.divisor = in.get<int64_t>();
+    if (range.divisor < 1 || range.low < 0 || range.high < range.low) in.fail();
+  }
+  return ranges;
+}
+
+void put(Writer& out, const SizeValues& sizes) {
+  put_count(out, sizes.size());
+  for (const auto& [name, value] : sizes) out.put(name).put(value);
+}
+SizeValues get_sizes(Reader& in) {
+  SizeValues sizes;
+  const size_t count = in.count(12);
+  for (size_t k = 0; k < count; ++k) {
+    const std::string name(in.text(longest_name));
+    sizes[name] = in.get<int64_t>();
+  }
+  return sizes;
+}
+
+void put(Writer& out, const ir::Tensor& tensor) {
+  out.put(tensor.type());
+  put_all(out, tensor.shape());
+  out.put(std::string_view(tensor.as<char>(), tensor.bytes()));
+}
+ir::Tensor get_tensor(Reader& in) {
+  const auto type = in.get<ir::ElementType>();
+  const ir::Shape shape = get_all<int64_t>(in);
+  const std::string_view bytes = in.text(most_content);
+  if (in.failed() || type == ir::ElementType::undefined || type == ir::ElementType::string) {
+    in.fail();
+    return {};
+  }
+  try {
+    ir::Tensor tensor = ir::Tensor::allocate(type, shape);
+    if (tensor.bytes() == bytes.size()) {
+      std::copy(bytes.begin(), bytes.end(), tensor.as<char>());
+      return tensor;
+    }
+  } catch (const Error&) {
+  }
+  in.fail();
+  return {};
+}
+bool is_small(const ir::Tensor& tensor) {
+  return tensor.defined() && tensor.type() != ir::ElementType::string && tensor.bytes() <= most_content;
+}
+
+}  // namespace
+
+void LibraryImage::write(Writer& out, const GeneratedCode& code) {
+  const jit::CodeImage image = code.code->image();
+  out.put(ir::loop::print(code.code->program())).put(image.bytes);
+  put_all(out, image.entries);
+  put_all(out, code.inputs);
+  out.put(code.kind).put(static_cast<uint32_t>(code.rank));
+}
+
+bool LibraryImage::read(Reader& in, GeneratedCode& code) {
+  const std::string_view text = in.text(longest_text);
+  jit::CodeImage image;
+  image.bytes = in.text(longest_text);
+  image.entries = get_all<uint32_t>(in);
+  code.inputs = get_all<int>(in);
+  code.kind = in.text(longest_name);
+  code.rank = in.get<uint32_t>();
+  if (in.failed()) return false;
+  try {
+    code.code = jit::KernelCode::load(ir::loop::parse(text), image);
+    return true;
+  } catch (const Error&) {
+    in.fail();
+    return false;
+  }
+}
+
+void LibraryImage::write(Writer& out, const OptimizedKernel& record) {
+  out.put(record.ops).put(record.kind).put(record.state).put(record.reason).put(record.steps).put(record.share);
+  out.put(record.sizes).put(record.proof).put(record.gate).put(record.speedup).put(record.code_bytes);
+  out.put(record.alternatives).put(record.alternatives_tried).put(record.rank).put(record.alternative_speedup);
+  put_count(out, record.nodes.size());
+  for (const std::string& node : record.nodes) out.put(node);
+}
+
+void LibraryImage::read(Reader& in, OptimizedKernel& record) {
+  const auto text = [&] { return std::string(in.text(longest_text)); };
+  record.ops = text();
+  record.kind = text();
+  record.state = in.get<OptimizedKernel::State>();
+  record.reason = text();
+  record.steps = in.get<int>();
+  record.share = in.get<double>();
+  record.sizes = text();
+  record.proof = text();
+  record.gate = text();
+  record.speedup = in.get<double>();
+  record.code_bytes = in.get<int64_t>();
+  record.alternatives = in.get<int>();
+  record.alternatives_tried = in.get<int>();
+  record.rank = in.get<int>();
+  record.alternative_speedup = in.get<double>();
+  record.nodes.resize(in.count(4));
+  for (std::string& node : record.nodes) node = text();
+  const auto state = static_cast<int>(record.state);
+  if (state < 0 || state > static_cast<int>(OptimizedKernel::State::accepted)) in.fail();
+  if (record.alternatives < 0 || record.alternatives_tried < 0 || record.steps < 0) in.fail();
+}
+
+void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs& graphs,
+                         const std::set<const jit::KernelCode*>& in_force) {
+  using Entry = KernelLibrary::Entry;
+  std::map<const ir::Graph*, uint32_t> numbers;
+  for (size_t k = 0; k < graphs.size(); ++k) numbers.emplace(graphs[k].get(), static_cast<uint32_t>(k));
+  const std::lock_guard lock(library.mutex_);
+  const auto joined = [&](const KernelLibrary::GroupKey& key) {
+    const auto found = library.joined_.find(key.first);
+    return found != library.joined_.end() &&
+           std::find(found->second.begin(), found->second.end(), key.second) != found->second.end();
+  };
+  // Forms that a plan may ask for, and what they lead to.
+  std::vector<const Entry*> entries;
+  std::map<const Entry*, uint32_t> places;
+  struct Kept {
+    const KernelLibrary::GroupKey* key;
+    const KernelLibrary::Form* form;
+  };
+  std::vector<Kept> forms;
+  for (const auto& [key, list] : library.forms_) {
+    if (numbers.count(key.first) == 0) continue;
+    for (const auto& form : list) {
+      const Entry* entry = form->entry.get();
+      if (entry != nullptr && entry->role == KernelLibrary::Role::joint && !joined(key)) continue;
+      const bool small = std::all_of(form->contents.begin(), form->contents.end(),
+                                     [](const auto& content) { return is_small(content.second); });
+      if (!small) continue;
+      forms.push_back({&key, form.get()});
+      if (entry == nullptr || !places.emplace(entry, static_cast<uint32_t>(entries.size())).second) continue;
+      entries.push_back(entry);
+    }
+  }
+  const size_t for_steps = entries.size();
+  for (size_t k = 0; k < for_steps; ++k) {
+    for (const auto& special : entries[k]->specialised) entries.push_back(special.get());
+  }
+  put_count(out, entries.size());
+  for (const Entry* entry : entries) {
+    out.put(entry->range == nullptr ? nobody : places.at(entry->range));
+    out.put(entry->key).put(entry->role);
+    if (entry->range == nullptr) put(out, *entry->shared_expression);
+    put(out, entry->ranges);
+    const bool serves = entry->generated && in_force.count(entry->generated->code.get()) != 0 &&
+                        !entry->generated->code->image().bytes.empty();
+    OptimizedKernel record = entry->record;
+    // A kernel that is about to be used is tried once more, in the model.
+    const bool again = record.state == OptimizedKernel::State::accepted && !serves;
+    if (again) record.state = OptimizedKernel::State::waiting;
+    write(out, record);
+    put_count(out, again ? 0 : entry->verdicts.size());
+    if (!again) {
+      for (const KernelVerdict& verdict : entry->verdicts) {
+        put(out, verdict.sizes);
+        out.put(verdict.use).put(verdict.speedup);
+      }
+    }
+    out.put(serves);
+    if (serves) write(out, *entry->generated);
+  }
+  put_count(out, forms.size());
+  for (const Kept& one : forms) {
+    out.put(numbers.at(one.key->first));
+    put_all(out, one.key->second);
+    const Entry* entry = one.form->entry.get();
+    out.put(entry == nullptr ? nobody : places.at(entry));
+    put_count(out, one.form->shapes.size());
+    for (const ir::Shape& shape : one.form->shapes) put_all(out, shape);
+    put_count(out, one.form->contents.size());
+    for (const auto& [id, tensor] : one.form->contents) {
+      out.put(id);
+      put(out, tensor);
+    }
+  }
+  put_count(out, graphs.size());
+  for (const auto& graph : graphs) {
+    const auto found = library.joined_.find(graph.get());
+    const bool any = found != library.joined_.end();
+    put_count(out, any ? found->second.size() : 0);
+    for (size_t k = 0; any && k < found->second.size(); ++k) put_all(out, found->second[k]);
+  }
+}
+
+bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes) {
+  using Entry = KernelLibrary::Entry;
+  std::vector<std::shared_ptr<Entry>> entries(in.count(40));
+  for (auto& entry : entries) {
+    entry = std::make_shared<Entry>();
+    const auto range = in.get<uint32_t>();
+    entry->key = in.text(longest_text);
+    entry->role = in.get<KernelLibrary::Role>();
+    if (range == nobody) {
+      entry->shared_expression = std::make_shared<const StepExpression>(get_expression(in));
+    } else if (range < static_cast<size_t>(&entry - entries.data()) && entries[range]->range == nullptr) {
+      entry->range = entries[range].get();
+      entry->shared_expression = entry->range->shared_expression;
+      entries[range]->specialised.push_back(entry);
+    } else {
+      in.fail();
+    }
+    entry->ranges = get_ranges(in);
+    read(in, entry->record);
+    entry->verdicts.resize(in.count(13));
+    for (KernelVerdict& verdict : entry->verdicts) {
+      verdict.sizes = get_sizes(in);
+      verdict.use = in.get<bool>();
+      verdict.speedup = in.get<double>();
+    }
+    if (in.get<bool>() && read(in, entry->generated.emplace())) {
+      const auto operands = entry->shared_expression->program.operands.size();
+      for (const int input : entry->generated->inputs) {
+        if (input < 0 || static_cast<size_t>(input) >= operands) in.fail();
+      }
+    }
+    entry->record.from_cache = entry->generated.has_value();
+    entry->record.code_bytes = entry->generated ? entry->record.code_bytes : 0;
+    if (in.failed()) return false;
+  }
+  std::map<KernelLibrary::GroupKey, std::vector<std::shared_ptr<KernelLibrary::Form>>> forms;
+  const size_t form_count = in.count(20);
+  for (size_t k = 0; k < form_count; ++k) {
+    const auto number = in.get<uint32_t>();
+    std::vector<int> nodes = get_all<int>(in);
+    if (number >= graphs.size()) in.fail();
+    if (in.failed()) return false;
+    const ir::Graph* graph = graphs[number].get();
+    for (const int node : nodes) {
+      if (node < 0 || static_cast<size_t>(node) >= graph->nodes.size()) in.fail();
+    }
+    auto form = std::make_shared<KernelLibrary::Form>();
+    const auto place = in.get<uint32_t>();
+    if (place != nobody && (place >= entries.size() || entries[place]->range != nullptr)) in.fail();
+    if (in.failed()) return false;
+    if (place != nobody) {
+      form->entry = entries[place];
+      form->expression = *form->entry->shared_expression;
+    }
+    form->shapes.resize(in.count(4));
+    for (ir::Shape& shape : form->shapes) shape = get_all<int64_t>(in);
+    form->contents.resize(in.count(8));
+    for (auto& [id, tensor] : form->contents) {
+      id = in.get<ir::ValueId>();
+      tensor = get_tensor(in);
+    }
+    forms[{graph, std::move(nodes)}].push_back(std::move(form));
+  }
+  std::map<const ir::Graph*, std::vector<std::vector<int>>> joined;
+  if (in.count(4) != graphs.size()) in.fail();
+  for (const auto& graph : graphs) {
+    std::vector<std::vector<int>>& groups = joined[graph.get()];
+    groups.resize(in.count(4));
+    for (std::vector<int>& nodes : groups) {
+      nodes = get_all<int>(in);
+      for (const int node : nodes) {
+        if (node < 0 || static_cast<size_t>(node) >= graph->nodes.size()) in.fail();
+      }
+    }
+  }
+  if (in.failed()) return false;
+  const std::lock_guard lock(library.mutex_);
+  library.forms_.merge(forms);
+  for (const auto& entry : entries) {
+    if (entry->range == nullptr) library.entries_.emplace(entry->key, entry);
+    library.order_.push_back(entry);
+  }
+  for (auto& [graph, groups] : joined) library.joined_[graph] = std::move(groups);
+  library.resumes_ = resumes;
+  return true;
+}
+
+}  // namespace axrun::runtime

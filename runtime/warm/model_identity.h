@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "ir/graph.h"
+#include "runtime/cache/hash.h"
+#include "runtime/parallel.h"
+
+namespace axrun::runtime {
+
+/// Hashes of constants by where they lie: every byte of each was looked at, once. For constants that outlive
+/// it and never change. Safe from many threads.
+class Contents {
+ public:
+  /// Of constants that have been met.
+  std::optional<cache::Hash> known(const void* address, size_t bytes) const;
+  /// Those of a graph and of the bodies in it.
+  void meet(const ir::Graph& graph, ThreadPool& pool);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<const void*, size_t>, cache::Hash> hashes_;
+};
+
+/// Equal for graphs of equal nodes, attributes, types, dims and constants, byte by byte; names are no part
+/// of it but those of open sizes. Contents must have met the graph.
+cache::Hash identity_of(const ir::Graph& graph, const Contents& contents);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,117 @@
+#include "runtime/warm/warm_start.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <set>
+#include <utility>
+
+#include "ir/error.h"
+#include "runtime/cache/location.h"
+#include "runtime/optimizer/plan_tree.h"
+#include "runtime/warm/origin.h"
+
+namespace axrun::runtime {
+namespace {
+
+constexpr uint32_t form = 1;  ///< of what is written here
+
+void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
+  list.push_back(graph);
+  for (const ir::Node& node : graph->nodes) {
+    for (const auto& [name, attribute] : node.attributes) {
+      if (attribute.graph) add_bodies(attribute.graph, list);
+      for (const auto& body : attribute.graphs) add_bodies(body, list);
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string& why) {
+  cache::Settings settings = cache::settings_of_environment(folder);
+  if (settings.directory.empty() && settings.layers.empty()) {
+    why = settings.why_none;
+    return nullptr;
+  }
+  settings.generator = generator_text();
+  if (settings.generator.empty()) {
+    why = "this build has no id";
+    return nullptr;
+  }
+  settings.machine = machine_text();
+  std::shared_ptr<cache::Store> store = cache::Store::open(std::move(settings));
+  if (store->readable() || store->writable()) return store;
+  why = fmt::format("{}", fmt::join(store->troubles(), "; "));
+  return nullptr;
+}
+
+WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph,
+                     std::string settings, ThreadPool& pool)
+    : store_(std::move(store)), graph_(std::move(graph)) {
+  add_bodies(graph_, graphs_);
+  contents_.meet(*graph_, pool);
+  key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, contents_)), settings);
+}
+
+void WarmStart::load(KernelLibrary& library) {
+  const std::optional<std::string> found = store_->get(cache::Part::code, key_);
+  if (!found) return;
+  cache::Reader in(*found);
+  const bool right = in.get<uint32_t>() == form;
+  const bool settled = in.get<bool>();
+  if (!right || !LibraryImage::read(in, library, graphs_, !settled) || !in.finished()) {
+    store_->reject(cache::Part::code, key_);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  stored_ = cache::hash_of_bytes(found->data(), found->size());
+  use_.found = true;
+  use_.settled = settled;
+}
+
+void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settled) {
+  if (!store_->writable()) return;
+  try {
+    std::set<const jit::KernelCode*> in_force;
+    for (const std::shared_ptr<const Plan>& plan : plans.all()) {
+      for_new_kernels(*plan, nullptr,
+                      [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
+    }
+    cache::Writer out;
+    out.put(form).put(settled);
+    LibraryImage::write(out, library, graphs_, in_force);
+    const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
+    const std::lock_guard lock(mutex_);
+    if (hash == stored_) return;
+    if (store_->put(cache::Part::code, key_, out.text()) == cache::Stored::stored) stored_ = hash;
+  } catch (const std::exception&) {
+    // The next session starts from what is there.
+  }
+}
+
+CacheUse WarmStart::use() const {
+  CacheUse use;
+  {
+    const std::lock_guard lock(mutex_);
+    use = use_;
+  }
+  const cache::Counters counters = store_->counters();
+  use.folder = store_->settings().directory.string();
+  use.writable = store_->writable();
+  use.hits = counters.hits;
+  use.misses = counters.misses;
+  use.bytes_read = counters.bytes_read;
+  use.bytes_written = counters.bytes_written;
+  for (size_t k = 0; k < cache::refusal_count; ++k) {
+    if (counters.refused[k] > 0)
+      use.refused.emplace_back(cache::name_of(static_cast<cache::Refusal>(k)), counters.refused[k]);
+  }
+  for (size_t k = 1; k < cache::stored_count; ++k) {
+    if (counters.stored[k] > 0)
+      use.not_stored.emplace_back(cache::name_of(static_cast<cache::Stored>(k)), counters.stored[k]);
+  }
+  return use;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/cache/store.h"
+#include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer_status.h"
+#include "runtime/plan_table.h"
+#include "runtime/warm/library_image.h"
+#include "runtime/warm/model_identity.h"
+
+namespace axrun::runtime {
+
+/// What a session starts from, and leaves for the next one with the same model: the kernels of the plans in
+/// force with their machine code, which steps are joined, what was tried and came to nothing.
+///
+/// It is found by everything that the model computes with, every byte of its weights included: what is found
+/// fits the model, and is used without asking again what its steps compute.
+class WarmStart {
+ public:
+  /// settings: what else plans depend on (threads, what the optimiser may do), as text.
+  WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
+            ThreadPool& pool);
+
+  /// Before the library is used. What cannot be used leaves it as it is.
+  void load(KernelLibrary& library);
+  /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
+  /// nothing left to be done for any of them. Never throws.
+  void save(const KernelLibrary& library, PlanTable& plans, bool settled);
+  CacheUse use() const;
+
+ private:
+  const std::shared_ptr<cache::Store> store_;
+  const std::shared_ptr<const ir::Graph> graph_;
+  LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order
+  Contents contents_;
+  std::string key_;
+  mutable std::mutex mutex_;
+  cache::Hash stored_{};
+  CacheUse use_;
+};
+
+/// Null where there is none; then `why` says why. folder: empty for the environment's.
+std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string& why);
+
+}  // namespace axrun::runtime
