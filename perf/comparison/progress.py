@@ -1,6 +1,7 @@
 """How fast a model becomes while it is served: latency over time since load, and when the final speed is nearly there."""
 
 import json
+import tempfile
 import time
 from statistics import median
 
@@ -17,19 +18,25 @@ def serve(model, threads, program, environment, seconds, load):
     """[(seconds since the start of the process when a run ended, its latency in ms)] and what the optimiser says of
     itself at the end. load: share of the time that runs take; 1: one after the other."""
     host = optimising(Host([program], environment), 0.1)
-    begin = time.perf_counter()
+    command = host.command + model.arguments + ["--threads", str(threads), "--serve"]
     samples = []
-    with HostProcess(host.command + model.arguments + ["--threads", str(threads), "--serve"], host.environment,
-                     60 + seconds) as process:
-        samples.append((time.perf_counter() - begin, process.started["first_ms"]))
-        while time.perf_counter() - begin < seconds:
-            at = time.perf_counter() - begin
-            times = process.run(max(1, min(64, int(20.0 / max(samples[-1][1], 1e-3)))))
-            for ms in (microseconds / 1e3 for microseconds in times):
-                at += ms / 1e3
-                samples.append((at, ms))
-            time.sleep(sum(times) / 1e6 * (1 / load - 1))
-        return samples, process.settle()
+    with tempfile.TemporaryDirectory() as nothing:
+        begin = time.perf_counter()
+        with HostProcess(command, dict(host.environment, AXRUN_CACHE_DIR=nothing), 60 + seconds) as process:
+            return serve_from(process, samples, begin, seconds, load), process.settle()
+
+
+def serve_from(process, samples, begin, seconds, load):
+    """Adds to samples what runs take until so many seconds after `begin`; returns them."""
+    samples.append((time.perf_counter() - begin, process.started["first_ms"]))
+    while time.perf_counter() - begin < seconds:
+        at = time.perf_counter() - begin
+        times = process.run(max(1, min(64, int(20.0 / max(samples[-1][1], 1e-3)))))
+        for ms in (microseconds / 1e3 for microseconds in times):
+            at += ms / 1e3
+            samples.append((at, ms))
+        time.sleep(sum(times) / 1e6 * (1 / load - 1))
+    return samples
 
 
 def curve(samples):

@@ -141,6 +141,7 @@ void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
     const Background::Piece piece(place_.background);
     in_force_.clear();
     integers_.clear();
+    timed_.reset();
     give_memory_back();
   };
   bool done = false;

@@ -139,6 +139,8 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
   };
   for (size_t k = 0; k < tasks.size(); ++k) {
     const JointTask& task = tasks[k];
+    set_left(std::count_if(tasks.begin() + static_cast<std::ptrdiff_t>(k), tasks.end(),
+                           [&](const JointTask& one) { return is_waiting(one.task) && is_open(one); }));
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return false;
     if (!is_open(task) || !may_join(task, growth)) continue;
@@ -155,6 +157,7 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
     if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
     watch();
   }
+  set_left(0);
   return joined;
 }
 

@@ -132,6 +132,8 @@ bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, do
     measure_layouts(trial, *joined, job);
   };
   for (size_t k = 0; k < tasks.size(); ++k) {
+    set_left(std::count_if(tasks.begin() + static_cast<std::ptrdiff_t>(k), tasks.end(),
+                           [&](const LayoutTask& one) { return is_waiting(one.task); }));
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return false;
     if (Clock::now() > end || tasks[k].task.microseconds < lightest * total) break;
@@ -171,6 +173,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const auto done = [&](bool swapped, const char* why) {
     report.outcome = why;
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    set_left(0);
     board_.update([&](OptimizerStatus& status) { status.layouts = report; });
     return swapped;
   };

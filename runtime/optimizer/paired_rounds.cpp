@@ -128,6 +128,7 @@ Ratio paired_rounds(const std::function<void()>& first, const std::function<void
   const auto enough = [&] {
     if (ratio.rounds >= options.most || stop.requested()) return true;
     if (ratio.rounds == 0) return false;
+    if (options.ends_at_doubt && ratio.first_won < ratio.rounds) return true;
     const bool late = seconds_since(begin) > options.most_seconds;
     if (late && options.fewest_if_long > 0 && ratio.rounds >= options.fewest_if_long) return true;
     const bool slower = ratio.second_is_slower(options.share);

@@ -33,6 +33,8 @@ struct RoundOptions {
   double long_seconds = 0.02;
   /// Rounds that are enough where the fewest would take longer than `most_seconds`; 0: none are.
   int fewest_if_long = 0;
+  /// Ends as soon as one round does not say that the second is the slower one.
+  bool ends_at_doubt = false;
   /// Both have been called before: where calls are long, the first ones count.
   bool warm = false;
   /// The processor time of the calling thread is what counts, not the time that passes while others have the

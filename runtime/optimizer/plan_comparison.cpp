@@ -51,7 +51,9 @@ Ratio compare_plans(const Plan& before, const Plan& after, const std::vector<Run
     estimating.take_looking();
     options.spared = [&] { return estimating.take_spared() + estimating.take_looking(); };
     options.warm = true;
-    if (asked == Asked::not_slower) options.most_seconds = 2 * long_run_seconds;
+    // Blame lasts, and one run may have been disturbed: several must agree. Praise needs no such care.
+    options.ends_at_doubt = asked == Asked::not_slower;
+    options.fewest_if_long = 0;
     return paired_rounds([&] { run_once(before, estimating); }, [&] { run_once(after, estimating); },
                          place.stop, options);
   }

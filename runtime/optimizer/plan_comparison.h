@@ -16,7 +16,8 @@ void run_in_piece(const Plan& plan, const std::vector<RuntimeValue>& inputs, Ste
 
 /// How thoroughly plans are compared.
 enum class Asked {
-  not_slower,  ///< few rounds, which show whether the second one is much slower: one where runs are long
+  not_slower,  ///< few rounds, which show whether the second one is much slower; of long runs one that says
+               ///< no is enough
   faster       ///< as many as it takes to say that it is faster, for up to two seconds
 };
 

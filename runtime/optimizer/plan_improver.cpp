@@ -77,6 +77,7 @@ void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& 
 }
 
 TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
+  if (timed_ && timed_->first.get() == &plan) return timed_->second;
   const PhaseClock::In phase(clock_, "time steps");
   const FramesKept frames(plan, place_.background);
   const Clock::time_point start = Clock::now();
@@ -94,6 +95,7 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
     const Background::Piece piece(place_.background);
     least.set_expected();
   }
+  timed_.emplace(plan.shared_from_this(), least);
   return least;
 }
 
@@ -149,9 +151,15 @@ void PlanImprover::count_swapped(const Plan& plan) {
 
 void PlanImprover::count_left(const std::vector<Task>& tasks, size_t done) {
   int64_t left = 0;
-  for (size_t k = done; k < tasks.size(); ++k) {
-    left += library_->state(*tasks[k].entry) == OptimizedKernel::State::waiting ? 1 : 0;
-  }
+  for (size_t k = done; k < tasks.size(); ++k) left += is_waiting(tasks[k]) ? 1 : 0;
+  set_left(left);
+}
+
+bool PlanImprover::is_waiting(const Task& task) const {
+  return library_->state(*task.entry) == OptimizedKernel::State::waiting;
+}
+
+void PlanImprover::set_left(int64_t left) {
   board_.update([&](OptimizerStatus& status) { status.left = left; });
 }
 
@@ -161,6 +169,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   fallbacks_.clear();
   in_force_.clear();
   integers_.clear();
+  timed_.reset();
   const std::vector<Task> tasks = find_tasks(*plan, job);
   {
     const Background::Piece piece(place_.background);
@@ -198,8 +207,6 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   }
   count_left(tasks, tasks.size());
   swap(job);
-  // Nearly all that there is to gain is there: the rest comes when nobody wants the time.
-  if (place_.background.is_assured()) become_idle();
   const auto grow = [&] {
     for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
       while (settings_.join && join_steps(job, growth)) swap(job);
@@ -212,6 +219,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   fallbacks_.clear();
   in_force_.clear();
   integers_.clear();
+  timed_.reset();
   give_memory_back();
 } catch (const RunStopped&) {
 }

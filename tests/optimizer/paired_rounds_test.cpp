@@ -197,5 +197,29 @@ TEST(PairedRounds, AVerdictNeedsRoundsThatAgree) {
   EXPECT_FALSE(as_fast(0.994, 22));
 }
 
+TEST(PairedRounds, EndAtTheFirstDoubtWhereTheyMay) {
+  const StopSignal stop;
+  RoundOptions options;
+  options.long_seconds = 1e-4;
+  options.ends_at_doubt = true;
+  const auto spend = [](double seconds) {
+    return [seconds] {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+    };
+  };
+  const Ratio faster = paired_rounds(spend(6e-3), spend(2e-3), stop, options);
+  EXPECT_LT(faster.rounds, 4);
+  EXPECT_FALSE(faster.second_is_slower(options.share));
+  // Where all agree they go on until that is clear.
+  bool slower = false;
+  for (int attempt = 0; attempt < 20 && !slower; ++attempt) {
+    const Ratio found = paired_rounds(spend(2e-3), spend(6e-3), stop, options);
+    slower = found.second_is_slower(options.share) && found.rounds >= 3;
+  }
+  EXPECT_TRUE(slower);
+}
+
 }  // namespace
 }  // namespace axrun::tests
