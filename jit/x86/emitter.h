@@ -216,6 +216,7 @@ class PhaseEmitter {
   void plan_tiles_ahead(const Block& body);
   std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
   Fetched stream_ahead(int id, const ir::Dim& form, const Moving& read);
+  Fetched filled_ahead(int id, const Moving& filled);
   static Fetched lines_from(int64_t distance, int64_t count);
   void fetch(const Moving& one);
   void advance(const Moving& one);

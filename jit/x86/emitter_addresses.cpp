@@ -225,6 +225,10 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
                                                                bool from_zero) {
   std::vector<Moving> moving;
   std::map<std::string, Gp> step_registers;
+  std::set<int> read;
+  for_accesses(body, [&](const Access& access, bool is_read) {
+    if (is_read) read.insert(access.buffer);
+  });
   for (const auto& [id, form] : forms_in(body)) {
     const Linear linear = linear_in(form, loop.variable);
     if (!linear.exists || !looks_up_outside(form, loop.variable)) continue;  // worked out in each iteration
@@ -246,6 +250,10 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     }
     moving.push_back(one);
     if (buffer(id).role == ir::loop::Role::output) continue;
+    if (read.count(id) == 0) {
+      moving.back().fetched = filled_ahead(id, one);
+      continue;
+    }
     if (const auto ahead = fetch_panel(id, form, one))
       moving.push_back(*ahead);
     else

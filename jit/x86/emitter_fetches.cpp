@@ -14,6 +14,7 @@ constexpr int64_t most_lines = 4;
 constexpr int64_t lines_read_for_one = 4;
 /// This tile and the next one are to stay in the nearest cache.
 constexpr int64_t most_tile_bytes = 16 << 10;
+constexpr int64_t most_distance = int64_t{1} << 30;
 
 }  // namespace
 
@@ -39,7 +40,8 @@ bool PhaseEmitter::is_larger(int id, int64_t bytes) const {
 
 /// Rows that a loop reads side by side, while the loop around it goes from tile to tile of them: to the
 /// processor that is no sequence, and it fetches little by itself. With every vector that is read, its place
-/// in the next tile is fetched. A fetch past the end of a buffer does no harm.
+/// in the next tile is fetched. The same for lines of planes that are far away: every plane is a sequence by
+/// itself. A fetch past the end of a buffer does no harm.
 void PhaseEmitter::plan_tiles_ahead(const Block& body) {
   tiles_ahead_.clear();
   if (loops_.size() < 2) return;
@@ -63,12 +65,17 @@ void PhaseEmitter::plan_tiles_ahead(const Block& body) {
       if (before.is_linear() && before.lane_step == Dim(1) && vectors.count(key) == 0) rows.insert(key);
     }
     const Linear next = linear_in(addresses[0].form, around.loop->variable);
-    if (rows.size() < 2 || here.most == INT64_MAX || !next.exists || !next.coefficient.is_constant())
-      continue;
+    if (rows.empty() || here.most == INT64_MAX || !next.exists || !next.coefficient.is_constant()) continue;
     const auto element = static_cast<int64_t>(size_of(buffer(id).type));
     const int64_t tile = next.coefficient.value() * around.loop->step * element;
-    // What is read twice, by neighbouring tiles, is there already; vectors may reach beyond a row's end.
     const int64_t read_here = static_cast<int64_t>(vectors.size()) * lanes_.count() * element * here.most;
+    if (rows.size() == 1) {
+      const bool apart = tile > read_here && tile < most_distance;
+      if (apart && vectors.size() > 1 && read_here <= most_tile_bytes && is_larger(id, second_cache_ / 2))
+        tiles_ahead_[id] = tile;
+      continue;
+    }
+    // What is read twice, by neighbouring tiles, is there already; vectors may reach beyond a row's end.
     if (tile <= read_here / 2 || tile > most_tile_bytes) continue;
     tiles_ahead_[id] = tile;
   }
@@ -143,6 +150,18 @@ PhaseEmitter::Fetched PhaseEmitter::stream_ahead(int id, const Dim& form, const 
   const bool again = tile == 0 && here.most * step >= second_cache_ / 4;
   if (!again && (tile > here.most * step || tile <= (here.most - 1) * step)) return {};
   return lines_from(std::clamp(iterations * step, least_bytes, most_bytes), (step + line - 1) / line);
+}
+
+/// Memory that iterations fill one after another, of which the nearest cache has lost what was there before:
+/// stores would wait for each line in turn.
+PhaseEmitter::Fetched PhaseEmitter::filled_ahead(int id, const Moving& filled) {
+  constexpr int64_t most_here = 32;
+  if (filled.step_register.isValid() || !is_larger(id, second_cache_ / 32)) return {};
+  const int64_t step = filled.step.value();
+  if (step < line || step > most_here * line) return {};
+  Fetched fetched = lines_from(step, (step + line - 1) / line);
+  fetched.to_write = true;
+  return fetched;
 }
 
 PhaseEmitter::Fetched PhaseEmitter::lines_from(int64_t distance, int64_t count) {

@@ -87,6 +87,40 @@ TEST(Fetches, WhatFollowsALoopIsFetchedBeforeIt) {
   }
 }
 
+/// Lines of planes that are copied side by side: the same lines of the next plane are fetched where planes
+/// are far away, and where they go to, where that is more than the nearest cache keeps.
+TEST(Fetches, LinesOfPlanesAreFetchedAPlaneAhead) {
+  for (const bool large : {false, true}) {
+    const std::string planes = large ? "40" : "2";
+    const std::string text = "loops planes() {\n  input x: f32[" + planes + ", 64, 64]\n  output y: f32[" +
+                             planes + ", 20]\n  allocate lines: f32[" + planes +
+                             ", 20, 70] in cache\n  for k < " + planes + R"( {
+    for l < 20 {
+      vector v < 64 {
+        lines[k, l, v] = x[k, l + 13, v]
+      }
+    }
+  }
+  for g < )" + planes + R"( {
+    for h < 20 {
+      y[g, h] = lines[g, h, h + 17]
+    }
+  }
+}
+)";
+    expect_as_interpreted(text, {{}});
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const FetchesSeen seen = fetches_seen(code->assembly(), "for l < ", "for g < ");
+      EXPECT_EQ(seen.read != std::string::npos, large) << code->assembly();
+      EXPECT_EQ(seen.write != std::string::npos, large) << code->assembly();
+      if (!large) continue;
+      EXPECT_LT(seen.loop, seen.read);
+      EXPECT_LT(seen.loop, seen.write);
+    }
+  }
+}
+
 /// Rows that a tile is turned to lie a line of the result apart, and a short loop stores them: all of them
 /// are fetched, a few in each iteration.
 TEST(Fetches, RowsOfTurnedTilesAreFetched) {
