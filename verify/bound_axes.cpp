@@ -1,6 +1,7 @@
 #include "verify/bound_axes.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "verify/row_major.h"
 
@@ -30,8 +31,9 @@ void set_consecutive_axes(BoundBody& body, size_t begin, const Shape& extents, i
 
 void set_axes(BoundBody& body, size_t begin, const Shape& extents, const int64_t* positions, int points,
               int repeat) {
-  if (repeat == 1 && positions[points - 1] - positions[0] == points - 1 &&
-      std::is_sorted(positions, positions + points))
+  const auto follows = [](int64_t a, int64_t b) { return b == a + 1; };
+  if (repeat == 1 &&
+      std::adjacent_find(positions, positions + points, std::not_fn(follows)) == positions + points)
     return set_consecutive_axes(body, begin, extents, positions[0], points);
   Shape point(extents.size());
   std::vector<double*> to(extents.size(), nullptr);

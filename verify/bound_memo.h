@@ -17,7 +17,7 @@ class Sparse {
  public:
   explicit Sparse(int64_t count) {
     const int64_t elements = std::max<int64_t>(count, 1);
-    if (elements > largest_whole) {
+    if (is_large(elements)) {
       parts_.resize(static_cast<size_t>(elements / part + 1));
     } else {
       whole_ = zeroed(elements);
@@ -29,6 +29,7 @@ class Sparse {
     if (!memory) memory = zeroed(part);
     return memory[static_cast<size_t>(k % part)];
   }
+  static bool is_large(int64_t count) { return count > largest_whole; }
   /// Where elements [first, first + count) lie one after another; null where they may not.
   const T* run(int64_t first) const { return whole_ ? whole_.get() + first : nullptr; }
 

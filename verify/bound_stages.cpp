@@ -24,12 +24,15 @@ constexpr int64_t worth_a_block = 48;
 
 }  // namespace
 
+Interval ErrorBound::State::held(TensorId id, const Interval& interval) const {
+  const ElementType type = program.tensors[static_cast<size_t>(id)].type;
+  const bool narrow = ir::is_float(type) && type != ElementType::f32 && type != ElementType::f64;
+  return narrow ? rounded(type, interval) : interval;
+}
+
 void ErrorBound::State::keep(const Stage& stage, size_t result, int64_t position, Interval interval) {
   const auto id = static_cast<size_t>(stage.results[result]);
-  const ElementType type = program.tensors[id].type;
-  // Results in a narrower type are rounded once more, unless a fused loop keeps them as they are.
-  if (ir::is_float(type) && type != ElementType::f32 && type != ElementType::f64)
-    interval = rounded(type, interval);
+  interval = held(stage.results[result], interval);
   Memo& memo = *memos[id];
   memo.value[position] = interval.value;
   memo.low[position] = interval.low;
@@ -129,6 +132,21 @@ void ErrorBound::State::map(BoundCode& code, const std::vector<int64_t>& points)
         keep(*code.stage, r, points[first + static_cast<size_t>(k)], code.body->root(r).at(k));
     }
   }
+}
+
+void ErrorBound::State::map_into(BoundCode& code, const int64_t* positions, int count, Lanes& lanes) {
+  const int64_t before = work;
+  std::array<int64_t, most_lanes> points{};
+  for (int k = 0; k < count; ++k) points[static_cast<size_t>(k)] = std::max<int64_t>(positions[k], 0);
+  set_axes(*code.body, 0, code.axes, points.data(), count);
+  run(*code.body, count);
+  lanes.uniform = false;
+  for (int k = 0; k < count; ++k) {
+    lanes.put(
+        k, positions[k] < 0 ? Interval::exactly(0) : held(code.stage->results[0], code.body->root(0).at(k)));
+  }
+  lanes.finish(count);
+  work = before;
 }
 
 void ErrorBound::State::reduce(BoundCode& code, const std::vector<int64_t>& points) {

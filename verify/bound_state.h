@@ -20,6 +20,8 @@ struct BoundCode {
   ir::Shape reduce_axes;
   int64_t reduce_points = 1;
   std::unique_ptr<BoundBody> body;
+  /// Elements are worked out wherever they are read, and none is kept.
+  bool transient = false;
   std::unique_ptr<BoundBody> combine;  ///< of a tuple: roots are the new tuple, then the identity
 };
 
@@ -55,6 +57,9 @@ struct ErrorBound::State : ElementSource {
   /// In order of execution. Finds the shapes of what they read, too.
   std::set<size_t> needed_stages();
   void prepare(size_t number);
+  /// Large maps of little work that read operands only. Few elements of them are asked for, far apart: to
+  /// keep one takes longer than to work it out again.
+  bool is_transient(const BoundCode& code) const;
   void read(ir::TensorId id, const int64_t* positions, int count, Lanes& lanes) override;
   void read_run(ir::TensorId id, int64_t first, int64_t step, int count, Lanes& lanes) override;
   static bool is_known(Memo& memo, int64_t first, int64_t step, int count);
@@ -64,6 +69,9 @@ struct ErrorBound::State : ElementSource {
 
   // Kinds of stages (bound_stages.cpp), at positions of their results:
 
+  /// As the result holds it: those in a narrower type than f32 are rounded once more, unless a fused loop
+  /// keeps them as they are.
+  Interval held(ir::TensorId id, const Interval& interval) const;
   void keep(const ir::Stage& stage, size_t result, int64_t position, Interval interval);
   /// All elements of a tensor.
   void copy_all(ir::TensorId from, Memo& to, int64_t offset);
@@ -72,6 +80,8 @@ struct ErrorBound::State : ElementSource {
   void scan(const ir::Stage& stage);
   void run(BoundBody& body, int count);
   void map(BoundCode& code, const std::vector<int64_t>& points);
+  /// Elements of a transient map, as read() gives them. They do not count as work.
+  void map_into(BoundCode& code, const int64_t* positions, int count, Lanes& lanes);
   /// Lanes are reduce points; short reductions of several points share a block.
   void reduce(BoundCode& code, const std::vector<int64_t>& points);
   /// Lanes are points; the reduction goes on one reduce point after another.

@@ -144,6 +144,7 @@ void ErrorBound::State::prepare(size_t number) {
         std::make_unique<Memo>(count_of(shapes[static_cast<size_t>(result)]));
   if (stage.kind == StageKind::scan) return;
   code.body = std::make_unique<BoundBody>(program, stage.body, shapes, sizes);
+  code.transient = is_transient(code);
   if (stage.kind == StageKind::reduce && stage.monoid.kind == ir::Monoid::Kind::tuple) {
     std::vector<ir::ExprId> roots = stage.monoid.combine;
     roots.insert(roots.end(), stage.monoid.identity.begin(), stage.monoid.identity.end());
@@ -151,12 +152,29 @@ void ErrorBound::State::prepare(size_t number) {
   }
 }
 
+bool ErrorBound::State::is_transient(const BoundCode& code) const {
+  constexpr int64_t most_operations = 8;
+  const Stage& stage = *code.stage;
+  if (stage.kind != StageKind::map || stage.results.size() != 1 || code.body->operations() > most_operations)
+    return false;
+  const TensorId result = stage.results[0];
+  if (!Sparse<double>::is_large(count_of(shapes[static_cast<size_t>(result)]))) return false;
+  if (std::count(program.outputs.begin(), program.outputs.end(), result) != 0) return false;
+  const std::vector<TensorId> loaded = loaded_by(stage);
+  return std::all_of(loaded.begin(), loaded.end(),
+                     [&](TensorId id) { return operand_of[static_cast<size_t>(id)] != nullptr; });
+}
+
 void ErrorBound::State::read(TensorId id, const int64_t* positions, int count, Lanes& lanes) {
   const auto index = static_cast<size_t>(id);
   if (operand_of[index] != nullptr) return read_operand(*operand_of[index], positions, count, lanes);
   if (const auto outer = captured.find(id); outer != captured.end())
     return around->read(outer->second, positions, count, lanes);
-  if (stage_of[index] >= 0) compute(id, positions, count);
+  if (stage_of[index] >= 0) {
+    BoundCode& code = codes[static_cast<size_t>(stage_of[index])];
+    if (code.transient) return map_into(code, positions, count, lanes);
+    compute(id, positions, count);
+  }
   Memo& memo = *memos[index];
   bool certain = true;
   for (int k = 0; k < count; ++k) {
@@ -187,7 +205,9 @@ void ErrorBound::State::read_run(TensorId id, int64_t first, int64_t step, int c
     for (int k = 0; k < count; ++k) lanes.value[static_cast<size_t>(k)] = static_cast<double>(data[k * step]);
     return;
   }
-  if (operand != nullptr || (stage_of[index] >= 0 && !is_known(*memos[index], first, step, count))) {
+  const bool transient = stage_of[index] >= 0 && codes[static_cast<size_t>(stage_of[index])].transient;
+  if (operand != nullptr || transient ||
+      (stage_of[index] >= 0 && !is_known(*memos[index], first, step, count))) {
     std::array<int64_t, most_lanes> positions;
     for (int k = 0; k < count; ++k) positions[static_cast<size_t>(k)] = first + k * step;
     return read(id, positions.data(), count, lanes);

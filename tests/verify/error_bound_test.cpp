@@ -301,6 +301,40 @@ TEST(ErrorBound, TuplesFindTheLargestWithItsPlace) {
   EXPECT_EQ(bound.at(1, first)[0].value, 23);
 }
 
+/// What large maps of operands give is not kept; where they are results as well, it is.
+TEST(ErrorBound, ElementsOfLargeMapsAreTheSameWhereverTheyAreRead) {
+  constexpr int64_t depth = 2100, columns = 2000;  // over 2^22 elements
+  const std::string stages = R"( {
+    w: f32[k, n] = map (p: k, j: n) { cast(f32, b[p, j]) * s[j] }
+    c: f32[m, n] = reduce sum (i: m, j: n; p: k) { a[i, p] * w[p, j + p - 2; j + p >= 2 and j + p - 2 < dim(n); 0:f32] }
+    d: f32[m, n] = reduce sum (i: m, j: n; p: 3) { w[i, j - p; j - p >= 0; 0:f32] }
+  })";
+  const std::string operands = "(a: f32[m, k], b: bf16[k, n], s: f32[n])";
+  const ir::Program program = ir::parse("program P" + operands + " -> (c, d)" + stages);
+  const ir::Program kept = ir::parse("program P" + operands + " -> (c, d, w)" + stages);
+  Tensor b = Tensor::allocate(ElementType::bf16, {depth, columns});
+  for (int64_t k = 0; k < b.size(); ++k) b.set_real(k, static_cast<double>(k % 251 - 100) / 64);
+  const std::vector<Tensor> tensors = {random({2, depth}, 1), b, random({columns}, 2)};
+  const std::map<std::string, int64_t> sizes = {{"m", 2}, {"k", depth}, {"n", columns}};
+  ErrorBound bound(program, sizes, tensors), keeping(kept, sizes, tensors);
+  std::vector<int64_t> positions = {0, 1, 2, 3, 4, 255, 256, 257, 1998, 1999, 2000, 2001, 3000, 3999};
+  for (const size_t output : {size_t{0}, size_t{1}}) {
+    const auto got = bound.at(output, positions), want = keeping.at(output, positions);
+    for (size_t k = 0; k < positions.size(); ++k) {
+      EXPECT_EQ(got[k].value, want[k].value) << positions[k];
+      EXPECT_EQ(got[k].low, want[k].low) << positions[k];
+      EXPECT_EQ(got[k].high, want[k].high) << positions[k];
+      EXPECT_LT(got[k].low, got[k].high);
+    }
+  }
+  // By hand: of the second one's first row.
+  const auto w = [&](int64_t p, int64_t j) {
+    return j < 0 ? 0.0 : b.get_real(p * columns + j) * tensors[2].get_real(j);
+  };
+  EXPECT_NEAR(bound.at(1, positions)[1].value, w(0, 1) + w(0, 0), 1e-12);
+  EXPECT_NEAR(bound.at(1, positions)[11].value, w(1, 1) + w(1, 0), 1e-12);
+}
+
 TEST(ErrorBound, SaysWhatItCannotBound) {
   const ir::Program program =
       ir::parse("program S(x: f32[n]) -> (s) { s: f32[] = reduce sum (; i: n) { x[i] } }");
