@@ -22,6 +22,7 @@
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "runtime/warm/kept_schedules.h"
 #include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
@@ -162,6 +163,7 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings
   } else if (settings.always || knob_value(KnobName::ablate) != nullptr) {
     no_cache = "AXRUN_SWAP and AXRUN_ABLATE are for tests";
   } else if (auto store = open_store(options.cache_dir, no_cache)) {
+    keep_schedules_in(store);
     return std::make_shared<WarmStart>(
         std::move(store), model.graph,
         fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "search/schedule_store.h"
 #include "search/schedules/dynamic_program.h"
 #include "search/transposition.h"
 #include "search/work.h"
@@ -83,10 +84,35 @@ class Searches {
     constexpr size_t most_boxes = 400'000;  // some 40 MiB
     const bool full = searched.program != nullptr && searched.program->table().boxes() > most_boxes;
     if (searched.program == nullptr || !(searched.target == target) || full)
-      searched = {target, std::make_unique<DynamicProgram>(target, kept), {}};
+      searched = {target, std::make_unique<DynamicProgram>(target, kept), {}, {}};
     const auto known = searched.results.find(key);
     if (known != searched.results.end()) return known->second;
-    return searched.results[key] = search(*searched.program, product, tiles);
+    Result found = search(searched, product, tiles);
+    ++totals_.products;
+    totals_.states += found.report.states;
+    totals_.seconds += found.report.seconds;
+    return searched.results[key] = std::move(found);
+  }
+
+  void keep_in(std::shared_ptr<ScheduleStore> store) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (store != store_)
+      for (auto& [width, searched] : searched_) searched.parts.clear();
+    store_ = std::move(store);
+  }
+  void forget() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    searched_.clear();
+    totals_ = {};
+  }
+  ScheduleSearches totals() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ScheduleSearches totals = totals_;
+    for (const auto& [width, searched] : searched_) {
+      totals.specifications += static_cast<int64_t>(searched.program->table().boxes());
+      totals.bytes += static_cast<int64_t>(searched.program->table().bytes());
+    }
+    return totals;
   }
 
   static Searches& of_process() {
@@ -99,10 +125,46 @@ class Searches {
     jit::Target target;
     std::unique_ptr<DynamicProgram> program;
     std::map<std::string, Result> results;
+    std::map<std::pair<int64_t, int64_t>, int> parts;  ///< that are kept elsewhere, of tiles that were met
   };
 
+  /// What is kept of a tile is a few parts, each with what was added after those before it.
+  static constexpr int most_parts = 24;
+  static constexpr size_t most_part_bytes = size_t{8} << 20;
+
+  static std::string key_of(const CostModel& cost, const Specification& s, int part) {
+    return fmt::format("{} schedules of tiles {}x{}, {}, part {}", kept, s.tile_rows, s.tile_columns,
+                       cost.text(), part);
+  }
+  /// Of the tile, where that was not done before.
+  void load(Searched& searched, const Specification& s) {
+    if (store_ == nullptr) return;
+    const auto [at, is_new] = searched.parts.emplace(std::pair(s.tile_rows, s.tile_columns), 0);
+    if (!is_new) return;
+    DynamicProgram& program = *searched.program;
+    schedules::MemoTable& table = program.table();
+    table.track();
+    for (int& part = at->second; part < most_parts; ++part) {
+      const std::string key = key_of(program.cost(), s, part);
+      const std::optional<std::string> bytes = store_->load(key);
+      if (!bytes) return;
+      const size_t before = table.boxes();
+      if (!table.add(*bytes, program.cost(), s.tile_rows, s.tile_columns)) return store_->reject(key);
+      totals_.taken_over += static_cast<int64_t>(table.boxes()) - static_cast<int64_t>(before);
+    }
+  }
+  void save(Searched& searched, const Specification& s) {
+    const auto at = searched.parts.find(std::pair(s.tile_rows, s.tile_columns));
+    if (store_ == nullptr || at == searched.parts.end()) return;
+    const std::string bytes =
+        searched.program->table().take_fresh(s.tile_rows, s.tile_columns, most_part_bytes);
+    if (bytes.empty() || at->second == most_parts) return;
+    store_->save(key_of(searched.program->cost(), s, at->second++), bytes);
+  }
+
   /// The tiles that promise most come first; those that cannot come near the best one are left out.
-  static Result search(DynamicProgram& program, Specification product, const Tiles& tiles) {
+  Result search(Searched& searched, Specification product, const Tiles& tiles) {
+    DynamicProgram& program = *searched.program;
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::pair<double, Specification>> order;
     for (const auto& [rows, columns] : tiles) {
@@ -117,7 +179,9 @@ class Searches {
     for (const auto& [bound, s] : order) {
       const int64_t left = states_of_product - result.report.states;
       if (left <= 0 || bound > near_the_best * cheapest) break;
+      load(searched, s);
       schedules::Found found = program.solve(s, {std::min(left, states_of_tile)});
+      if (found.states > 0) save(searched, s);
       result.report.states += found.states;
       least = std::min(least, found.least);
       for (schedules::Schedule& schedule : found.schedules) {
@@ -135,6 +199,8 @@ class Searches {
 
   std::mutex mutex_;
   std::map<int, Searched> searched_;
+  std::shared_ptr<ScheduleStore> store_;
+  ScheduleSearches totals_;
 };
 
 Layout layout_of_left(const PieceContext& context, const ContractionPlan& plan) {
@@ -244,6 +310,12 @@ Tiles tiles_near(const RegisterTile& best, const ContractionPlan& plan, const Ex
 }
 
 }  // namespace
+
+ScheduleSearches schedule_searches() { return Searches::of_process().totals(); }
+void keep_schedules_in(std::shared_ptr<ScheduleStore> store) {
+  Searches::of_process().keep_in(std::move(store));
+}
+void forget_schedules() { Searches::of_process().forget(); }
 
 size_t most_product_schedules(const PieceContext& context, const ProductForm& form) {
   const Extents extents = extents_of(context, form);

@@ -1,5 +1,7 @@
 #include "search/schedules/cost.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -52,6 +54,15 @@ CostModel::CostModel(const jit::Target& target)
   }
   memory_bytes_per_nanosecond_ =
       target.memory_bytes_per_second > 0 ? target.memory_bytes_per_second / 1e9 : usual_memory;
+}
+
+std::string CostModel::text() const {
+  std::string text =
+      fmt::format("{} lanes, {} ports, {} registers, {} cores, {:a} ns, memory {:a}", lanes_, ports_,
+                  registers_, cores_, nanoseconds_per_cycle_, memory_bytes_per_nanosecond_);
+  for (const Cache& cache : caches_)
+    text += fmt::format(", {} at {:a}", cache.bytes, cache.bytes_per_nanosecond);
+  return text;
 }
 
 Limits CostModel::limits() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jit/target.h"
@@ -35,6 +36,9 @@ class CostModel {
   /// No schedule of the specification takes less: what its multiplications take when everything is near, and
   /// what it takes to read each operand once.
   double lower_bound(const Specification& specification) const;
+
+  /// Everything about the target that costs depend on: equal texts, equal costs.
+  std::string text() const;
 
   /// Bytes that an operand takes in a layout, whole cache lines.
   int64_t bytes(const Specification& specification, Operand operand, Layout layout) const;

@@ -60,11 +60,11 @@ Found DynamicProgram::solve(const Specification& specification, const Budget& bu
     if (solution.below == infinity) break;
   }
   // Reading schedules may search under limits that only the parts of a known solution have.
-  budget_.states = std::numeric_limits<int64_t>::max();
+  constexpr int64_t states_of_reading = 100'000;
+  budget_.states = found_.states + states_of_reading;
   for (size_t rank = 0; const Choice* choice = table_.ranked(specification, rank); ++rank) {
     Schedule schedule{choice->cost, {}};
-    follow(specification, rank, schedule);
-    found_.schedules.push_back(std::move(schedule));
+    if (follow(specification, rank, schedule)) found_.schedules.push_back(std::move(schedule));
   }
   return std::move(found_);
 }
@@ -138,7 +138,7 @@ void DynamicProgram::add_schedules(const Specification& specification, const Dec
   }
 }
 
-void DynamicProgram::follow(Specification specification, size_t rank, Schedule& schedule) {
+bool DynamicProgram::follow(Specification specification, size_t rank, Schedule& schedule) {
   double cost = schedule.cost;
   while (true) {
     constexpr double rounding = 1e-6;
@@ -147,10 +147,12 @@ void DynamicProgram::follow(Specification specification, size_t rank, Schedule& 
       solved(specification, cost * (1 + rounding));
       known = table_.ranked(specification, rank);
     }
+    if (known == nullptr) return false;
     const Choice choice = *known;
     schedule.decisions.push_back(choice.decision);
     const auto expansion = expand(cost_, specification, choice.decision);
-    if (expansion->parts.empty()) return;
+    if (!expansion) return false;
+    if (expansion->parts.empty()) return true;
     specification = expansion->parts[0].whole;
     rank = choice.rank;
     cost = choice.cost / expansion->parts[0].weight;  // at most

@@ -49,6 +49,7 @@ class DynamicProgram {
 
   const CostModel& cost() const { return cost_; }
   const MemoTable& table() const { return table_; }
+  MemoTable& table() { return table_; }
 
  private:
   class Best;
@@ -58,8 +59,8 @@ class DynamicProgram {
   /// Schedules that begin with a decision.
   void add_schedules(const Specification& specification, const Decision& decision, const Expansion& expansion,
                      Best& best);
-  /// Appends the decisions of the schedule of a rank.
-  void follow(Specification specification, size_t rank, Schedule& schedule);
+  /// Appends the decisions of the schedule of a rank. False where what was read from elsewhere is not true.
+  bool follow(Specification specification, size_t rank, Schedule& schedule);
 
   CostModel cost_;
   size_t kept_;

@@ -61,7 +61,13 @@ const Solution& MemoTable::keep(const Specification& specification, Solution sol
   for (const Choice& choice : solution.best)
     for (size_t k = 0; k < box.least.size(); ++k) box.least[k] = std::max(box.least[k], choice.used[k]);
   box.solution = std::move(solution);
-  std::vector<Box>& page = pages_[without_limits(specification)];
+  const Specification page = without_limits(specification);
+  if (tracked_) fresh_[{page.tile_rows, page.tile_columns}].insert(page);
+  return keep(page, std::move(box));
+}
+
+const Solution& MemoTable::keep(const Specification& specification, Box box) {
+  std::vector<Box>& page = pages_[specification];
   boxes_ -= page.size();
   std::erase_if(page, [&](const Box& old) {
     return is_within(old.least, box.least, box.most) && is_within(old.most, box.least, box.most) &&

@@ -34,6 +34,12 @@ Limit Limit::at_least(int64_t bytes) {
 
 int64_t Limit::bytes() const { return bytes_at(step_); }
 
+Limit Limit::of_step(uint8_t step) {
+  Limit limit;
+  limit.step_ = static_cast<uint8_t>(std::min<int>(step, last_step));
+  return limit;
+}
+
 std::array<Axis, 2> axes_of(Operand operand) {
   switch (operand) {
     case Operand::left:

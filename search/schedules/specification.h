@@ -37,6 +37,9 @@ class Limit {
   /// The smallest one that is not less.
   static Limit at_least(int64_t bytes);
   int64_t bytes() const;
+  /// Their number, and the one of a number; the largest one where there is none.
+  uint8_t step() const { return step_; }
+  static Limit of_step(uint8_t step);
   auto operator<=>(const Limit&) const = default;
 
  private:

@@ -1,0 +1,41 @@
+#include "runtime/warm/kept_schedules.h"
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "search/schedule_store.h"
+
+namespace axrun::runtime {
+namespace {
+
+class InCache : public search::ScheduleStore {
+ public:
+  explicit InCache(std::shared_ptr<cache::Store> store) : store_(std::move(store)) {}
+
+  std::optional<std::string> load(const std::string& key) override {
+    return store_->get(cache::Part::schedules, key);
+  }
+  void save(const std::string& key, const std::string& bytes) override {
+    store_->put(cache::Part::schedules, key, bytes);
+  }
+  void reject(const std::string& key) override { store_->reject(cache::Part::schedules, key); }
+
+ private:
+  std::shared_ptr<cache::Store> store_;
+};
+
+}  // namespace
+
+void keep_schedules_in(std::shared_ptr<cache::Store> store) {
+  static std::mutex mutex;
+  static std::optional<std::filesystem::path> folder;
+  const std::lock_guard<std::mutex> lock(mutex);
+  // Another store for the same folder would read it all again.
+  if (store->settings().directory == folder) return;
+  folder = store->settings().directory;
+  search::keep_schedules_in(std::make_shared<InCache>(std::move(store)));
+}
+
+}  // namespace axrun::runtime
