@@ -134,7 +134,6 @@ struct CacheUse {
   bool settled = false;  ///< nothing was left to be done for them
   int64_t hits = 0, misses = 0;
   int64_t bytes_read = 0, bytes_written = 0;
-  int64_t mapped_bytes = 0;  ///< of packed constants, in files that processes share
   /// What was there and not used, what was not stored: how often, by reason.
   std::vector<std::pair<std::string, int64_t>> refused, not_stored;
 };

@@ -13,6 +13,7 @@
 #include "ir/error.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/cache_command.h"
+#include "runtime/cli/fill_cache.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
@@ -100,12 +101,14 @@ int execute(const Options& options, Clock::time_point process_start) {
       std::fputs((options.json ? target_json(options.calibrate) : target_text(options.calibrate)).c_str(),
                  stdout);
       return exit_ok;
+    case Options::Command::optimize:
     case Options::Command::explain:
     case Options::Command::run:
       break;
   }
   check_knobs();
   const Watchdog watchdog(options.timeout);
+  if (options.command == Options::Command::optimize) return fill_cache(options, process_start);
   return options.command == Options::Command::explain ? explain_model(options, process_start)
                                                       : run_model(options, process_start);
 }

@@ -8,6 +8,8 @@ const char* const help_text = R"(Runs ONNX models.
   axrun [options]                 the same with a small demonstration model
   axrun cache list|verify|prune|export FILE|import FILE [--json]
                                   what is kept between processes: see below
+  axrun optimize MODEL [options]  fill the cache ahead of time (--budget S; 60): later runs start from what was
+                                  found; run again, it goes on from there
   axrun explain MODEL [NODE ...] [options]
                                   optimise it (--budget S; 10) and say of its kernels, or of these nodes', which
                                   were tried, what they were expected to take and took, why each lost, and how far

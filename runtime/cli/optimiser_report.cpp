@@ -43,6 +43,23 @@ Json layouts_json(const runtime::LayoutReport& report) {
 
 }  // namespace
 
+Json cache_json(const runtime::CacheUse& use) {
+  Json refused = Json::object(), not_stored = Json::object();
+  for (const auto& [reason, count] : use.refused) refused[reason] = count;
+  for (const auto& [reason, count] : use.not_stored) not_stored[reason] = count;
+  return {{"folder", use.folder},
+          {"reason", use.reason},
+          {"writable", use.writable},
+          {"found", use.found},
+          {"settled", use.settled},
+          {"hits", use.hits},
+          {"misses", use.misses},
+          {"refused", std::move(refused)},
+          {"not_stored", std::move(not_stored)},
+          {"bytes_read", use.bytes_read},
+          {"bytes_written", use.bytes_written}};
+}
+
 Json optimiser_json(const Optimisation& optimisation) {
   const runtime::OptimizerStatus& status = optimisation.status;
   Json kernels = Json::array();
@@ -64,6 +81,7 @@ Json optimiser_json(const Optimisation& optimisation) {
                        {"alternatives", kernel.alternatives},
                        {"alternatives_tried", kernel.alternatives_tried},
                        {"rank", kernel.rank},
+                       {"from_cache", kernel.from_cache},
                        {"alternative_speedup", number(kernel.alternative_speedup)}});
   }
   Json evidence = Json::object();
@@ -98,6 +116,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"code_bytes", status.code_bytes},
           {"prepared_bytes", status.prepared_bytes},
           {"load_time", load_time_json(status)},
+          {"cache", cache_json(status.cache)},
           {"kernels", std::move(kernels)},
           {"phases", std::move(phases)},
           {"layouts", layouts_json(status.layouts)},

@@ -157,6 +157,10 @@ Options parse_options(int argc, const char* const* argv) {
   inspect->set_help_flag("--help,-h");
   inspect->add_option("MODEL", options.model)->required();
   inspect->add_flag("--json", options.json);
+  CLI::App* optimize = app.add_subcommand("optimize");
+  optimize->set_help_flag("--help,-h");
+  optimize->add_option("MODEL", options.model)->required();
+  add_run_options(*optimize, options, raw);
   CLI::App* explain = app.add_subcommand("explain");
   explain->set_help_flag("--help,-h");
   explain->add_option("MODEL", options.model)->required();
@@ -188,6 +192,7 @@ Options parse_options(int argc, const char* const* argv) {
   check_numbers(options);
   if (app.got_subcommand(cache)) options.command = Options::Command::cache;
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
+  if (app.got_subcommand(optimize)) options.command = Options::Command::optimize;
   if (app.got_subcommand(explain)) options.command = Options::Command::explain;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
   if (app.got_subcommand(target)) options.command = Options::Command::target;

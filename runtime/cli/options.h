@@ -23,7 +23,7 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, cache, explain, inspect, knobs, target, version, help };
+  enum class Command { run, optimize, cache, explain, inspect, knobs, target, version, help };
   Command command = Command::run;
 
   std::string model;               ///< empty: the demonstration model

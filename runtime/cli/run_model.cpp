@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 #include "ir/error.h"
 #include "onnx_import/mapped_file.h"
@@ -22,6 +23,14 @@ using runtime::Session;
 
 namespace {
 
+/// What earlier processes have found is used, though nothing is looked for: nobody has said --budget.
+bool starts_warm(const Options& options) {
+  const char* cache = runtime::knob_value(runtime::KnobName::cache);
+  const bool off = cache != nullptr && std::string_view(cache) == "off" && options.cache_dir.empty();
+  return options.budget.value_or(0) <= 0 && options.tier == runtime::Tier::automatic && !options.no_cache &&
+         !off;
+}
+
 runtime::SessionOptions session_options(const Options& options) {
   runtime::SessionOptions session;
   session.threads = options.threads;
@@ -29,7 +38,9 @@ runtime::SessionOptions session_options(const Options& options) {
   session.shapes = options.shapes;
   session.dims = options.dims;
   session.profile = options.profiling();
-  session.optimize = options.budget.value_or(0) > 0;
+  session.optimize = options.budget.value_or(0) > 0 || starts_warm(options);
+  session.use_cache = !options.no_cache;
+  session.cache_dir = options.cache_dir;
   session.deterministic = options.deterministic;
   return session;
 }
@@ -37,7 +48,9 @@ runtime::SessionOptions session_options(const Options& options) {
 /// Errors in the model name its file.
 std::unique_ptr<Session> load(const std::string& path, const Options& options) {
   try {
-    return Session::load(path, session_options(options));
+    std::unique_ptr<Session> session = Session::load(path, session_options(options));
+    if (starts_warm(options)) session->freeze();
+    return session;
   } catch (const Error& error) {
     if (error.fault() == Fault::user || error.fault() == Fault::internal) throw;
     throw Error(error.fault(), fmt::format("{}: {}", path, error.what()));

@@ -87,6 +87,8 @@ class KernelLibrary final : public KernelSource {
   /// Of its schedule, as far as it is known.
   std::string kind(const Entry& entry) const;
   search::Sizes ranges(const Entry& entry) const;
+  /// What it computes, of which constants, for which sizes: equal for what one kernel can serve.
+  const std::string& key(const Entry& entry) const;
   /// A verdict has been made at these sizes, or at ones like them.
   bool is_judged(const Entry& entry, const SizeValues& sizes) const;
 

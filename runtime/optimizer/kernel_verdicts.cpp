@@ -33,6 +33,8 @@ std::string KernelLibrary::kind(const Entry& entry) const {
   return entry.record.kind;
 }
 
+const std::string& KernelLibrary::key(const Entry& entry) const { return entry.key; }
+
 search::Sizes KernelLibrary::ranges(const Entry& entry) const { return entry.ranges; }
 
 bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const {

@@ -110,6 +110,7 @@ void Optimizer::work(const Background::Place& place) {
       status.threads = place.pool.threads();
     });
     PlanImprover improver(host_, settings_, library_, board_, place);
+    improver.know_kernels(warm_);
     improver.when_confirmed([&, last = std::chrono::steady_clock::time_point()]() mutable {
       const auto now = std::chrono::steady_clock::now();
       if (now - last < between_keeping) return;

@@ -280,6 +280,7 @@ void PlanImprover::begin(const Task& task, size_t rank) {
     library_->note_trial(*task.entry, trial);
     return;
   }
+  if (rank == 0 && take_from_cache(*task.entry)) return;
   // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
   begun_ = {task.entry, task.sizes, rank, candidate_for(*task.entry, task.sizes, rank)};
   const PhaseClock::In phase(clock_, "lower");

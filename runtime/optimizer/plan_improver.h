@@ -27,6 +27,7 @@
 namespace axrun::runtime {
 
 class LayoutTrial;
+class WarmStart;
 
 /// What the optimiser is given of a session, which must outlive it.
 struct OptimizerHost {
@@ -83,6 +84,8 @@ class PlanImprover {
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
   void watch();
   bool is_watching() const { return !trials_.empty(); }
+  /// Kernels that others have verified before, by their entries' keys.
+  void know_kernels(std::shared_ptr<WarmStart> warm) { warm_ = std::move(warm); }
   /// Called when real runs have confirmed a swap.
   void when_confirmed(std::function<void()> call) { when_confirmed_ = std::move(call); }
   /// Returns when the process's control groups have not been throttled for a while.
@@ -145,6 +148,8 @@ class PlanImprover {
   std::vector<JointTask> find_joints(const TreeTimes& times, size_t count);
   /// Wherever none of the steps is taken for another joint; false where that is known already.
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);
+  /// Accepts what the cache has for an entry that waits; false where it has nothing.
+  bool take_from_cache(KernelLibrary::Entry& entry);
   /// Has the task's entry accepted or refused.
   void attempt(const Task& task);
   /// Gives the worker the task's candidate: the next one, while kernels are compared and plans swapped. rank:
@@ -249,6 +254,7 @@ class PlanImprover {
   std::optional<std::pair<std::shared_ptr<const Plan>, TreeTimes>> timed_;
   std::vector<Trial> trials_;
   std::function<void()> when_confirmed_;
+  std::shared_ptr<WarmStart> warm_;  ///< may be null
   /// Shapes whose layouts have been chosen.
   std::set<std::vector<ir::Shape>> laid_out_;
   /// Whose default kernels and joints are settled, and whose alternatives are not.

@@ -192,6 +192,11 @@ void LibraryImage::write(Writer& out, const OptimizedKernel& record) {
   out.put(record.alternatives).put(record.alternatives_tried).put(record.rank).put(record.alternative_speedup);
   put_count(out, record.nodes.size());
   for (const std::string& node : record.nodes) out.put(node);
+  put_count(out, record.trials.size());
+  for (const TriedKernel& one : record.trials) {
+    out.put(one.rank).put(one.kind).put(one.schedule).put(one.end).put(one.reason).put(one.expected_us);
+    out.put(one.own_us).put(one.present_us).put(one.speedup).put(one.rounds).put(one.proof).put(one.gate);
+  }
 }
 
 void LibraryImage::read(Reader& in, OptimizedKernel& record) {
@@ -213,13 +218,50 @@ void LibraryImage::read(Reader& in, OptimizedKernel& record) {
   record.alternative_speedup = in.get<double>();
   record.nodes.resize(in.count(4));
   for (std::string& node : record.nodes) node = text();
+  record.trials.resize(in.count(60));
+  for (TriedKernel& one : record.trials) {
+    one.rank = in.get<int>();
+    one.kind = text();
+    one.schedule = text();
+    one.end = in.get<TriedKernel::End>();
+    one.reason = text();
+    one.expected_us = in.get<double>();
+    one.own_us = in.get<double>();
+    one.present_us = in.get<double>();
+    one.speedup = in.get<double>();
+    one.rounds = in.get<int>();
+    one.proof = text();
+    one.gate = text();
+    const auto end = static_cast<int>(one.end);
+    if (end < 0 || end > static_cast<int>(TriedKernel::End::not_tried)) in.fail();
+  }
   const auto state = static_cast<int>(record.state);
   if (state < 0 || state > static_cast<int>(OptimizedKernel::State::accepted)) in.fail();
   if (record.alternatives < 0 || record.alternatives_tried < 0 || record.steps < 0) in.fail();
 }
 
+void LibraryImage::for_kernels(
+    const KernelLibrary& library,
+    const std::function<void(const std::string& key, const GeneratedCode& code, const OptimizedKernel& record)>&
+        call) {
+  struct Kernel {
+    std::string key;
+    GeneratedCode code;
+    OptimizedKernel record;
+  };
+  std::vector<Kernel> kernels;
+  {
+    const std::lock_guard lock(library.mutex_);
+    for (const auto& entry : library.order_) {
+      if (entry->generated && entry->generated->rank == 0)
+        kernels.push_back({entry->key, *entry->generated, entry->record});
+    }
+  }
+  for (const Kernel& one : kernels) call(one.key, one.code, one.record);
+}
+
 void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs& graphs,
-                         const std::set<const jit::KernelCode*>& in_force) {
+                         const std::set<const jit::KernelCode*>& in_force, bool all) {
   using Entry = KernelLibrary::Entry;
   std::map<const ir::Graph*, uint32_t> numbers;
   for (size_t k = 0; k < graphs.size(); ++k) numbers.emplace(graphs[k].get(), static_cast<uint32_t>(k));
@@ -260,7 +302,7 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
     out.put(entry->key).put(entry->role);
     if (entry->range == nullptr) put(out, *entry->shared_expression);
     put(out, entry->ranges);
-    const bool serves = entry->generated && in_force.count(entry->generated->code.get()) != 0 &&
+    const bool serves = entry->generated && (all || in_force.count(entry->generated->code.get()) != 0) &&
                         !entry->generated->code->image().bytes.empty();
     OptimizedKernel record = entry->record;
     // A kernel that is about to be used is tried once more, in the model.

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/cache/bytes.h"
@@ -16,13 +18,18 @@ class LibraryImage {
  public:
   using Graphs = std::vector<std::shared_ptr<const ir::Graph>>;
 
-  /// in_force: the code that plans run. What is verified and not in force yet is written as not tried.
+  /// in_force: the code that plans run. What is verified and not in force yet is written as not tried, unless
+  /// `all` is to serve.
   static void write(cache::Writer& out, const KernelLibrary& library, const Graphs& graphs,
-                    const std::set<const jit::KernelCode*>& in_force);
+                    const std::set<const jit::KernelCode*>& in_force, bool all);
   /// Into a library that knows nothing of these graphs: all, or nothing and false for bytes that cannot be
   /// right. resumes: more is to be tried for steps that have been.
   static bool read(cache::Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes);
 
+  /// Calls with every verified kernel of a default schedule, by what it computes for which sizes.
+  static void for_kernels(const KernelLibrary& library,
+                          const std::function<void(const std::string& key, const GeneratedCode& code,
+                                                   const OptimizedKernel& record)>& call);
   /// One kernel by itself.
   static void write(cache::Writer& out, const GeneratedCode& code);
   static bool read(cache::Reader& in, GeneratedCode& code);

@@ -16,6 +16,8 @@ namespace {
 
 constexpr uint32_t form = 1;  ///< of what is written here
 
+std::string key_of_kernel(const std::string& entry) { return "kernel of " + entry; }
+
 void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
   list.push_back(graph);
   for (const ir::Node& node : graph->nodes) {
@@ -74,13 +76,17 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
   if (!store_->writable()) return;
   try {
     std::set<const jit::KernelCode*> in_force;
+    // What is laid out in other ways is laid out again next time, from the kernels that served before.
+    bool laid_out = false;
     for (const std::shared_ptr<const Plan>& plan : plans.all()) {
+      laid_out = laid_out || &plan->graph() != graph_.get();
       for_new_kernels(*plan, nullptr,
                       [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
-    out.put(form).put(settled);
-    LibraryImage::write(out, library, graphs_, in_force);
+    out.put(form).put(settled && !laid_out);
+    LibraryImage::write(out, library, graphs_, in_force, laid_out);
+    keep_kernels(library);
     const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
     const std::lock_guard lock(mutex_);
     if (hash == stored_) return;
@@ -88,6 +94,35 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
   } catch (const std::exception&) {
     // The next session starts from what is there.
   }
+}
+
+void WarmStart::keep_kernels(const KernelLibrary& library) {
+  LibraryImage::for_kernels(library, [&](const std::string& entry, const GeneratedCode& code,
+                                         const OptimizedKernel& record) {
+    const std::string key = key_of_kernel(entry);
+    if (record.from_cache || !stored_kernels_.insert(key).second || code.code->image().bytes.empty()) return;
+    cache::Writer out;
+    out.put(form);
+    LibraryImage::write(out, record);
+    LibraryImage::write(out, code);
+    store_->put(cache::Part::code, key, out.text());
+  });
+}
+
+std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {
+  const std::string key = key_of_kernel(entry);
+  const std::optional<std::string> found = store_->get(cache::Part::code, key);
+  if (!found) return std::nullopt;
+  cache::Reader in(*found);
+  KnownKernel known;
+  const bool right = in.get<uint32_t>() == form;
+  LibraryImage::read(in, known.record);
+  if (right && LibraryImage::read(in, known.code) && in.finished()) {
+    known.record.from_cache = true;
+    return known;
+  }
+  store_->reject(cache::Part::code, key);
+  return std::nullopt;
 }
 
 CacheUse WarmStart::use() const {

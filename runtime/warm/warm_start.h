@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,18 @@ class WarmStart {
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, PlanTable& plans, bool settled);
+  /// The verified kernel of an expression (by its key in the library), whatever model it was made for, with
+  /// its evidence; nothing where there is none. Never throws.
+  struct KnownKernel {
+    GeneratedCode code;
+    OptimizedKernel record;
+  };
+  std::optional<KnownKernel> kernel(const std::string& key);
   CacheUse use() const;
 
  private:
+  void keep_kernels(const KernelLibrary& library);
+
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order
@@ -40,6 +51,7 @@ class WarmStart {
   std::string key_;
   mutable std::mutex mutex_;
   cache::Hash stored_{};
+  std::set<std::string> stored_kernels_;
   CacheUse use_;
 };
 

@@ -1,0 +1,69 @@
+#include "runtime/cli/fill_cache.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "ir/error.h"
+#include "runtime/cli/json_text.h"
+#include "runtime/cli/optimiser_report.h"
+#include "runtime/cli/run_model.h"
+#include "runtime/warm/warm_start.h"
+
+namespace axrun::cli {
+namespace {
+
+constexpr double standard_budget_s = 60;
+
+void require_cache(const Options& options) {
+  std::string why = "--no-cache";
+  std::shared_ptr<cache::Store> store;
+  if (!options.no_cache) store = runtime::open_store(options.cache_dir, why);
+  if (!store) throw Error(Fault::user, fmt::format("there is no cache to fill: {}", why));
+  if (!store->writable())
+    throw Error(Fault::user,
+                fmt::format("the cache in {} can only be read: {}", store->settings().directory.string(),
+                            fmt::join(store->troubles(), "; ")));
+}
+
+std::string text_of(const Record& record) {
+  const Optimisation& optimisation = record.measurement.optimisation;
+  const runtime::OptimizerStatus& status = optimisation.status;
+  int serving = 0, from_cache = 0;
+  for (const runtime::OptimizedKernel& kernel : status.kernels) {
+    if (kernel.state != runtime::OptimizedKernel::State::accepted) continue;
+    ++serving;
+    from_cache += kernel.from_cache ? 1 : 0;
+  }
+  const std::string rest = status.left == 0
+                               ? "nothing is left to be tried"
+                               : fmt::format("{} left to try: run it again to go on", status.left);
+  return fmt::format(
+      "{}\n  {:.3g} ms a run, {:.3g} ms at the beginning; {:.3g} s\n  {} kernels serve, {} of them were in the "
+      "cache before; {} candidates tried\n  cache: {}, {} bytes written\n  {}\n",
+      record.model, optimisation.end_ms, optimisation.start_ms, optimisation.seconds, serving, from_cache,
+      status.tried, status.cache.folder, status.cache.bytes_written, rest);
+}
+
+}  // namespace
+
+int fill_cache(const Options& given, Clock::time_point process_start) {
+  Options options = given;
+  if (!options.budget) options.budget = standard_budget_s;
+  require_cache(options);
+  Progress progress(!options.quiet);
+  const MeasuredModel model = measured_model(options, process_start, progress);
+  progress.clear();
+  if (options.json) {
+    const nlohmann::ordered_json report = {{"schema_version", 1},
+                                           {"model", model.record.model},
+                                           {"optimiser", optimiser_json(model.record.measurement.optimisation)}};
+    std::fputs(line_of(report).c_str(), stdout);
+  }
+  if (!options.quiet) std::fputs(text_of(model.record).c_str(), options.json ? stderr : stdout);
+  return exit_ok;
+}
+
+}  // namespace axrun::cli

@@ -1,0 +1,224 @@
+// Sessions that start from what earlier ones have found.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/optimizer/bench.h"
+#include "tests/optimizer/knobs.h"
+
+namespace axrun::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Products and what follows them, weights that kernels pack.
+ModelMaker layers(uint64_t seed, const ir::Dim& rows = 64) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {rows, 96});
+  ir::ValueId a = m.node("MatMul", {x, m.weights({96, 80}, seed)});
+  a = m.node("Add", {a, m.weights({80}, 7)});
+  a = m.node("Softmax", {a}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+  m.output(m.node("MatMul", {a, m.weights({80, 48}, 9)}));
+  return m;
+}
+
+class WarmStarts : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / ("axrun_warm_" + test + std::to_string(getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  struct Outcome {
+    ir::Tensor result;
+    OptimizerStatus status;
+    int generated = 0;  ///< kernels that have machine code
+  };
+  SessionOptions options() const {
+    SessionOptions options;
+    options.threads = 1;
+    options.cache_dir = folder_.string();
+    return options;
+  }
+  static RuntimeValue input(int64_t rows) { return RuntimeValue(ModelMaker::random({rows, 96}, 3)); }
+  static Outcome outcome(Session& session, int64_t rows) {
+    Outcome outcome;
+    outcome.result = session.run({input(rows)})[0].tensor;
+    outcome.status = session.optimizer_status();
+    for (const OptimizedKernel& kernel : outcome.status.kernels)
+      outcome.generated += kernel.state == OptimizedKernel::State::accepted && kernel.code_bytes > 0 ? 1 : 0;
+    return outcome;
+  }
+  /// Runs until the optimiser has nothing left to do.
+  static Outcome optimised(const ModelMaker& model, const SessionOptions& how, int64_t rows = 64) {
+    const auto session = model.session(how);
+    for (int k = 0; k < 40; ++k) session->run({input(rows)});
+    EXPECT_TRUE(session->wait_for_optimizer(patience));
+    session->freeze();
+    return outcome(*session, rows);
+  }
+  /// The first answer.
+  static Outcome first(const ModelMaker& model, const SessionOptions& how, int64_t rows = 64) {
+    return outcome(*model.session(how), rows);
+  }
+  static bool same_bits(const Outcome& a, const Outcome& b) {
+    return a.result.bytes() == b.result.bytes() &&
+           std::memcmp(a.result.data(), b.result.data(), a.result.bytes()) == 0;
+  }
+  static void expect_close(const Outcome& a, const Outcome& b) {
+    ASSERT_EQ(a.result.size(), b.result.size());
+    for (int64_t k = 0; k < a.result.size(); ++k)
+      ASSERT_NEAR(a.result.get_real(k), b.result.get_real(k), 1e-5) << k;
+  }
+  static void expect_cold(const Outcome& one) {
+    EXPECT_FALSE(one.status.cache.found);
+    EXPECT_EQ(one.generated, 0);
+  }
+
+  const Knobs knobs_{};
+  fs::path folder_;
+};
+
+TEST_F(WarmStarts, TheFirstAnswerIsThatOfTheOptimisedPlan) {
+  const Outcome before = optimised(layers(1), options());
+  ASSERT_GT(before.generated, 0);
+  EXPECT_FALSE(before.status.cache.found);
+  EXPECT_GT(before.status.cache.bytes_written, 0);
+  const Outcome after = first(layers(1), options());
+  EXPECT_TRUE(after.status.cache.found);
+  EXPECT_TRUE(after.status.cache.settled);
+  EXPECT_TRUE(same_bits(before, after));
+  EXPECT_EQ(after.status.worker_starts, 0);
+  EXPECT_GT(after.generated, 0);
+  for (const OptimizedKernel& kernel : after.status.kernels) {
+    if (kernel.code_bytes == 0) continue;
+    EXPECT_TRUE(kernel.from_cache);
+    EXPECT_TRUE(kernel.proof.starts_with("proved")) << kernel.proof;
+    EXPECT_TRUE(kernel.gate.starts_with("tested")) << kernel.gate;
+  }
+}
+
+TEST_F(WarmStarts, OtherWeightsGetNothingThatWasMadeOfTheOldOnes) {
+  optimised(layers(1), options());
+  const Outcome other = first(layers(2), options());
+  expect_cold(other);
+  SessionOptions none = options();
+  none.use_cache = false;
+  EXPECT_TRUE(same_bits(other, first(layers(2), none)));
+}
+
+TEST_F(WarmStarts, ModelsShareKernels) {
+  optimised(layers(1), options());
+  const Outcome other = optimised(layers(2), options());
+  int from_cache = 0;
+  for (const OptimizedKernel& kernel : other.status.kernels) from_cache += kernel.from_cache ? 1 : 0;
+  EXPECT_GT(from_cache, 0);
+  SessionOptions none = options();
+  none.use_cache = false;
+  expect_close(other, optimised(layers(2), none));
+}
+
+TEST_F(WarmStarts, OtherThreadsAndOtherPromisesAreOtherPlans) {
+  optimised(layers(1), options());
+  SessionOptions other = options();
+  other.threads = 2;
+  expect_cold(first(layers(1), other));
+  other = options();
+  other.deterministic = true;
+  expect_cold(first(layers(1), other));
+}
+
+TEST_F(WarmStarts, WhatIsMadeForAnotherInstructionSetIsNotTaken) {
+  const Outcome before = optimised(layers(1), options());
+  ASSERT_GT(before.generated, 0);
+  const Knobs restricted({{"AXRUN_ISA", "avx2"}});
+  const Outcome after = first(layers(1), options());
+  expect_cold(after);
+  EXPECT_FALSE(after.status.cache.refused.empty());
+  expect_close(before, after);
+}
+
+TEST_F(WarmStarts, ASessionThatWasStoppedIsGoneOnWith) {
+  {
+    const auto session = layers(1).session(options());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (session->optimizer_status().swapped == 0 && std::chrono::steady_clock::now() < end)
+      session->run({input(64)});
+    ASSERT_GT(session->optimizer_status().swapped, 0);
+  }
+  const Outcome after = optimised(layers(1), options());
+  EXPECT_TRUE(after.status.cache.found);
+  EXPECT_GT(after.generated, 0);
+  EXPECT_TRUE(first(layers(1), options()).status.cache.settled);
+}
+
+TEST_F(WarmStarts, OneRangeServesShapesThatTheFirstSessionNeverMet) {
+  const ir::Dim rows = ir::Dim::symbol("rows");
+  const Outcome before = optimised(layers(1, rows), options(), 64);
+  ASSERT_GT(before.generated, 0);
+  const Outcome same = first(layers(1, rows), options(), 64);
+  EXPECT_TRUE(same.status.cache.found);
+  EXPECT_TRUE(same_bits(before, same));
+  SessionOptions fallback = options();
+  fallback.tier = Tier::fallback;
+  expect_close(first(layers(1, rows), fallback, 61), first(layers(1, rows), options(), 61));
+}
+
+TEST_F(WarmStarts, DamageIsAMiss) {
+  const Outcome before = optimised(layers(1), options());
+  ASSERT_GT(before.generated, 0);
+  const fs::path file = folder_ / "machine.db";
+  ASSERT_TRUE(fs::exists(file));
+  std::string bytes(fs::file_size(file), 0);
+  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  int cold = 0;
+  for (size_t at = 300; at < bytes.size(); at += bytes.size() / 24) {
+    std::string damaged = bytes;
+    for (size_t k = at; k < std::min(at + 64, bytes.size()); ++k) damaged[k] ^= 0x41;
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    fs::permissions(folder_, fs::perms::owner_all);
+    std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    const Outcome after = first(layers(1), options());
+    if (after.status.cache.found) {
+      EXPECT_TRUE(same_bits(before, after)) << at;
+    } else {
+      ++cold;
+      expect_cold(after);
+      expect_close(before, after);
+    }
+  }
+  EXPECT_GT(cold, 0);
+}
+
+TEST_F(WarmStarts, NothingIsKeptWhereNobodyWants) {
+  SessionOptions none = options();
+  none.use_cache = false;
+  EXPECT_FALSE(optimised(layers(1), none).status.cache.reason.empty());
+  none = options();
+  none.optimize = false;
+  EXPECT_EQ(first(layers(1), none).generated, 0);
+  EXPECT_FALSE(fs::exists(folder_));
+  optimised(layers(1), options());
+  const Knobs off({{"AXRUN_OPTIMIZE", "0"}});
+  EXPECT_EQ(first(layers(1), options()).generated, 0);
+}
+
+TEST_F(WarmStarts, AFrozenSessionUsesWhatIsThereAndLeavesIt) {
+  const Outcome before = optimised(layers(1), options());
+  const auto session = layers(1).session(options());
+  session->freeze();
+  for (int k = 0; k < 40; ++k) session->run({input(64)});
+  const Outcome after = outcome(*session, 64);
+  EXPECT_TRUE(same_bits(before, after));
+  EXPECT_EQ(after.status.cache.bytes_written, 0);
+}
+
+}  // namespace
+}  // namespace axrun::tests
