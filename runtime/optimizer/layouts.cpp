@@ -27,7 +27,7 @@ constexpr double lightest = 0.0005;
 constexpr auto most_time = std::chrono::seconds(20);
 /// Prices are the least of so many looks at steps of both plans, by turns: what drifts hits both alike.
 constexpr int few_looks = 4, most_looks = 24;
-constexpr auto looking_time = std::chrono::milliseconds(400);
+constexpr auto looking_time = std::chrono::milliseconds(200);
 /// What has to be expected of a choice for a plan to be made of it.
 constexpr double least_gain = 0.01;
 /// Of one session.

@@ -80,15 +80,20 @@ TEST(Undo, AKernelThatIsSlowerByItselfIsNotUsed) {
 
 TEST(Undo, WhereTheKernelForARangeIsSlowOneForTheVerySizesIsTried) {
   const Knobs knobs{};
-  const LowerFunction slow_ranges = [](const ir::Program& expression, const search::Sizes& sizes,
-                                       const std::vector<bool>& constant, const jit::Target& target,
-                                       size_t rank) {
+  // Before the kernel for the range is judged the shapes have come again often enough, however slowly this
+  // thread runs.
+  std::atomic<bool> repeated{false};
+  const LowerFunction slow_ranges = [&](const ir::Program& expression, const search::Sizes& sizes,
+                                        const std::vector<bool>& constant, const jit::Target& target,
+                                        size_t rank) {
+    while (!repeated) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const bool open = sizes[0].low != sizes[0].high;
     return open ? one_by_one(expression, sizes, constant, target, rank)
                 : search::lower(expression, sizes, constant, target, rank);
   };
   Bench bench(slow_ranges, ir::Dim::symbol("rows"));
   for (int k = 0; k < 40; ++k) bench.run();
+  repeated = true;
   ASSERT_TRUE(bench.optimizer().wait(patience));
   const OptimizerStatus status = bench.optimizer().status();
   // Under sanitizers even the slow schedule may beat the fallback: then there is nothing more to try.
