@@ -64,6 +64,7 @@ Output
   --profile [HOW]        time of every step. HOW: text (default), json, or a file (FILE.json; --profile=FILE for
                          other names)
   --trace FILE           the last run's steps in Chrome's trace format
+  --metrics FILE         counts of runs, of the optimiser and of memory, in Prometheus' text format
   --quiet                no text for people but errors
   --version  --help
 

@@ -108,6 +108,7 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
 
   app.add_option("--profile", options.profile_target);
   app.add_option("--trace", options.trace);
+  app.add_option("--metrics", options.metrics);
   app.add_flag("--version", raw.version);
 }
 

@@ -69,6 +69,7 @@ struct Options {
   bool profile = false;
   std::string profile_target = "text";  ///< "text", "json" or a file
   std::string trace;
+  std::string metrics;
 
   bool profiling() const { return profile || !trace.empty(); }
 };

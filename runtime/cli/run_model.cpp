@@ -13,6 +13,7 @@
 #include "runtime/cli/record.h"
 #include "runtime/cli/values.h"
 #include "runtime/knobs.h"
+#include "runtime/metrics_text/metrics_text.h"
 #include "runtime/plan/plan.h"
 #include "runtime/profiler.h"
 
@@ -233,6 +234,11 @@ int run_model(const Options& options, Clock::time_point process_start) {
   add_notes(record);
   progress.clear();
   write_reports(record, options);
+  if (!options.metrics.empty()) {
+    std::vector<prometheus::MetricFamily> metrics;
+    runtime::add_metrics(*session, {{"model", record.model}}, metrics);
+    onnx_import::write_whole_file(options.metrics, runtime::metrics_text(metrics));
+  }
   if (record.matches()) return exit_ok;
   std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
   return exit_mismatch;

@@ -205,6 +205,17 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(evidence["loops proved, code tested"], 0)
         self.assertNotIn("vs start", run.err, "the live line is for terminals")
 
+    def test_metrics(self):
+        file = self.path("metrics.prom")
+        run = Result([MODEL, "--runs", "5", "--metrics", file])
+        self.assertEqual(run.code, 0, run.err)
+        with open(file) as content:
+            lines = content.read().splitlines()
+        runs = [line for line in lines if line.startswith("axrun_runs_total") and 'result="ok"' in line]
+        self.assertEqual(len(runs), 1)
+        self.assertEqual(float(runs[0].rsplit(" ", 1)[1]), 6, "one to warm up")
+        self.assertIn("# TYPE axrun_runs_total counter", lines)
+
     def test_explain(self):
         page = self.path("page.html")
         run = Result(["explain", MODEL, "--budget", "20", "--threads", "1", "--json", "--html", page])

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""axrun-serve as its clients see it, from other processes. Usage: serve_test.py AXRUN_SERVE MODEL, MODEL being the
+demonstration model: input image f32 [batch, 3, 32, 32], output scores f32 [batch, 10].
+"""
+
+import http.client
+import json
+import multiprocessing
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+SERVE, MODEL = sys.argv[1:3]
+os.environ["AXRUN_CACHE"] = "off"
+COUNT = 3 * 32 * 32
+
+
+class Service:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([SERVE, "m=" + MODEL, "--port", "0", "--threads", "1"] + list(arguments),
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on http://127.0.0.1:"):
+            raise AssertionError(line + self.process.stderr.read())
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+class Client:
+    """One connection that is kept."""
+
+    def __init__(self, port):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.connection.close()
+
+    def ask(self, method, path, body=None, headers=None):
+        self.connection.request(method, path, body, headers or {})
+        answer = self.connection.getresponse()
+        return answer.status, answer.read(), answer
+
+    def json(self, method, path, body=None):
+        status, content, _ = self.ask(method, path, None if body is None else json.dumps(body))
+        return status, json.loads(content)
+
+
+def request_of(variant, batch=1, **parameters):
+    data = [((k + variant) % 7) / 7 for k in range(batch * COUNT)]
+    request = {"inputs": [{"name": "image", "datatype": "FP32", "shape": [batch, 3, 32, 32], "data": data}]}
+    if parameters:
+        request["parameters"] = parameters
+    return request
+
+
+def infer(client, request):
+    return client.json("POST", "/v2/models/m/infer", request)
+
+
+def binary_request(variant):
+    """The same as request_of(variant) with binary data, as generated clients send it."""
+    data = struct.pack("<%df" % COUNT, *[((k + variant) % 7) / 7 for k in range(COUNT)])
+    head = json.dumps({"inputs": [{"name": "image", "datatype": "FP32", "shape": [1, 3, 32, 32],
+                                   "parameters": {"binary_data_size": len(data)}}],
+                       "outputs": [{"name": "scores", "parameters": {"binary_data": True}}]}).encode()
+    return head + data, {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
+
+
+def scores_of(content, answer):
+    length = int(answer.getheader("Inference-Header-Content-Length"))
+    return struct.unpack("<10f", content[length:])
+
+
+def close(a, b):
+    return len(a) == len(b) and all(abs(x - y) <= 1e-4 * max(1, abs(y)) for x, y in zip(a, b))
+
+
+def load_client(port, variants, rounds, failures):
+    """Runs in a process of its own: every answer is compared with the first one of its input."""
+    with Client(port) as client:
+        failures.put(compare_answers(client, variants, rounds))
+
+
+def compare_answers(client, variants, rounds):
+    first = {}
+    for k in range(rounds):
+        variant = variants[k % len(variants)]
+        body, headers = binary_request(variant)
+        status, content, answer = client.ask("POST", "/v2/models/m/infer", body, headers)
+        if status != 200:
+            return "status %d: %s" % (status, content[:200])
+        scores = scores_of(content, answer)
+        if not close(scores, first.setdefault(variant, scores)):
+            return "variant %d changed: %s, %s" % (variant, scores, first[variant])
+    return ""
+
+
+class ServeTest(unittest.TestCase):
+    def test_what_it_says_of_itself_and_its_model(self):
+        with Service() as service, Client(service.port) as client:
+            self.assertEqual(client.json("GET", "/v2")[1]["name"], "axrun")
+            for path, member in [("/v2/health/live", "live"), ("/v2/health/ready", "ready"), ("/v2/models/m/ready", "ready"),
+                                 ("/v2/models/m/versions/1/ready", "ready")]:
+                status, said = client.json("GET", path)
+                self.assertEqual((status, said[member]), (200, True), path)
+            status, model = client.json("GET", "/v2/models/m")
+            self.assertEqual(model["inputs"], [{"name": "image", "datatype": "FP32", "shape": [-1, 3, 32, 32]}])
+            self.assertEqual(model["outputs"], [{"name": "scores", "datatype": "FP32", "shape": [-1, 10]}])
+            for path in ["/v2/models/other", "/v2/models/m/versions/2", "/v2/nothing"]:
+                status, said = client.json("GET", path)
+                self.assertEqual(status, 404, path)
+                self.assertTrue(said["error"])
+            self.assertEqual(service.end(), 0)
+
+    def test_inference(self):
+        with Service() as service, Client(service.port) as client:
+            status, one = infer(client, request_of(1))
+            self.assertEqual(status, 200, one)
+            self.assertEqual(one["outputs"][0]["shape"], [1, 10])
+            status, two = infer(client, request_of(1, batch=2))
+            self.assertEqual(two["outputs"][0]["shape"], [2, 10])
+            self.assertTrue(close(two["outputs"][0]["data"][:10], one["outputs"][0]["data"]))
+            body, headers = binary_request(1)
+            status, content, answer = client.ask("POST", "/v2/models/m/infer", body, headers)
+            self.assertEqual(status, 200, content)
+            self.assertTrue(close(scores_of(content, answer), one["outputs"][0]["data"]))
+
+    def test_mistakes_cost_nothing_but_their_answer(self):
+        with Service("--timeout", "30") as service, Client(service.port) as client:
+            for body, code in [(b"", 400), (b"{", 400), (b"[]", 400), (b"\xff\xfe", 400),
+                               (json.dumps({"inputs": []}).encode(), 400),
+                               (json.dumps(request_of(0, batch=0)).encode(), 200)]:
+                status, content, _ = client.ask("POST", "/v2/models/m/infer", body)
+                self.assertEqual(status, code, (body[:50], content))
+                self.assertEqual("error" in json.loads(content), code != 200)
+            wrong = request_of(0)
+            wrong["inputs"][0]["shape"] = [1, 3, 32, 31]
+            wrong["inputs"][0]["data"].pop()
+            self.assertEqual(infer(client, wrong)[0], 400)
+            status, said = infer(client, request_of(0, timeout=0.001))
+            self.assertEqual(status, 504, said)
+            self.assertEqual(infer(client, request_of(0))[0], 200)
+
+    def test_a_full_queue_says_so(self):
+        with Service("--queue", "0", "--concurrency", "1", "--connections", "8") as service:
+            def many(results):
+                large = json.dumps(request_of(0, batch=24))
+                with Client(service.port) as client:
+                    for _ in range(4):
+                        results.put(client.ask("POST", "/v2/models/m/infer", large)[0])
+            results = multiprocessing.Queue()
+            clients = [multiprocessing.Process(target=many, args=(results,)) for _ in range(6)]
+            for one in clients:
+                one.start()
+            seen = [results.get(timeout=120) for _ in range(24)]
+            for one in clients:
+                one.join()
+            self.assertLessEqual(set(seen), {200, 503})
+            self.assertIn(200, seen)
+
+    def test_load_while_the_optimiser_works(self):
+        clients, rounds = 3, int(os.environ.get("ROUNDS", "400"))
+        with Service("--concurrency", "2") as service:
+            failures = multiprocessing.Queue()
+            processes = [multiprocessing.Process(target=load_client, args=(service.port, [k, k + 1], rounds, failures))
+                         for k in range(clients)]
+            for one in processes:
+                one.start()
+            said = [failures.get(timeout=300) for _ in processes]
+            for one in processes:
+                one.join()
+            self.assertEqual(said, [""] * clients)
+            with Client(service.port) as client:
+                status, text, _ = client.ask("GET", "/metrics")
+            self.assertEqual(status, 200)
+            numbers = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+                       for line in text.decode().splitlines() if line and not line.startswith("#")}
+            self.assertEqual(numbers['axrun_server_requests_total{model="m",result="ok"}'], clients * rounds)
+            self.assertEqual(numbers['axrun_runs_total{model="m",result="ok"}'], clients * rounds)
+            self.assertEqual(numbers['axrun_server_request_seconds_count{model="m"}'], clients * rounds)
+            self.assertEqual(sum(value for name, value in numbers.items() if name.startswith("axrun_optimizer_state")), 1)
+            self.assertEqual(service.end(), 0)
+
+    def test_it_ends_under_load(self):
+        with Service() as service:
+            def endless(port):
+                try:
+                    while True:
+                        with Client(port) as client:
+                            infer(client, request_of(3))
+                except (OSError, http.client.HTTPException, ValueError):
+                    pass
+            clients = [multiprocessing.Process(target=endless, args=(service.port,)) for _ in range(3)]
+            for one in clients:
+                one.start()
+            time.sleep(0.5)
+            self.assertEqual(service.end(), 0)
+            for one in clients:
+                one.join(30)
+                self.assertEqual(one.exitcode, 0)
+
+    def test_the_command_line(self):
+        for arguments, code in [([], 1), (["nothing.onnx"], 1), ([MODEL, "--port", "x"], 1), ([MODEL, "--unknown"], 1),
+                                (["a=" + MODEL, "a=" + MODEL], 1), ([sys.argv[0]], 2), (["--help"], 0)]:
+            done = subprocess.run([SERVE] + arguments, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, code, (arguments, done.stderr))
+        with Service() as service:
+            done = subprocess.run([SERVE, MODEL, "--port", str(service.port)], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, "the port is taken")
+            self.assertIn(str(service.port), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
