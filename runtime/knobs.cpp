@@ -29,8 +29,8 @@ constexpr std::array<Knob, 15> table = {{
      "highest instruction-set level that the kernels use"},
     {"AXRUN_OPTIMIZE", "0|1", "1", "0: no optimiser starts, in any session; the fallback kernels serve"},
     {"AXRUN_OPTIMIZER_PRIORITY", "assured|idle|normal", "assured",
-     "idle: the optimiser gets the processor time that nobody else wants; assured: so does it, but at the start, "
-     "where others want all of it, about a tenth of each processor; normal: its share like anybody"},
+     "idle: the optimiser gets the processor time that nobody else wants; assured: so does it, but at the "
+     "start, where others want all of it, about a tenth of each processor; normal: its share like anybody"},
     {"AXRUN_OPTIMIZER_THREADS", "N", "1", "threads of the optimiser where the program does not say"},
     {"AXRUN_PARALLEL", "tbb|threads", "tbb",
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
