@@ -66,6 +66,38 @@ class Cache(unittest.TestCase):
         folders = json.loads(run.stdout)["folders"]
         self.assertEqual([folder["layer"] for folder in folders], [False, True, True])
 
+    def test_optimize_fills_it_and_goes_on(self):
+        models = os.path.join(self.folder.name, "models")
+        subprocess.run([AXRUN, "--cache-dir", models, "--runs", "1"], check=True, capture_output=True, timeout=60)
+        model = next(os.path.join(models, name) for name in os.listdir(models) if name.endswith(".onnx"))
+        environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache, "AXRUN_OPTIMIZE": "1",
+                       "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+
+        def axrun(*arguments):
+            run = subprocess.run([AXRUN, *arguments], capture_output=True, text=True, timeout=120, env=environment)
+            return run.returncode, run.stdout, run.stderr
+
+        reports = []
+        for _ in range(2):
+            code, out, err = axrun("optimize", model, "--budget", "60", "--threads", "1", "--json")
+            self.assertEqual(code, 0, err)
+            self.assertNotIn("\r", err)  # no line of progress where no terminal is
+            reports.append(json.loads(out)["optimiser"])
+        self.assertFalse(reports[0]["cache"]["found"])
+        self.assertGreater(reports[0]["cache"]["bytes_written"], 0)
+        self.assertTrue(reports[1]["cache"]["found"])
+        self.assertTrue(reports[1]["cache"]["settled"])
+        self.assertEqual(reports[1]["worker_starts"], 0)
+        served = [kernel for kernel in reports[1]["kernels"] if kernel["code_bytes"]]
+        self.assertTrue(served and all(kernel["from_cache"] for kernel in served))
+        self.assertEqual(self.json("verify")["damaged"], 0)
+        # Without a cache there is nothing to fill.
+        self.assertEqual(axrun("optimize", model, "--no-cache")[0], 1)
+        os.chmod(self.cache, 0o777)
+        code, _, err = axrun("optimize", model)
+        self.assertEqual(code, 1)
+        self.assertIn(self.cache, err)
+
     def test_mistakes(self):
         for arguments in ([], ["show"], ["list", "more"], ["export"], ["prune", "--days", "-1"], ["list", "--all"]):
             run = self.run_axrun(*arguments)
