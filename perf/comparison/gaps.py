@@ -19,7 +19,7 @@ EXPLAINED = 0.9
 def profile(command, model_arguments, threads, budget):
     """The `kernels` of `axrun --profile json` and the run's median in microseconds, after `budget` seconds of the
     optimiser. Raises ValueError with the reason where the program fails."""
-    arguments = [command, *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--quiet"]
+    arguments = [command, *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--no-cache", "--quiet"]
     done = subprocess.run([*arguments, "--profile", "json"], capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["exit code %d" % done.returncode]
