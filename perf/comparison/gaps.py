@@ -6,6 +6,7 @@ of its kernels' floors wherever results pass between kernels; `between` is what 
 """
 
 import json
+import os
 import subprocess
 
 from comparison import limits
@@ -19,8 +20,9 @@ EXPLAINED = 0.9
 def profile(command, model_arguments, threads, budget):
     """The `kernels` of `axrun --profile json` and the run's median in microseconds, after `budget` seconds of the
     optimiser. Raises ValueError with the reason where the program fails."""
-    arguments = [command, *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--no-cache", "--quiet"]
-    done = subprocess.run([*arguments, "--profile", "json"], capture_output=True, text=True, check=False)
+    arguments = [command, *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--quiet"]
+    done = subprocess.run([*arguments, "--profile", "json"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "AXRUN_CACHE": "off"})
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["exit code %d" % done.returncode]
         raise ValueError(lines[-1])
