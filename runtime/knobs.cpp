@@ -11,7 +11,7 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 15> table = {{
+constexpr std::array<Knob, 16> table = {{
     {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
      "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its "
      "own), "
@@ -34,6 +34,8 @@ constexpr std::array<Knob, 15> table = {{
     {"AXRUN_OPTIMIZER_THREADS", "N", "1", "threads of the optimiser where the program does not say"},
     {"AXRUN_PARALLEL", "tbb|threads", "tbb",
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
+    {"AXRUN_REPRODUCERS", "DIR", "reproducers in the folder of AXRUN_CACHE_DIR, where that is used",
+     "folder for what is needed to repeat it where a kernel crashed, was refuted, or gave other results"},
     {"AXRUN_SWAP", "faster|always|join|layouts", "faster",
      "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one "
      "where "

@@ -29,6 +29,7 @@ enum class KnobName {
   optimizer_priority,
   optimizer_threads,
   parallel,
+  reproducers,
   swap,
   target,
   threads,

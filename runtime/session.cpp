@@ -153,6 +153,12 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.join = settings.join && !settings.force_layouts;
   settings.layouts = !ablated("layouts") && (!settings.always || settings.force_layouts);
   std::shared_ptr<WarmStart> warm = open_warm_start(settings);
+  const char* const reproducers = knob_value(KnobName::reproducers);
+  if (reproducers != nullptr) {
+    settings.reproducers = reproducers;
+  } else if (warm && !warm->use().folder.empty()) {
+    settings.reproducers = warm->use().folder + "/reproducers";
+  }
   optimizer =
       std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), std::move(warm));
 }

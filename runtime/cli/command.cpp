@@ -19,6 +19,7 @@
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
+#include "runtime/cli/reproduce.h"
 #include "runtime/cli/run_model.h"
 #include "runtime/cli/target_report.h"
 #include "runtime/cli/watchdog.h"
@@ -101,6 +102,9 @@ int execute(const Options& options, Clock::time_point process_start) {
       std::fputs((options.json ? target_json(options.calibrate) : target_text(options.calibrate)).c_str(),
                  stdout);
       return exit_ok;
+    case Options::Command::reproduce:
+      check_knobs();
+      return reproduce(options.model, options.json);
     case Options::Command::optimize:
     case Options::Command::explain:
     case Options::Command::run:

@@ -14,6 +14,8 @@ const char* const help_text = R"(Runs ONNX models.
                                   optimise it (--budget S; 10) and say of its kernels, or of these nodes', which
                                   were tried, what they were expected to take and took, why each lost, and how far
                                   from the machine's limit the one in force is; --html FILE writes a page
+  axrun reproduce FOLDER [--json] ask again what a kernel was asked that was wrong: one folder in the cache's folder
+                                  'reproducers' for each (AXRUN_REPRODUCERS)
   axrun inspect MODEL [--json]    inputs, outputs, operators and parameters of a model
   axrun knobs [--json]            environment variables
   axrun target [--calibrate] [--json]
@@ -79,6 +81,8 @@ Exit codes
   1    command line, missing file, bad inputs
   2    the model is damaged, invalid or not supported; something in the cache is damaged (axrun cache verify)
   3    an output differs from the expected one
+  4    a proof was refuted
+  5    a proof came to nothing
   70   internal error
   124  not finished after --timeout
 )";

@@ -168,6 +168,10 @@ Options parse_options(int argc, const char* const* argv) {
   explain->add_option("NODE", options.nodes);
   explain->add_option("--html", options.html);
   add_run_options(*explain, options, raw);
+  CLI::App* reproduce = app.add_subcommand("reproduce");
+  reproduce->set_help_flag("--help,-h");
+  reproduce->add_option("FOLDER", options.model)->required();
+  reproduce->add_flag("--json", options.json);
   CLI::App* knobs = app.add_subcommand("knobs");
   knobs->set_help_flag("--help,-h");
   knobs->add_flag("--json", options.json);
@@ -195,6 +199,7 @@ Options parse_options(int argc, const char* const* argv) {
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(optimize)) options.command = Options::Command::optimize;
   if (app.got_subcommand(explain)) options.command = Options::Command::explain;
+  if (app.got_subcommand(reproduce)) options.command = Options::Command::reproduce;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
   if (app.got_subcommand(target)) options.command = Options::Command::target;
   if (raw.version) options.command = Options::Command::version;

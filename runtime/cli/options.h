@@ -17,13 +17,15 @@ enum ExitCode : int {
   exit_user = 1,      ///< command line, missing file, bad inputs
   exit_model = 2,     ///< the model is damaged, invalid or unsupported
   exit_mismatch = 3,  ///< an output differs from the expected one
+  exit_refuted = 4,   ///< a proof was refuted
+  exit_unknown = 5,   ///< a proof came to nothing
   exit_internal = 70,
   exit_timeout = 124,
 };
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, optimize, cache, explain, inspect, knobs, target, version, help };
+  enum class Command { run, optimize, cache, explain, reproduce, inspect, knobs, target, version, help };
   Command command = Command::run;
 
   std::string model;               ///< empty: the demonstration model

@@ -6,6 +6,7 @@
 
 #include "ir/error.h"
 #include "ir/text.h"
+#include "runtime/optimizer/reproducer.h"
 
 namespace axrun::runtime {
 namespace {
@@ -118,20 +119,32 @@ void Candidate::lower() {
   }
 }
 
-void Candidate::ask() {
+WorkerRequest request_for(const StepExpression& expression, const search::Lowered& lowered,
+                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools) {
   WorkerRequest request;
-  text_ = ir::loop::print(*lowered_.program);
-  request.program = text_;
-  request.expression = expression_.text;
-  request.lowered = ir::print(lowered_.expression);
-  request.sizes = sizes_to_test(expression_.program, ranges_, sizes_);
-  request.constant = expression_.constant;
-  request.target = tools_.target;
-  request.seed = tools_.seed;
-  request.proof_seconds = tools_.proof_seconds;
-  request.processor_seconds = tools_.processor_seconds;
+  request.program = ir::loop::print(*lowered.program);
+  request.expression = expression.text;
+  request.lowered = ir::print(lowered.expression);
+  request.sizes = sizes_to_test(expression.program, ranges, sizes);
+  request.constant = expression.constant;
+  request.target = tools.target;
+  request.seed = tools.seed;
+  request.proof_seconds = tools.proof_seconds;
+  request.processor_seconds = tools.processor_seconds;
+  return request;
+}
+
+void Candidate::ask() {
+  const WorkerRequest request = request_for(expression_, lowered_, ranges_, sizes_, tools_);
+  text_ = request.program;
   asked_ = true;
   worker_.send(request, tools_.answer_seconds, stop_);
+}
+
+void Candidate::keep_reproducer() {
+  if (tools_.reproducers.empty()) return;
+  write_reproducer(tools_.reproducers, request_for(expression_, lowered_, ranges_, sizes_, tools_),
+                   name_of(outcome_.lost), outcome_.reason);
 }
 
 void Candidate::judge() {
@@ -144,6 +157,7 @@ void Candidate::judge() {
     if (worker_.failed_starts() > 0) outcome_.end = CandidateOutcome::End::worker_trouble;
     outcome_.lost = TriedKernel::End::worker_failed;
     outcome_.reason = fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason);
+    if (outcome_.end != CandidateOutcome::End::worker_trouble) keep_reproducer();
     return;
   }
   reply_ = answer.reply;
@@ -161,6 +175,7 @@ void Candidate::judge() {
   outcome_.lost = !reply_.gate.text.empty()                         ? TriedKernel::End::not_passed
                   : reply_.proof.verdict != verify::Verdict::proved ? TriedKernel::End::not_proved
                                                                     : TriedKernel::End::no_code;
+  keep_reproducer();
 }
 
 void Candidate::compile() {
@@ -171,6 +186,7 @@ void Candidate::compile() {
       hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {
     outcome_.reason = "compile: the code made here is not the code that was tested";
     outcome_.lost = TriedKernel::End::no_code;
+    keep_reproducer();
   }
 }
 

@@ -20,8 +20,13 @@ struct CandidateTools {
   uint64_t seed = 1;
   double proof_seconds = 120;      ///< of the clock: proofs end by the solver's own limits long before
   double processor_seconds = 180;  ///< of one candidate
+  std::string reproducers;         ///< folder for what goes wrong; empty: it is not kept
   double answer_seconds = 30;      ///< without a sign of life, after which an idle worker counts as hanging
 };
+
+/// What the worker is asked about an expression that has been lowered.
+WorkerRequest request_for(const StepExpression& expression, const search::Lowered& lowered,
+                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools);
 
 /// How it ended.
 struct CandidateOutcome {
@@ -63,6 +68,7 @@ class Candidate {
   void lower();
   void ask();
   void judge();
+  void keep_reproducer();
   void compile();
 
   const StepExpression& expression_;

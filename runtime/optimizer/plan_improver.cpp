@@ -11,6 +11,7 @@
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/plan_comparison.h"
+#include "runtime/optimizer/reproducer.h"
 #include "runtime/optimizer/swap_rule.h"
 
 namespace axrun::runtime {
@@ -59,6 +60,7 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
   const Background::Piece piece(place_.background);
   try {
     tools_.lower = settings.lower;
+    tools_.reproducers = settings.reproducers;
     tools_.target = host_target();
     require_machine_code(tools_.target);
   } catch (const Error& error) {
@@ -399,6 +401,7 @@ void PlanImprover::compare(const Task& task) {
   }
   if (!difference.empty()) {
     library_->refuse(*task.entry, difference, end);
+    if (end == TriedKernel::End::different) keep_reproducer(task, difference);
     return;
   }
   piece.reset();
@@ -427,6 +430,17 @@ void PlanImprover::review_standing() {
   plentiful_ = own > plentiful_share * seconds ? plentiful_ + 1 : 0;
   reviewed_ = worked;
   if (plentiful_ >= most_plentiful) become_idle();
+}
+
+void PlanImprover::keep_reproducer(const Task& task, const std::string& difference) {
+  if (tools_.reproducers.empty()) return;
+  const StepExpression& expression = library_->expression(*task.entry);
+  const search::Sizes ranges = library_->ranges(*task.entry);
+  const search::Lowered lowered =
+      tools_.lower(expression.program, ranges, expression.constant, tools_.target, 0);
+  if (!lowered.program) return;
+  write_reproducer(tools_.reproducers, request_for(expression, lowered, ranges, task.sizes, tools_),
+                   name_of(TriedKernel::End::different), difference);
 }
 
 void PlanImprover::rest_when_throttled() {

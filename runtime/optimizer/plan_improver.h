@@ -50,6 +50,7 @@ struct OptimizerSettings {
   bool layouts = true;         ///< values may be laid out in other ways than the model's
   bool force_layouts = false;  ///< they are, channels-last, wherever they can be
   WorkerOptions worker;
+  std::string reproducers;  ///< folder for candidates that something was wrong with; empty: none
   LowerFunction lower = search::lower;
 };
 
@@ -181,6 +182,8 @@ class PlanImprover {
   void count_alternatives(const std::vector<Task>& tasks);
   void remember_alternatives(const OptimizerJob& job);
   void compare(const Task& task);
+  /// Of the task's candidate, whose results differ from those of the kernel in force.
+  void keep_reproducer(const Task& task, const std::string& difference);
   /// Once for every set of shapes: chooses the layouts of all values of the plan in force, and puts a plan
   /// with them in its place where that is the faster one. True where it has.
   bool choose_layouts(const OptimizerJob& job);
