@@ -187,9 +187,17 @@ bool LibraryImage::read(Reader& in, GeneratedCode& code) {
 }
 
 void LibraryImage::write(Writer& out, const OptimizedKernel& record) {
-  out.put(record.ops).put(record.kind).put(record.state).put(record.reason).put(record.steps).put(record.share);
+  out.put(record.ops)
+      .put(record.kind)
+      .put(record.state)
+      .put(record.reason)
+      .put(record.steps)
+      .put(record.share);
   out.put(record.sizes).put(record.proof).put(record.gate).put(record.speedup).put(record.code_bytes);
-  out.put(record.alternatives).put(record.alternatives_tried).put(record.rank).put(record.alternative_speedup);
+  out.put(record.alternatives)
+      .put(record.alternatives_tried)
+      .put(record.rank)
+      .put(record.alternative_speedup);
   put_count(out, record.nodes.size());
   for (const std::string& node : record.nodes) out.put(node);
   put_count(out, record.trials.size());
@@ -240,10 +248,9 @@ void LibraryImage::read(Reader& in, OptimizedKernel& record) {
   if (record.alternatives < 0 || record.alternatives_tried < 0 || record.steps < 0) in.fail();
 }
 
-void LibraryImage::for_kernels(
-    const KernelLibrary& library,
-    const std::function<void(const std::string& key, const GeneratedCode& code, const OptimizedKernel& record)>&
-        call) {
+void LibraryImage::for_kernels(const KernelLibrary& library,
+                               const std::function<void(const std::string& key, const GeneratedCode& code,
+                                                        const OptimizedKernel& record)>& call) {
   struct Kernel {
     std::string key;
     GeneratedCode code;

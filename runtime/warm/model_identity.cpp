@@ -32,7 +32,8 @@ void for_tensors(const ir::Graph& graph, const std::function<void(const ir::Tens
 
 class Description {
  public:
-  explicit Description(const Contents& contents) : contents_(contents) {}
+  /// contents: null where what is in constants does not count.
+  explicit Description(const Contents* contents) : contents_(contents) {}
 
   void add(const ir::Graph& graph) {
     count(graph.values.size());
@@ -73,8 +74,8 @@ class Description {
     for (const int64_t extent : tensor.shape()) out_.put(extent);
     if (tensor.type() == ir::ElementType::string) {
       for (int64_t k = 0; k < tensor.size(); ++k) out_.put(std::string_view(tensor.strings()[k]));
-    } else if (tensor.bytes() > 0) {
-      const auto hash = contents_.known(tensor.data(), tensor.bytes());
+    } else if (tensor.bytes() > 0 && contents_ != nullptr) {
+      const auto hash = contents_->known(tensor.data(), tensor.bytes());
       AXRUN_ASSERT(hash.has_value());
       for (const uint8_t byte : *hash) out_.put(byte);
     }
@@ -102,7 +103,7 @@ class Description {
     }
   }
 
-  const Contents& contents_;
+  const Contents* contents_;
   Writer out_;
 };
 
@@ -129,10 +130,10 @@ void Contents::meet(const ir::Graph& graph, ThreadPool& pool) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto* a, const auto* b) { return a->first.second > b->first.second; });
   constexpr size_t large = size_t{1} << 18;
-  const auto larger = static_cast<int64_t>(std::partition_point(order.begin(), order.end(), [](const auto* one) {
-                                             return one->first.second >= large;
-                                           }) -
-                                           order.begin());
+  const auto larger =
+      static_cast<int64_t>(std::partition_point(order.begin(), order.end(),
+                                                [](const auto* one) { return one->first.second >= large; }) -
+                           order.begin());
   const auto hash = [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       auto& [key, value] = *order[static_cast<size_t>(k)];
@@ -146,7 +147,13 @@ void Contents::meet(const ir::Graph& graph, ThreadPool& pool) {
 }
 
 cache::Hash identity_of(const ir::Graph& graph, const Contents& contents) {
-  Description description(contents);
+  Description description(&contents);
+  description.add(graph);
+  return cache::hash_of_bytes(description.text().data(), description.text().size());
+}
+
+cache::Hash structure_of(const ir::Graph& graph) {
+  Description description(nullptr);
   description.add(graph);
   return cache::hash_of_bytes(description.text().data(), description.text().size());
 }

@@ -28,5 +28,7 @@ class Contents {
 /// Equal for graphs of equal nodes, attributes, types, dims and constants, byte by byte; names are no part
 /// of it but those of open sizes. Contents must have met the graph.
 cache::Hash identity_of(const ir::Graph& graph, const Contents& contents);
+/// The same but for what is in constants: takes no time, and differs only where identities do.
+cache::Hash structure_of(const ir::Graph& graph);
 
 }  // namespace axrun::runtime

@@ -12,8 +12,8 @@
 #include "jit/target_file.h"
 #include "runtime/host_target.h"
 #include "runtime/knobs.h"
-#include "runtime/parallel.h"
 #include "runtime/machine.h"
+#include "runtime/parallel.h"
 #include "runtime/version.h"
 
 namespace axrun::runtime {

@@ -50,13 +50,26 @@ std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string&
 
 WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph,
                      std::string settings, ThreadPool& pool)
-    : store_(std::move(store)), graph_(std::move(graph)) {
+    : store_(std::move(store)),
+      graph_(std::move(graph)),
+      settings_(std::move(settings)),
+      structure_(fmt::format("models like {}, {}", cache::to_text(structure_of(*graph_)), settings_)) {
   add_bodies(graph_, graphs_);
-  contents_.meet(*graph_, pool);
-  key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, contents_)), settings);
+  // Where there is nothing for any model of this structure, nobody waits for its constants to be read.
+  if (store_->get(cache::Part::code, structure_)) key(pool);
+}
+
+const std::string& WarmStart::key(ThreadPool& pool) {
+  if (key_.empty()) {
+    Contents contents;
+    contents.meet(*graph_, pool);
+    key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, contents)), settings_);
+  }
+  return key_;
 }
 
 void WarmStart::load(KernelLibrary& library) {
+  if (key_.empty()) return;
   const std::optional<std::string> found = store_->get(cache::Part::code, key_);
   if (!found) return;
   cache::Reader in(*found);
@@ -80,33 +93,36 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
     bool laid_out = false;
     for (const std::shared_ptr<const Plan>& plan : plans.all()) {
       laid_out = laid_out || &plan->graph() != graph_.get();
-      for_new_kernels(*plan, nullptr,
-                      [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
+      for_new_kernels(*plan, nullptr, [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
     out.put(form).put(settled && !laid_out);
     LibraryImage::write(out, library, graphs_, in_force, laid_out);
     keep_kernels(library);
     const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
-    const std::lock_guard lock(mutex_);
-    if (hash == stored_) return;
-    if (store_->put(cache::Part::code, key_, out.text()) == cache::Stored::stored) stored_ = hash;
+    if (hash == stored_) return;  // only this thread changes it from now on
+    const bool is_first = key_.empty();
+    const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
+    if (store_->put(cache::Part::code, key(*own), out.text()) != cache::Stored::stored) return;
+    stored_ = hash;
+    if (is_first) store_->put(cache::Part::code, structure_, "");
   } catch (const std::exception&) {
     // The next session starts from what is there.
   }
 }
 
 void WarmStart::keep_kernels(const KernelLibrary& library) {
-  LibraryImage::for_kernels(library, [&](const std::string& entry, const GeneratedCode& code,
-                                         const OptimizedKernel& record) {
-    const std::string key = key_of_kernel(entry);
-    if (record.from_cache || !stored_kernels_.insert(key).second || code.code->image().bytes.empty()) return;
-    cache::Writer out;
-    out.put(form);
-    LibraryImage::write(out, record);
-    LibraryImage::write(out, code);
-    store_->put(cache::Part::code, key, out.text());
-  });
+  LibraryImage::for_kernels(
+      library, [&](const std::string& entry, const GeneratedCode& code, const OptimizedKernel& record) {
+        const std::string key = key_of_kernel(entry);
+        if (record.from_cache || !stored_kernels_.insert(key).second || code.code->image().bytes.empty())
+          return;
+        cache::Writer out;
+        out.put(form);
+        LibraryImage::write(out, record);
+        LibraryImage::write(out, code);
+        store_->put(cache::Part::code, key, out.text());
+      });
 }
 
 std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {

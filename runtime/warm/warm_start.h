@@ -23,7 +23,8 @@ namespace axrun::runtime {
 /// fits the model, and is used without asking again what its steps compute.
 class WarmStart {
  public:
-  /// settings: what else plans depend on (threads, what the optimiser may do), as text.
+  /// settings: what else plans depend on (threads, what the optimiser may do), as text. pool: for the time of
+  /// the call.
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
             ThreadPool& pool);
 
@@ -43,12 +44,15 @@ class WarmStart {
 
  private:
   void keep_kernels(const KernelLibrary& library);
+  /// Looks at every byte of the model's constants, the first time.
+  const std::string& key(ThreadPool& pool);
 
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order
-  Contents contents_;
-  std::string key_;
+  const std::string settings_;
+  const std::string structure_;  ///< key of the entry that says that there is something for such a model
+  std::string key_;              ///< empty: not known yet
   mutable std::mutex mutex_;
   cache::Hash stored_{};
   std::set<std::string> stored_kernels_;
