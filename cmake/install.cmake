@@ -8,7 +8,7 @@ set(axrun_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/axrun)
 # What runtime/session.h and runtime/axrun_c.h include, in the folders that their #include lines name.
 set(axrun_public_headers
     ir/api.h ir/dim.h ir/error.h ir/graph.h ir/tensor.h ir/types.h
-    runtime/axrun_c.h runtime/optimizer_status.h runtime/session.h runtime/value.h)
+    runtime/axrun_c.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h runtime/session.h runtime/value.h)
 foreach(header ${axrun_public_headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${axrun_include_dir}/${folder})
@@ -16,7 +16,7 @@ endforeach()
 
 target_include_directories(libaxrun INTERFACE $<INSTALL_INTERFACE:${axrun_include_dir}>)
 target_compile_features(libaxrun INTERFACE cxx_std_20)
-install(TARGETS axrun_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS axrun_cli axrun_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The program in which the library tries what it generates lies beside it.
 install(TARGETS axrun_worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libaxrun EXPORT axrunTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

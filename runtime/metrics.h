@@ -1,13 +1,9 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "runtime/optimizer_status.h"
 
 namespace axrun::runtime {
 
@@ -25,11 +21,5 @@ struct Metric {
 };
 /// Gets metrics one by one, those of one name in a row.
 using MetricSink = std::function<void(const Metric&)>;
-
-/// Runs of a session by how they ended.
-struct RunCounts {
-  std::atomic<int64_t> ok{0}, failed{0}, ended_early{0};
-};
-void report_metrics(const OptimizerStatus& status, const RunCounts& runs, const MetricSink& sink);
 
 }  // namespace axrun::runtime

@@ -22,6 +22,7 @@
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "runtime/run_counts.h"
 #include "runtime/warm/kept_schedules.h"
 #include "runtime/warm/warm_start.h"
 

@@ -3,6 +3,8 @@
 #include <iostream>
 
 #include "ir/error.h"
+#include "runtime/metrics.h"
+#include "runtime/run_control.h"
 #include "runtime/session.h"
 
 int main(int argc, char** argv) {
@@ -19,6 +21,18 @@ int main(int argc, char** argv) {
   for (int64_t k = 0; k < scores.size(); ++k) sum += scores.get_real(k);
   if (std::fabs(sum - 2) > 1e-4) return 1;
   std::cout << session->inputs()[0].name << ' ' << axrun::ir::to_string(scores.shape()) << '\n';
+  runtime::RunControl control;
+  control.cancel();
+  try {
+    session->run(inputs, &control);
+    return 1;
+  } catch (const runtime::RunEnded&) {
+  }
+  double runs = 0;
+  session->report_metrics([&](const runtime::Metric& metric) {
+    if (metric.name == "axrun_runs_total") runs += metric.value;
+  });
+  if (runs != 2) return 1;
   try {
     runtime::Session::load("missing.onnx");
   } catch (const axrun::Error& error) {

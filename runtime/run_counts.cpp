@@ -1,4 +1,4 @@
-#include "runtime/metrics.h"
+#include "runtime/run_counts.h"
 
 namespace axrun::runtime {
 namespace {
