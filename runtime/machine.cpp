@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "jit/processor_quota.h"
+#include "runtime/memory_groups.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/knobs.h"
 
@@ -64,6 +65,12 @@ Machine describe_machine() {
 
 int64_t physical_memory_bytes() {
   return std::max<int64_t>(0, sysconf(_SC_PHYS_PAGES)) * std::max<int64_t>(0, sysconf(_SC_PAGESIZE));
+}
+
+int64_t usable_memory_bytes() {
+  const int64_t all = physical_memory_bytes();
+  const auto room = MemoryGroups().room();
+  return room && (all == 0 || room->limit < all) ? room->limit : all;
 }
 
 int64_t peak_rss_bytes() {

@@ -27,6 +27,9 @@ Machine describe_machine();
 /// All memory of the machine; 0 where the system does not tell.
 int64_t physical_memory_bytes();
 
+/// Of it, what this process may use: its control groups may allow less.
+int64_t usable_memory_bytes();
+
 /// The most memory this process has had resident, mapped files included; 0 where the system does not tell.
 int64_t peak_rss_bytes();
 

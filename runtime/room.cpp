@@ -11,7 +11,7 @@
 namespace axrun::runtime {
 
 void require_room(const std::string& name, ir::ElementType type, const ir::Shape& shape) {
-  const int64_t memory = physical_memory_bytes();
+  const int64_t memory = usable_memory_bytes();
   const bool strings = type == ir::ElementType::string;
   const auto element =
       static_cast<int64_t>(strings ? sizeof(std::string) : std::max<size_t>(1, ir::size_of(type)));

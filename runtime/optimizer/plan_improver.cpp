@@ -37,6 +37,18 @@ constexpr int most_plentiful = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
+/// The optimiser rests where less than this part of what a control group allows is left.
+constexpr int64_t share_of_memory_left = 10;
+/// The helper process gets three quarters of what is left where that is less than it might take.
+WorkerOptions within(WorkerOptions options, const MemoryGroups& memory) {
+  constexpr int64_t least = int64_t{256} << 20;
+  const auto room = memory.room();
+  if (!room) return options;
+  const int64_t most = std::max(least, room->left / 4 * 3);
+  options.memory_bytes = options.memory_bytes > 0 ? std::min(options.memory_bytes, most) : most;
+  return options;
+}
+
 /// Making machine code and executing it is allowed, and this processor is one that it can be made for.
 void require_machine_code(const jit::Target& target) {
   const ir::loop::LoopProgram probe =
@@ -56,7 +68,7 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
       board_(board),
       place_(place),
       clock_(board),
-      worker_(settings.worker) {
+      worker_(within(settings.worker, memory_)) {
   const Background::Piece piece(place_.background);
   try {
     tools_.lower = settings.lower;
@@ -446,12 +458,21 @@ void PlanImprover::keep_reproducer(const Task& task, const std::string& differen
 void PlanImprover::rest_when_throttled() {
   review_standing();
   constexpr std::chrono::seconds shortest{5}, longest{80};
-  if (!throttling_.rose()) return;
+  const auto why = [&]() -> const char* {
+    if (throttling_.rose()) return "the control group's processor time was used up";
+    const auto room = memory_.room();
+    const bool is_short = room && room->left < room->limit / share_of_memory_left;
+    return is_short ? "the control group's memory is nearly used up" : nullptr;
+  };
+  const char* reason = why();
+  if (reason == nullptr) return;
   do {
-    board_.set_state(StatusBoard::State::paused, "the control group's processor time was used up");
+    give_memory_back();
+    board_.set_state(StatusBoard::State::paused, reason);
     if (place_.stop.wait_for(rest_)) return;
     rest_ = std::min(rest_ * 2, longest);
-  } while (throttling_.rose());
+    reason = why();
+  } while (reason != nullptr);
   rest_ = std::max(rest_ / 2, shortest);
   board_.set_state(StatusBoard::State::working);
 }

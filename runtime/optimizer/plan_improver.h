@@ -21,6 +21,7 @@
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
+#include "runtime/memory_groups.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
 
@@ -89,7 +90,7 @@ class PlanImprover {
   void know_kernels(std::shared_ptr<WarmStart> warm) { warm_ = std::move(warm); }
   /// Called when real runs have confirmed a swap.
   void when_confirmed(std::function<void()> call) { when_confirmed_ = std::move(call); }
-  /// Returns when the process's control groups have not been throttled for a while.
+  /// Returns when the process's control groups have not been throttled for a while, and have memory left.
   void rest_when_throttled();
 
  private:
@@ -231,6 +232,7 @@ class PlanImprover {
   const Background::Place& place_;
   PhaseClock clock_;
   CandidateTools tools_;
+  MemoryGroups memory_;
   WorkerProcess worker_;
   Throttling throttling_;
   std::chrono::seconds rest_{5};

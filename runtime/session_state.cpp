@@ -1,0 +1,315 @@
+#include "runtime/session_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+
+#include "ir/error.h"
+#include "ir/simplify.h"
+#include "runtime/knobs.h"
+#include "runtime/machine.h"
+#include "runtime/node_executor.h"
+#include "runtime/plan/fold_weights.h"
+#include "runtime/plan/own_widening.h"
+#include "runtime/warm/kept_schedules.h"
+
+namespace axrun::runtime {
+
+using ir::ValueFact;
+using ir::ValueId;
+
+namespace {
+
+size_t usable_memory() {
+  const int64_t bytes = usable_memory_bytes();
+  return bytes > 0 ? static_cast<size_t>(bytes) : ~size_t{0};
+}
+
+bool knob_says(KnobName name, std::string_view word) {
+  const char* value = knob_value(name);
+  return value != nullptr && value == word;
+}
+
+Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
+
+}  // namespace
+
+SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
+    : options(given), model(std::move(loaded)), plans(given.plan_cache) {
+  if (options.threads <= 0) options.threads = default_threads();
+  pool = ThreadPool::make(options.threads);
+  fix_sizes();
+  const ir::Graph& graph = *model.graph;
+  for (ValueId id : graph.inputs) inputs.push_back(port_of(graph.value(id)));
+  std::vector<std::string> output_names;
+  for (ValueId id : graph.outputs) output_names.push_back(graph.value(id).name);
+  std::vector<Port> declared;
+  for (ValueId id : graph.outputs) declared.push_back(port_of(graph.value(id)));
+  // The reference tier runs the graph as it came; it is simplified all the same, on a copy, so that both
+  // tiers refuse the same models.
+  std::shared_ptr<ir::Graph> simplified =
+      options.tier == Tier::reference ? std::make_shared<ir::Graph>(graph) : model.graph;
+  LoadTimeWork load;
+  const ir::SimplifyReport simplification = ir::simplify(*simplified);
+  load.by_definition = simplification.folded;
+  load.bytes_by_definition = simplification.folded_bytes;
+  if (options.tier != Tier::reference) {
+    load.folded = fold_weights(*simplified, *pool);
+    give_readers_own_widening(*simplified);
+  }
+  for (size_t k = 0; k < output_names.size(); ++k) {
+    const ir::Value& value = simplified->value(simplified->outputs[k]);
+    Port port = port_of(value);
+    port.name = output_names[k];
+    if (port.type == ir::ElementType::undefined) port = declared[k];
+    outputs.push_back(std::move(port));
+  }
+  start_optimizer(std::move(load));
+}
+
+void SessionState::start_optimizer(LoadTimeWork load) {
+  if (options.tier != Tier::automatic) {
+    no_optimizer = "only the automatic tier is optimised";
+  } else if (!options.optimize) {
+    no_optimizer = "the session's options turn it off";
+  } else if (knob_says(KnobName::optimize, "0")) {
+    no_optimizer = "AXRUN_OPTIMIZE=0";
+  }
+  if (!no_optimizer.empty()) return;
+  OptimizerHost host;
+  host.graph = model.graph;
+  host.plans = &plans;
+  host.threads = options.threads;
+  host.build = [this](const std::vector<RuntimeValue>& values, std::shared_ptr<KernelSource> kernels) {
+    PlanOptions how = plan_options();
+    how.kernels = std::move(kernels);
+    return build(values, how);
+  };
+  OptimizerSettings settings;
+  const char* threads = knob_value(KnobName::optimizer_threads);
+  settings.threads = options.optimizer_threads > 0 ? options.optimizer_threads
+                                                   : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
+  if (knob_says(KnobName::optimizer_priority, "normal")) settings.standing = Standing::ordinary;
+  if (knob_says(KnobName::optimizer_priority, "idle")) settings.standing = Standing::idle;
+  settings.deterministic = options.deterministic;
+  const auto ablated = [](std::string_view part) { return knob_lists(KnobName::ablate, part); };
+  settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");
+  settings.always =
+      knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") || ablated("measurement");
+  settings.schedules = !ablated("schedules");
+  settings.force_layouts = knob_says(KnobName::swap, "layouts");
+  settings.always = settings.always || settings.force_layouts;
+  settings.join = settings.join && !settings.force_layouts;
+  settings.layouts = !ablated("layouts") && (!settings.always || settings.force_layouts);
+  std::shared_ptr<WarmStart> warm = open_warm_start(settings);
+  const char* const reproducers = knob_value(KnobName::reproducers);
+  if (reproducers != nullptr) {
+    settings.reproducers = reproducers;
+  } else if (warm && !warm->use().folder.empty()) {
+    settings.reproducers = warm->use().folder + "/reproducers";
+  }
+  optimizer =
+      std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), std::move(warm));
+}
+
+std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings& settings) {
+  if (!options.use_cache) {
+    no_cache = "the session's options turn it off";
+  } else if (settings.always || knob_value(KnobName::ablate) != nullptr) {
+    no_cache = "AXRUN_SWAP and AXRUN_ABLATE are for tests";
+  } else if (auto store = open_store(options.cache_dir, no_cache)) {
+    keep_schedules_in(store);
+    return std::make_shared<WarmStart>(
+        std::move(store), model.graph,
+        fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);
+  }
+  return nullptr;
+}
+
+void SessionState::fix_sizes() {
+  ir::Graph& graph = *model.graph;
+  std::map<std::string, ir::Dim> sizes;
+  std::vector<std::string> names;
+  for (ValueId id : graph.inputs) {
+    if (graph.value(id).dims) {
+      for (const ir::Dim& dim : *graph.value(id).dims) dim.collect_symbols(names);
+    }
+  }
+  for (const auto& [name, size] : options.dims) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error(Fault::user, fmt::format("no input has a dimension named '{}'", name));
+    }
+    if (size < 0) throw Error(Fault::user, fmt::format("dimension '{}' cannot be {}", name, size));
+    sizes.emplace(name, ir::Dim(size));
+  }
+  // A fixed shape fixes the names in it, for every input that has them.
+  for (const auto& [name, shape] : options.shapes) {
+    const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(),
+                                    [&](ValueId id) { return graph.value(id).name == name; });
+    if (input == graph.inputs.end())
+      throw Error(Fault::user, fmt::format("the model has no input '{}'", name));
+    ir::Value& value = graph.value(*input);
+    if (value.dims) {
+      if (value.dims->size() != shape.size()) {
+        throw Error(Fault::user, fmt::format("input '{}' has shape {}, not rank {}", name,
+                                             ir::to_string(*value.dims), shape.size()));
+      }
+      for (size_t d = 0; d < shape.size(); ++d) {
+        const ir::Dim& dim = (*value.dims)[d];
+        if (dim.is_constant() && dim.value() != shape[d]) {
+          throw Error(Fault::user, fmt::format("input '{}' has shape {}, not {}", name,
+                                               ir::to_string(*value.dims), ir::to_string(shape)));
+        }
+        std::vector<std::string> symbols;
+        dim.collect_symbols(symbols);
+        if (symbols.size() == 1 && ir::Dim::symbol(symbols[0]) == dim)
+          sizes.emplace(symbols[0], ir::Dim(shape[d]));
+      }
+    }
+    value.dims = ir::to_dims(shape);
+  }
+  for (ValueId id : graph.inputs) {
+    ir::Value& value = graph.value(id);
+    if (!value.dims || sizes.empty()) continue;
+    for (ir::Dim& dim : *value.dims) dim = dim.substitute(sizes);
+  }
+}
+
+void SessionState::check(const std::vector<RuntimeValue>& given) const {
+  if (given.size() != inputs.size()) {
+    throw Error(Fault::user,
+                fmt::format("the model has {} inputs, {} were given", inputs.size(), given.size()));
+  }
+  std::vector<std::pair<std::string, int64_t>> sizes;  // named sizes met so far
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const Port& port = inputs[k];
+    const RuntimeValue& value = given[k];
+    if (!value.present()) {
+      if (port.kind == ir::ValueKind::optional) continue;
+      throw Error(Fault::user, fmt::format("input '{}' is missing", port.name));
+    }
+    if (port.kind != ir::ValueKind::tensor) {
+      if (value.kind == ir::ValueKind::tensor && port.kind == ir::ValueKind::optional) continue;
+      if (value.kind != port.kind)
+        throw Error(Fault::user, fmt::format("input '{}' has the wrong kind", port.name));
+      continue;
+    }
+    if (value.kind != ir::ValueKind::tensor)
+      throw Error(Fault::user, fmt::format("input '{}' must be a tensor", port.name));
+    const auto refuse = [&](const std::string& why) {
+      throw Error(Fault::user, fmt::format("input '{}' is {} {}, but the model takes {} {}{}", port.name,
+                                           ir::name_of(value.type), ir::to_string(value.tensor.shape()),
+                                           ir::name_of(port.type),
+                                           port.dims ? ir::to_string(*port.dims) : "of any rank", why));
+    };
+    if (port.type != ir::ElementType::undefined && value.tensor.type() != port.type) refuse("");
+    if (!port.dims) continue;
+    const ir::Shape& shape = value.tensor.shape();
+    if (shape.size() != port.dims->size()) refuse("");
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const ir::Dim& dim = (*port.dims)[d];
+      if (dim.is_constant()) {
+        if (dim.value() != shape[d]) refuse("");
+        continue;
+      }
+      const std::string name = dim.to_string();
+      const auto known =
+          std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
+      if (known == sizes.end()) {
+        sizes.emplace_back(name, shape[d]);
+      } else if (known->second != shape[d]) {
+        refuse(fmt::format(", and {} is {} in another input", name, known->second));
+      }
+    }
+  }
+}
+
+std::unique_ptr<SessionState::RunBuffers> SessionState::take_buffers() {
+  const std::lock_guard lock(buffers_mutex);
+  if (buffers.empty()) {
+    auto made = std::make_unique<RunBuffers>();
+    made->inputs.resize(inputs.size());
+    made->outputs.resize(outputs.size());
+    return made;
+  }
+  std::unique_ptr<RunBuffers> taken = std::move(buffers.back());
+  buffers.pop_back();
+  return taken;
+}
+
+void SessionState::give_back(std::unique_ptr<RunBuffers> used) {
+  // Assigning from an empty tensor drops the caller's buffer and keeps the capacity for the shape.
+  static const ir::Tensor none;
+  for (RuntimeValue& value : used->inputs) value.tensor = none;
+  for (RuntimeValue& value : used->outputs) value.tensor = none;
+  const std::lock_guard lock(buffers_mutex);
+  buffers.push_back(std::move(used));
+}
+
+PlanOptions SessionState::plan_options() const {
+  PlanOptions how;
+  how.threads = options.threads;
+  how.packs = packs;
+  if (optimizer) how.kernels = optimizer->library();
+  how.fuse = !knob_lists(KnobName::ablate, "fusion");
+  how.body_plans = options.plan_cache;
+  how.memory_limit = options.memory_limit > 0 ? static_cast<size_t>(options.memory_limit) : usable_memory();
+  return how;
+}
+
+std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>& values,
+                                                const PlanOptions& how) const {
+  std::vector<ValueFact> facts;
+  for (const RuntimeValue& value : values) {
+    ValueFact fact;
+    if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) {
+      fact.type = value.tensor.type();
+      fact.dims = ir::to_dims(value.tensor.shape());
+    }
+    facts.push_back(std::move(fact));
+  }
+  return build_plan(model.graph, model.graph->inputs, facts, how);
+}
+
+PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values) {
+  return plans.find(values, [&] { return build(values, plan_options()); });
+}
+
+void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
+                            const RunControl* control) {
+  using Clock = std::chrono::steady_clock;
+  const PlanTable::Pinned pinned = plan_for(values);
+  const RunContext context{*pool, options.profile ? &profiler : nullptr, control};
+  if (!optimizer) return pinned.plan->run(values, results, context);
+  if (!optimizer->wants(*pinned.plan)) {
+    pinned.plan->run(values, results, context);
+    return optimizer->answered();
+  }
+  const Clock::time_point start = Clock::now();
+  pinned.plan->run(values, results, context);
+  optimizer->ran(*pinned.plan, values,
+                 std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+}
+
+std::vector<RuntimeValue> SessionState::run_reference(const std::vector<RuntimeValue>& values,
+                                                      const RunControl* control) {
+  ReferenceExecutor executor(*pool);
+  NodeObserver note = options.profile ? profiler.node_observer() : NodeObserver();
+  if (control != nullptr) {
+    control->check();
+    note = [control, next = std::move(note)](const auto& graph, const auto& node, const auto& results,
+                                             double microseconds) {
+      if (next) next(graph, node, results, microseconds);
+      control->check();
+    };
+  }
+  executor.set_observer(std::move(note));
+  std::vector<RuntimeValue> outputs = executor.run(*model.graph, values, {});
+  for (RuntimeValue& output : outputs) output = narrowed(output);
+  return outputs;
+}
+
+}  // namespace axrun::runtime

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/plan_table.h"
+#include "runtime/profiler.h"
+#include "runtime/run_control.h"
+#include "runtime/run_counts.h"
+#include "runtime/session.h"
+#include "runtime/warm/warm_start.h"
+
+namespace axrun::runtime {
+
+/// What a session is made of. Only the plan table, the profile and lazily made executors change after
+/// loading.
+class SessionState {
+ public:
+  SessionState(ir::Model loaded, const SessionOptions& given);
+
+  void check(const std::vector<RuntimeValue>& given) const;
+  /// Values of one run_into call, kept for the next one so that nothing is allocated.
+  struct RunBuffers {
+    std::vector<RuntimeValue> inputs, outputs;
+  };
+  std::unique_ptr<RunBuffers> take_buffers();
+  void give_back(std::unique_ptr<RunBuffers> buffers);
+  PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
+  std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
+  PlanOptions plan_options() const;
+  void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
+                const RunControl* control);
+  std::vector<RuntimeValue> run_reference(const std::vector<RuntimeValue>& values, const RunControl* control);
+  void fix_sizes();
+  void start_optimizer(LoadTimeWork load);
+  std::shared_ptr<WarmStart> open_warm_start(const OptimizerSettings& settings);
+
+  SessionOptions options;
+  ir::Model model;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::unique_ptr<ThreadPool> pool;
+  std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
+  PlanTable plans;
+  Profiler profiler;
+  RunCounts counts;
+  std::mutex buffers_mutex;
+  std::vector<std::unique_ptr<RunBuffers>> buffers;
+  std::string no_optimizer;              ///< why there is none
+  std::string no_cache;                  ///< the same
+  std::unique_ptr<Optimizer> optimizer;  ///< last: it uses all of the above
+};
+
+}  // namespace axrun::runtime
