@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
 #include <sstream>
+
+#include "jit/control_groups.h"
 
 namespace axrun::jit {
 namespace {
@@ -25,48 +26,15 @@ double processors_of(const std::string& quota_and_period) {
   return HUGE_VAL;
 }
 
-/// The tightest limit of a group and of those around it; `limit` reads that of one folder. A container may
-/// see the path of its host, below which nothing is mounted: what is there decides.
-double tightest(const std::string& mount, std::string group,
-                const std::function<double(const std::string& folder)>& limit) {
-  double fewest = HUGE_VAL;
-  while (true) {
-    if (group == "/") group.clear();
-    fewest = std::min(fewest, limit(mount + group));
-    const size_t slash = group.rfind('/');
-    if (slash == std::string::npos) return fewest;
-    group.resize(slash);
-  }
-}
-
-/// Whether a comma-separated list of controllers names "cpu".
-bool has_cpu_controller(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
-}
-
 }  // namespace
 
 double processor_quota(const std::string& process_groups, const std::string& mount) {
   double fewest = HUGE_VAL;
-  std::ifstream groups(process_groups);
-  for (std::string line; std::getline(groups, line);) {
-    // number:controllers:path
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 1);
-    if (controllers.empty()) {
-      fewest = std::min(fewest, tightest(mount, group, [](const std::string& folder) {
-                          return processors_of(first_line(folder + "/cpu.max"));
-                        }));
-    } else if (has_cpu_controller(controllers)) {
-      const auto limit = [](const std::string& folder) {
-        return processors_of(first_line(folder + "/cpu.cfs_quota_us") + " " +
-                             first_line(folder + "/cpu.cfs_period_us"));
-      };
-      fewest = std::min(fewest, tightest(mount + "/cpu", group, limit));
-    }
+  for (const ControlGroup& group : control_groups(process_groups, mount, "cpu")) {
+    const std::string limit = group.version == 2 ? first_line(group.folder + "/cpu.max")
+                                                 : first_line(group.folder + "/cpu.cfs_quota_us") + " " +
+                                                       first_line(group.folder + "/cpu.cfs_period_us");
+    fewest = std::min(fewest, processors_of(limit));
   }
   return fewest;
 }

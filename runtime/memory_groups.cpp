@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+
+#include "jit/control_groups.h"
 
 namespace axrun::runtime {
 namespace {
@@ -26,39 +27,16 @@ int64_t line_of(const std::string& path, const std::string& name) {
   return 0;
 }
 
-bool names(const std::string& controllers, const std::string& wanted) {
-  std::istringstream list(controllers);
-  for (std::string one; std::getline(list, one, ',');) {
-    if (one == wanted) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 MemoryGroups::MemoryGroups(const std::string& process_groups, const std::string& mount) {
-  std::ifstream groups(process_groups);
-  // Lines are "number:controllers:path"; no controllers: version 2.
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool second_version = controllers.empty();
-    if (!second_version && !names(controllers, "memory")) continue;
-    const std::string root = second_version ? mount : mount + "/memory";
-    // A container may see the path of its host, below which nothing is mounted: what is there decides.
-    for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-      if (path == "/") path.clear();
-      const std::string folder = root + path;
-      const Group group = second_version
-                              ? Group{folder + "/memory.max", folder + "/memory.current",
-                                      folder + "/memory.stat", "inactive_file"}
-                              : Group{folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes",
-                                      folder + "/memory.stat", "total_inactive_file"};
-      if (number_in(group.used) >= 0) groups_.push_back(group);
-      if (path.rfind('/') == std::string::npos) break;
-    }
+  for (const auto& [folder, version] : jit::control_groups(process_groups, mount, "memory")) {
+    const std::string details = folder + "/memory.stat";
+    const Group group =
+        version == 2 ? Group{folder + "/memory.max", folder + "/memory.current", details, "inactive_file"}
+                     : Group{folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes", details,
+                             "total_inactive_file"};
+    if (number_in(group.used) >= 0) groups_.push_back(group);
   }
 }
 

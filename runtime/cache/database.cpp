@@ -309,11 +309,16 @@ Access Database::put(const Address& address, const Sealed& sealed, int64_t used)
 Access Database::erase(int64_t row) { return erase(std::vector<int64_t>{row}); }
 
 Access Database::erase(const std::vector<int64_t>& rows) {
+  return for_rows("DELETE FROM entries WHERE rowid=?", rows, {});
+}
+
+Access Database::for_rows(const char* text, const std::vector<int64_t>& rows, std::optional<int64_t> first) {
   if (const Access access = open(false); access != Access::done) return access;
   if (const Access access = run("BEGIN IMMEDIATE"); access != Access::done) return access;
-  Statement statement(connection_, "DELETE FROM entries WHERE rowid=?");
+  Statement statement(connection_, text);
   Access access = Access::done;
   for (const int64_t row : rows) {
+    if (first) statement.bind(*first);
     statement.bind(row);
     statement.step();
     if (access = access_of(statement.code()); access != Access::done) break;
@@ -334,20 +339,7 @@ Access Database::erase(const Address& address) {
 }
 
 Access Database::set_used(const std::vector<int64_t>& rows, int64_t used) {
-  if (const Access access = open(false); access != Access::done) return access;
-  if (const Access access = run("BEGIN IMMEDIATE"); access != Access::done) return access;
-  Statement statement(connection_, "UPDATE entries SET used=? WHERE rowid=?");
-  Access access = Access::done;
-  for (const int64_t row : rows) {
-    statement.bind(used);
-    statement.bind(row);
-    statement.step();
-    if (access = access_of(statement.code()); access != Access::done) break;
-    statement.again();
-  }
-  if (access == Access::done) return run("COMMIT");
-  run("ROLLBACK");
-  return access;
+  return for_rows("UPDATE entries SET used=? WHERE rowid=?", rows, used);
 }
 
 Access Database::each(const std::function<void(const Row&)>& look) {

@@ -83,6 +83,8 @@ class Database {
   Access open(bool make);
   Access prepare_tables(bool make);
   Access run(const char* sql);
+  /// The statement once per row, bound last, all or none; `first` is bound before it where it is given.
+  Access for_rows(const char* text, const std::vector<int64_t>& rows, std::optional<int64_t> first);
   Access access_of(int code);
   bool is_whole();
 

@@ -37,7 +37,7 @@ class Server {
   ~Server();
   /// Binds; throws Error(user) where that fails. Returns the port.
   int bind();
-  /// Serves until stop(). Runs under way are ended by then.
+  /// Serves until stop(). Runs under way go on to their ends first; what waits for its turn is refused.
   void serve();
   /// From any thread.
   void stop();
