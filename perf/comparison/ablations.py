@@ -13,6 +13,12 @@ from comparison.programs import Host, optimising
 FULL = "full"
 PARTS = ("fusion", "layouts", "schedules", "measurement")  # as AXRUN_ABLATE names them
 
+KEPT = ("tried", "left", "seconds", "finished")  # of what each program's optimiser says of every launch
+
+# Beside what optimisers take: starts, first runs, blocks that are sized, rounds that take longer than asked for.
+OTHERWISE = 0.3
+LEAST_SECONDS = 1.0  # for an optimiser
+
 # Convolutions of every kind, transformers, a recurrence; large and small.
 REPRESENTATIVE = ("resnet50", "bert_base", "mobilenet_v2", "densenet121", "squeezenet_v1_real_tensor_input",
                   "gpt2_prefill", "yunet_120x160", "tashkeel_fp32")
@@ -28,19 +34,27 @@ def hosts(program, budget, parts):
     return found
 
 
+def budget_of(budget, left_s, models, launches, programs):
+    """Seconds for the optimiser of each program in each launch of the next model: at most `budget`, and so much that
+    as many models, each with its share of what is left, are measured in time. left_s: None where it does not matter."""
+    if left_s is None:
+        return budget
+    return min(budget, max(LEAST_SECONDS, (1 - OTHERWISE) * left_s / (models * launches * programs)))
+
+
 def measure_model(model, threads, programs, launches, seconds, budget):
     """The row of a model; `error` in place of figures where it can't be run with everything."""
     model.read()
     plan = Plan(launches=launches, seconds=seconds, rounds=2 * launches, timeout=180 + budget)
     with tempfile.TemporaryDirectory() as saved:
         measured = measure(model.arguments, threads, programs, plan, saved)
-    row = {"model": model.name, "threads": threads}
+    row = {"model": model.name, "threads": threads, "budget": budget}
     full = measured["programs"][FULL]
     if "error" in full:
         return {**row, "error": full["error"]}
     ratios = {part: measured["ratios"][part]["time"] if part in measured["ratios"] else
               {"error": measured["programs"][part]["error"]} for part in programs if part != FULL}
-    tried = {name: {key: [report[key] for report in said.get("settled", [])] for key in ("tried", "left", "seconds")}
+    tried = {name: {key: [report.get(key) for report in said.get("settled", [])] for key in KEPT}
              for name, said in measured["programs"].items()}
     return {**row, "full_us": full["p50_us"], "ratios": ratios, "optimiser": tried, "launches": measured["launches"],
             **{key: measured[key] for key in ("steal_percent", "other_programs_percent")}}
@@ -67,9 +81,16 @@ def line(row, parts):
     for part in parts:
         ratio = row["ratios"][part]
         cells.append("failed" if "error" in ratio else "%.3f [%.3f, %.3f]" % (ratio["median"], ratio["low"], ratio["high"]))
-    left = max([0] + row["optimiser"][FULL]["left"])
     return "%-34s %11.1f" % (row["model"], row["full_us"]) + "".join("  %22s" % cell for cell in cells) + (
-        "  %d left to try" % left if left else "")
+        "  " + effort(row["optimiser"][FULL]))
+
+
+def effort(optimiser):
+    """9 s; or: 30 s, 12 left to try"""
+    seconds, left = (max(filter(None, optimiser.get(key, [])), default=0) for key in ("seconds", "left"))
+    if all(optimiser.get("finished", [False])):
+        return "%.0f s" % seconds
+    return "%.0f s, not finished, %d left to try" % (seconds, left)
 
 
 def last_line(summary, parts):
@@ -78,7 +99,21 @@ def last_line(summary, parts):
     return "%-34s %11s" % ("geometric mean", "") + "".join("  %22s" % cell for cell in cells)
 
 
+def earlier(path):
+    """The rows that an earlier run has written there, without those that failed; none where there is no such file.
+    Raises ValueError for a file of something else."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        found = json.load(file)
+    if not isinstance(found, dict) or found.get("kind") != "ablations":
+        raise ValueError("%s holds no ablations" % path)
+    return [row for row in found["models"] if "error" not in row]
+
+
 def write(rows, summary, effort, path):
-    with open(path, "w") as file:
+    """In the place of what is there, in one step: who reads or stops this finds one or the other."""
+    with open(path + ".new", "w") as file:
         json.dump({"kind": "ablations", "schema": 1, "taken_at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                    "machine": machine.describe(), "effort": effort, "models": rows, "summary": summary}, file, indent=1)
+    os.replace(path + ".new", path)

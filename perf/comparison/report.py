@@ -24,7 +24,7 @@ def lines(row):
             continue
         told = [outputs.remark(program["outputs"])] if "outputs" in program else []
         evidence = evidence_of(program)
-        told += [evidence_text(evidence)] if evidence else []
+        told += [evidence_text(evidence), effort_text(program["settled"])] if evidence else []
         remark = "; ".join(filter(None, told))
         if first and gate.over_limit(row):
             remark = "OVER LIMIT " + remark
@@ -60,6 +60,22 @@ def evidence_text(evidence):
     return "; ".join("%.0f%% %s" % (100 * share, kind) for kind, share in evidence.items())
 
 
+def unfinished(reports):
+    """The launches whose optimiser had something left when its time was over; those that don't say are left out."""
+    return [report for report in reports if report.get("finished") is False]
+
+
+def effort_text(reports):
+    """optimised in 9 s; or: not finished in 60 s, 12 left to try; nothing where the program does not say."""
+    late = unfinished(reports)
+    if not all("finished" in report for report in reports):
+        return ""
+    if not late:
+        return "optimised in %.0f s" % max(report["seconds"] for report in reports)
+    return "not finished in %.0f s, %d left to try" % (max(report["seconds"] for report in late),
+                                                       max(report["left"] for report in late))
+
+
 def summarise(rows):
     """Geometric means by thread count and peer, over the models that both run; what failed, is wrong or too slow."""
     summary = {"by_threads": {}, "over_limit": [], "cannot_run": _refusals(rows), "wrong": _wrong(rows)}
@@ -71,6 +87,9 @@ def summarise(rows):
         generated = _generated(chosen)
         if generated:
             summary.setdefault("generated", {})[str(threads)] = generated
+        settled = _settled(chosen)
+        if settled:
+            summary.setdefault("optimiser", {})[str(threads)] = settled
     for row in rows:
         if gate.over_limit(row):
             summary["over_limit"].append({"model": row["model"], "threads": row["threads"]})
@@ -89,6 +108,17 @@ def _generated(rows):
     return found and {"models": len(found), "share": sum(us * share for _, us, share in found) / time,
                       "below": [{"model": model, "share": share} for model, _, share in sorted(found, key=lambda one: one[2])
                                 if share < GENERATED_LIMIT]}
+
+
+def _settled(rows):
+    """How many models' optimisers came to their end in every launch, how long that took at most, and the others."""
+    reports = {row["model"]: row["programs"][SUBJECT].get("settled") for row in rows}
+    reports = {model: said for model, said in reports.items() if said and all("finished" in report for report in said)}
+    late = [model for model, said in reports.items() if unfinished(said)]
+    longest = max(((max(report["seconds"] for report in said), model) for model, said in reports.items()
+                   if model not in late), default=(0, None))
+    return reports and {"models": len(reports), "finished": len(reports) - len(late), "longest_s": longest[0],
+                        "longest": longest[1], "unfinished": late}
 
 
 def _means(ratios):
@@ -143,6 +173,10 @@ def text(summary, programs, left_out):
                      "kernels; under %.0f%%: %s" % (threads, "" if threads == "1" else "s", said["models"],
                                                     COUNTED_US / 1e3, 100 * said["share"], 100 * GENERATED_LIMIT,
                                                     below or "none"))
+    for threads, said in summary.get("optimiser", {}).items():
+        texts.append("%s thread%s, %d models: the optimiser had nothing left to do in %d (longest %.0f s, %s); not finished: %s"
+                     % (threads, "" if threads == "1" else "s", said["models"], said["finished"], said["longest_s"],
+                        said["longest"] or "none", ", ".join(said["unfinished"]) or "none"))
     for item in summary["over_limit"]:
         texts.append("slower than x%g of ONNX Runtime and than %g us: %s, %d threads" %
                      (gate.MODEL_RATIO_LIMIT, gate.MODEL_FLOOR_US, item["model"], item["threads"]))

@@ -52,6 +52,7 @@ Json cache_json(const runtime::CacheUse& use) {
           {"writable", use.writable},
           {"found", use.found},
           {"settled", use.settled},
+          {"experience", use.experience},
           {"hits", use.hits},
           {"misses", use.misses},
           {"refused", std::move(refused)},
@@ -92,15 +93,16 @@ Json optimiser_json(const Optimisation& optimisation) {
                      {"what", swap.what},
                      {"shapes", swap.shapes},
                      {"generated", swap.generated},
-                     {"speedup", number(swap.speedup)}});
+                     {"speedup", number(swap.speedup)},
+                     {"tried", swap.tried}});
   }
   Json phases = Json::array();
   for (const runtime::OptimizerPhase& phase : status.phases)
-    phases.push_back(
-        {{"name", phase.name}, {"s", phase.seconds}, {"processor_s", phase.processor_seconds}});
+    phases.push_back({{"name", phase.name}, {"s", phase.seconds}, {"processor_s", phase.processor_seconds}});
   return {{"state", runtime::name_of(status.state)},
           {"reason", status.reason},
           {"seconds", optimisation.seconds},
+          {"finished", optimisation.finished},
           {"runs", optimisation.runs},
           {"start_ms", optimisation.start_ms},
           {"end_ms", optimisation.end_ms},

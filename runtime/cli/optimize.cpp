@@ -77,8 +77,12 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
     }
     const double left = seconds - seconds_since(begin);
     const double rest = std::clamp(pause * ms / 1e3, shortest_pause_s, longest_pause_s);
-    if (left <= 0 || session.wait_for_optimizer(std::min(rest, left))) break;
+    if (left <= 0) break;
+    result.finished = session.wait_for_optimizer(std::min(rest, left));
+    if (result.finished) break;
   }
+  result.finished =
+      result.finished && session.optimizer_status().state != runtime::OptimizerStatus::State::stopped;
   session.freeze();
   result.seconds = seconds_since(begin);
   last.clear();

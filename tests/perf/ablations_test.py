@@ -3,9 +3,11 @@
 Run: python3 tests/perf/ablations_test.py
 """
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PERF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf")
@@ -17,7 +19,7 @@ from comparison import ablations, progress  # noqa: E402
 def row(fusion, layouts):
     ratio = lambda median: {"median": median, "low": median - 0.1, "high": median + 0.1, "verdict": "slower"}
     return {"model": "m", "full_us": 10.0, "ratios": {"fusion": ratio(fusion), "layouts": ratio(layouts)},
-            "optimiser": {"full": {"left": [0, 3]}}}
+            "optimiser": {"full": {"left": [0, 3], "seconds": [4, 5], "finished": [True, False]}}}
 
 
 class Ablations(unittest.TestCase):
@@ -41,7 +43,55 @@ class Ablations(unittest.TestCase):
         self.assertAlmostEqual(summary["fusion"]["ratio"], 1)
         self.assertAlmostEqual(summary["layouts"]["ratio"], 4 ** (1 / 3))
         self.assertIn("failed", ablations.line(failed, self.PARTS))
-        self.assertIn("3 left", ablations.line(failed, self.PARTS))
+        self.assertIn("5 s, not finished, 3 left", ablations.line(failed, self.PARTS))
+
+    def test_models_share_the_time_that_is_left(self):
+        self.assertEqual(ablations.budget_of(30, None, 5, 2, 5), 30)
+        self.assertEqual(ablations.budget_of(30, 1e6, 5, 2, 5), 30)
+        self.assertAlmostEqual(ablations.budget_of(30, 1000, 10, 2, 5), 0.7 * 10)
+        self.assertEqual(ablations.budget_of(30, 0, 10, 2, 5), ablations.LEAST_SECONDS)
+
+    def test_what_was_written_is_found_again_but_failures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ablations.json")
+            self.assertEqual(ablations.earlier(path), [])
+            ablations.write([row(0.5, 1), {"model": "x", "error": "exit 2"}], {}, {}, path)
+            self.assertEqual(ablations.earlier(path), [row(0.5, 1)])
+            self.assertEqual(os.listdir(folder), ["ablations.json"])
+            with open(path, "w") as file:
+                file.write('{"kind": "progress"}')
+            with self.assertRaisesRegex(ValueError, "holds no ablations"):
+                ablations.earlier(path)
+
+    def test_a_run_goes_on_with_the_models_that_are_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ablations.json")
+            for name, size in (("m", 10), ("new", 20)):
+                os.makedirs(os.path.join(folder, "models", name))
+                with open(os.path.join(folder, "models", name, "model.onnx"), "wb") as file:
+                    file.write(bytes(size))
+            program = os.path.join(folder, "axrun_bench")
+            with open(program, "w") as file:
+                file.write("#!/bin/sh\necho no model >&2\nexit 2\n")
+            os.chmod(program, 0o755)
+            ablations.write([row(0.5, 1)], {}, {}, path)
+            command = [sys.executable, os.path.join(PERF, "ablations"), "--programs", folder, "--all", "--models",
+                       os.path.join(folder, "models"), "--json", path, "--resume", "--minutes", "1"]
+            done = subprocess.run(command + ["--without", "fusion", "--without", "layouts"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path) as file:
+                found = json.load(file)["models"]
+            self.assertEqual([one["model"] for one in found], ["m", "new"])
+            self.assertEqual(found[0], row(0.5, 1))
+            self.assertIn("no model", found[1]["error"])
+            done = subprocess.run(command + ["--without", "schedules"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("no figures without schedules", done.stderr)
+
+    def test_contradictions_are_mistakes(self):
+        for flags in (["--resume"], ["--all", "m"], ["--minutes", "0"]):
+            done = subprocess.run([os.path.join(PERF, "ablations"), *flags], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_an_unknown_part_is_a_mistake(self):
         done = subprocess.run([os.path.join(PERF, "ablations"), "--without", "everything"], capture_output=True, text=True)

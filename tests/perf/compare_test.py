@@ -23,7 +23,7 @@ from comparison.host_process import HostFailure, HostProcess  # noqa: E402
 # A host whose runs take RUN_US, give or take a percent, and whose output is OUTPUT; FAILURE picks a way to misbehave.
 FAKE_HOST = """#!%s -IS
 import json, os, random, sys
-RUN_US, FAILURE, OUTPUT = %r, %r, %r
+RUN_US, FAILURE, OUTPUT, SETTLED = %r, %r, %r, %r
 if FAILURE == "refuse":
     sys.exit("fake: the model is not supported")
 if FAILURE == "silent":
@@ -39,7 +39,7 @@ for line in sys.stdin:
     if FAILURE == "die":
         sys.exit("fake: died in a run")
     if line == "settle\\n":
-        print(json.dumps(dict(start_ms=0.5, evidence={"loops proved, code tested": 0.75, "fallback": 0.25})), flush=True)
+        print(json.dumps(dict(start_ms=0.5, evidence={"loops proved, code tested": 0.75, "fallback": 0.25}, **SETTLED)), flush=True)
         continue
     count = int(line.split()[1])
     times = [RUN_US * generator.uniform(0.99, 1.01) for _ in range(count - (FAILURE == "short"))]
@@ -84,10 +84,10 @@ class FakeHosts(unittest.TestCase):
             with open(os.path.join(data, "output_0.pb"), "wb") as file:
                 file.write(stored)
 
-    def host(self, name, run_us, failure="", output=RIGHT):
+    def host(self, name, run_us, failure="", output=RIGHT, settled={}):
         path = os.path.join(self.folder, name)
         with open(path, "w") as file:
-            file.write(FAKE_HOST % (sys.executable, run_us, failure, output))
+            file.write(FAKE_HOST % (sys.executable, run_us, failure, output, settled))
         os.chmod(path, 0o755)
         return path
 
@@ -143,8 +143,21 @@ class Measurements(FakeHosts):
                          {"models": 1, "share": 0.75, "below": [{"model": "tiny", "share": 0.75}]})
         self.assertIn("75% loops proved, code tested; 25% fallback", out)
         self.assertIn("75.0% of their time in generated kernels; under 90%: tiny 75%", out)
+        self.assertNotIn("optimiser", result["summary"])  # the program does not say whether it has finished
         _, result, _ = self.compare(self.host("a", 300.0), {"onnxruntime": self.host("b", 300.0)})
         self.assertNotIn("generated", result["summary"])
+
+    def test_whether_the_optimiser_has_finished_is_told(self):
+        for settled, told, summary in (
+                (dict(finished=True, seconds=9.2, left=0), "optimised in 9 s",
+                 {"models": 1, "finished": 1, "longest_s": 9.2, "longest": "tiny", "unfinished": []}),
+                (dict(finished=False, seconds=60, left=12), "not finished in 60 s, 12 left to try",
+                 {"models": 1, "finished": 0, "longest_s": 0, "longest": None, "unfinished": ["tiny"]})):
+            with self.subTest(told):
+                _, result, out = self.compare(self.host("a", 300.0, settled=settled),
+                                              {"onnxruntime": self.host("b", 300.0)}, "--optimise", "1")
+                self.assertIn(told, out)
+                self.assertEqual(result["summary"]["optimiser"]["1"], summary)
 
     def test_peers_that_are_not_built_are_said(self):
         _, result, out = self.against_ort(self.host("a", 300.0), self.host("b", 300.0))
