@@ -34,7 +34,7 @@ LIBRARIES = [
     ("SQLite, zstd and xxHash", r"(sqlite3|zstd[^/]*|xxh[^/]*)\.h", ["runtime/cache/"]),
     ("JSON", r"nlohmann/.*",
      ["runtime/cli/", "runtime/serve/", "runtime/optimizer/worker_protocol.cpp", "jit/target_file.cpp"]),
-    ("HTTP", r"httplib\.h", ["runtime/serve/"]),
+    ("HTTP", r"httplib\.h", ["runtime/serve/", "perf/service_load/"]),
     ("Prometheus", r"prometheus/.*", ["runtime/metrics_text/", "runtime/serve/"]),
     ("oneDNN and OpenBLAS", r"(oneapi/dnnl/)?dnnl.*|cblas.*|openblas.*", ["perf/kernels/"]),
     ("instruction sets", r"[a-z]*mmintrin\.h|immintrin\.h|arm_neon\.h",
