@@ -224,7 +224,7 @@ struct BoundKernel::State {
 
   void use(size_t part, std::shared_ptr<char> memory);
   /// Says what a part holds. given: inputs; keys: of the parts before.
-  std::string key_of(size_t part, const void* const* given, const std::vector<std::string>& keys) const;
+  PreparedKey key_of(size_t part, const void* const* given, const std::vector<PreparedKey>& keys) const;
   void call(size_t first, size_t last, const void* const* given, void* const* results, char* scratch,
             Workers& workers) const;
 };
@@ -247,6 +247,12 @@ std::shared_ptr<char> allocate_prepared(size_t bytes) {
 
 int64_t value_of(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
   return dim.substitute(sizes).value();
+}
+
+size_t bytes_of(const ir::loop::Buffer& buffer, const std::map<std::string, ir::Dim>& sizes) {
+  ir::Shape shape;
+  for (const ir::Dim& dim : buffer.dims) shape.push_back(std::max<int64_t>(0, value_of(dim, sizes)));
+  return static_cast<size_t>(ir::element_count(shape)) * ir::size_of(buffer.type);
 }
 
 }  // namespace
@@ -324,9 +330,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
   for (size_t id = 0; id < buffers; ++id) {
     const ir::loop::Buffer& buffer = program.buffers[id];
     if (buffer.role != ir::loop::Role::scratch || layout.argument[id] == ir::none) continue;
-    ir::Shape shape;
-    for (const ir::Dim& dim : buffer.dims) shape.push_back(std::max<int64_t>(0, value_of(dim, known)));
-    const size_t bytes = aligned(static_cast<size_t>(ir::element_count(shape)) * ir::size_of(buffer.type));
+    const size_t bytes = aligned(bytes_of(buffer, known));
     if (s.prepared_by[id] != ir::none) {
       State::Part& part = s.parts[static_cast<size_t>(s.prepared_by[id])];
       s.place[id] = part.bytes;
@@ -364,20 +368,22 @@ void BoundKernel::State::use(size_t part, std::shared_ptr<char> memory) {
   }
 }
 
-std::string BoundKernel::State::key_of(size_t part, const void* const* given,
-                                       const std::vector<std::string>& keys) const {
-  const PhaseText phase = text_of(code->program(), code->layout().phases[part], sizes);
-  std::string key = phase.text;
+PreparedKey BoundKernel::State::key_of(size_t part, const void* const* given,
+                                       const std::vector<PreparedKey>& keys) const {
+  PhaseText phase = text_of(code->program(), code->layout().phases[part], sizes);
+  PreparedKey key{std::move(phase.text), {}};
   for (const int id : phase.buffers) {
     const auto at = static_cast<size_t>(id);
     const auto input = std::find(inputs.begin(), inputs.end(), id);
     if (input != inputs.end()) {
-      const auto address = reinterpret_cast<uintptr_t>(given[input - inputs.begin()]);
-      key += " " + std::to_string(address);
+      key.constants.push_back({given[input - inputs.begin()], bytes_of(code->program().buffers[at], sizes)});
+      key.text += " constant";
     } else if (prepared_by[at] != ir::none) {
       const auto by = static_cast<size_t>(prepared_by[at]);
-      key += " at " + std::to_string(place[at]);
-      if (by != part) key += " of {" + keys[by] + "}";
+      key.text += " at " + std::to_string(place[at]);
+      if (by == part) continue;
+      key.text += " of {" + keys[by].text + "}";
+      key.constants.insert(key.constants.end(), keys[by].constants.begin(), keys[by].constants.end());
     }
   }
   return key;
@@ -427,11 +433,11 @@ void BoundKernel::prepare(const Allocate& allocate, const void* const* inputs, W
                           PreparedStore* store) {
   State& s = *state_;
   std::shared_ptr<char> scratch;
-  std::vector<std::string> keys;
+  std::vector<PreparedKey> keys;
   for (size_t part = 0; part < s.parts.size(); ++part) {
     if (store != nullptr) {
       keys.push_back(s.key_of(part, inputs, keys));
-      if (auto known = store->find(keys.back())) {
+      if (auto known = store->find(keys.back(), s.parts[part].bytes)) {
         s.use(part, std::move(known));
         continue;
       }

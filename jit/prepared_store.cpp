@@ -4,13 +4,19 @@
 
 namespace axrun::jit {
 
-std::shared_ptr<char> PreparedStore::find(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = parts_.find(key);
-  return found == parts_.end() ? nullptr : found->second.memory.lock();
+std::shared_ptr<char> PreparedStore::find(const PreparedKey& key, size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = parts_.find(key);
+    if (found != parts_.end()) {
+      if (auto memory = found->second.memory.lock()) return memory;
+    }
+  }
+  std::shared_ptr<char> kept = kept_ ? kept_->find(key, bytes) : nullptr;
+  return kept ? keep(key, std::move(kept), bytes) : nullptr;
 }
 
-std::shared_ptr<char> PreparedStore::keep(const std::string& key, std::shared_ptr<char> memory,
+std::shared_ptr<char> PreparedStore::keep(const PreparedKey& key, std::shared_ptr<char> memory,
                                           size_t bytes) {
   const std::lock_guard lock(mutex_);
   // Of kernels that are gone nothing is kept.
@@ -26,6 +32,23 @@ size_t PreparedStore::bytes() const {
   size_t bytes = 0;
   for (const auto& [key, part] : parts_) bytes += part.memory.expired() ? 0 : part.bytes;
   return bytes;
+}
+
+void PreparedStore::for_each(
+    const std::function<void(const PreparedKey& key, const char* memory, size_t bytes)>& call) const {
+  struct Held {
+    PreparedKey key;
+    std::shared_ptr<char> memory;
+    size_t bytes;
+  };
+  std::vector<Held> held;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, part] : parts_) {
+      if (auto memory = part.memory.lock()) held.push_back({key, std::move(memory), part.bytes});
+    }
+  }
+  for (const Held& one : held) call(one.key, one.memory.get(), one.bytes);
 }
 
 }  // namespace axrun::jit

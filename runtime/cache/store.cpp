@@ -140,7 +140,9 @@ class DiskStore final : public Store {
       const std::lock_guard<std::mutex> lock(mutex_);
       const Refusal refusal = std::get<Refusal>(found);
       count(refusal);
-      if (refusal == Refusal::damaged && place->writable()) {
+      // Under this name nothing else belongs.
+      const bool misplaced = refusal == Refusal::other_key || refusal == Refusal::other_machine;
+      if ((refusal == Refusal::damaged || misplaced) && place->writable()) {
         std::error_code error;
         std::filesystem::remove(place->weights() / name.text(), error);
       }
@@ -148,6 +150,14 @@ class DiskStore final : public Store {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++counters_.misses;
     return nullptr;
+  }
+
+  bool has_file(std::string_view key) const override {
+    const std::string file = FileName{key, settings_.generator, settings_.machine}.text();
+    std::error_code error;
+    return std::any_of(places_.begin(), places_.end(), [&](const auto& place) {
+      return std::filesystem::exists(place->weights() / file, error);
+    });
   }
 
   std::shared_ptr<const MappedFile> put_file(std::string_view key, size_t bytes,

@@ -88,6 +88,8 @@ class Store {
   /// A file that was put under the key, by the same version for the same machine; null where there is none.
   /// Its checksum has been looked at.
   virtual std::shared_ptr<const MappedFile> get_file(std::string_view key) = 0;
+  /// There is one, by its name; what is in it nobody has looked at.
+  virtual bool has_file(std::string_view key) const = 0;
   /// `fill` gets so many zero bytes. The mapping of what was stored, in place of what was there; null where
   /// it could not be stored (see counters()): `fill` may or may not have been called then.
   virtual std::shared_ptr<const MappedFile> put_file(

@@ -265,6 +265,7 @@ TEST(Damage, DamagedFilesAreNeverMapped) {
   EXPECT_EQ(store->get_file("a"), nullptr);
   EXPECT_EQ(store->get_file("b"), nullptr);
   EXPECT_EQ(store->counters().of(Refusal::other_key), 2);
+  EXPECT_FALSE(store->has_file("a") || store->has_file("b")) << "what lies in the wrong place is in the way";
 }
 
 TEST(Damage, DatabasesOfOthersAreNotTouchedByTheirTriggers) {

@@ -91,6 +91,8 @@ TEST(Store, FilesAreMapped) {
     const auto file = store->put_file("weights", 100'000, [](auto bytes) { fill_with('w', bytes); });
     ASSERT_NE(file, nullptr);
     EXPECT_EQ(file->bytes().size(), 100'000U);
+    EXPECT_TRUE(store->has_file("weights"));
+    EXPECT_FALSE(store->has_file("empty"));
     EXPECT_NE(store->put_file("empty", 0, [](auto bytes) { fill_with('e', bytes); }), nullptr);
   }
   const auto store = Store::open(settings_in(folder.path()));
