@@ -64,7 +64,7 @@ typedef enum axrun_type {
 
 typedef enum axrun_tier { AXRUN_TIER_REFERENCE = 0, AXRUN_TIER_FALLBACK = 1, AXRUN_TIER_AUTO = 2 } axrun_tier;
 
-/* What an input or output is; values other than tensors can be looked at, but not bound. */
+/* What an input or output is. */
 typedef enum axrun_kind {
   AXRUN_KIND_TENSOR = 0,
   AXRUN_KIND_SEQUENCE = 1,
@@ -114,6 +114,12 @@ AXRUN_API axrun_status axrun_options_set_dim(axrun_options* options, const char*
 /* Plans kept for different input shapes. */
 AXRUN_API axrun_status axrun_options_set_plan_cache(axrun_options* options, size_t plans);
 
+/* Bytes that one run may take for its tensors; 0: the machine's memory (the standard). */
+AXRUN_API axrun_status axrun_options_set_memory_limit(axrun_options* options, int64_t bytes);
+/* The folder in which is kept what the optimiser has found; "": the environment's (the standard), NULL:
+ * nothing is kept, and nothing used. */
+AXRUN_API axrun_status axrun_options_set_cache(axrun_options* options, const char* folder);
+
 /* The background optimiser of sessions in AXRUN_TIER_AUTO: 1 (the standard) or 0. */
 AXRUN_API axrun_status axrun_options_set_optimize(axrun_options* options, int optimize);
 /* Threads of its own that it may use; 0: the standard. */
@@ -136,18 +142,19 @@ AXRUN_API axrun_status axrun_output_info(const axrun_session* session, size_t in
 
 /* What the optimiser is doing. */
 typedef struct axrun_optimizer_info {
-  const char* state;  /* "off", "waiting", "working", "paused", "frozen", "stopped" */
-  const char* reason; /* why it is off, paused or stopped; "" otherwise. Valid until the next call in this thread */
-  int64_t tried;      /* kernels judged so far */
-  int64_t left;       /* known, not judged yet */
-  int steps;          /* of the plan looked at last */
-  int swapped;        /* of them, those that run generated kernels */
+  const char* state; /* "off", "waiting", "working", "paused", "frozen", "stopped" */
+  /* Why it is off, paused or stopped; "" otherwise. Valid until the next call in this thread. */
+  const char* reason;
+  int64_t tried; /* kernels judged so far */
+  int64_t left;  /* known, not judged yet */
+  int steps;     /* of the plan looked at last */
+  int swapped;   /* of them, those that run generated kernels */
 } axrun_optimizer_info;
 AXRUN_API axrun_status axrun_optimizer_status(const axrun_session* session, axrun_optimizer_info* info);
 /* From now on no kernel is swapped: what is in force stays. */
 AXRUN_API axrun_status axrun_optimizer_freeze(axrun_session* session);
-/* Waits until it has nothing left to do, or has stopped; *done is 0 when the seconds were over before. Its work begins
-   with the second run. */
+/* Waits until it has nothing left to do, or has stopped; *done is 0 when the seconds were over before. Its
+   work begins with the second run. */
 AXRUN_API axrun_status axrun_optimizer_wait(axrun_session* session, double seconds, int* done);
 
 /* A request holds what one thread needs for runs: bound inputs, bound or allocated outputs. */
@@ -155,18 +162,51 @@ AXRUN_API axrun_status axrun_request_create(axrun_session* session, axrun_reques
 AXRUN_API void axrun_request_free(axrun_request* request);
 /* The tensor's data is read by every run until another tensor is bound; strings are copied now. */
 AXRUN_API axrun_status axrun_bind_input(axrun_request* request, size_t index, const axrun_tensor* tensor);
+/* The same for strings that may hold null characters: sizes in bytes, one for each string. */
+AXRUN_API axrun_status axrun_bind_input_strings(axrun_request* request, size_t index, const int64_t* dims,
+                                                size_t rank, const char* const* strings, const size_t* sizes);
+/* A sequence of so many tensors, or an optional with one or none. */
+AXRUN_API axrun_status axrun_bind_input_parts(axrun_request* request, size_t index, int kind,
+                                              const axrun_tensor* parts, size_t count);
 /* Every run writes its result there; type and shape must be the result's. NULL: allocate. With all outputs
  * bound and sizes fixed, runs allocate nothing once warm. Strings cannot be bound. */
 AXRUN_API axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun_tensor* tensor);
 AXRUN_API axrun_status axrun_run(axrun_request* request);
-/* Ends the request's run under way before its next step, with AXRUN_CANCELLED; without one, the next run. From any
- * thread, and from signal handlers. */
+/* Ends the request's run under way before its next step, with AXRUN_CANCELLED; without one, the next run.
+ * From any thread, and from signal handlers. */
 AXRUN_API void axrun_cancel(axrun_request* request);
-/* Later runs of the request end with AXRUN_DEADLINE before the step at which they have taken so many seconds. 0 or
- * less: no limit (the standard). */
+/* Later runs of the request end with AXRUN_DEADLINE before the step at which they have taken so many seconds.
+ * 0 or less: no limit (the standard). */
 AXRUN_API axrun_status axrun_set_timeout(axrun_request* request, double seconds);
 /* The output of the last run; dims and data are valid until the next run, bind or free. */
 AXRUN_API axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_tensor* tensor);
+
+/* Any value, or a part of one. */
+typedef struct axrun_value {
+  int kind;            /* axrun_kind */
+  size_t count;        /* parts: elements of a sequence, 0 or 1 of an optional, 2 of a map: keys and values */
+  axrun_tensor tensor; /* of AXRUN_KIND_TENSOR; type AXRUN_UNDEFINED where a value is absent */
+  const size_t* string_sizes; /* of a tensor of strings: the bytes of each, which may hold null characters */
+} axrun_value;
+/* The output of the last run, whatever its kind: with depth 0 the whole of it, otherwise the part that
+ * `depth` indices lead to. Valid as for axrun_get_output. */
+AXRUN_API axrun_status axrun_get_output_value(axrun_request* request, size_t index, const size_t* path,
+                                              size_t depth, axrun_value* value);
+
+/* A number that says how a session fares, as Prometheus names and labels it. */
+typedef struct axrun_metric {
+  const char* name; /* "axrun_runs_total" */
+  const char* help;
+  int counter; /* 1: it only grows while the session lives */
+  size_t label_count;
+  const char* const* label_names;
+  const char* const* label_values;
+  double value;
+} axrun_metric;
+/* Calls `sink` with every metric of the session, those of one name in a row, before it returns. */
+AXRUN_API axrun_status axrun_session_metrics(const axrun_session* session,
+                                             void (*sink)(void* context, const axrun_metric* metric),
+                                             void* context);
 
 #ifdef __cplusplus
 }

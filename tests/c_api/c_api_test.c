@@ -149,6 +149,9 @@ static void check_options(void) {
   CHECK(axrun_options_set_tier(options, AXRUN_TIER_REFERENCE) == AXRUN_OK);
   CHECK(axrun_options_set_tier(options, 17) == AXRUN_USER_ERROR);
   CHECK(axrun_options_set_dim(options, "batch", 1) == AXRUN_OK);
+  CHECK(axrun_options_set_memory_limit(options, -1) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_memory_limit(options, (int64_t)1 << 30) == AXRUN_OK);
+  CHECK(axrun_options_set_cache(options, NULL) == AXRUN_OK);
   axrun_session* reference;
   CHECK(axrun_session_load(model_path, options, &reference) == AXRUN_OK);
   axrun_port port;
@@ -216,6 +219,84 @@ static void check_ends(axrun_session* session) {
   axrun_request_free(request);
 }
 
+/* A model of one Identity, by hand: protobuf's wire format. */
+static axrun_session* identity_of_strings(void) {
+  static const unsigned char model[] = {
+      0x08, 0x08, /* IR version 8 */
+      0x3a, 0x2f, /* graph */
+      0x0a, 0x10, 0x0a, 0x01, 'a', 0x12, 0x01, 'y',  0x22, 0x08, 'I',  'd',  'e',
+      'n',  't',  'i',  't',  'y', 0x12, 0x01, 'g',                                /* its name */
+      0x5a, 0x0b, 0x0a, 0x01, 'a', 0x12, 0x06, 0x0a, 0x04, 0x08, 0x08, 0x12, 0x00, /* a: string, no dims */
+      0x62, 0x0b, 0x0a, 0x01, 'y', 0x12, 0x06, 0x0a, 0x04, 0x08, 0x08, 0x12, 0x00, /* y */
+      0x42, 0x02, 0x10, 0x11};                                                     /* opset 17 */
+  axrun_session* session;
+  CHECK(axrun_session_load_memory(model, sizeof model, NULL, NULL, &session) == AXRUN_OK);
+  return session;
+}
+
+/* Strings with null characters in them, and values as parts of others. */
+static void check_values(axrun_session* session) {
+  axrun_session* strings = identity_of_strings();
+  axrun_request* request;
+  CHECK(axrun_request_create(strings, &request) == AXRUN_OK);
+  axrun_value value;
+  CHECK(axrun_get_output_value(request, 0, NULL, 0, &value) == AXRUN_USER_ERROR);
+  const char* text = "nu\0l";
+  const size_t size = 4;
+  CHECK(axrun_bind_input_strings(request, 0, NULL, 0, &text, NULL) == AXRUN_USER_ERROR);
+  CHECK(axrun_bind_input_strings(request, 1, NULL, 0, &text, &size) == AXRUN_USER_ERROR);
+  CHECK(axrun_bind_input_strings(request, 0, NULL, 0, &text, &size) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  CHECK(axrun_get_output_value(request, 0, NULL, 0, &value) == AXRUN_OK);
+  CHECK(value.kind == AXRUN_KIND_TENSOR && value.tensor.type == AXRUN_STRING && value.tensor.rank == 0);
+  CHECK(value.string_sizes[0] == 4 && memcmp(*(const char**)value.tensor.data, text, 5) == 0);
+  const size_t part = 0;
+  CHECK(axrun_get_output_value(request, 0, &part, 1, &value) == AXRUN_USER_ERROR);
+  CHECK(strstr(axrun_last_error(), "0 parts") != NULL);
+  axrun_request_free(request);
+  axrun_session_free(strings);
+
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  static const int64_t dims[4] = {1, channels, side, side};
+  float image[image_size], scores[classes];
+  fill(image, image_size, 1);
+  const axrun_tensor input = tensor(dims, 4, image, sizeof image);
+  CHECK(axrun_bind_input_parts(request, 0, AXRUN_KIND_MAP, &input, 1) == AXRUN_USER_ERROR);
+  CHECK(axrun_bind_input_parts(request, 0, AXRUN_KIND_OPTIONAL, &input, 2) == AXRUN_USER_ERROR);
+  /* Bound, but not what the model takes; what is bound last counts. */
+  CHECK(axrun_bind_input_parts(request, 0, AXRUN_KIND_SEQUENCE, &input, 1) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_USER_ERROR);
+  CHECK(axrun_bind_input(request, 0, &input) == AXRUN_OK);
+  static const int64_t score_dims[2] = {1, classes};
+  const axrun_tensor output = tensor(score_dims, 2, scores, sizeof scores);
+  for (int bound = 0; bound < 2; ++bound) {
+    if (bound) CHECK(axrun_bind_output(request, 0, &output) == AXRUN_OK);
+    CHECK(axrun_run(request) == AXRUN_OK);
+    CHECK(axrun_get_output_value(request, 0, NULL, 0, &value) == AXRUN_OK);
+    CHECK(value.kind == AXRUN_KIND_TENSOR && value.count == 0 && value.tensor.bytes == sizeof scores);
+    CHECK(!bound || value.tensor.data == scores);
+    CHECK(axrun_get_output_value(request, 0, &part, 1, &value) == AXRUN_USER_ERROR);
+  }
+  axrun_request_free(request);
+}
+
+static void count_runs(void* context, const axrun_metric* metric) {
+  CHECK(strlen(metric->help) > 0);
+  if (strcmp(metric->name, "axrun_runs_total") != 0) return;
+  CHECK(metric->counter == 1 && metric->label_count == 1 && strcmp(metric->label_names[0], "result") == 0);
+  *(double*)context += metric->value;
+}
+
+static void check_metrics(axrun_session* session) {
+  double before = 0, after = 0;
+  float scores[classes];
+  CHECK(axrun_session_metrics(session, count_runs, &before) == AXRUN_OK);
+  scores_of(session, 1, scores);
+  CHECK(axrun_session_metrics(session, count_runs, &after) == AXRUN_OK);
+  CHECK(after == before + 1);
+  CHECK(axrun_session_metrics(session, NULL, NULL) == AXRUN_USER_ERROR);
+}
+
 static void* run_often(void* session) {
   float scores[classes], again[classes];
   scores_of(session, 5, scores);
@@ -241,6 +322,8 @@ int main(int argc, char** argv) {
   check_options();
   check_optimizer(session);
   check_ends(session);
+  check_values(session);
+  check_metrics(session);
 
   pthread_t threads[4];
   for (int k = 0; k < 4; ++k) CHECK(pthread_create(&threads[k], NULL, run_often, session) == 0);

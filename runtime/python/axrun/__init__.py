@@ -1,0 +1,19 @@
+"""Runs ONNX models with axrun: numpy arrays in, numpy arrays out, faster while they run.
+
+    import axrun
+    with axrun.Session("model.onnx") as session:
+        outputs = session.run({"image": image})     # by name
+        scores = session(image)                     # in the order of session.inputs
+
+`axrun.register()` makes the same engine an execution provider of ONNX Runtime.
+"""
+
+from ._library import VERSION as __version__
+from .errors import (Cancelled, DeadlineExceeded, Error, InternalError, InvalidArgument, ModelError, Unsupported)
+from .onnxruntime_plugin import EP_NAME, library_path, register, session_options, unregister
+from .reports import Metric, Progress
+from .session import Cancellation, Port, Session
+
+__all__ = ["Cancellation", "Cancelled", "DeadlineExceeded", "EP_NAME", "Error", "InternalError", "InvalidArgument", "Metric",
+           "ModelError", "Port", "Progress", "Session", "Unsupported", "__version__", "library_path", "register",
+           "session_options", "unregister"]

@@ -1,0 +1,173 @@
+"""Between numpy arrays and axrun's tensors, without copies where memory allows it."""
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int64, c_size_t
+
+import numpy as np
+
+from . import _library
+from ._library import STRING, Tensor
+from .errors import InvalidArgument
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+# axrun_type -> its name, numpy's type for its bytes, and ml_dtypes' name for it where numpy has none.
+_TYPES = {
+    1: ("float16", np.float16, None),
+    2: ("bfloat16", np.uint16, "bfloat16"),
+    3: ("float32", np.float32, None),
+    4: ("float64", np.float64, None),
+    5: ("float8_e4m3fn", np.uint8, "float8_e4m3fn"),
+    6: ("float8_e4m3fnuz", np.uint8, "float8_e4m3fnuz"),
+    7: ("float8_e5m2", np.uint8, "float8_e5m2"),
+    8: ("float8_e5m2fnuz", np.uint8, "float8_e5m2fnuz"),
+    9: ("int4", np.int8, None),
+    10: ("int8", np.int8, None),
+    11: ("int16", np.int16, None),
+    12: ("int32", np.int32, None),
+    13: ("int64", np.int64, None),
+    14: ("uint4", np.uint8, None),
+    15: ("uint8", np.uint8, None),
+    16: ("uint16", np.uint16, None),
+    17: ("uint32", np.uint32, None),
+    18: ("uint64", np.uint64, None),
+    19: ("bool", np.bool_, None),
+    STRING: ("string", np.object_, None),
+}
+_BITS = {code: np.dtype(bits) for code, (_, bits, _) in _TYPES.items()}
+_DTYPES = dict(_BITS)
+if ml_dtypes is not None:
+    for _code, (_, _, _extra) in _TYPES.items():
+        if _extra is not None and hasattr(ml_dtypes, _extra):
+            _DTYPES[_code] = np.dtype(getattr(ml_dtypes, _extra))
+# Types whose bytes could be another type's are told by the model, not by the array.
+_OF_DTYPE = {dtype: code for code, dtype in reversed(_DTYPES.items())}
+for _code in (10, 15, 16, 19):
+    _OF_DTYPE[_BITS[_code]] = _code
+_FOUR_BITS = {9: (-8, 7), 14: (0, 15)}
+
+
+def type_name(code):
+    """ONNX's name of an axrun_type, "undefined" where the model does not say."""
+    return _TYPES[code][0] if code in _TYPES else "undefined"
+
+
+def dtype_of(code):
+    """The dtype of arrays of this axrun_type; None where the model does not say. 16-bit and 8-bit floats that numpy lacks
+    are ml_dtypes', or unsigned integers with their bits where that package is missing."""
+    return _DTYPES.get(code)
+
+
+def array_of(value, code, name):
+    """The value as an array that can be bound to input `name` of axrun_type `code`: native, contiguous, of its type.
+
+    Arrays have to be of the input's type; other objects (lists, numbers) are converted where no value is lost.
+    Raises InvalidArgument.
+    """
+    if code == STRING or (code not in _TYPES and _is_text(value)):
+        return _strings_of(value, name)
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+    else:
+        array = _converted(value, code, name)
+    if code in _FOUR_BITS and array.dtype != _BITS[code] and array.dtype.name == type_name(code):
+        array = array.astype(_BITS[code])
+    if code in _TYPES and array.dtype not in (_DTYPES[code], _BITS[code]) and array.dtype.newbyteorder("=") != _DTYPES[code]:
+        raise InvalidArgument("input '%s' is %s, not %s" % (name, type_name(code), array.dtype))
+    if code in _FOUR_BITS and array.size and not (_FOUR_BITS[code][0] <= array.min() and array.max() <= _FOUR_BITS[code][1]):
+        raise InvalidArgument("input '%s' is %s: its values are %d to %d" % ((name, type_name(code)) + _FOUR_BITS[code]))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        array = array.copy(order="C")  # ascontiguousarray would make one dimension of none
+    return array
+
+
+def _is_text(value):
+    return np.asarray(value).dtype.kind in "USO"
+
+
+def _strings_of(value, name):
+    array = np.asarray(value)
+    if array.dtype.kind not in "USO" and array.size > 0:
+        raise InvalidArgument("input '%s' is string, not %s" % (name, array.dtype))
+    made = np.empty(array.shape, np.object_)
+    for index, text in enumerate(array.ravel().tolist()):
+        if not isinstance(text, (str, bytes)):
+            raise InvalidArgument("input '%s' is string, not %s" % (name, type(text).__name__))
+        made.flat[index] = text.encode("utf8", "surrogateescape") if isinstance(text, str) else text
+    return made
+
+
+def _converted(value, code, name):
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidArgument("input '%s': %s" % (name, error)) from error
+    dtype = dtype_of(code)
+    if dtype is None or array.dtype == dtype:
+        return array
+    if array.size == 0:
+        return array.astype(dtype)
+    if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and code not in range(1, 9)):
+        raise InvalidArgument("input '%s' is %s, not %s" % (name, type_name(code), array.dtype))
+    with np.errstate(all="ignore"):
+        made = array.astype(dtype)
+        kept = array.dtype.kind == "f" or np.array_equal(made.astype(array.dtype), array)
+    if dtype == _BITS.get(code) and code in (2, 5, 6, 7, 8):
+        raise InvalidArgument("input '%s' is %s: without ml_dtypes, give its bits as an array of %s" % (
+            name, type_name(code), dtype))
+    if not kept:
+        raise InvalidArgument("input '%s' is %s: a value given does not fit" % (name, type_name(code)))
+    return made
+
+
+def tensor_of(array, code):
+    """The tensor over an array made by array_of, and what has to live while it is read."""
+    if code not in _TYPES:
+        code = STRING if array.dtype == np.object_ else _OF_DTYPE.get(array.dtype)
+        if code is None:
+            raise InvalidArgument("arrays of %s have no counterpart in ONNX" % array.dtype)
+    dims = (c_int64 * array.ndim)(*array.shape)
+    if code != STRING:
+        return Tensor(code, array.ndim, dims, array.ctypes.data, array.nbytes), (array, dims)
+    for text in array.ravel().tolist():
+        if b"\0" in text:
+            raise InvalidArgument("strings inside of sequences cannot hold null characters")
+    pointers = (c_char_p * array.size)(*array.ravel().tolist())
+    data = ctypes.cast(pointers, ctypes.c_void_p)
+    return Tensor(STRING, array.ndim, dims, data, ctypes.sizeof(pointers)), (array, dims, pointers)
+
+
+def bind_strings(request, index, array):
+    texts = array.ravel().tolist()
+    dims = (c_int64 * array.ndim)(*array.shape)
+    sizes = (c_size_t * len(texts))(*map(len, texts))
+    pointers = (c_char_p * len(texts))(*texts)
+    _library.check(_library.library.axrun_bind_input_strings(request, index, dims, array.ndim, pointers, sizes))
+
+
+class _Memory:
+    """Memory of a request as numpy asks for it; arrays over it keep the request."""
+
+    def __init__(self, owner, address, shape, dtype):
+        self._owner = owner
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": (address, False)}
+
+
+def array_over(tensor, string_sizes, owner):
+    """The array over a tensor that `owner` holds; strings are copied."""
+    shape = tuple(tensor.dims[:tensor.rank])
+    if tensor.type == STRING:
+        array = np.empty(shape, np.object_)
+        pointers = ctypes.cast(tensor.data, POINTER(ctypes.c_void_p))
+        for k in range(array.size):
+            array.flat[k] = ctypes.string_at(pointers[k], string_sizes[k]).decode("utf8", "surrogateescape")
+        return array
+    if 0 in shape or not tensor.data:
+        return np.empty(shape, _DTYPES[tensor.type])
+    array = np.asarray(_Memory(owner, tensor.data, shape, _BITS[tensor.type]))
+    return array if _DTYPES[tensor.type] == _BITS[tensor.type] else array.view(_DTYPES[tensor.type])

@@ -1,0 +1,126 @@
+"""libaxrun as ctypes sees it: the declarations of runtime/axrun_c.h, which is their manual.
+
+ctypes releases the interpreter's lock while a function runs. axrun_last_error belongs to the calling thread.
+"""
+
+import ctypes
+import os
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from . import errors
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+
+TENSOR, SEQUENCE, OPTIONAL, MAP = range(4)  # axrun_kind
+STRING = 20  # of axrun_type
+
+
+class Tensor(Structure):
+    _fields_ = [("type", c_int), ("rank", c_size_t), ("dims", POINTER(c_int64)), ("data", c_void_p), ("bytes", c_size_t)]
+
+
+class PortInfo(Structure):
+    _fields_ = [("name", c_char_p), ("kind", c_int), ("type", c_int), ("rank", c_int), ("dims", POINTER(c_int64)),
+                ("dim_names", POINTER(c_char_p))]
+
+
+class OptimizerInfo(Structure):
+    _fields_ = [("state", c_char_p), ("reason", c_char_p), ("tried", c_int64), ("left", c_int64), ("steps", c_int),
+                ("swapped", c_int)]
+
+
+class Value(Structure):
+    _fields_ = [("kind", c_int), ("count", c_size_t), ("tensor", Tensor), ("string_sizes", POINTER(c_size_t))]
+
+
+class MetricInfo(Structure):
+    _fields_ = [("name", c_char_p), ("help", c_char_p), ("counter", c_int), ("label_count", c_size_t),
+                ("label_names", POINTER(c_char_p)), ("label_values", POINTER(c_char_p)), ("value", c_double)]
+
+
+MetricSink = ctypes.CFUNCTYPE(None, c_void_p, POINTER(MetricInfo))
+
+# Functions that return a status, by their arguments; handles are c_void_p.
+_CHECKED = {
+    "axrun_options_create": [POINTER(c_void_p)],
+    "axrun_options_set_threads": [c_void_p, c_int],
+    "axrun_options_set_tier": [c_void_p, c_int],
+    "axrun_options_set_shape": [c_void_p, c_char_p, POINTER(c_int64), c_size_t],
+    "axrun_options_set_dim": [c_void_p, c_char_p, c_int64],
+    "axrun_options_set_memory_limit": [c_void_p, c_int64],
+    "axrun_options_set_cache": [c_void_p, c_char_p],
+    "axrun_options_set_optimize": [c_void_p, c_int],
+    "axrun_options_set_optimizer_threads": [c_void_p, c_int],
+    "axrun_options_set_deterministic": [c_void_p, c_int],
+    "axrun_session_load": [c_char_p, c_void_p, POINTER(c_void_p)],
+    "axrun_session_load_memory": [c_void_p, c_size_t, c_char_p, c_void_p, POINTER(c_void_p)],
+    "axrun_input_info": [c_void_p, c_size_t, POINTER(PortInfo)],
+    "axrun_output_info": [c_void_p, c_size_t, POINTER(PortInfo)],
+    "axrun_optimizer_status": [c_void_p, POINTER(OptimizerInfo)],
+    "axrun_optimizer_freeze": [c_void_p],
+    "axrun_optimizer_wait": [c_void_p, c_double, POINTER(c_int)],
+    "axrun_session_metrics": [c_void_p, MetricSink, c_void_p],
+    "axrun_request_create": [c_void_p, POINTER(c_void_p)],
+    "axrun_bind_input": [c_void_p, c_size_t, POINTER(Tensor)],
+    "axrun_bind_input_strings": [c_void_p, c_size_t, POINTER(c_int64), c_size_t, POINTER(c_char_p), POINTER(c_size_t)],
+    "axrun_bind_input_parts": [c_void_p, c_size_t, c_int, POINTER(Tensor), c_size_t],
+    "axrun_bind_output": [c_void_p, c_size_t, POINTER(Tensor)],
+    "axrun_run": [c_void_p],
+    "axrun_set_timeout": [c_void_p, c_double],
+    "axrun_get_output_value": [c_void_p, c_size_t, POINTER(c_size_t), c_size_t, POINTER(Value)],
+}
+# The others: arguments and result.
+_PLAIN = {
+    "axrun_version": ([], c_char_p),
+    "axrun_last_error": ([], c_char_p),
+    "axrun_options_free": ([c_void_p], None),
+    "axrun_session_free": ([c_void_p], None),
+    "axrun_request_free": ([c_void_p], None),
+    "axrun_cancel": ([c_void_p], None),
+    "axrun_input_count": ([c_void_p], c_size_t),
+    "axrun_output_count": ([c_void_p], c_size_t),
+}
+
+
+def _load():
+    try:
+        library = ctypes.CDLL(os.path.join(FOLDER, "libaxrun.so.0"))
+    except OSError as error:
+        raise ImportError("axrun's library cannot be loaded: %s" % error) from error
+    for name, arguments in _CHECKED.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, c_int
+    for name, (arguments, result) in _PLAIN.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
+    return library
+
+
+library = _load()
+VERSION = library.axrun_version().decode()
+
+
+def check(status):
+    """Raises the exception of a call that failed in this thread."""
+    if status != 0:
+        raise errors.of(status, library.axrun_last_error().decode("utf8", "replace"))
+
+
+class Handle:
+    """A handle of the library's, freed with the last reference to this; `keeps` is what has to live as long."""
+
+    def __init__(self, pointer, free, keeps=None):
+        # Held here: at the interpreter's exit, modules may be emptied before the last object is gone.
+        self._as_parameter_ = self.pointer = pointer
+        self._free = free
+        self._keeps = keeps
+
+    def __del__(self):
+        self._free(self.pointer)
+
+
+def create(function, free, *arguments, keeps=None):
+    """The handle that a function stores through its last argument."""
+    pointer = c_void_p()
+    check(function(*arguments, ctypes.byref(pointer)))
+    return Handle(pointer, free, keeps)

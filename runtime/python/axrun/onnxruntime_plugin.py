@@ -1,0 +1,64 @@
+"""axrun as an execution provider of ONNX Runtime. Neither this module nor axrun needs onnxruntime until it is asked for."""
+
+import os
+
+from ._library import FOLDER
+from .errors import Unsupported
+
+EP_NAME = "AxrunExecutionProvider"
+OLDEST = (1, 23)
+
+
+def library_path():
+    """The absolute path of the plugin library, for other languages than Python."""
+    path = os.path.join(FOLDER, "libaxrun_onnxruntime.so")
+    if not os.path.exists(path):
+        raise Unsupported("this package of axrun was built without the ONNX Runtime plugin: %s is missing" % path)
+    return path
+
+
+def register():
+    """Registers the plugin library with ONNX Runtime, unless it is; gives the devices (OrtEpDevice) that it offers.
+
+    Raises Unsupported where onnxruntime is missing or older than 1.23.
+    """
+    onnxruntime = _onnxruntime()
+    found = _devices(onnxruntime)
+    if not found:
+        onnxruntime.register_execution_provider_library(EP_NAME, library_path())
+        found = _devices(onnxruntime)
+    return found
+
+
+def unregister():
+    """Takes the library out of ONNX Runtime again, if it is there. No session may be using it."""
+    onnxruntime = _onnxruntime()
+    if _devices(onnxruntime):
+        onnxruntime.unregister_execution_provider_library(EP_NAME)
+
+
+def session_options(base=None, **options):
+    """onnxruntime.SessionOptions (new ones, or `base`) with axrun as execution provider. Options are the plugin's own, see
+    runtime/onnxruntime_ep; True and False become "1" and "0"."""
+    onnxruntime = _onnxruntime()
+    made = onnxruntime.SessionOptions() if base is None else base
+    texts = {name: str(int(value)) if isinstance(value, bool) else os.fspath(value) if hasattr(value, "__fspath__") else
+             str(value) for name, value in options.items()}
+    made.add_provider_for_devices(register(), texts)
+    return made
+
+
+def _devices(onnxruntime):
+    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == EP_NAME]
+
+
+def _onnxruntime():
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise Unsupported("onnxruntime is not installed: pip install 'onnxruntime>=%d.%d'" % OLDEST) from error
+    version = getattr(onnxruntime, "__version__", "0")
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if numbers < OLDEST or not hasattr(onnxruntime, "register_execution_provider_library"):
+        raise Unsupported("onnxruntime %s is too old: axrun's plugin needs %d.%d or newer" % ((version,) + OLDEST))
+    return onnxruntime

@@ -1,0 +1,251 @@
+"""axrun.Session as programs use it. Usage: package_sessions.py WHEEL ROOT MODEL, the demonstration model: input image f32
+[batch, 3, 32, 32], output scores f32 [batch, 10].
+"""
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import axrun
+import models
+
+MODEL = sys.argv[3]
+
+
+def image(batch=1, seed=0):
+    return np.random.default_rng(seed).standard_normal((batch, 3, 32, 32)).astype("float32")
+
+
+def endless():
+    """A model that counts up to its input."""
+    scalar = models.tensor_type(models.INT64, ())
+    condition = models.tensor_type(models.BOOL, ())
+    body = models.graph([models.node("Identity", ["go"], ["goes"]), models.node("Add", ["sum", "one"], ["next"])],
+                        {"k": scalar, "go": condition, "sum": scalar}, {"goes": condition, "next": scalar})
+    loop = models.node("Loop", ["a", "", "zero"], ["y"], models.part(1, "body") + models.part(6, body) + models.number(20, 5))
+    constants = [models.tensor(models.INT64, [], np.int64(k).tobytes(), name) for k, name in enumerate(("zero", "one"))]
+    return axrun.Session(models.model([loop], {"a": scalar}, {"y": scalar}, constants), optimize=False)
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.session = axrun.Session(MODEL, optimize=False)
+
+    def test_what_the_model_has(self):
+        [port], [scores] = self.session.inputs, self.session.outputs
+        self.assertEqual((port.name, port.kind, port.type, port.dtype, port.shape),
+                         ("image", "tensor", "float32", np.dtype("float32"), ("batch", 3, 32, 32)))
+        self.assertEqual((scores.name, scores.shape), ("scores", ("batch", 10)))
+
+    def test_ways_to_run(self):
+        given = image(2)
+        scores = self.session.run({"image": given})["scores"]
+        self.assertEqual((scores.shape, scores.dtype), ((2, 10), np.dtype("float32")))
+        np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
+        for again in (self.session(given), self.session(image=given), *self.session.run(None, {"image": given}),
+                      *self.session.run(["scores", "scores"], {"image": given})):
+            np.testing.assert_array_equal(again, scores)
+
+    def test_the_reference_agrees(self):
+        with axrun.Session(MODEL, tier="reference") as reference:
+            np.testing.assert_allclose(self.session(image()), reference(image()), atol=1e-5)
+
+    def test_bytes(self):
+        with open(MODEL, "rb") as file:
+            content = file.read()
+        for model in (content, bytearray(content), memoryview(content)):
+            np.testing.assert_array_equal(axrun.Session(model, optimize=False)(image()), self.session(image()))
+
+    def test_what_goes_wrong(self):
+        cases = [
+            (axrun.InvalidArgument, 1, "no such file", lambda: axrun.Session("no such file.onnx")),
+            (axrun.ModelError, 2, "", lambda: axrun.Session(b"garbage")),
+            (axrun.Unsupported, 3, "NoSuchOperator", lambda: axrun.Session(
+                models.one_operator("NoSuchOperator", [models.tensor_type(1, ())], models.tensor_type(1, ())))),
+            (axrun.InvalidArgument, 1, "tier", lambda: axrun.Session(MODEL, tier="best")),
+            (axrun.InvalidArgument, 1, "threads", lambda: axrun.Session(MODEL, threads=-1)),
+            (axrun.InvalidArgument, 1, "budget", lambda: axrun.Session(MODEL, budget=-1)),
+            (axrun.InvalidArgument, 1, "nothing", lambda: axrun.Session(MODEL, dims={"nothing": 1})),
+            (axrun.InvalidArgument, 1, "'picture'.*'image' is missing", lambda: self.session.run({"picture": image()})),
+            (axrun.InvalidArgument, 1, "'image'", lambda: self.session(image()[0])),
+            (axrun.InvalidArgument, 1, "'image' is float32, not float64", lambda: self.session(image().astype("float64"))),
+            (axrun.InvalidArgument, 1, "has 1 inputs, 2", lambda: self.session(image(), image())),
+            (axrun.InvalidArgument, 1, "twice", lambda: self.session(image(), image=image())),
+            (axrun.InvalidArgument, 1, "no output 'score'", lambda: self.session.run(["score"], {"image": image()})),
+            (axrun.InvalidArgument, 1, "timeout", lambda: self.session.run({"image": image()}, timeout=0)),
+        ]
+        for kind, code, text, action in cases:
+            with self.subTest(text):
+                with self.assertRaisesRegex(kind, text) as caught:
+                    action()
+                self.assertIsInstance(caught.exception, axrun.Error)
+                self.assertEqual(caught.exception.code, code)
+        self.assertTrue(issubclass(axrun.InvalidArgument, ValueError))
+
+    def test_threads(self):
+        want = {seed: self.session(image(seed=seed)) for seed in range(4)}
+        failures = []
+
+        def work(seed):
+            try:
+                for _ in range(30):
+                    np.testing.assert_allclose(self.session(image(seed=seed)), want[seed], rtol=1e-5, atol=1e-7)
+            except Exception as error:  # told in the main thread
+                failures.append(error)
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_closed(self):
+        with axrun.Session(MODEL) as session:
+            got = session(image())
+            session.close()
+            for action in (lambda: session(image()), session.progress, session.freeze, session.metrics, session.wait):
+                with self.assertRaisesRegex(axrun.InvalidArgument, "closed"):
+                    action()
+        del session
+        gc.collect()
+        self.assertEqual(got.shape, (1, 10))
+
+
+class Ends(unittest.TestCase):
+    def test_the_model_counts(self):
+        self.assertEqual(int(endless()(1000)), 1000)
+
+    def test_timeout(self):
+        session = endless()
+        with self.assertRaises(axrun.DeadlineExceeded) as caught:
+            session.run({"a": 1 << 40}, timeout=0.05)
+        self.assertIsInstance(caught.exception, TimeoutError)
+        self.assertEqual(int(session.run({"a": 10}, timeout=60)["y"]), 10)
+
+    def test_cancellation(self):
+        session, cancellation, ends = endless(), axrun.Cancellation(), []
+
+        def work():
+            try:
+                session.run({"a": 1 << 40}, cancellation=cancellation)
+            except axrun.Error as error:
+                ends.append(type(error))
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        # The interpreter runs on while the model does.
+        while len(cancellation._requests) < 3:
+            time.sleep(0.001)
+        cancellation.cancel()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(ends, [axrun.Cancelled] * 3)
+        with self.assertRaises(axrun.Cancelled):
+            session.run({"a": 1}, cancellation=cancellation)
+        self.assertEqual(int(session(3)), 3)
+
+
+class Optimiser(unittest.TestCase):
+    def test_off(self):
+        for options in ({"optimize": False}, {"budget": 0}, {"tier": "fallback"}):
+            with axrun.Session(MODEL, **options) as session:
+                self.assertEqual(session.progress().state, "off")
+                self.assertTrue(session.wait(0))
+
+    def test_optimize(self):
+        seen = []
+        with axrun.Session(MODEL, threads=1, cache=False) as session:
+            before = session(image())
+            progress = session.optimize({"image": image()}, 120, seen.append)
+            self.assertIn(progress.state, ("frozen", "stopped"))
+            self.assertGreater(progress.tried, 0)
+            self.assertGreater(len(seen), 0)
+            self.assertTrue(session.wait(0))
+            after = session(image())
+            np.testing.assert_allclose(after, before, atol=1e-5)
+            np.testing.assert_array_equal(session(image()), after)
+
+    def test_deterministic(self):
+        with axrun.Session(MODEL, threads=1, cache=False, deterministic=True) as session:
+            before = session(image())
+            session.optimize({"image": image()}, 120)
+            np.testing.assert_array_equal(session(image()), before)
+
+    def test_budget(self):
+        with axrun.Session(MODEL, budget=1e-6, cache=False) as session:
+            for _ in range(3):
+                session(image())
+                time.sleep(0.001)
+            self.assertEqual(session.progress().state, "frozen")
+
+    def test_wait_ends_in_time(self):
+        with axrun.Session(MODEL, cache=False) as session:
+            for _ in range(3):
+                session(image())
+            self.assertIn(session.wait(0.01), (True, False))
+
+    def test_cache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for _ in range(2):
+                with axrun.Session(MODEL, cache=folder, threads=1) as session:
+                    found.append(session.optimize({"image": image()}, 120))
+                del session
+                gc.collect()  # what was found is kept when the session ends
+            self.assertNotEqual(os.listdir(folder), [])
+            self.assertGreater(found[0].tried, 0)
+            self.assertLess(found[1].tried, found[0].tried)
+
+    def test_metrics(self):
+        with axrun.Session(MODEL, optimize=False) as session:
+            for _ in range(3):
+                session(image())
+            runs = [metric for metric in session.metrics() if metric.name == "axrun_runs_total"]
+            self.assertEqual(sum(metric.value for metric in runs), 3)
+            self.assertTrue(all(metric.counter and metric.help and metric.labels for metric in runs))
+
+
+class Processes(unittest.TestCase):
+    """The interpreter ends in order, whatever is still there."""
+
+    def ends_well(self, program):
+        run = subprocess.run([sys.executable, "-c", program, MODEL], capture_output=True, text=True, timeout=300)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return run.stdout
+
+    start = ("import sys, axrun, numpy as np, threading\n"
+             "session = axrun.Session(sys.argv[1], cache=False)\n"
+             "image = np.ones((1, 3, 32, 32), 'float32')\n"
+             "results = [session(image) for _ in range(5)]\n")
+
+    def test_a_session_that_is_never_closed(self):
+        self.ends_well(self.start)
+
+    def test_a_session_in_a_cycle(self):
+        self.ends_well(self.start + "class Holder: pass\nholder = Holder()\nholder.me, holder.session = holder, session\n")
+
+    def test_a_session_that_a_builtin_module_holds(self):
+        self.ends_well(self.start + "sys.kept = session, results\n")
+
+    def test_a_thread_that_runs_on(self):
+        self.ends_well(self.start + "def work():\n    while True: session(image)\n"
+                       "threading.Thread(target=work, daemon=True).start()\n")
+
+    def test_a_fork(self):
+        printed = self.ends_well(self.start + "import os\nchild = os.fork()\n"
+                                 "same = np.allclose(session(image), results[0], atol=1e-5)\n"
+                                 "if child == 0: os._exit(0 if same else 1)\n"
+                                 "print(os.waitpid(child, 0)[1])\n")
+        self.assertEqual(printed.strip(), "0")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
