@@ -1,47 +1,18 @@
 #include "jit/detect.h"
 
 #include <cpuid.h>
-#include <hwloc.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include "jit/cpu_features.h"
 #include "jit/processor_quota.h"
+#include "jit/topology.h"
 
 namespace axrun::jit {
 namespace {
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
-
-struct BitmapDeleter {
-  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
-
-/// Null where hwloc knows nothing.
-Topology load_topology() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return nullptr;
-  Topology owned(topology);
-  return hwloc_topology_load(topology) == 0 ? std::move(owned) : nullptr;
-}
-
-/// The processors that this process may use: of the affinity mask those that the topology has.
-Bitmap allowed_processors(hwloc_topology_t topology) {
-  Bitmap allowed(hwloc_bitmap_alloc());
-  const bool known = hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) == 0;
-  if (known) hwloc_bitmap_and(allowed.get(), allowed.get(), hwloc_topology_get_topology_cpuset(topology));
-  if (!known || hwloc_bitmap_iszero(allowed.get()))
-    hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_topology_cpuset(topology));
-  return allowed;
-}
 
 /// Cores with a processor in the set; processors where the topology has no cores.
 int cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t set) {

@@ -44,7 +44,11 @@ Runs
   --runs N               timed runs (as many as fit into a second, at most 1000)
   --seconds S            time runs for S seconds instead
   --warmup N             runs before the timed ones (1; 0 in the reference tier)
+  --mode NAME            latency: one run at a time, on all threads; throughput: as many runs side by side as
+                         there are processors, of one thread each (latency)
   --threads N            threads of one run (AXRUN_THREADS, else every processor this process may use)
+  --streams N            runs side by side in throughput mode (processors divided by --threads)
+  --pin                  bind every stream to a processor of its own, one of each core first (axrun target)
   --tier NAME            reference: exact and slow; fallback: precompiled kernels; auto: the best there is (auto)
   --budget S             after the first answer the optimiser may work for S seconds, while runs go on; then it is
                          stopped and the timed runs begin (0: no optimiser)

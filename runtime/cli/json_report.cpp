@@ -1,4 +1,3 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runtime/cli/json_text.h"
@@ -69,7 +68,12 @@ Json machine_json(const runtime::Machine& machine) {
 Json settings_json(const Record& record, const Options& options) {
   Json settings;
   settings["tier"] = tier_name(options.tier);
+  settings["mode"] = options.mode == Options::Mode::throughput ? "throughput" : "latency";
   settings["threads"] = record.threads;
+  settings["streams"] = record.measurement.spread.streams;
+  settings["pinned_to"] = record.measurement.spread.processors.empty()
+                              ? Json(nullptr)
+                              : Json(record.measurement.spread.processors);
   settings["seed"] = options.seed;
   settings["tolerance"] = Tolerance{options.tolerance.value_or(Tolerance{}.relative)}.relative;
   settings["warmup_runs"] = record.measurement.warmup_runs;
@@ -90,13 +94,6 @@ Json start_of_record() {
 
 }  // namespace
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-std::string line_of(const Json& json) {
-  // Names come from files: bytes that are no UTF-8 are replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 std::string json_report(const Record& record, const Options& options) {
   Json json = start_of_record();
   json["model"] = record.model;
@@ -110,6 +107,7 @@ std::string json_report(const Record& record, const Options& options) {
                         {"p90", latency.p90}, {"p95", latency.p95},      {"p99", latency.p99},
                         {"max", latency.max}, {"stddev", latency.stddev}};
   json["runs"] = record.measurement.times_ms.size();
+  json["runs_per_second"] = number(record.measurement.runs_per_second);
   json["threads"] = record.threads;
   json["peak_rss_bytes"] = record.peak_rss_bytes;
   json["inputs"] = record.inputs;
@@ -129,7 +127,8 @@ std::string json_report(const Record& record, const Options& options) {
   json["notes"] = record.notes;
   json["machine"] = machine_json(record.machine);
   json["settings"] = settings_json(record, options);
-  json["exit_code"] = record.matches() ? exit_ok : exit_mismatch;
+  if (!record.measurement.differs.empty()) json["streams_differ"] = record.measurement.differs;
+  json["exit_code"] = record.exit_code();
   return line_of(json);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/cli/optimize.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/streams.h"
 #include "runtime/session.h"
 
 namespace axrun::cli {
@@ -23,12 +24,16 @@ struct Measurement {
   int64_t warmup_runs = 0;       ///< before the timed ones, the first run included
   Optimisation optimisation;     ///< between the warm-up and the timed runs
   std::vector<double> times_ms;  ///< of each timed run
+  Spread spread;                 ///< how the timed runs used the processors
+  double runs_per_second = 0;    ///< over all streams
+  std::string differs;           ///< a stream whose results were not the first one's
   std::vector<runtime::RuntimeValue> outputs;  ///< of the last run
 };
 
-/// First run, warm-up, the optimiser's budget, timed runs. Timed is one call of Session::run_into on bound
-/// inputs and outputs, or of Session::run for a model with values that are no plain tensors. Between runs
-/// nothing happens but a look at the clock, and now and then a line of progress.
+/// First run, warm-up, the optimiser's budget, timed runs: one after another, or in several streams at once.
+/// Timed is one call of Session::run_into on bound inputs and outputs, or of Session::run for a model with
+/// values that are no plain tensors. Between runs nothing happens but a look at the clock, and now and then a
+/// line of progress.
 Measurement measure(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
                     const Options& options, Progress& progress);
 

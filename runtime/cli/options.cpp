@@ -67,7 +67,7 @@ std::vector<std::string> arguments_of(int argc, const char* const* argv) {
 /// Values as CLI11 fills them in, before they are checked together.
 struct Raw {
   std::vector<std::string> shapes, dims;
-  std::string tier = "auto";
+  std::string tier = "auto", mode = "latency";
   bool version = false;
 };
 
@@ -107,6 +107,10 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   });
 
   app.add_option("--profile", options.profile_target);
+  app.add_option("--mode", raw.mode)->check(CLI::IsMember({"latency", "throughput"}));
+  app.add_option("--streams", options.streams)->check(CLI::Range(1, 4096));
+  app.add_flag("--pin", options.pin);
+
   app.add_option("--trace", options.trace);
   app.add_option("--metrics", options.metrics);
   app.add_flag("--version", raw.version);
@@ -195,6 +199,10 @@ Options parse_options(int argc, const char* const* argv) {
   for (const std::string& text : raw.dims) add_dim(text, options.dims);
   options.tier = tiers.at(raw.tier);
   check_numbers(options);
+  if (raw.mode == "throughput") options.mode = Options::Mode::throughput;
+  if (options.streams > 0 && options.mode != Options::Mode::throughput) {
+    throw Error(Fault::user, "--streams belongs to --mode throughput");
+  }
   if (app.got_subcommand(cache)) options.command = Options::Command::cache;
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(optimize)) options.command = Options::Command::optimize;

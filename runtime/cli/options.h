@@ -51,6 +51,10 @@ struct Options {
 
   // Execution.
   int threads = 0;  ///< 0: not given
+  enum class Mode { latency, throughput };
+  Mode mode = Mode::latency;
+  int streams = 0;   ///< runs side by side; 0: not given
+  bool pin = false;  ///< each stream on a processor of its own
   runtime::Tier tier = runtime::Tier::automatic;
   std::optional<double> budget;
   bool deterministic = false;

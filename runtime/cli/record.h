@@ -39,6 +39,7 @@ struct Record {
   int64_t peak_rss_bytes = 0;
 
   bool matches() const;
+  ExitCode exit_code() const;
 };
 
 /// "reference", "fallback", "auto".

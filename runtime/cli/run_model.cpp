@@ -34,7 +34,7 @@ bool starts_warm(const Options& options) {
 
 runtime::SessionOptions session_options(const Options& options) {
   runtime::SessionOptions session;
-  session.threads = options.threads;
+  session.threads = spread_of(options).threads;
   session.tier = options.tier;
   session.shapes = options.shapes;
   session.dims = options.dims;
@@ -239,9 +239,12 @@ int run_model(const Options& options, Clock::time_point process_start) {
     runtime::add_metrics(*session, {{"model", record.model}}, metrics);
     onnx_import::write_whole_file(options.metrics, runtime::metrics_text(metrics));
   }
-  if (record.matches()) return exit_ok;
-  std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
-  return exit_mismatch;
+  if (!record.measurement.differs.empty()) {
+    std::fprintf(stderr, "axrun: runs side by side differ: %s\n", record.measurement.differs.c_str());
+  } else if (!record.matches()) {
+    std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
+  }
+  return record.exit_code();
 }
 
 }  // namespace axrun::cli

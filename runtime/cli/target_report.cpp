@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "jit/calibrate.h"
+#include "jit/processors.h"
 #include "jit/target_file.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/host_target.h"
@@ -25,6 +28,24 @@ std::string rate_text(double rate, const char* unit) {
   return rate > 0 ? fmt::format(", {:.1f} G{}", rate * 1e-9, unit) : "";
 }
 
+/// "0 (core 0), 1 (core 1)", packages and NUMA nodes where there are several of them.
+std::string processors_text() {
+  const std::vector<jit::Processor> processors = jit::processors_to_use();
+  const auto several = [&](int jit::Processor::*member) {
+    return std::any_of(processors.begin(), processors.end(),
+                       [&](const jit::Processor& other) { return other.*member != processors[0].*member; });
+  };
+  const bool packages = several(&jit::Processor::package), nodes = several(&jit::Processor::node);
+  std::string text;
+  for (const jit::Processor& processor : processors) {
+    text += fmt::format("{}{} (core {}", text.empty() ? "" : ", ", processor.id, processor.core);
+    if (packages) text += fmt::format(", package {}", processor.package);
+    if (nodes) text += fmt::format(", node {}", processor.node);
+    text += ")";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string target_text(bool calibrate) {
@@ -41,6 +62,7 @@ std::string target_text(bool calibrate) {
       target.fma_ports > 0 ? fmt::format("{} started per cycle", target.fma_ports) : "no such instruction";
   line("multiply-add", ports + rate_text(target.flops_per_second, "FLOP/s of one core (f32)"));
   line("cores", fmt::format("{}", target.cores));
+  line("processors", processors_text());
   for (size_t k = 0; k < target.caches.size(); ++k) {
     const jit::CacheLevel& cache = target.caches[k];
     const std::string sharing =

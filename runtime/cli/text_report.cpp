@@ -81,6 +81,16 @@ std::string schedules_text(const runtime::OptimizerStatus& status) {
                      in_force > 0 ? ": " : "", kernels);
 }
 
+/// "; 2 streams, on processors 0, 1"; empty for runs one after another, wherever they like.
+std::string streams_text(const Measurement& measurement) {
+  std::string text;
+  if (measurement.spread.streams > 1) text = fmt::format("; {} streams", measurement.spread.streams);
+  if (measurement.spread.processors.empty()) return text;
+  return fmt::format("{}{} processor{} {}", text, text.empty() ? "; on" : ", on",
+                     measurement.spread.processors.size() == 1 ? "" : "s",
+                     fmt::join(measurement.spread.processors, ", "));
+}
+
 }  // namespace
 
 const char* tier_name(runtime::Tier tier) {
@@ -100,6 +110,10 @@ bool Record::matches() const {
                      [](const OutputRecord& output) { return !output.comparison || output.comparison->ok; });
 }
 
+ExitCode Record::exit_code() const {
+  return matches() && measurement.differs.empty() ? exit_ok : exit_mismatch;
+}
+
 std::string text_report(const Record& record, const Options& options) {
   Page page;
   const runtime::Machine& machine = record.machine;
@@ -107,7 +121,8 @@ std::string text_report(const Record& record, const Options& options) {
             record.nodes, opsets_text(record.opsets));
   page.line("with", "axrun {}, tier {}, {} thread{}, {} kernels", runtime::version(), tier_name(options.tier),
             record.threads, record.threads == 1 ? "" : "s", machine.isa);
-  page.line("on", "{}, {} of {} processors", machine.cpu, machine.available_processors, machine.processors);
+  page.line("on", "{}, {} of {} processors{}", machine.cpu, machine.available_processors, machine.processors,
+            streams_text(record.measurement));
   for (size_t k = 0; k < record.inputs.size(); ++k) page.line(k == 0 ? "inputs" : "", "{}", record.inputs[k]);
   for (size_t k = 0; k < record.outputs.size(); ++k) {
     const OutputRecord& output = record.outputs[k];
@@ -147,10 +162,12 @@ std::string text_report(const Record& record, const Options& options) {
               milliseconds(latency.p90), milliseconds(latency.p95), milliseconds(latency.p99),
               milliseconds(latency.max));
     page.line("", "{} runs after {} to warm up, deviation {}, {:.4g} runs per second", runs,
-              record.measurement.warmup_runs, milliseconds(latency.stddev), 1e3 / latency.mean);
+              record.measurement.warmup_runs, milliseconds(latency.stddev),
+              record.measurement.runs_per_second);
   }
   page.line(
-      "", "timed: single runs one after another, {}{}",
+      "", "timed: single runs {}, {}{}",
+      record.measurement.spread.streams > 1 ? "side by side" : "one after another",
       record.measurement.bound ? "inputs and outputs in fixed buffers" : "outputs allocated by each run",
       options.profiling() ? ", with every step's clock read (slower)" : "");
   page.line("memory", "{:.1f} MiB at most", static_cast<double>(record.peak_rss_bytes) / (1 << 20));

@@ -74,6 +74,32 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(run.out, "")
         return run
 
+    def test_runs_side_by_side(self):
+        data = self.data_folder()
+        run = Result([MODEL, "--data", data, "--mode", "throughput", "--streams", "3", "--runs", "40", "--json"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.json["runs"], 40)
+        self.assertEqual((run.json["settings"]["mode"], run.json["settings"]["streams"], run.json["threads"]),
+                         ("throughput", 3, 1))
+        self.assertIsNone(run.json["settings"]["pinned_to"])
+        self.assertGreater(run.json["runs_per_second"], 0)
+        self.assertIn("side by side", run.err)
+        pinned = Result([MODEL, "--mode", "throughput", "--pin", "--seconds", "0.1", "--json"])
+        self.assertEqual(pinned.code, 0, pinned.err)
+        usable = os.sched_getaffinity(0)
+        places = pinned.json["settings"]["pinned_to"]
+        self.assertEqual(len(places), pinned.json["settings"]["streams"])
+        self.assertEqual(len(set(places)), len(places))
+        self.assertLessEqual(set(places), usable)
+        wrong = self.data_folder(scale=1.5)
+        differs = Result([MODEL, "--data", wrong, "--mode", "throughput", "--runs", "4", "--json"])
+        self.assertEqual(differs.code, 3, differs.err)
+
+    def test_a_stream_that_fails_ends_all(self):
+        run = Result([MODEL, "--mode", "throughput", "--shape", "image:1x4x32x32"])
+        self.assertEqual(run.code, 1, run.err)
+        self.assertIn("image", run.err)
+
     def test_a_good_model(self):
         run = Result([MODEL, "--runs", "3"])
         self.assertEqual(run.code, 0, run.err)
@@ -230,6 +256,8 @@ class CommandTest(unittest.TestCase):
             kernel = step["kernels"][0]
             self.assertIn("proved", kernel["proof"])
             self.assertIn("in force", [trial["end"] for trial in kernel["trials"]])
+            self.assertGreater(step["work"]["bytes_stored"], 0)
+            self.assertGreater(step["work"]["us"]["arithmetic"] + step["work"]["us"]["memory"], 0)
         for step in steps:
             for kernel in step["kernels"] + step["lost_joints"]:
                 for trial in kernel["trials"]:

@@ -4,7 +4,9 @@
 
 #include "ir/error.h"
 #include "runtime/cli/help.h"
+#include "runtime/cli/streams.h"
 #include "runtime/knobs.h"
+#include "runtime/machine.h"
 
 namespace axrun::tests {
 namespace {
@@ -56,32 +58,38 @@ TEST(Options, Commands) {
 }
 
 TEST(Options, MistakesAreRefused) {
-  const std::vector<std::vector<const char*>> mistakes = {{"--thread", "1"},
-                                                          {"a.onnx", "b.onnx"},
-                                                          {"--threads", "0"},
-                                                          {"--threads", "many"},
-                                                          {"--threads"},
-                                                          {"--runs", "0"},
-                                                          {"--runs", "-1"},
-                                                          {"--runs", "1", "--seconds", "1"},
-                                                          {"--seconds", "nan"},
-                                                          {"--seconds", "inf"},
-                                                          {"--tier", "fast"},
-                                                          {"--shape", "x"},
-                                                          {"--shape", "x:1x"},
-                                                          {"--shape", "x:1xx2"},
-                                                          {"--shape", "x:-1"},
-                                                          {"--dim", "n"},
-                                                          {"--dim", "n=x"},
-                                                          {"--dim", "n=99999999999999999999"},
-                                                          {"--seed", "-1"},
-                                                          {"--tolerance", "-1"},
-                                                          {"--timeout", "0"},
-                                                          {"inspect"},
-                                                          {"inspect", "m.onnx", "--runs", "1"}};
+  const std::vector<std::vector<const char*>> mistakes = {
+      {"--thread", "1"},    {"a.onnx", "b.onnx"},
+      {"--threads", "0"},   {"--threads", "many"},
+      {"--threads"},        {"--runs", "0"},
+      {"--runs", "-1"},     {"--runs", "1", "--seconds", "1"},
+      {"--seconds", "nan"}, {"--seconds", "inf"},
+      {"--tier", "fast"},   {"--shape", "x"},
+      {"--shape", "x:1x"},  {"--shape", "x:1xx2"},
+      {"--shape", "x:-1"},  {"--dim", "n"},
+      {"--dim", "n=x"},     {"--dim", "n=99999999999999999999"},
+      {"--seed", "-1"},     {"--tolerance", "-1"},
+      {"--timeout", "0"},   {"--mode", "fast"},
+      {"--streams", "2"},   {"--mode", "throughput", "--streams", "0"},
+      {"inspect"},          {"inspect", "m.onnx", "--runs", "1"}};
   for (const auto& arguments : mistakes) {
     EXPECT_THROW(parse(arguments), Error) << arguments.front() << ' ' << arguments.back();
   }
+}
+
+TEST(Options, ModesSpreadRunsOverTheProcessors) {
+  const int processors = runtime::available_processors();
+  const auto spread = [](std::vector<const char*> arguments) { return cli::spread_of(parse(arguments)); };
+  EXPECT_EQ(spread({"m.onnx"}).streams, 1);
+  EXPECT_EQ(spread({"m.onnx"}).threads, 0);
+  EXPECT_EQ(spread({"--mode", "throughput"}).streams, processors);
+  EXPECT_EQ(spread({"--mode", "throughput"}).threads, 1);
+  EXPECT_EQ(spread({"--mode", "throughput", "--threads", "64"}).streams, std::max(1, processors / 64));
+  EXPECT_EQ(spread({"--mode", "throughput", "--streams", "5"}).streams, 5);
+  EXPECT_EQ(spread({"--pin", "--threads", "1"}).processors.size(), 1U);
+  EXPECT_THROW(spread({"--pin", "--threads", "2"}), Error);
+  EXPECT_THROW(spread({"--pin", "--mode", "throughput", "--streams", "4096"}), Error);
+  EXPECT_THROW(spread({"--mode", "throughput", "--profile"}), Error);
 }
 
 TEST(Options, HelpNamesEveryOption) {
