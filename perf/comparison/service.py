@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import statistics
@@ -182,6 +183,9 @@ class Watch:
                     self.assured_seconds += now - self._before
         self._before = now
 
+    def helpers(self):
+        return [task for kind, task in self._tasks() if kind == "helper"]
+
     def _tasks(self):
         """("thread" or "helper", its id) of what works in the background."""
         with contextlib.suppress(OSError):
@@ -193,6 +197,38 @@ class Watch:
                     with open("/proc/%d/task/%s/children" % (self.process, task), encoding="ascii") as file:
                         for child in file.read().split():
                             yield "helper", int(child)
+
+
+class Others:
+    """What programs besides a window's own use meanwhile, stolen time included. To be used in a `with` block."""
+
+    def __init__(self, processes):
+        self.processes = processes  # of the window that live on; those that end in it are known from their end
+
+    def __enter__(self):
+        self._begin = time.monotonic()
+        self._machine, self._own = self._of_machine(), self._of_window()
+        return self
+
+    def __exit__(self, *_):
+        own = self._of_window() - self._own
+        # The counts are of hundredths of a second.
+        self.share = max(0.0, self._of_machine() - self._machine - own) / (time.monotonic() - self._begin)
+
+    @staticmethod
+    def _of_machine():
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _, _, interrupts, soft, stolen = map(int, file.readline().split()[1:9])
+        return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+
+    def _of_window(self):
+        used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) + time.process_time()
+        for process in self.processes():
+            with contextlib.suppress(OSError):
+                with open("/proc/%d/stat" % process, encoding="utf-8") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+                used += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return used
 
 
 class Neutral:
@@ -207,6 +243,7 @@ class Neutral:
 
     def __enter__(self):
         self.processes = [subprocess.Popen(command, stdin=subprocess.PIPE) for command in self.commands]
+        self.pids = [process.pid for process in self.processes]
         return self
 
     def __exit__(self, *_):
@@ -239,20 +276,31 @@ def measure_window(kind, model, programs, load, before=None, group=None):
     try:
         with Service(programs["serve"], model.path, kind == OPTIMISER, cache, group) as service:
             body, json_bytes = request_for(service.metadata())
-            with Neutral(programs["load"], before) if kind == NEUTRAL else contextlib.nullcontext():
+            with Neutral(programs["load"], before) if kind == NEUTRAL else contextlib.nullcontext() as neutral:
                 send = lambda requests: put_under_load(programs["load"], service, body, json_bytes, requests,
                                                        load["rate"], load["connections"])
                 send(load["warm_up"])
                 counts = group.counts() if group else (0, 0)
-                with Watch(service.process.pid) as watch:
+                watch = Watch(service.process.pid)
+                living = [service.process.pid] + (neutral.pids if neutral else [])
+                with watch, Others(lambda: living + watch.helpers()) as others:
                     said = send(load["requests"])
                 now = group.counts() if group else (0, 0)
             state = service.optimiser_state() if kind == OPTIMISER else ""
     finally:
         shutil.rmtree(cache)
     return {**window_of(said["microseconds"]), "kind": kind, "seconds": said["seconds"], "shares": watch.shares(),
-            "assured_seconds": watch.assured_seconds, "state": state,
+            "assured_seconds": watch.assured_seconds, "state": state, "others": others.share,
             "periods": now[0] - counts[0], "throttled": now[1] - counts[1]}
+
+
+def measure_quiet_window(kind, model, programs, load, before=None, group=None):
+    """The same; once more where other programs have used more than load["others"] of a processor, but not for ever."""
+    for _ in range(load["attempts"]):
+        window = measure_window(kind, model, programs, load, before, group)
+        if window["others"] <= load["others"]:
+            break
+    return window
 
 
 def window_of(microseconds):
@@ -288,6 +336,7 @@ def summarise(rounds, first, second):
         "difference": difference([share_throttled(one[first]) - share_throttled(one[second]) for one in rounds])}
     summary["shares"] = {name: statistics.median(one[first]["shares"][name] for one in rounds)
                          for name in ("thread", "helper")}
+    summary["others"] = max(window["others"] for one in rounds for window in one.values())
     summary["at_work_to_the_end"] = sum(one[first]["state"] != SETTLED for one in rounds)
     return summary
 

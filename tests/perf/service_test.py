@@ -22,7 +22,7 @@ LOAD = os.path.join(PROGRAMS, "perf", "service_load") if PROGRAMS else None
 
 def window(kind, p99, throttled=0, state="working"):
     return {"kind": kind, "p50": p99 / 4, "p99": p99, "p99.9": 2 * p99, "shares": {"thread": 0.5, "helper": 0.25},
-            "state": state, "periods": 100, "throttled": throttled}
+            "state": state, "periods": 100, "others": 0.0, "throttled": throttled}
 
 
 class Figures(unittest.TestCase):
@@ -97,7 +97,7 @@ class Programs(unittest.TestCase):
             told = os.path.join(folder, "told.json")
             ended = subprocess.run(
                 [sys.executable, os.path.join(PERF, "service"), model, "--programs", PROGRAMS, "--rounds", "2",
-                 "--requests", "200", "--rate", "200", "--json", told], capture_output=True, text=True, check=False)
+                 "--requests", "200", "--rate", "200", "--attempts", "1", "--json", told], capture_output=True, text=True, check=False)
             self.assertEqual(ended.returncode, 0, ended.stderr)
             with open(told, encoding="utf-8") as file:
                 row = json.load(file)["models"][0]
