@@ -2,12 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "ir/graph.h"
 
 namespace axrun::onnx_import {
+
+/// External data that lies in memory. With an owner, which keeps it alive, large aligned weights borrow from
+/// it; without one everything is copied.
+struct MemoryFile {
+  const void* data = nullptr;
+  size_t size = 0;
+  std::shared_ptr<const void> owner;
+};
 
 /// Bounds on what a model may ask for. A model beyond one of them is refused with Error(unsupported).
 struct ImportOptions {
@@ -18,6 +28,8 @@ struct ImportOptions {
   /// Refuse the model when it uses an operator that is not in the operator table. Tools that only look at a
   /// model turn this off.
   bool check_operators = true;
+  /// By the location that tensors name; looked for before any file.
+  std::map<std::string, MemoryFile, std::less<>> memory_files = {};
 };
 
 /// Reads an ONNX model and checks all of it.

@@ -78,6 +78,13 @@ uint64_t decimal(std::string_view text, std::string_view key, const Origin& what
   return value;
 }
 
+ByteSource external_file(std::string_view location, const Origin& what, ImportContext& context) {
+  const auto in_memory = context.options.memory_files.find(location);
+  if (in_memory == context.options.memory_files.end()) return context.external.find(location, what);
+  const MemoryFile& file = in_memory->second;
+  return {std::string_view(static_cast<const char*>(file.data), file.size), file.owner, false};
+}
+
 /// The part of an external file that holds a tensor of `needed` bytes.
 ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const Origin& what,
                           ImportContext& context) {
@@ -90,7 +97,7 @@ ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const O
     if (entry.key == "offset") offset = decimal(entry.value, "offset", what);
     if (entry.key == "length") length = decimal(entry.value, "length", what);
   }
-  ByteSource file = context.external.find(location, what);
+  ByteSource file = external_file(location, what, context);
   const uint64_t size = file.bytes.size();
   if (offset > size || length.value_or(0) > size - offset) {
     fail(what, fmt::format("external data {} has {} bytes, the tensor is said to be at {} + {}",

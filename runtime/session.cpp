@@ -27,6 +27,10 @@ std::unique_ptr<Session> Session::load_memory(const void* data, size_t size, con
       std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory), options)));
 }
 
+std::unique_ptr<Session> Session::load_model(ir::Model model, const SessionOptions& options) {
+  return std::unique_ptr<Session>(new Session(std::make_unique<SessionState>(std::move(model), options)));
+}
+
 const std::vector<Port>& Session::inputs() const { return state_->inputs; }
 const std::vector<Port>& Session::outputs() const { return state_->outputs; }
 const ir::Model& Session::model() const { return state_->model; }
@@ -68,7 +72,7 @@ std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, 
 }
 
 void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
-                       const RunControl* control) {
+                       const RunControl* control, const OutputMaker* make) {
   if (outputs.empty()) outputs.resize(state_->outputs.size());
   if (outputs.size() != state_->outputs.size()) {
     throw Error(Fault::user, fmt::format("the model has {} outputs, {} were given", state_->outputs.size(),
@@ -92,7 +96,7 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
   } else {
     counted(state_->counts, [&] {
       state_->check(buffers->inputs);
-      state_->run_plan(buffers->inputs, buffers->outputs, control);
+      state_->run_plan(buffers->inputs, buffers->outputs, control, make);
     });
   }
   for (size_t k = 0; k < outputs.size(); ++k) {

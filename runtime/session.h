@@ -18,6 +18,8 @@
 
 namespace axrun::runtime {
 
+class ThreadPool;
+
 /// What executes the model. `reference` evaluates every operator's tensor expression in float64, slowly;
 /// `fallback` uses the precompiled kernels only; `automatic` lets better plans replace the fallback as they
 /// are found.
@@ -41,6 +43,10 @@ struct SessionOptions {
   // says where (AXRUN_CACHE_DIR), or that nothing is kept (AXRUN_CACHE=off).
   bool use_cache = true;
   std::string cache_dir;  ///< another folder than the environment's; also with AXRUN_CACHE=off
+
+  /// Makes what spreads the work of runs over threads, for a host that has threads of its own; empty: a pool
+  /// of the session's own. The optimiser never uses it.
+  std::function<std::unique_ptr<ThreadPool>(int threads)> make_pool;
 };
 
 /// An input or output of a model. Inputs with an initializer are not listed: they are constants.
@@ -92,6 +98,8 @@ class AXRUN_API Session {
   static std::unique_ptr<Session> load_memory(const void* data, size_t size,
                                               const SessionOptions& options = {},
                                               const std::string& directory = {});
+  /// An imported model, which is the session's from here on.
+  static std::unique_ptr<Session> load_model(ir::Model model, const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -107,11 +115,16 @@ class AXRUN_API Session {
   /// control: may end the run early (RunEnded); null: nothing does.
   std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs, const RunControl* control = nullptr);
 
+  /// Gives the memory for an output whose shape is known before the run; an undefined tensor: none.
+  using OutputMaker = std::function<ir::Tensor(size_t output, ir::ElementType type, const ir::Shape& shape)>;
+
   /// Runs on bound buffers. inputs: one tensor per input. outputs: one tensor per output, either undefined
   /// (it is allocated and filled in) or of the right type and shape, written in place. With static shapes,
   /// and outputs that are all given, nothing is allocated after the first runs.
+  /// make: asked for undefined outputs; what it gives is written in place. Null: nobody is. Strings,
+  /// containers, and shapes that only the run can tell are allocated all the same.
   void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
-                const RunControl* control = nullptr);
+                const RunControl* control = nullptr, const OutputMaker* make = nullptr);
 
   /// Builds the plan for these input shapes without running; run does so by itself otherwise.
   void prepare(const std::vector<ir::Shape>& shapes);

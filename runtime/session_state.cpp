@@ -40,7 +40,7 @@ Port port_of(const ir::Value& value) { return {value.name, value.kind, value.typ
 SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     : options(given), model(std::move(loaded)), plans(given.plan_cache) {
   if (options.threads <= 0) options.threads = default_threads();
-  pool = ThreadPool::make(options.threads);
+  pool = options.make_pool ? options.make_pool(options.threads) : ThreadPool::make(options.threads);
   fix_sizes();
   const ir::Graph& graph = *model.graph;
   for (ValueId id : graph.inputs) inputs.push_back(port_of(graph.value(id)));
@@ -278,10 +278,27 @@ PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values
   return plans.find(values, [&] { return build(values, plan_options()); });
 }
 
+namespace {
+
+/// Results that have no memory yet and whose shape is known get what the caller makes.
+void make_outputs(const Plan& plan, const Session::OutputMaker& make, std::vector<RuntimeValue>& results) {
+  const ir::Graph& graph = plan.graph();
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (results[k].tensor.defined() || graph.value(graph.outputs[k]).kind != ir::ValueKind::tensor) continue;
+    const ValueFact& fact = plan.fact(graph.outputs[k]);
+    if (fact.type == ir::ElementType::undefined || fact.type == ir::ElementType::string || !fact.dims)
+      continue;
+    if (const auto shape = ir::constant_dims(*fact.dims)) results[k] = make(k, fact.type, *shape);
+  }
+}
+
+}  // namespace
+
 void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
-                            const RunControl* control) {
+                            const RunControl* control, const Session::OutputMaker* make) {
   using Clock = std::chrono::steady_clock;
   const PlanTable::Pinned pinned = plan_for(values);
+  if (make != nullptr) make_outputs(*pinned.plan, *make, results);
   const RunContext context{*pool, options.profile ? &profiler : nullptr, control};
   if (!optimizer) return pinned.plan->run(values, results, context);
   if (!optimizer->wants(*pinned.plan)) {

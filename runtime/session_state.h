@@ -32,7 +32,7 @@ class SessionState {
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
   PlanOptions plan_options() const;
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
-                const RunControl* control);
+                const RunControl* control, const Session::OutputMaker* make = nullptr);
   std::vector<RuntimeValue> run_reference(const std::vector<RuntimeValue>& values, const RunControl* control);
   void fix_sizes();
   void start_optimizer(LoadTimeWork load);

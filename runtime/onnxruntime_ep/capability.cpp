@@ -1,0 +1,255 @@
+#include "runtime/onnxruntime_ep/capability.h"
+
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "ir/operator.h"
+#include "runtime/onnxruntime_ep/host_value.h"
+#include "runtime/onnxruntime_ep/partition.h"
+
+namespace axrun::ort {
+namespace {
+
+/// Versions of domains, "" for ai.onnx.
+using Opsets = std::map<std::string, int>;
+
+Opsets opsets_of(const Host& host, const Graph* graph) {
+  std::size_t count = 0;
+  host.call(graph_opset_count, graph, &count);
+  std::vector<const char*> domains(count);
+  std::vector<std::int64_t> versions(count);
+  if (count > 0) host.call(graph_opsets, graph, domains.data(), versions.data(), count);
+  Opsets opsets;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::string domain = domains[k] == nullptr ? "" : domains[k];
+    opsets[domain == "ai.onnx" ? "" : domain] = static_cast<int>(versions[k]);
+  }
+  return opsets;
+}
+
+std::vector<const Graph*> bodies_of(const Host& host, const Node* node) {
+  std::size_t count = 0;
+  host.call(node_body_count, node, &count);
+  std::vector<const Graph*> bodies(count);
+  std::vector<const char*> names(count);
+  if (count > 0) host.call(node_bodies, node, bodies.data(), count, names.data());
+  return bodies;
+}
+
+/// Whether the operator table has the node, and everything in its bodies.
+bool is_known(const Host& host, const Node* node, const Opsets& opsets) {
+  const char* text = nullptr;
+  host.call(node_domain, node, &text);
+  const std::string domain = std::strcmp(text, "ai.onnx") == 0 ? "" : text;
+  host.call(node_operator, node, &text);
+  const auto version = opsets.find(domain);
+  if (version == opsets.end()) return false;
+  if (ir::find_operator(domain, text, version->second) == nullptr && !ir::is_graph_operator(domain, text))
+    return false;
+  for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
+    int type = 0;
+    host.call(attribute_type, attribute, &type);
+    if (type < attribute_int || type > attribute_tensor) return false;
+  }
+  // Before 1.27 ONNX Runtime does not hand over what only bodies read.
+  if (host.version() < 27) {
+    for (const ValueInfo* value : host.list(node_implicit_input_count, node_implicit_inputs, node)) {
+      if (value != nullptr && !is_constant(host, value)) return false;
+    }
+  }
+  for (const Graph* body : bodies_of(host, node)) {
+    for (const Node* inner : host.list(graph_node_count, graph_nodes, body)) {
+      if (!is_known(host, inner, opsets)) return false;
+    }
+  }
+  return true;
+}
+
+class GraphCuts {
+ public:
+  GraphCuts(const Host& host, const Graph* graph) : host_(host), graph_(graph) {
+    const Opsets opsets = opsets_of(host, graph);
+    const Node* parent = nullptr;
+    host.call(graph_parent, graph, &parent);
+    is_main_ = parent == nullptr && host.version() >= 24;
+    for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
+      nodes_.push_back(node);
+      PartitionNode plain;
+      plain.supported = is_known(host, node, opsets);
+      for (const ValueInfo* value : reads_of(host, node)) plain.reads.push_back(number(value));
+      for (const ValueInfo* value : host.list(node_output_count, node_outputs, node)) {
+        if (value != nullptr) plain.writes.push_back(number(value));
+      }
+      plain_.push_back(std::move(plain));
+    }
+    readers_.resize(values_.size());
+    producers_.assign(values_.size(), nowhere);
+    for (std::size_t n = 0; n < plain_.size(); ++n) {
+      for (const int value : plain_[n].reads) readers_[static_cast<std::size_t>(value)].push_back(n);
+      for (const int value : plain_[n].writes) producers_[static_cast<std::size_t>(value)] = n;
+    }
+    for (const ValueInfo* value : host.list(graph_output_count, graph_outputs, graph))
+      outputs_.insert(number(value));
+    readers_.resize(values_.size());
+    producers_.resize(values_.size(), nowhere);
+  }
+
+  std::vector<GraphPart> parts() {
+    for (;;) {
+      std::vector<GraphPart> parts;
+      bool again = false;
+      for (const std::vector<std::size_t>& group : convex_groups(plain_)) {
+        GraphPart part;
+        if (!describe(group, part) || !imports(group, part)) {
+          again = true;
+          break;
+        }
+        parts.push_back(std::move(part));
+      }
+      if (!again) return parts;
+    }
+  }
+
+ private:
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  int number(const ValueInfo* value) {
+    const auto [found, added] = numbers_.emplace(name_of(host_, value), static_cast<int>(values_.size()));
+    if (added) values_.push_back(value);
+    return found->second;
+  }
+
+  bool crosses_well(int value) const {
+    return shared_type(tensor_type(host_, values_[static_cast<std::size_t>(value)])) !=
+           ir::ElementType::undefined;
+  }
+
+  /// Finds what enters and leaves a group. False where a value cannot cross: the members that touch it are
+  /// not supported any more.
+  bool describe(const std::vector<std::size_t>& group, GraphPart& part) {
+    const std::set<std::size_t> members(group.begin(), group.end());
+    std::set<int> crossing;
+    part.graph = graph_;
+    part.sizes_hold = is_main_;
+    for (const std::size_t n : group) {
+      part.nodes.push_back(nodes_[n]);
+      for (const int value : plain_[n].reads) {
+        const auto at = static_cast<std::size_t>(value);
+        const bool inside = producers_[at] != nowhere && members.count(producers_[at]) > 0;
+        if (inside || is_constant(host_, values_[at]) || !crossing.insert(value).second) continue;
+        if (!crosses_well(value)) return leave(group, value);
+        part.inputs.push_back(values_[at]);
+      }
+      for (const int value : plain_[n].writes) {
+        const auto at = static_cast<std::size_t>(value);
+        bool read_outside = outputs_.count(value) > 0;
+        for (const std::size_t reader : readers_[at]) read_outside |= members.count(reader) == 0;
+        if (!read_outside) continue;
+        if (!crosses_well(value)) return leave(group, value);
+        part.outputs.push_back(values_[at]);
+      }
+    }
+    return true;
+  }
+
+  bool leave(const std::vector<std::size_t>& group, int value) {
+    for (const std::size_t n : group) {
+      PartitionNode& node = plain_[n];
+      for (const auto* touched : {&node.reads, &node.writes}) {
+        for (const int other : *touched) {
+          if (other == value) node.supported = false;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Imports the part. Where that fails, the nodes that cannot be imported by themselves are not supported
+  /// any more; all of the group, where every one can.
+  bool imports(const std::vector<std::size_t>& group, const GraphPart& part) {
+    if (can_import(part)) return true;
+    bool found = false;
+    for (const std::size_t n : group) {
+      GraphPart alone;
+      const bool good = describe({n}, alone) && can_import(alone);
+      if (!good) plain_[n].supported = false;
+      found |= !good;
+    }
+    if (!found) {
+      for (const std::size_t n : group) plain_[n].supported = false;
+    }
+    return false;
+  }
+
+  bool can_import(const GraphPart& part) const {
+    try {
+      write_model(host_, part, Constants::borrowed).import();
+      return true;
+    } catch (const HostError&) {
+      throw;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  const Host& host_;
+  const Graph* graph_;
+  bool is_main_ = false;  ///< known to be
+  std::vector<const Node*> nodes_;
+  std::vector<PartitionNode> plain_;
+  std::unordered_map<std::string, int> numbers_;
+  std::vector<const ValueInfo*> values_;  ///< by number
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> producers_;
+  std::set<int> outputs_;
+};
+
+/// ONNX Runtime 1.23 does not show the node that a body belongs to. A graph that reads a value from outside,
+/// or that has the first inputs and output of a Loop's body, is taken for one.
+bool looks_like_body(const Host& host, const Graph* graph) {
+  std::set<std::string> defined;
+  const auto inputs = host.list(graph_input_count, graph_inputs, graph);
+  const auto outputs = host.list(graph_output_count, graph_outputs, graph);
+  for (const ValueInfo* value : inputs) defined.insert(name_of(host, value));
+  for (const ValueInfo* value : host.list(graph_initializer_count, graph_initializers, graph)) {
+    defined.insert(name_of(host, value));
+  }
+  for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
+    for (const ValueInfo* value : reads_of(host, node)) {
+      if (defined.count(name_of(host, value)) == 0) return true;
+    }
+    for (const ValueInfo* value : host.list(node_output_count, node_outputs, node)) {
+      if (value != nullptr) defined.insert(name_of(host, value));
+    }
+  }
+  const auto has_type = [&](const ValueInfo* value, ir::ElementType type) {
+    return shared_type(tensor_type(host, value)) == type;
+  };
+  return inputs.size() >= 2 && !outputs.empty() && has_type(inputs[0], ir::ElementType::i64) &&
+         has_type(inputs[1], ir::ElementType::boolean) && has_type(outputs[0], ir::ElementType::boolean);
+}
+
+/// Whether the graph is a body of a node that will be taken whole, with or within its own graph. Bodies are
+/// asked about before the graphs around them, and of those the runtime shows the node only.
+bool is_inside_claimed(const Host& host, const Graph* graph) {
+  if (host.version() < 24) return looks_like_body(host, graph);
+  const Node* parent = nullptr;
+  host.call(graph_parent, graph, &parent);
+  return parent != nullptr && is_known(host, parent, opsets_of(host, graph));
+}
+
+}  // namespace
+
+Claims claims_of(const Host& host, const Graph* graph) {
+  Claims claims;
+  host.call(graph_node_count, graph, &claims.nodes);
+  if (claims.nodes == 0 || is_inside_claimed(host, graph)) return claims;
+  claims.parts = GraphCuts(host, graph).parts();
+  for (const GraphPart& part : claims.parts) claims.claimed += part.nodes.size();
+  return claims;
+}
+
+}  // namespace axrun::ort

@@ -1,0 +1,119 @@
+#include "runtime/onnxruntime_ep/compiled_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/onnxruntime_ep/host_pool.h"
+#include "runtime/onnxruntime_ep/host_value.h"
+
+namespace axrun::ort {
+namespace {
+
+CompiledPart* part_of(void* state) { return static_cast<CompiledPart*>(state); }
+
+/// What differs; empty where nothing does.
+std::string difference(const ir::Tensor& want, const ir::Tensor& got, double tolerance) {
+  if (want.type() != got.type() || want.shape() != got.shape()) {
+    return fmt::format("it is {} {}, the reference is {} {}", ir::name_of(got.type()),
+                       ir::to_string(got.shape()), ir::name_of(want.type()), ir::to_string(want.shape()));
+  }
+  if (want.type() == ir::ElementType::string) {
+    return std::equal(want.strings(), want.strings() + want.size(), got.strings()) ? "" : "strings differ";
+  }
+  double scale = 0.01;
+  for (std::int64_t k = 0; k < want.size(); ++k) {
+    if (const double value = std::fabs(want.get_real(k)); std::isfinite(value))
+      scale = std::max(scale, value);
+  }
+  const double allowed = ir::is_float(want.type()) ? tolerance * scale : 0;
+  for (std::int64_t k = 0; k < want.size(); ++k) {
+    const double w = want.get_real(k);
+    const double g = got.get_real(k);
+    if (w == g || (std::isnan(w) && std::isnan(g)) || std::fabs(w - g) <= allowed) continue;
+    return fmt::format("element {} is {}, the reference is {} (tolerance {})", k, g, w, allowed);
+  }
+  return "";
+}
+
+std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, const WrittenModel& model,
+                           const std::vector<int>& types)
+    : host_(host), budget_seconds_(options.budget_seconds), tolerance_(options.tolerance) {
+  create_state = [](NodeComputeInfo* self, NodeComputeContext*, void** state) -> Status* {
+    *state = static_cast<CompiledPart*>(self);
+    return nullptr;
+  };
+  compute = [](NodeComputeInfo*, void* state, KernelContext* context) -> Status* {
+    CompiledPart* const part = part_of(state);
+    return guarded(part->host_, [&] { part->run(context); });
+  };
+  release_state = [](NodeComputeInfo*, void*) {};
+
+  runtime::SessionOptions settings = options.session;
+  settings.make_pool = [&host](int threads) { return make_host_pool(host, threads); };
+  session_ = runtime::Session::load_model(model.import(), settings);
+  if (options.verify) {
+    settings.tier = runtime::Tier::reference;
+    reference_ = runtime::Session::load_model(model.import(), settings);
+  }
+  const std::vector<runtime::Port>& outputs = session_->outputs();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].type == ir::ElementType::undefined || outputs[k].type == shared_type(types[k])) continue;
+    throw Error(Fault::model, fmt::format("output '{}' is {}, ONNX Runtime expects element type {}",
+                                          outputs[k].name, ir::name_of(outputs[k].type), types[k]));
+  }
+}
+
+void CompiledPart::run(KernelContext* context) {
+  const RunScope scope(context);
+  std::vector<ir::Tensor> inputs;
+  inputs.reserve(session_->inputs().size());
+  for (std::size_t k = 0; k < session_->inputs().size(); ++k) {
+    const Value* value = nullptr;
+    host_.call(context_input, context, k, &value);
+    if (value == nullptr)
+      throw Error(Fault::user, fmt::format("input '{}' is missing", session_->inputs()[k].name));
+    inputs.push_back(borrowed(host_, value));
+  }
+  std::vector<ir::Tensor> outputs(session_->outputs().size());
+  std::vector<char> in_place(outputs.size(), 0);
+  const runtime::Session::OutputMaker make = [&](std::size_t k, ir::ElementType type,
+                                                 const ir::Shape& shape) {
+    in_place[k] = 1;
+    return output_buffer(host_, context, k, type, shape);
+  };
+  session_->run_into(inputs, outputs, nullptr, &make);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!in_place[k]) copy_output(host_, context, k, outputs[k]);
+  }
+  if (reference_) compare(inputs, outputs);
+  if (budget_seconds_ > 0) stop_at_budget();
+}
+
+void CompiledPart::stop_at_budget() {
+  if (stopped_.load(std::memory_order_relaxed)) return;
+  std::int64_t none = 0;
+  const std::int64_t time = now();
+  if (first_run_.compare_exchange_strong(none, time)) return;
+  const std::chrono::steady_clock::duration gone(time - none);
+  if (std::chrono::duration<double>(gone).count() < budget_seconds_ || stopped_.exchange(true)) return;
+  session_->freeze();
+}
+
+void CompiledPart::compare(const std::vector<ir::Tensor>& inputs, const std::vector<ir::Tensor>& outputs) {
+  std::vector<ir::Tensor> expected;
+  reference_->run_into(inputs, expected);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::string what = difference(expected[k], outputs[k], tolerance_);
+    if (what.empty()) continue;
+    throw Error(Fault::internal, fmt::format("verify: output '{}' differs from the reference: {}",
+                                             session_->outputs()[k].name, what));
+  }
+}
+
+}  // namespace axrun::ort

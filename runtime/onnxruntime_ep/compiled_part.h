@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/onnxruntime_ep/host.h"
+#include "runtime/onnxruntime_ep/model_writer.h"
+#include "runtime/onnxruntime_ep/provider_options.h"
+
+namespace axrun::ort {
+
+/// A partition that runs: what ONNX Runtime calls in its place. Runs may come from many threads at once.
+class CompiledPart final : public NodeComputeInfo {
+ public:
+  /// `types`: of the outputs, as ONNX Runtime has them. Throws Error.
+  CompiledPart(const Host& host, const ProviderOptions& options, const WrittenModel& model,
+               const std::vector<int>& types);
+
+  /// Runs once: inputs are read, and outputs written, where the runtime has them.
+  void run(KernelContext* context);
+
+  const runtime::Session& session() const { return *session_; }
+
+ private:
+  void stop_at_budget();
+  void compare(const std::vector<ir::Tensor>& inputs, const std::vector<ir::Tensor>& outputs);
+
+  const Host& host_;
+  const double budget_seconds_;
+  const double tolerance_;
+  std::unique_ptr<runtime::Session> session_;
+  std::unique_ptr<runtime::Session> reference_;  ///< null unless runs are verified
+  std::atomic<std::int64_t> first_run_{0};       ///< when, in ticks of the steady clock; 0: none yet
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace axrun::ort

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/onnxruntime_ep/host.h"
+#include "runtime/onnxruntime_ep/provider_options.h"
+
+namespace axrun::ort {
+
+/// The provider of one session.
+class Provider final : public Ep {
+ public:
+  Provider(const Host& host, const Logger* logger, ProviderOptions options);
+
+ private:
+  void claim(const Graph* graph, EpGraphSupportInfo* info);
+  void compile_all(const Graph** graphs, const Node** fused, std::size_t count, NodeComputeInfo** infos);
+  void log(int level, const std::string& message) const;
+
+  const Host& host_;
+  const Logger* logger_;
+  const ProviderOptions options_;
+  bool has_claimed_ = false;
+};
+
+}  // namespace axrun::ort
