@@ -1,8 +1,9 @@
-"""Where a model's time goes beyond its direct floor, kernel by kernel.
+"""Where a model's time goes beyond its direct floor, kernel by kernel, and why.
 
-A kernel's floor is that of a model which is this kernel alone (limits.floor_us): its operations at the measured peak, or
-the bytes of its operands and results from the smallest memory level that holds them. A model's floor is less than the sum
-of its kernels' floors wherever results pass between kernels; `between` is what the floors of the kernels are beyond it.
+A kernel's floor is the limit that `axrun explain` gives it: its operations at the measured peak, or its bytes at the speed
+of the memory that holds them. A model's floor is less than the sum of its kernels' floors wherever results pass between
+kernels; `between_us` is that difference. Why a kernel takes longer is decided by `cause` from figures alone: what its loops
+execute, as the command counts it, the ports' time for that, and what the optimiser says.
 """
 
 import json
@@ -11,53 +12,145 @@ import subprocess
 
 from comparison import limits
 
-# A model this far above its floor has its gap explained.
+# A model, or a kernel, this far above its floor has its gap explained.
 NEAR = 1.18
 # Of the gap: kernels are named until so much is explained.
 EXPLAINED = 0.9
+# A cause that takes this share of a kernel's time counts as what it waits for.
+MOST = 0.6
+# A step that takes longer than this did more than being called.
+LONGEST_CALL_US = 0.25
+# Fewer filled lanes than this are a cause of their own.
+FILLED = 0.85
+
+# What can be the cause of a gap, in the order of the list in perf/README.md.
+CAUSES = {"near": "near its floor",
+          "launch": "so little work that calling it counts",
+          "fallback": "precompiled kernel",
+          "lanes": "lanes of vectors left empty",
+          "arithmetic": "arithmetic that the direct count does not have",
+          "packing": "operands moved to other places first",
+          "loads": "loads and stores of the nearest cache",
+          "beyond": "bytes that come again from beyond a cache, at its measured speed",
+          "apart": "elements that do not lie side by side",
+          "scalar": "work on single elements",
+          "chain": "results that wait for each other",
+          "waits": "neither ports, chains nor bandwidths account for it: latencies, or what is not counted",
+          "uncounted": "no counts: control flow, or a kernel inside a body"}
 
 
-def profile(command, model_arguments, threads, budget):
-    """The `kernels` of `axrun --profile json` and the run's median in microseconds, after `budget` seconds of the
-    optimiser. Raises ValueError with the reason where the program fails."""
-    arguments = [command, *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--quiet"]
-    done = subprocess.run([*arguments, "--profile", "json"], capture_output=True, text=True, check=False,
+def explanation(command, model_arguments, threads, budget):
+    """What `axrun explain --json` says after the optimiser has finished, or after `budget` seconds of it. Raises ValueError
+    with the reason where the program fails."""
+    arguments = [command, "explain", *model_arguments, "--threads", str(threads), "--budget", "%g" % budget, "--quiet"]
+    done = subprocess.run([*arguments, "--json"], capture_output=True, text=True, check=False,
                           env={**os.environ, "AXRUN_CACHE": "off"})
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["exit code %d" % done.returncode]
         raise ValueError(lines[-1])
-    return json.loads(done.stdout)["kernels"]
+    return json.loads(done.stdout)
 
 
-def kernel_floor(machine, kernel, threads):
-    """{floor_us, bound}: `arithmetic`, or the name of a memory level."""
-    compute = limits.floor_us(machine, _costs(kernel["flops"], 0), threads)
-    memory = limits.floor_us(machine, _costs(0, kernel["bytes"]), threads)
-    level = limits.holding_level(machine, kernel["bytes"], threads)["name"]
-    return {"floor_us": max(compute, memory), "bound": "arithmetic" if compute >= memory else level}
+def explanation_of(command, model, threads, budget, folder):
+    """The same of a model; kept in the folder, where one is given, and taken from there where an earlier run has kept it."""
+    path = folder and os.path.join(folder, "%s.%d.json" % (model.name, threads))
+    if path and os.path.exists(path):
+        with open(path) as file:
+            return json.load(file)
+    made = explanation(command, model.arguments, threads, budget)
+    if path:
+        os.makedirs(folder, exist_ok=True)
+        with open(path + ".new", "w") as file:
+            json.dump(made, file)
+        os.replace(path + ".new", path)
+    return made
 
 
-def explain(machine, costs, kernels, threads):
-    """A model's time, floor and gap, and its kernels, those with the largest gaps first."""
+def explain(machine, costs, said, threads):
+    """A model's time, floor and gap, and its kernels, those with the largest gaps first. said: by `explanation`."""
+    steps = [step for step in said["steps"] if step["us"] > 0]
+    launch = launch_us(steps)
     rows = []
-    for kernel in kernels:
-        row = {key: kernel[key] for key in ("name", "op", "kernel", "shape", "proof", "us_per_run")}
-        row.update(kernel_floor(machine, kernel, threads))
-        row["gap_us"] = row["us_per_run"] - row["floor_us"]
+    for step in steps:
+        floor = min(step.get("limit_us") or 0.0, step["us"])
+        row = {"node": step["node"], "ops": step["ops"], "kernel": step["kernel"], "result": step["result"],
+               "us": step["us"], "floor_us": floor, "bound": step.get("limit_by") or "", "gap_us": step["us"] - floor}
+        row["cause"], row["evidence"] = cause(step, floor, launch)
         rows.append(row)
     rows.sort(key=lambda row: -row["gap_us"])
-    time = sum(row["us_per_run"] for row in rows)
+    time = sum(row["us"] for row in rows)
     floor = limits.floor_us(machine, costs, threads)
-    between = sum(row["floor_us"] for row in rows) - floor
-    return {"time_us": time, "floor_us": floor, "ratio": time / floor if floor > 0 else None, "between_us": between,
-            "kernels": rows}
+    return {"time_us": time, "latency_us": said["latency_ms"] * 1e3, "floor_us": floor,
+            "ratio": time / floor if floor > 0 else None, "launch_us": launch,
+            "between_us": sum(row["floor_us"] for row in rows) - floor, "kernels": rows,
+            "optimiser": {key: said["optimiser"].get(key) for key in ("seconds", "finished", "tried", "left")}}
+
+
+def launch_us(steps):
+    """What a call costs at least, with the clock that is read around it: the shortest that was seen."""
+    return min([LONGEST_CALL_US] + [step["us"] / max(step.get("calls") or 1, 1e-9) for step in steps])
+
+
+def cause(step, floor, launch):
+    """(one of CAUSES, the figures that say so) of a step's time beyond its floor."""
+    us, calls, work = step["us"], step.get("calls") or 1, step.get("work")
+    if us <= NEAR * floor:
+        return "near", "%.0f%% of its floor's speed" % (100 * floor / us)
+    if launch * calls >= MOST * us:
+        return "launch", "%g call%s of %.2f us, the shortest step takes %.2f us" % (
+            calls, "" if calls == 1 else "s", us / calls, launch)
+    if not step.get("evidence"):
+        return "fallback", refusal(step)
+    if not work or work["us"]["arithmetic"] is None:
+        return "uncounted", step["kernel"]
+    return cause_of_work(work, us / calls, floor / calls)
+
+
+def cause_of_work(work, us, floor):
+    """The same of a generated kernel, a call of which takes so many microseconds and has this floor."""
+    ports = dict(work["us"])
+    far = max(work.get("beyond", []), key=lambda level: level["us"] or 0, default=None)
+    ports["beyond"] = far["us"] or 0 if far else 0
+    # Where several are as busy, the first one counts.
+    largest = max(("arithmetic", "memory", "apart", "scalar", "chain", "beyond"), key=lambda name: ports[name])
+    busy = ports[largest] / us
+    if busy < MOST:
+        return "waits", "ports, chains and bandwidths account for at most %.0f%% (%s)" % (100 * busy, largest)
+    share = "%.0f%% of its time" % (100 * min(busy, 1))
+    if largest == "arithmetic":
+        filled = work["filled_lanes"] / work["lanes"] if work["lanes"] else 1
+        if filled < FILLED:
+            return "lanes", "arithmetic takes %s, %.0f%% of the lanes are filled" % (share, 100 * filled)
+        vectors = max(work["multiply_adds"] + work["operations"] + work["functions"], 1)
+        return "arithmetic", "arithmetic takes %s: %s, %.0f%% multiply-adds, %.0f%% in functions" % (
+            share, "%.1f times the floor" % (ports["arithmetic"] / floor) if floor else "%.0f vectors" % vectors,
+            100 * work["multiply_adds"] / vectors, 100 * work["functions"] / vectors)
+    if largest == "memory":
+        moved = work["moved_bytes"] / max(work["bytes_loaded"] + work["bytes_stored"], 1)
+        if moved > 0.5:
+            return "packing", "loads and stores take %s, %.0f%% of their bytes only move" % (share, 100 * moved)
+        return "loads", "loads and stores take %s: %.0f kB" % (share, (work["bytes_loaded"] + work["bytes_stored"]) / 1e3)
+    if largest == "beyond":
+        return "beyond", "%.0f kB from %s take %s" % (far["bytes"] / 1e3, far["from"], share)
+    if largest == "apart":
+        return "apart", "%.0f elements one by one take %s" % (work["apart_lanes"], share)
+    if largest == "scalar":
+        return "scalar", "%.0f scalar operations take %s" % (work["scalar_operations"], share)
+    return "chain", "the longest chain takes %s" % share
+
+
+def refusal(step):
+    """Why there is no generated kernel, in the optimiser's words."""
+    told = ["%s%s" % (kernel["state"], ": " + kernel["reason"] if kernel["reason"] else "")
+            for kernel in step.get("kernels", [])]
+    return told[0] if told else "the optimiser was not asked for one"
 
 
 def named(explained):
     """The kernels that explain the gap, largest first: as few as make up most of it, none for a model near its floor."""
     if explained["ratio"] is not None and explained["ratio"] <= NEAR:
         return []
-    gap, found = sum(max(0, row["gap_us"]) for row in explained["kernels"]), []
+    gap, found = sum(row["gap_us"] for row in explained["kernels"]), []
     left = gap * EXPLAINED
     for row in explained["kernels"]:
         if left <= 0 or row["gap_us"] <= 0:
@@ -67,13 +160,9 @@ def named(explained):
     return found
 
 
-def by_bound(explained):
-    """{bound: gap in microseconds} of the kernels that each limit bounds."""
+def by_cause(explained):
+    """{cause: gap in microseconds} of the kernels, largest first."""
     sums = {}
     for row in explained["kernels"]:
-        sums[row["bound"]] = sums.get(row["bound"], 0) + max(0, row["gap_us"])
-    return sums
-
-
-def _costs(operations, size):
-    return {"operations": operations, "integer_operations": 0, "compulsory_bytes": size}
+        sums[row["cause"]] = sums.get(row["cause"], 0) + row["gap_us"]
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))

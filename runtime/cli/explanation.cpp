@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "runtime/optimizer/jit_kernel.h"
+#include "runtime/plan/plan.h"
 
 namespace axrun::cli {
 
@@ -43,8 +45,26 @@ std::vector<OptimizedKernel> joints_of(const StepProfile& step, const std::vecto
 
 }  // namespace
 
-Explanation explain(Record record, const jit::Target& target, const std::vector<StepProfile>& steps,
-                    int runs) {
+StepWork work_of(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
+                 const jit::Target& target) {
+  StepWork found;
+  std::vector<ir::Shape> shapes;
+  for (const runtime::RuntimeValue& value : inputs) {
+    if (value.kind != ir::ValueKind::tensor) return found;
+    shapes.push_back(value.tensor.shape());
+  }
+  const std::shared_ptr<const runtime::Plan> plan = session.current_plan(shapes);
+  if (!plan) return found;
+  for (const runtime::Step& step : plan->steps()) {
+    const auto* const kernel = dynamic_cast<const runtime::JitKernel*>(step.kernel.get());
+    if (kernel != nullptr && kernel->parts().work)
+      found[{step.node->name, step.ops}] += kernel->parts().work(target);
+  }
+  return found;
+}
+
+Explanation explain(Record record, const jit::Target& target, const std::vector<StepProfile>& steps, int runs,
+                    const StepWork& work) {
   Explanation result;
   const runtime::OptimizerStatus& status = record.measurement.optimisation.status;
   const Limits limits(target, record.threads, steps);
@@ -55,7 +75,10 @@ Explanation explain(Record record, const jit::Target& target, const std::vector<
     one.us = step.own_us() / std::max(runs, 1);
     const auto calls = static_cast<double>(step.runs);
     one.limit = limits.of(step, step.own_us() / calls);
-    one.limit.us *= calls / std::max(runs, 1);
+    one.calls = calls / std::max(runs, 1);
+    one.limit.us *= one.calls;
+    const auto counted = work.find({step.name, step.op});
+    if (counted != work.end()) one.work = counted->second;
     one.kernels = kernels_of(step, status.kernels);
     one.lost_joints = joints_of(step, status.lost_joints);
     result.run_us += one.us;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "jit/target_file.h"
@@ -58,7 +60,50 @@ Json kernels_json(const std::vector<OptimizedKernel>& kernels) {
   return list;
 }
 
-Json step_json(const ExplainedStep& step) {
+/// What a call executes, and in how many microseconds the ports that it is for can do so; null where nothing
+/// is known of the kernel.
+Json work_json(const ExplainedStep& step, const jit::Target& target) {
+  if (!step.work) return nullptr;
+  const jit::WorkCount& work = *step.work;
+  const jit::PortCycles cycles = jit::port_cycles(work, target);
+  const double cycles_per_us = jit::cycles_per_second(target) / 1e6;
+  const auto us = [&](double count) {
+    return cycles_per_us > 0 ? number(count / cycles_per_us) : Json(nullptr);
+  };
+  Json beyond = Json::array();
+  for (size_t k = 0; k < work.missed_bytes.size(); ++k) {
+    const bool last = k + 1 == target.caches.size();
+    const double speed = last ? target.memory_bytes_per_second : target.caches[k + 1].bytes_per_second;
+    // What fits may be there from the run before.
+    const bool surely = work.missed_bytes[k] > static_cast<double>(target.caches[k].bytes);
+    beyond.push_back(
+        {{"from", last ? "memory" : fmt::format("cache {}", k + 2)},
+         {"bytes", work.missed_bytes[k]},
+         {"us", speed > 0 && surely ? number(work.missed_bytes[k] / speed * 1e6) : Json(nullptr)}});
+  }
+  return {{"multiply_adds", work.multiply_adds},
+          {"operations", work.operations},
+          {"functions", work.functions},
+          {"scalar_operations", work.scalar_operations},
+          {"lanes", work.lanes},
+          {"filled_lanes", work.filled_lanes},
+          {"loads", work.loads},
+          {"stores", work.stores},
+          {"apart_lanes", work.apart_lanes},
+          {"bytes_loaded", work.bytes_loaded},
+          {"bytes_stored", work.bytes_stored},
+          {"moved_bytes", work.moved_bytes},
+          {"beyond", std::move(beyond)},
+          {"phases", work.phases},
+          {"us",
+           {{"arithmetic", us(cycles.arithmetic)},
+            {"memory", us(cycles.memory)},
+            {"apart", us(cycles.apart)},
+            {"scalar", us(cycles.scalar)},
+            {"chain", us(work.chain_cycles)}}}};
+}
+
+Json step_json(const ExplainedStep& step, const jit::Target& target) {
   const double calls = static_cast<double>(step.profile.runs);
   const double us_per_call = step.profile.own_us() / calls;
   return {{"node", step.profile.name},
@@ -73,6 +118,11 @@ Json step_json(const ExplainedStep& step) {
           {"limit_us", positive(step.limit.us)},
           {"limit_by", step.limit.by},
           {"limit_share", step.us > 0 ? positive(step.limit.us / step.us) : Json(nullptr)},
+          {"calls", step.calls},
+          {"flops", step.profile.flops},
+          {"bytes", step.profile.bytes},
+          {"constant_bytes", step.profile.constant_bytes},
+          {"work", work_json(step, target)},
           {"kernels", kernels_json(step.kernels)},
           {"lost_joints", kernels_json(step.lost_joints)}};
 }
@@ -86,7 +136,7 @@ Json explanation_json(const Explanation& explanation) {
   for (const Optimisation::Sample& sample : optimisation.samples)
     latency.push_back({sample.seconds, sample.ms});
   Json steps = Json::array();
-  for (const ExplainedStep& step : explanation.steps) steps.push_back(step_json(step));
+  for (const ExplainedStep& step : explanation.steps) steps.push_back(step_json(step, explanation.target));
   Json optimiser = optimiser_json(optimisation);
   optimiser.erase("kernels");  // every step has its own
   return {{"schema_version", schema_version},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/kernel_code.h"
+#include "jit/work_count.h"
 #include "runtime/plan/kernel.h"
 
 namespace axrun::runtime {
@@ -32,6 +33,8 @@ struct JitKernelParts {
   std::string description;
   std::string place;              ///< in the model, for errors: "Gather 'tokens'"
   std::function<double()> flops;  ///< counted when asked for
+  /// The same of what its loops execute.
+  std::function<jit::WorkCount(const jit::Target&)> work;
 };
 
 /// Generated machine code as a kernel of a plan.

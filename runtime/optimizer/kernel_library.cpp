@@ -213,6 +213,11 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   parts.outputs = output_positions;
   parts.place = fmt::format("{} '{}'", node.op, node.name);
   parts.threads = threads;
+  std::vector<bool> known;
+  for (const void* constant : constants) known.push_back(constant != nullptr);
+  parts.work = [code = generated.code, sizes, known](const jit::Target& target) {
+    return jit::count_work(code->program(), sizes, known, target);
+  };
   parts.flops = [expression = entry.shared_expression, sizes] { return flops_at(*expression, sizes); };
   std::string open;
   for (const auto& [name, value] : sizes)

@@ -385,6 +385,20 @@ class CommandTest(unittest.TestCase):
         self.assertIn("missing.onnx", run.json["error"]["message"])
         self.assertEqual(Result(["--thread", "1", "--json"]).json["exit_code"], 1)
 
+    def test_what_happens_is_told_where_it_is_asked_for(self):
+        silent = Result([MODEL, "--runs", "1", "--quiet"])
+        self.assertEqual((silent.code, silent.err), (0, ""))
+        for arguments, environment in [(["--log", "info"], {}), ([], {"AXRUN_LOG": "info"})]:
+            told = Result([MODEL, "--runs", "1", "--quiet"] + arguments, environment)
+            self.assertEqual(told.code, 0, told.err)
+            self.assertRegex(told.err, r"(?m)^\S+Z level=info event=model_loaded model=\S+ ms=[0-9.]+ nodes=\d+ threads=\d+ ")
+            self.assertNotIn("level=debug", told.err)
+        failed = Result(["/no/such.onnx", "--log", "error", "--quiet"])
+        self.assertEqual(failed.code, 1)
+        self.assertRegex(failed.err, r"level=error event=load_failed model=/no/such.onnx code=user error=")
+        self.assertEqual(Result([MODEL, "--log", "loud"]).code, 1)
+        self.assertEqual(Result([MODEL], {"AXRUN_LOG": "loud"}).code, 1)
+
     def test_damaged_models(self):
         with open(MODEL, "rb") as file:
             content = file.read()

@@ -136,6 +136,35 @@ TEST(Explanation, EveryTrialIsInTheTextOfItsStep) {
   EXPECT_TRUE(told["us"].is_null()) << "not measured";
 }
 
+TEST(Explanation, WhatLoopsExecuteIsPutAgainstTheMachine) {
+  cli::Record record;
+  record.threads = 1;
+  jit::Target target = machine();  // 1e9 cycles a second, of 100 operations
+  target.vector_bytes = 100;
+  target.fma_ports = 2;
+  jit::WorkCount work;
+  work.multiply_adds = 4000;
+  work.stores = 500;
+  work.missed_bytes = {1e6};
+  work.chain_cycles = 3000;
+  const cli::StepWork counted{{{"product", "MatMul"}, work}};
+  const auto told = [&](const std::string& op) {
+    return cli::explanation_json(
+        cli::explain(record, target, {step("product", op, 5)}, 1, counted))["steps"][0];
+  };
+  const auto found = told("MatMul")["work"];
+  EXPECT_DOUBLE_EQ(found["us"]["arithmetic"].get<double>(), 2);
+  EXPECT_DOUBLE_EQ(found["us"]["memory"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(found["us"]["chain"].get<double>(), 3);
+  EXPECT_EQ(found["beyond"][0]["from"], "memory");
+  EXPECT_DOUBLE_EQ(found["beyond"][0]["us"].get<double>(), 100);
+  EXPECT_TRUE(told("Add")["work"].is_null()) << "of another step";
+  work.missed_bytes = {1e3};
+  const auto near = cli::explanation_json(
+      cli::explain(record, target, {step("product", "MatMul", 5)}, 1, {{{"product", "MatMul"}, work}}));
+  EXPECT_TRUE(near["steps"][0]["work"]["beyond"][0]["us"].is_null()) << "it fits: it may have been there";
+}
+
 TEST(Explanation, NamesCannotLeaveThePagesData) {
   const std::string name = "</script><img src=x onerror=alert(1)><!--<script>";
   const std::string page = cli::explanation_page(explained({step(name, "Conv", 1)}));
