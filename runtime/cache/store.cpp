@@ -153,11 +153,16 @@ class DiskStore final : public Store {
   }
 
   bool has_file(std::string_view key) const override {
-    const std::string file = FileName{key, settings_.generator, settings_.machine}.text();
-    std::error_code error;
-    return std::any_of(places_.begin(), places_.end(), [&](const auto& place) {
-      return std::filesystem::exists(place->weights() / file, error);
-    });
+    return exists(FileName{key, settings_.generator, settings_.machine});
+  }
+
+  bool is_marked(std::string_view subject) const override { return exists(FileName{subject, {}, {}}); }
+  void mark(std::string_view subject) override {
+    const FileName name{subject, {}, {}};
+    if (!writable() || !places_[0]->weights_are_trusted() || exists(name)) return;
+    const Stored outcome = write_file(places_[0]->weights(), name, 0, [](auto) {});
+    const std::lock_guard<std::mutex> lock(mutex_);
+    count(outcome);
   }
 
   std::shared_ptr<const MappedFile> put_file(std::string_view key, size_t bytes,
@@ -222,6 +227,16 @@ class DiskStore final : public Store {
  private:
   Address address_of(Part part, std::string_view key) const {
     return {part, key, settings_.generator, is_portable(part) ? std::string_view() : settings_.machine};
+  }
+  bool exists(const FileName& name) const {
+    const std::string file = name.text();
+    return std::any_of(places_.begin(), places_.end(), [&](const auto& place) {
+      const std::filesystem::path path = place->weights() / file;
+      struct stat status {};
+      if (lstat(path.c_str(), &status) != 0) return false;
+      if (place->writable() && now() - status.st_mtime > seconds_between_uses) touch(path);
+      return true;
+    });
   }
   Stored count(Stored outcome) {
     ++counters_.stored[static_cast<size_t>(outcome)];

@@ -95,6 +95,11 @@ class Store {
   virtual std::shared_ptr<const MappedFile> put_file(
       std::string_view key, size_t bytes, const std::function<void(std::span<std::byte>)>& fill) = 0;
 
+  /// Whether some version has put something for this subject, on whatever machine, and said so by mark():
+  /// where not, no database needs to be opened. A look at file names.
+  virtual bool is_marked(std::string_view subject) const = 0;
+  virtual void mark(std::string_view subject) = 0;
+
   /// Writes down what was used when, and closes all files; the next call opens them again.
   virtual void release() = 0;
 

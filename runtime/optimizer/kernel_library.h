@@ -150,6 +150,9 @@ class KernelLibrary final : public KernelSource {
   int64_t code_bytes() const;
   /// Of constants in the forms that kernels want, in use: each counted once.
   int64_t prepared_bytes() const;
+  /// The constants themselves.
+  jit::PreparedStore& prepared() { return prepared_; }
+  const jit::PreparedStore& prepared() const { return prepared_; }
   std::mutex& mutex() { return mutex_; }
   /// What was known from the beginning has been gone on with: no step is open for that reason any more.
   void resumed();

@@ -59,8 +59,8 @@ class Optimizer {
   OptimizerStatus status() const;
 
  private:
-  /// Leaves what is known for the next session. On the optimiser's thread.
-  void keep(const Background::Place& place, bool settled);
+  /// Leaves what is known for the next session. On the optimiser's thread. last: there is no other time.
+  void keep(const Background::Place& place, bool settled, bool last = false);
   void offer(const std::vector<RuntimeValue>& inputs);
   void restart();
   void work(const Background::Place& place);

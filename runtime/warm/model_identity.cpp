@@ -110,19 +110,24 @@ class Description {
 }  // namespace
 
 std::optional<cache::Hash> Contents::known(const void* address, size_t bytes) const {
-  const std::lock_guard lock(mutex_);
   const auto found = hashes_.find({address, bytes});
   return found == hashes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Contents::meet(const ir::Graph& graph, ThreadPool& pool) {
+  std::vector<ir::Tensor> constants;
+  for_tensors(graph, [&](const ir::Tensor& tensor) {
+    if (has_bytes(tensor)) constants.push_back(tensor);
+  });
+  meet(constants, pool);
+}
+
+void Contents::meet(const std::vector<ir::Tensor>& constants, ThreadPool& pool) {
   std::map<Key, cache::Hash> fresh;
-  {
-    const std::lock_guard lock(mutex_);
-    for_tensors(graph, [&](const ir::Tensor& tensor) {
-      const Key key{tensor.data(), has_bytes(tensor) ? tensor.bytes() : 0};
-      if (key.second > 0 && hashes_.count(key) == 0) fresh.try_emplace(key);
-    });
+  for (const ir::Tensor& tensor : constants) {
+    if (!has_bytes(tensor)) continue;
+    const Key key{tensor.data(), tensor.bytes()};
+    if (hashes_.count(key) == 0) fresh.try_emplace(key);
   }
   // The largest first, so that threads end together.
   std::vector<std::pair<const Key, cache::Hash>*> order;
@@ -142,7 +147,6 @@ void Contents::meet(const ir::Graph& graph, ThreadPool& pool) {
   };
   pool.parallel_for(larger, 1, hash);
   hash(larger, static_cast<int64_t>(order.size()));
-  const std::lock_guard lock(mutex_);
   hashes_.merge(fresh);
 }
 

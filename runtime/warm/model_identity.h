@@ -1,9 +1,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "ir/graph.h"
 #include "runtime/cache/hash.h"
@@ -12,16 +12,17 @@
 namespace axrun::runtime {
 
 /// Hashes of constants by where they lie: every byte of each was looked at, once. For constants that outlive
-/// it and never change. Safe from many threads.
+/// it and never change. Many threads may ask at once, while nothing new is met; nobody is ever locked out of
+/// it, in forked processes neither.
 class Contents {
  public:
   /// Of constants that have been met.
   std::optional<cache::Hash> known(const void* address, size_t bytes) const;
   /// Those of a graph and of the bodies in it.
   void meet(const ir::Graph& graph, ThreadPool& pool);
+  void meet(const std::vector<ir::Tensor>& constants, ThreadPool& pool);
 
  private:
-  mutable std::mutex mutex_;
   std::map<std::pair<const void*, size_t>, cache::Hash> hashes_;
 };
 

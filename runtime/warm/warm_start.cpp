@@ -16,6 +16,10 @@ namespace {
 
 constexpr uint32_t form = 1;  ///< of what is written here
 
+constexpr size_t longest_name = 4096;
+
+/// Which files of packed weights the plans of this key want.
+std::string key_of_weights(const std::string& plans) { return "weights for " + plans; }
 std::string key_of_kernel(const std::string& entry) { return "kernel of " + entry; }
 
 void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
@@ -56,26 +60,50 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
       structure_(fmt::format("models like {}, {}", cache::to_text(structure_of(*graph_)), settings_)) {
   add_bodies(graph_, graphs_);
   // Where there is nothing for any model of this structure, nobody waits for its constants to be read.
-  if (store_->get(cache::Part::code, structure_)) key(pool);
+  if (!store_->is_marked(structure_) || !store_->get(cache::Part::code, structure_)) return;
+  key(pool);
+  fetch_weights(pool);
 }
 
 const std::string& WarmStart::key(ThreadPool& pool) {
   if (key_.empty()) {
-    Contents contents;
-    contents.meet(*graph_, pool);
-    key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, contents)), settings_);
+    contents_->meet(*graph_, pool);
+    key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, *contents_)), settings_);
   }
   return key_;
 }
 
+void WarmStart::fetch_weights(ThreadPool& pool) {
+  weights_ = std::make_shared<KeptWeights>(store_, [contents = contents_](const void* address, size_t bytes) {
+    const std::optional<cache::Hash> known = contents->known(address, bytes);
+    // What plans have made of the model's constants; whoever asks has it.
+    return known ? *known : cache::hash_of_bytes(address, bytes);
+  });
+  weights_complete_ = !store_->writable();
+  const std::string list = key_of_weights(key_);
+  const std::optional<std::string> found = store_->get(cache::Part::code, list);
+  if (!found) return;
+  cache::Reader in(*found);
+  const bool right = in.get<uint32_t>() == form;
+  std::vector<std::string> names(in.count(1));
+  for (std::string& name : names) name = in.text(longest_name);
+  if (!right || !in.finished()) {
+    store_->reject(cache::Part::code, list);
+    return;
+  }
+  weights_complete_ = weights_->fetch(names, pool) || weights_complete_;
+  kept_weights_ = std::move(names);
+}
+
 void WarmStart::load(KernelLibrary& library) {
   if (key_.empty()) return;
+  library.prepared().start_from(weights_);
   const std::optional<std::string> found = store_->get(cache::Part::code, key_);
   if (!found) return;
   cache::Reader in(*found);
   const bool right = in.get<uint32_t>() == form;
   const bool settled = in.get<bool>();
-  if (!right || !LibraryImage::read(in, library, graphs_, !settled) || !in.finished()) {
+  if (!right || !LibraryImage::read(in, library, graphs_, !settled || !weights_complete_) || !in.finished()) {
     store_->reject(cache::Part::code, key_);
     return;
   }
@@ -106,8 +134,43 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
     if (store_->put(cache::Part::code, key(*own), out.text()) != cache::Stored::stored) return;
     stored_ = hash;
     if (is_first) store_->put(cache::Part::code, structure_, "");
+    store_->mark(structure_);
   } catch (const std::exception&) {
     // The next session starts from what is there.
+  }
+}
+
+void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
+                             std::chrono::milliseconds longest) {
+  if (!store_->writable() || stored_ == cache::Hash{}) return;
+  try {
+    const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
+    // Of constants that plans have made nobody knows the hashes yet; they live as long as the plans.
+    const std::vector<std::shared_ptr<const Plan>> held = plans.all();
+    std::vector<ir::Tensor> made;
+    for (const auto& plan : held) {
+      for (size_t id = 0; id < plan->graph().values.size(); ++id) {
+        const ir::Tensor& constant = plan->fact(static_cast<ir::ValueId>(id)).constant;
+        if (constant.defined() && !contents_->known(constant.data(), constant.bytes()))
+          made.push_back(constant);
+      }
+    }
+    Contents of_plans;
+    of_plans.meet(made, *own);
+    const auto hash_of = [&](const void* address, size_t bytes) {
+      const std::optional<cache::Hash> known = contents_->known(address, bytes);
+      return known ? known : of_plans.known(address, bytes);
+    };
+    KeptWeights weights(store_, hash_of);
+    std::vector<std::string> names = weights.keep(library.prepared(), longest);
+    if (names == kept_weights_) return;
+    cache::Writer out;
+    out.put(form).put(static_cast<uint32_t>(names.size()));
+    for (const std::string& name : names) out.put(std::string_view(name));
+    if (store_->put(cache::Part::code, key_of_weights(key_), out.text()) == cache::Stored::stored)
+      kept_weights_ = std::move(names);
+  } catch (const std::exception&) {
+    // Whoever comes next packs.
   }
 }
 

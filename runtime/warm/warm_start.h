@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/plan_table.h"
+#include "runtime/warm/kept_weights.h"
 #include "runtime/warm/library_image.h"
 #include "runtime/warm/model_identity.h"
 
@@ -33,6 +35,9 @@ class WarmStart {
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, PlanTable& plans, bool settled);
+  /// Constants as these plans' kernels want them, for every process that computes with the same ones. Only
+  /// where save() has stored something. Writes for about so long. Never throws.
+  void keep_weights(const KernelLibrary& library, PlanTable& plans, std::chrono::milliseconds longest);
   /// The verified kernel of an expression (by its key in the library), whatever model it was made for, with
   /// its evidence; nothing where there is none. Never throws.
   struct KnownKernel {
@@ -44,6 +49,8 @@ class WarmStart {
 
  private:
   void keep_kernels(const KernelLibrary& library);
+  /// Maps what an earlier process has packed for these plans.
+  void fetch_weights(ThreadPool& pool);
   /// Looks at every byte of the model's constants, the first time.
   const std::string& key(ThreadPool& pool);
 
@@ -53,6 +60,10 @@ class WarmStart {
   const std::string settings_;
   const std::string structure_;  ///< key of the entry that says that there is something for such a model
   std::string key_;              ///< empty: not known yet
+  const std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();  ///< of the graph: with the key
+  std::shared_ptr<KeptWeights> weights_;
+  std::optional<std::vector<std::string>> kept_weights_;  ///< of these plans: what is said to be stored
+  bool weights_complete_ = true;                          ///< or cannot be stored again
   mutable std::mutex mutex_;
   cache::Hash stored_{};
   std::set<std::string> stored_kernels_;

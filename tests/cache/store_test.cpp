@@ -109,6 +109,25 @@ TEST(Store, FilesAreMapped) {
   EXPECT_EQ(store->get_file("weights")->bytes().size(), 10U);
 }
 
+TEST(Store, MarksAreOfAllVersionsAndMachines) {
+  const TemporaryFolder folder;
+  const auto store = Store::open(settings_in(folder.path()));
+  EXPECT_FALSE(store->is_marked("a"));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  store->mark("a");
+  store->mark("a");
+  EXPECT_EQ(store->counters().of(Stored::stored), 1);
+  Settings other = settings_in(folder.path());
+  other.machine = "another machine";
+  other.generator = "version 2";
+  EXPECT_TRUE(Store::open(other)->is_marked("a"));
+  EXPECT_FALSE(Store::open(other)->is_marked("b"));
+  Settings layered = settings_in(folder / "own");
+  layered.layers = {folder.path()};
+  EXPECT_TRUE(Store::open(layered)->is_marked("a"));
+  EXPECT_EQ(store->get_file("a"), nullptr) << "a mark is no file of anybody's";
+}
+
 TEST(Store, LayersAreAskedAndNeverWritten) {
   const TemporaryFolder folder;
   {

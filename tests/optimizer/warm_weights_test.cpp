@@ -1,0 +1,145 @@
+// Sessions that map what earlier ones have packed.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/warm/kept_weights.h"
+#include "tests/cache/folder.h"
+#include "tests/optimizer/bench.h"
+#include "tests/optimizer/knobs.h"
+
+namespace axrun::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Two products with weights that are worth a file each once they are packed.
+ModelMaker products(uint64_t second) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {48, 256});
+  ir::ValueId a = m.node("MatMul", {x, m.weights({256, 320}, 5)});
+  a = m.node("Softmax", {a}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
+  m.output(m.node("MatMul", {a, m.weights({320, 256}, second)}));
+  return m;
+}
+
+class WarmWeights : public testing::Test {
+ protected:
+  SessionOptions options() const {
+    SessionOptions options;
+    options.threads = 1;
+    options.cache_dir = folder_.path().string();
+    return options;
+  }
+  struct Outcome {
+    ir::Tensor result;
+    OptimizerStatus status;
+    size_t mapped = 0;  ///< files of packed weights
+  };
+  Outcome outcome(Session& session) const {
+    Outcome outcome;
+    outcome.result = session.run({RuntimeValue(ModelMaker::random({48, 256}, 3))})[0].tensor;
+    outcome.status = session.optimizer_status();
+    outcome.mapped = mapped();
+    return outcome;
+  }
+  Outcome optimised(const ModelMaker& model) const {
+    const auto session = model.session(options());
+    for (int k = 0; k < 40; ++k) session->run({RuntimeValue(ModelMaker::random({48, 256}, 3))});
+    EXPECT_TRUE(session->wait_for_optimizer(patience));
+    session->freeze();
+    return outcome(*session);
+  }
+  Outcome first(const ModelMaker& model) const { return outcome(*model.session(options())); }
+
+  /// Files of this test in this process' memory.
+  size_t mapped() const {
+    std::ifstream maps("/proc/self/maps");
+    size_t count = 0;
+    for (std::string line; std::getline(maps, line);)
+      count += line.find(folder_.path().string()) != std::string::npos && line.ends_with(".weights") ? 1 : 0;
+    return count;
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_ / "weights")) {
+      if (entry.file_size() >= KeptWeights::least_bytes) found.push_back(entry.path());
+    }
+    return found;
+  }
+  static bool same_bits(const Outcome& a, const Outcome& b) {
+    return a.result.bytes() == b.result.bytes() &&
+           std::memcmp(a.result.data(), b.result.data(), a.result.bytes()) == 0;
+  }
+
+  const Knobs knobs_{};
+  const cache::TemporaryFolder folder_;
+};
+
+TEST_F(WarmWeights, AreMappedInsteadOfPackedUntilTheSessionEnds) {
+  const Outcome before = optimised(products(1));
+  EXPECT_EQ(before.mapped, 0U);
+  ASSERT_EQ(files().size(), 2U);
+  const Outcome after = first(products(1));
+  EXPECT_TRUE(after.status.cache.settled);
+  EXPECT_EQ(after.mapped, 2U);
+  EXPECT_EQ(after.status.prepared_bytes, before.status.prepared_bytes);
+  EXPECT_TRUE(same_bits(before, after));
+  EXPECT_EQ(after.status.cache.bytes_written, 0);
+  EXPECT_EQ(mapped(), 0U);
+}
+
+TEST_F(WarmWeights, OfAConstantThatTwoModelsHaveThereIsOneFile) {
+  optimised(products(1));
+  ASSERT_EQ(files().size(), 2U);
+  const Outcome other = optimised(products(2));
+  EXPECT_LE(files().size(), 4U);
+  const Outcome warm = first(products(2));
+  EXPECT_EQ(warm.mapped, 2U);
+  EXPECT_TRUE(same_bits(other, warm));
+}
+
+TEST_F(WarmWeights, WhatIsDamagedOrGoneIsPackedAnewAndKeptAgain) {
+  const Outcome before = optimised(products(1));
+  for (const bool damaged : {true, false}) {
+    const std::vector<fs::path> present = files();
+    ASSERT_EQ(present.size(), 2U);
+    for (const fs::path& file : present) {
+      if (!damaged) {
+        fs::remove(file);
+        continue;
+      }
+      std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+      bytes.seekp(20'000);
+      bytes.write("damaged", 7);
+    }
+    const Outcome without = first(products(1));
+    EXPECT_TRUE(same_bits(before, without));
+    EXPECT_EQ(without.mapped, 0U);
+    EXPECT_EQ(without.status.cache.refused.empty(), !damaged);
+    // The next one finds that there is something left to do.
+    EXPECT_TRUE(same_bits(before, optimised(products(1))));
+    const Outcome again = first(products(1));
+    EXPECT_TRUE(same_bits(before, again));
+    EXPECT_EQ(again.mapped, 2U);
+    EXPECT_TRUE(again.status.cache.settled);
+  }
+}
+
+TEST_F(WarmWeights, AreMappedFromALayerThatNobodyWritesTo) {
+  const Outcome before = optimised(products(1));
+  const cache::TemporaryFolder own;
+  const Knobs layers({{"AXRUN_CACHE_LAYERS", folder_.path().c_str()}});
+  SessionOptions options = this->options();
+  options.cache_dir = own.path().string();
+  const auto session = products(1).session(options);
+  const Outcome after = outcome(*session);
+  EXPECT_EQ(after.mapped, 2U);
+  EXPECT_TRUE(same_bits(before, after));
+  EXPECT_FALSE(fs::exists(own / "weights"));
+}
+
+}  // namespace
+}  // namespace axrun::tests
