@@ -208,6 +208,13 @@ AXRUN_API axrun_status axrun_session_metrics(const axrun_session* session,
                                              void (*sink)(void* context, const axrun_metric* metric),
                                              void* context);
 
+/* Why the model runs as it does, with the inputs that are bound: for every step its time, its limit and what
+ * sets that, the evidence for its kernel, every schedule tried and why it lost. Runs the model that often.
+ * *json is JSON in UTF-8 like that of `axrun explain --json`, whose "schema_version" says when a member
+ * changes its meaning; free it with axrun_text_free. */
+AXRUN_API axrun_status axrun_explain(axrun_request* request, int runs, char** json);
+AXRUN_API void axrun_text_free(char* text);
+
 #ifdef __cplusplus
 }
 #endif

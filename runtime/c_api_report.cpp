@@ -1,4 +1,8 @@
+#include <cstdlib>
+#include <cstring>
+
 #include "runtime/c_api_handles.h"
+#include "runtime/cli/session_explanation.h"
 
 using namespace axrun::c_api;
 using axrun::runtime::Metric;
@@ -23,3 +27,16 @@ axrun_status axrun_session_metrics(const axrun_session* session,
     });
   });
 }
+
+axrun_status axrun_explain(axrun_request* request, int runs, char** json) {
+  return guarded([&] {
+    require(request != nullptr && json != nullptr, "request or json is NULL");
+    const std::string text = axrun::cli::explanation_of(request->session, request->input_values(), runs);
+    char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, text.c_str(), text.size() + 1);
+    *json = copy;
+  });
+}
+
+void axrun_text_free(char* text) { std::free(text); }

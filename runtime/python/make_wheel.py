@@ -107,7 +107,6 @@ def make(version, folder, package, files):
     wheel = Wheel(target + ".new", information)
     for source in sorted(glob.glob(os.path.join(package, "*.py"))):
         wheel.add_file("axrun/" + os.path.basename(source), source)
-    wheel.add("axrun/py.typed", b"")
     for name, path in sorted({**files, **libraries}.items()):
         if name in files:
             with tempfile.NamedTemporaryFile(dir=folder) as copy:  # without the symbols that only debuggers read

@@ -287,6 +287,26 @@ static void count_runs(void* context, const axrun_metric* metric) {
   *(double*)context += metric->value;
 }
 
+static void check_explanation(axrun_session* session) {
+  axrun_request* request;
+  CHECK(axrun_request_create(session, &request) == AXRUN_OK);
+  char* json = NULL;
+  CHECK(axrun_explain(request, 1, &json) == AXRUN_USER_ERROR && json == NULL);
+  CHECK(strstr(axrun_last_error(), "'image' is not bound") != NULL);
+  static const int64_t dims[4] = {1, channels, side, side};
+  float image[image_size];
+  fill(image, image_size, 1);
+  const axrun_tensor input = tensor(dims, 4, image, sizeof image);
+  CHECK(axrun_bind_input(request, 0, &input) == AXRUN_OK);
+  CHECK(axrun_explain(request, 0, &json) == AXRUN_USER_ERROR && json == NULL);
+  CHECK(axrun_explain(request, 3, &json) == AXRUN_OK);
+  CHECK(json[0] == '{' && strstr(json, "\"steps\":[{\"node\":") != NULL &&
+        strstr(json, "\"runs\":3") != NULL);
+  axrun_text_free(json);
+  axrun_text_free(NULL);
+  axrun_request_free(request);
+}
+
 static void check_metrics(axrun_session* session) {
   double before = 0, after = 0;
   float scores[classes];
@@ -324,7 +344,7 @@ int main(int argc, char** argv) {
   check_ends(session);
   check_values(session);
   check_metrics(session);
-
+  check_explanation(session);
   pthread_t threads[4];
   for (int k = 0; k < 4; ++k) CHECK(pthread_create(&threads[k], NULL, run_often, session) == 0);
   for (int k = 0; k < 4; ++k) CHECK(pthread_join(threads[k], NULL) == 0);

@@ -173,6 +173,30 @@ class Optimiser(unittest.TestCase):
             np.testing.assert_allclose(after, before, atol=1e-5)
             np.testing.assert_array_equal(session(image()), after)
 
+    def test_explain(self):
+        with axrun.Session(MODEL, threads=1, cache=False) as session:
+            session.optimize({"image": image()}, 120)
+            explanation = session.explain({"image": image()}, runs=5)
+            self.assertEqual((explanation.runs, explanation.threads), (5, 1))
+            self.assertAlmostEqual(sum(step.share for step in explanation.steps), 1, places=6)
+            self.assertAlmostEqual(sum(step.us for step in explanation.steps), explanation.run_us, places=3)
+            kernels = [kernel for step in explanation.steps for kernel in step.kernels]
+            self.assertTrue(all(isinstance(kernel, axrun.Kernel) and kernel.ops and kernel.state for kernel in kernels))
+            trials = [trial for kernel in kernels for trial in kernel.trials]
+            self.assertGreater(len(trials), 0)
+            self.assertTrue(all(isinstance(trial, axrun.Trial) and trial.end for trial in trials))
+            self.assertIn("in force", {trial.end for trial in trials})
+            self.assertEqual({kernel.state for kernel in kernels} - {"waiting", "refused", "slower", "accepted"}, set())
+            self.assertEqual(explanation.optimiser["state"], session.progress().state)
+            self.assertEqual(len(str(explanation).splitlines()), 1 + len(explanation.steps))
+            self.assertEqual(explanation.json["schema_version"], 1)
+            for wrong in ({}, {"image": image()[0]}):
+                with self.assertRaisesRegex(axrun.InvalidArgument, "'image'"):
+                    session.explain(wrong, runs=1)
+            with self.assertRaisesRegex(axrun.InvalidArgument, "at least one run"):
+                session.explain({"image": image()}, runs=0)
+            self.assertGreater(session.explain({"image": image()}).runs, 1)
+
     def test_deterministic(self):
         with axrun.Session(MODEL, threads=1, cache=False, deterministic=True) as session:
             before = session(image())

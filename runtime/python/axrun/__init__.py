@@ -11,9 +11,9 @@
 from ._library import VERSION as __version__
 from .errors import (Cancelled, DeadlineExceeded, Error, InternalError, InvalidArgument, ModelError, Unsupported)
 from .onnxruntime_plugin import EP_NAME, library_path, register, session_options, unregister
-from .reports import Metric, Progress
+from .reports import Explanation, Kernel, Metric, Progress, Step, Trial
 from .session import Cancellation, Port, Session
 
-__all__ = ["Cancellation", "Cancelled", "DeadlineExceeded", "EP_NAME", "Error", "InternalError", "InvalidArgument", "Metric",
-           "ModelError", "Port", "Progress", "Session", "Unsupported", "__version__", "library_path", "register",
-           "session_options", "unregister"]
+__all__ = ["Cancellation", "Cancelled", "DeadlineExceeded", "EP_NAME", "Error", "Explanation", "InternalError",
+           "InvalidArgument", "Kernel", "Metric", "ModelError", "Port", "Progress", "Session", "Step", "Trial", "Unsupported",
+           "__version__", "library_path", "register", "session_options", "unregister"]

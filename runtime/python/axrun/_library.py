@@ -67,6 +67,7 @@ _CHECKED = {
     "axrun_bind_output": [c_void_p, c_size_t, POINTER(Tensor)],
     "axrun_run": [c_void_p],
     "axrun_set_timeout": [c_void_p, c_double],
+    "axrun_explain": [c_void_p, c_int, POINTER(c_void_p)],
     "axrun_get_output_value": [c_void_p, c_size_t, POINTER(c_size_t), c_size_t, POINTER(Value)],
 }
 # The others: arguments and result.
@@ -77,6 +78,7 @@ _PLAIN = {
     "axrun_session_free": ([c_void_p], None),
     "axrun_request_free": ([c_void_p], None),
     "axrun_cancel": ([c_void_p], None),
+    "axrun_text_free": ([c_void_p], None),
     "axrun_input_count": ([c_void_p], c_size_t),
     "axrun_output_count": ([c_void_p], c_size_t),
 }

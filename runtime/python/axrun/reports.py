@@ -1,6 +1,6 @@
 """What a session says of itself, as objects."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True)
@@ -22,3 +22,89 @@ class Metric:
     counter: bool  #: it only grows while the session lives
     value: float
     labels: dict = field(default_factory=dict)
+
+
+class _FromJson:
+    """Dataclasses whose members are those of a JSON object; members that are newer than this file are left out."""
+
+    @classmethod
+    def of(cls, json):
+        lists = {"trials": Trial, "kernels": Kernel, "lost_joints": Kernel, "steps": Step}
+        given = {one.name: json[one.name] for one in fields(cls) if one.name in json}
+        for name in given.keys() & lists.keys():
+            if isinstance(given[name], list):
+                given[name] = [lists[name].of(part) for part in given[name]]
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class Trial(_FromJson):
+    """A schedule that was tried for an expression, and what came of it. None: not measured, or not expected of it."""
+    rank: int  #: 0: the default schedule
+    kind: str  #: in one word
+    schedule: str  #: what was decided
+    end: str  #: "in force", "not faster", "not proved", ...
+    reason: str  #: in words, where it does not serve
+    expected_us: object  #: by the cost model
+    us: object  #: what it took
+    present_us: object  #: what that took which it would replace
+    speedup: object  #: over that
+    rounds: int
+    proof: str
+    gate: str
+
+
+@dataclass(frozen=True)
+class Kernel(_FromJson):
+    """What the optimiser knows of one kernel that it generated, or tried to."""
+    ops: str  #: "MatMul+Add"
+    schedule: str  #: kind of the schedule
+    state: str  #: "waiting", "refused", "slower" or "accepted"
+    reason: str  #: why it does not serve
+    sizes: str  #: those that it is claimed for; empty: fixed ones
+    proof: str  #: of its loops
+    gate: str  #: the tests of its machine code
+    speedup: object  #: over the kernel that was there before; None: not measured
+    trials: list = field(default_factory=list)  #: every schedule tried: Trial
+
+
+@dataclass(frozen=True)
+class Step(_FromJson):
+    """A step of the plan in force."""
+    node: str  #: the first of its nodes
+    ops: str
+    result: str  #: its first output's shape
+    kernel: str  #: what executes it
+    evidence: str  #: "loops proved, code tested"; empty for precompiled kernels
+    us: float  #: microseconds of one run of the model
+    share: float  #: of that run's time
+    limit_us: object  #: that it cannot be under on this machine; None: not known
+    limit_by: str  #: what sets that: "arithmetic", "memory", ...
+    limit_share: object  #: limit_us / us
+    flops_per_s: object
+    bytes_per_s: object
+    work: object = None  #: what a call executes, by kind of instruction, where the kernel's code is known
+    kernels: list = field(default_factory=list)  #: of its expression: Kernel, the one in force first
+    lost_joints: list = field(default_factory=list)  #: of larger groups of nodes that were tried as one kernel: Kernel
+
+
+@dataclass(frozen=True)
+class Explanation(_FromJson):
+    """Why a model runs as it does. str() is a table of its steps, slowest first."""
+    run_us: float  #: of one run: the sum of its steps
+    limit_us: float  #: and of their limits
+    runs: int  #: that were timed
+    threads: int
+    cpu: str
+    steps: list  #: Step, in order of execution
+    optimiser: dict  #: state, swaps, phases, cache, layouts: as in `axrun explain --json`
+    limits: dict  #: the machine's measured speeds
+    json: dict = field(default_factory=dict, repr=False)  #: everything, as it was written
+
+    def __str__(self):
+        lines = ["%.1f us a run, limit %.1f us, %d steps" % (self.run_us, self.limit_us, len(self.steps))]
+        for step in sorted(self.steps, key=lambda step: -step.us):
+            limit = "" if step.limit_us is None else "limit %.1f us (%s)" % (step.limit_us, step.limit_by)
+            lines.append("%6.1f%% %10.1f us  %-24s %-10s %-30s %s" % (
+                100 * step.share, step.us, limit, "generated" if step.evidence else "", step.ops, step.node))
+        return "\n".join(lines)

@@ -1,16 +1,19 @@
 """A loaded model: axrun.Session."""
 
 import ctypes
+import json
 import os
 import threading
 import time
 from ctypes import c_int64, c_size_t
 from dataclasses import dataclass
 
+import numpy as np
+
 from . import _arrays, _library
 from ._library import MAP, OPTIONAL, SEQUENCE, TENSOR, check, library
 from .errors import Cancelled, InvalidArgument, Unsupported
-from .reports import Metric, Progress
+from .reports import Explanation, Metric, Progress
 
 TIERS = ("reference", "fallback", "auto")
 KINDS = ("tensor", "sequence", "optional", "map")
@@ -19,6 +22,8 @@ KINDS = ("tensor", "sequence", "optional", "map")
 _WAIT_SECONDS = 0.1
 # Session.optimize leaves the processor to the optimiser for this multiple of a run's time.
 _PAUSE, _SHORTEST_PAUSE, _LONGEST_PAUSE = 9, 0.005, 5
+# Of runs whose steps Session.explain times.
+_PROFILED_SECONDS, _FEWEST_RUNS, _MOST_RUNS = 0.5, 3, 1000
 
 
 @dataclass(frozen=True)
@@ -198,6 +203,20 @@ class Session:
                 self.freeze()
                 return self.progress()
 
+    def explain(self, feed, runs=None):
+        """Why the model runs as it does on these inputs: an Explanation, with every step's time, limit and evidence, and
+        every schedule that was tried for it. Times the steps of so many runs, by default of half a second of them."""
+        handle = self._open()
+        if runs is None:
+            start = time.monotonic()
+            self.run(feed)
+            runs = int(min(max(_PROFILED_SECONDS / max(time.monotonic() - start, 1e-9), _FEWEST_RUNS), _MOST_RUNS))
+        request, alive = self._bound(handle, self._fed(feed))
+        text = _library.create(library.axrun_explain, library.axrun_text_free, request, runs)
+        del alive
+        record = json.loads(ctypes.string_at(text.pointer))
+        return Explanation.of({**record, "json": record})
+
     def metrics(self):
         """Every metric of the session: a list of Metric."""
         found = []
@@ -248,11 +267,15 @@ class Session:
             raise InvalidArgument("; ".join(wrong))
         return [(k, feed[port.name]) for k, port in enumerate(self._inputs)]
 
+    def _bound(self, handle, fed):
+        """A request with these inputs, and what has to live while it reads them."""
+        request = _library.create(library.axrun_request_create, library.axrun_request_free, handle, keeps=handle)
+        return request, [_bind(request, k, self._inputs[k], value) for k, value in fed]
+
     def _run(self, fed, out, timeout, cancellation):
         """The request of a run that has succeeded: it holds the results."""
         handle = self._open()
-        request = _library.create(library.axrun_request_create, library.axrun_request_free, handle, keeps=handle)
-        alive = [_bind(request, k, self._inputs[k], value) for k, value in fed]
+        request, alive = self._bound(handle, fed)
         for name, array in out.items():
             alive.append(_bind_output(request, self._output(name), self._outputs[self._output(name)], array))
         if timeout is not None:
@@ -262,8 +285,7 @@ class Session:
         if cancellation is not None:
             cancellation._begin(request)
         try:
-            status = library.axrun_run(request)
-            check(status)
+            check(library.axrun_run(request))
         finally:
             if cancellation is not None:
                 cancellation._end(request)
@@ -318,7 +340,6 @@ def _bind(request, index, port, value):
 
 
 def _bind_output(request, index, port, array):
-    import numpy as np
     if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.writeable and array.dtype.isnative):
         raise InvalidArgument("the buffer for output '%s' has to be a contiguous, writeable array" % port.name)
     tensor, alive = _arrays.tensor_of(array, port._code)
