@@ -16,8 +16,8 @@ from comparison import limits
 NEAR = 1.18
 # Of the gap: kernels are named until so much is explained.
 EXPLAINED = 0.9
-# A cause that takes this share of a kernel's time counts as what it waits for.
-MOST = 0.6
+# What takes so much that it explains this share of a kernel's gap is its cause.
+MOST = 0.5
 # A step that takes longer than this did more than being called.
 LONGEST_CALL_US = 0.25
 # Fewer filled lanes than this are a cause of their own.
@@ -114,8 +114,8 @@ def cause_of_work(work, us, floor):
     # Where several are as busy, the first one counts.
     largest = max(("arithmetic", "memory", "apart", "scalar", "chain", "beyond"), key=lambda name: ports[name])
     busy = ports[largest] / us
-    if busy < MOST:
-        return "waits", "ports, chains and bandwidths account for at most %.0f%% (%s)" % (100 * busy, largest)
+    if ports[largest] < floor + MOST * (us - floor):
+        return "waits", "ports, chains and bandwidths account for at most %.0f%% of its time (%s)" % (100 * busy, largest)
     share = "%.0f%% of its time" % (100 * min(busy, 1))
     if largest == "arithmetic":
         filled = work["filled_lanes"] / work["lanes"] if work["lanes"] else 1

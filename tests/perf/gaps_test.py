@@ -106,7 +106,8 @@ class Cause(unittest.TestCase):
     def test_where_nothing_takes_most_of_the_time_it_waits(self):
         cause, evidence = self.cause(10.0, 1.0, work=work(chain=5, memory=4))
         self.assertEqual(cause, "waits")
-        self.assertIn("50% (chain)", evidence)
+        self.assertIn("50% of its time (chain)", evidence)
+        self.assertEqual(self.cause(10.0, 8.0, work=work(arithmetic=8.5))[0], "waits", "its floor is no cause")
 
     def test_arithmetic_tells_empty_lanes_from_more_operations(self):
         cause, evidence = self.cause(10.0, 4.0, work=work(arithmetic=8))
