@@ -112,6 +112,8 @@ void Background::start() {
         priority_ = std::move(priority);
       }
       // Here, not on the way to the first answer: the answer is in files of the system.
+      pace_ = std::make_unique<Pace>();
+      stop_ = &signal;
       ReservedPool pool(std::clamp(options_.threads, 1, available_processors()));
       pool.enter([&] { work_({signal, pool, *this}); });
     });
@@ -142,6 +144,11 @@ void Background::become_idle() {
 std::string Background::priority() const {
   const std::lock_guard lock(crew_mutex_);
   return priority_;
+}
+
+std::mutex& Background::paced_gate() {
+  if (pace_) pace_->wait(*stop_);
+  return gate_;
 }
 
 void Background::lock_for_fork() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/optimizer/pace.h"
 #include "runtime/optimizer/standing.h"
 #include "runtime/optimizer/stop_signal.h"
 #include "runtime/parallel.h"
@@ -50,10 +51,11 @@ class Background {
   void stop();
 
   /// What a fork of the process has to wait for. Everything that takes a lock is done within one; what takes
-  /// long, such as waiting for another process, is not.
+  /// long, such as waiting for another process, is not. Begins with a rest where the thread is ahead of its
+  /// part of a quota of processor time.
   class Piece {
    public:
-    explicit Piece(Background& background) : lock_(background.gate_) {}
+    explicit Piece(Background& background) : lock_(background.paced_gate()) {}
 
    private:
     std::lock_guard<std::mutex> lock_;
@@ -62,6 +64,8 @@ class Background {
   int threads() const { return options_.threads; }
   /// From its thread: whether its standing is higher than idle, and for the start only.
   bool is_assured() const { return assured_; }
+  /// From its thread: what it may use of a quota of processor time.
+  Pace& pace() { return *pace_; }
   /// From its thread: idle from now on.
   void become_idle();
   /// "SCHED_IDLE", "niceness 19 (SCHED_IDLE is refused)", ...; known soon after the start.
@@ -70,6 +74,7 @@ class Background {
  private:
   struct Crew;
   friend struct ForkHandlers;
+  std::mutex& paced_gate();
   void lock_for_fork();
   void unlock_after_fork(bool child);
 
@@ -80,6 +85,8 @@ class Background {
   std::unique_ptr<Crew> crew_;
   std::string priority_;
   bool assured_ = false;
+  std::unique_ptr<Pace> pace_;        ///< made by its thread, for itself
+  const StopSignal* stop_ = nullptr;  ///< the same
   std::atomic<bool> lost_{false};
 };
 

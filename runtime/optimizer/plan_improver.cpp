@@ -457,9 +457,17 @@ void PlanImprover::keep_reproducer(const Task& task, const std::string& differen
 
 void PlanImprover::rest_when_throttled() {
   review_standing();
+  Pace& pace = place_.background.pace();
+  pace.set_helper(worker_.process());
+  pace.wait(place_.stop);
+  worker_.set_share(pace.share());
   constexpr std::chrono::seconds shortest{5}, longest{80};
   const auto why = [&]() -> const char* {
-    if (throttling_.rose()) return "the control group's processor time was used up";
+    if (throttling_.rose()) {
+      pace.throttled();
+      return "the control group's processor time was used up";
+    }
+    if (pace.spent()) return "the control group's processor time is nearly used up";
     const auto room = memory_.room();
     const bool is_short = room && room->left < room->limit / share_of_memory_left;
     return is_short ? "the control group's memory is nearly used up" : nullptr;
@@ -470,6 +478,7 @@ void PlanImprover::rest_when_throttled() {
     give_memory_back();
     board_.set_state(StatusBoard::State::paused, reason);
     if (place_.stop.wait_for(rest_)) return;
+    pace.wait(place_.stop);  // looks at what others have used meanwhile
     rest_ = std::min(rest_ * 2, longest);
     reason = why();
   } while (reason != nullptr);

@@ -221,7 +221,11 @@ void WorkerProcess::send(const WorkerRequest& request, double seconds, const Sto
       return;
     }
   }
-  const std::string text = to_text(request);
+  WorkerRequest paced = request;
+  paced.processor_share = sent_share_ = share_;
+  paced.proof_seconds /= share_;
+  paced.solver_milliseconds = static_cast<unsigned>(paced.solver_milliseconds / share_);
+  const std::string text = to_text(paced);
   if (text.size() > longest_request) {
     failed_to_send_.emplace().reply.refusal = "the candidate is too large to be sent to the worker";
     return;
@@ -233,6 +237,7 @@ void WorkerProcess::send(const WorkerRequest& request, double seconds, const Sto
 WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop) {
   if (failed_to_send_) return *std::exchange(failed_to_send_, std::nullopt);
   AXRUN_ASSERT(running());
+  seconds /= sent_share_;
   std::string during = taking;
   // A few stages, then the answer: more is no worker.
   constexpr int most_messages = 16;

@@ -56,6 +56,8 @@ class WorkerProcess {
   void send(const WorkerRequest& request, double seconds, const StopSignal& stop);
   WorkerAnswer answer(double seconds, const StopSignal& stop);
 
+  /// Of one processor, that it may use for requests sent from now on; they are given as much more time.
+  void set_share(double share) { share_ = share; }
   /// Where its standing is higher: it gets the processor time that nobody else wants, from now on.
   void become_idle();
 
@@ -78,6 +80,8 @@ class WorkerProcess {
   int socket_ = -1;
   int64_t starts_ = 0;
   int failed_starts_ = 0;
+  double share_ = 1;
+  double sent_share_ = 1;  ///< of the request that is to be answered
   std::optional<WorkerAnswer> failed_to_send_;
 };
 

@@ -173,7 +173,8 @@ std::string to_text(const WorkerRequest& request) {
                   {"seed", request.seed},
                   {"solver_milliseconds", request.solver_milliseconds},
                   {"proof_seconds", request.proof_seconds},
-                  {"processor_seconds", request.processor_seconds}});
+                  {"processor_seconds", request.processor_seconds},
+                  {"processor_share", request.processor_share}});
 }
 
 WorkerRequest request_from(std::string_view text) {
@@ -202,6 +203,10 @@ WorkerRequest request_from(std::string_view text) {
   request.solver_milliseconds = static_cast<unsigned>(integer_of(json, "solver_milliseconds", 1, 1 << 30));
   request.proof_seconds = amount_of(json, "proof_seconds");
   request.processor_seconds = amount_of(json, "processor_seconds");
+  request.processor_share = amount_of(json, "processor_share");
+  constexpr double least_share = 1e-3;
+  if (request.processor_share < least_share || request.processor_share > 1)
+    refuse("processor_share is no share");
   return request;
 }
 

@@ -27,6 +27,7 @@ struct WorkerRequest {
   unsigned solver_milliseconds = 2000;  ///< per question
   double proof_seconds = 30;
   double processor_seconds = 120;  ///< of the whole answer: the system kills the worker beyond
+  double processor_share = 1;      ///< of one processor that the worker may use meanwhile
 };
 
 /// What it answers. Without `refusal` both pieces of evidence are accepted ones.

@@ -13,6 +13,7 @@
 
 #include "ir/error.h"
 #include "runtime/optimizer/message.h"
+#include "runtime/optimizer/worker_pace.h"
 
 namespace axrun::runtime {
 namespace {
@@ -59,6 +60,7 @@ WorkerReply reply_to(const std::string& text, const Judge& judge) {
     const WorkerRequest request = request_from(text);
     const double before = processor_seconds();
     limit_processor_time(request.processor_seconds);
+    keep_to_share(request.processor_share);
     WorkerReply reply = judge(request, [](WorkerStage stage) { answered(to_text(stage)); });
     reply.processor_seconds = processor_seconds() - before;
     return reply;
