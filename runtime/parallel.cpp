@@ -5,6 +5,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,56 +17,52 @@
 #include <vector>
 
 #include "runtime/chunks.h"
+#include "runtime/forks.h"
 #include "runtime/knobs.h"
 
 namespace axrun::runtime {
 namespace {
 
-class TbbPool final : public ThreadPool {
+std::atomic<unsigned> fork_count{0};
+std::atomic<bool> tbb_was_used{false};
+/// In the child, of its parent.
+std::atomic<bool> tbb_is_lost{false};
+
+void count_forks() {
+  static const int installed = pthread_atfork(nullptr, nullptr, [] {
+    ++fork_count;
+    tbb_is_lost = tbb_is_lost || tbb_was_used;
+  });
+  static_cast<void>(installed);
+}
+
+/// Everything in one mutex, so that ThreadSanitizer and a reader can follow it.
+class Crew {
  public:
-  explicit TbbPool(int threads) : ThreadPool(threads), arena_(threads) {}
-
- private:
-  void spread(int64_t count, int64_t grain, RangeBody body) override {
-    const Chunks chunks(count, grain, threads());
-    // Isolated: a thread that waits for its own ranges must not pick up another request's, which may be long
-    // or need a lock that this thread holds.
-    arena_.execute([&] {
-      tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(
-            tbb::blocked_range<int64_t>(0, chunks.number, 1),
-            [&](const tbb::blocked_range<int64_t>& range) {
-              for (int64_t chunk = range.begin(); chunk != range.end(); ++chunk) {
-                body(chunks.begin(chunk), chunks.end(chunk));
-              }
-            },
-            tbb::simple_partitioner());
-      });
-    });
-  }
-
-  /// TBB warns on standard error of an arena larger than the machine, unless the process's limit allows it.
-  /// Of several limits the lowest counts, so all pools set the same one.
-  static constexpr size_t process_limit = 1024;
-  tbb::global_control limit_{tbb::global_control::max_allowed_parallelism, process_limit};
-  tbb::task_arena arena_;
-};
-
-/// The twin: everything in one mutex, so that ThreadSanitizer and a reader can follow it.
-class StandardThreadPool final : public ThreadPool {
- public:
-  explicit StandardThreadPool(int threads) : ThreadPool(threads) {
+  explicit Crew(int threads) : threads_(threads) {
     workers_.reserve(static_cast<size_t>(threads - 1));
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   }
 
-  ~StandardThreadPool() override {
+  ~Crew() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
+  }
+
+  void spread(int64_t count, int64_t grain, RangeBody body) {
+    Job job{body, Chunks(count, grain, threads_)};
+    std::unique_lock lock(mutex_);
+    job.next_job = jobs_;
+    jobs_ = &job;
+    wake_.notify_all();
+    while (run_one_chunk(job, lock)) {
+    }
+    done_.wait(lock, [&] { return job.running == 0; });
+    if (job.failure) std::rethrow_exception(job.failure);
   }
 
  private:
@@ -79,18 +76,6 @@ class StandardThreadPool final : public ThreadPool {
     std::exception_ptr failure = nullptr;
     Job* next_job = nullptr;
   };
-
-  void spread(int64_t count, int64_t grain, RangeBody body) override {
-    Job job{body, Chunks(count, grain, threads())};
-    std::unique_lock lock(mutex_);
-    job.next_job = jobs_;
-    jobs_ = &job;
-    wake_.notify_all();
-    while (run_one_chunk(job, lock)) {
-    }
-    done_.wait(lock, [&] { return job.running == 0; });
-    if (job.failure) std::rethrow_exception(job.failure);
-  }
 
   /// Takes and runs one chunk with the lock released meanwhile; false if none was left. Unlinks an exhausted
   /// job.
@@ -134,11 +119,86 @@ class StandardThreadPool final : public ThreadPool {
     }
   }
 
+  const int threads_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job* jobs_ = nullptr;
   bool stopping_ = false;
   std::vector<std::thread> workers_;
+};
+
+/// The twin of oneTBB's pool. A forked child starts a crew of its own: the one it has inherited has no
+/// threads, and may be locked by one of them for good.
+class StandardThreadPool final : public ThreadPool {
+ public:
+  explicit StandardThreadPool(int threads) : ThreadPool(threads), crew_(new Crew(threads)) {}
+  ~StandardThreadPool() override {
+    if (forks_ == fork_count) delete crew_.load();
+  }
+
+ private:
+  void spread(int64_t count, int64_t grain, RangeBody body) override {
+    if (forks_.load(std::memory_order_acquire) != fork_count.load(std::memory_order_relaxed)) renew();
+    crew_.load(std::memory_order_relaxed)->spread(count, grain, body);
+  }
+  void renew() {
+    const std::lock_guard lock(renewal_);
+    if (forks_ == fork_count) return;
+    crew_ = new Crew(threads());
+    forks_.store(fork_count, std::memory_order_release);
+  }
+
+  std::atomic<Crew*> crew_;
+  std::atomic<unsigned> forks_{fork_count.load()};
+  std::mutex renewal_;
+};
+
+class TbbPool final : public ThreadPool {
+ public:
+  explicit TbbPool(int threads) : ThreadPool(threads), arena_(std::make_unique<Arena>(threads)) {
+    tbb_was_used = true;
+  }
+  ~TbbPool() override {
+    if (is_forked()) static_cast<void>(arena_.release());  // to end it takes threads that are not there
+  }
+
+ private:
+  bool is_forked() const { return forks_ != fork_count.load(std::memory_order_relaxed); }
+
+  void spread(int64_t count, int64_t grain, RangeBody body) override {
+    if (is_forked()) {
+      std::call_once(forked_once_, [&] { after_fork_ = std::make_unique<StandardThreadPool>(threads()); });
+      return after_fork_->parallel_for(count, grain, body);
+    }
+    const Chunks chunks(count, grain, threads());
+    // Isolated: a thread that waits for its own ranges must not pick up another request's, which may be long
+    // or need a lock that this thread holds.
+    arena_->arena.execute([&] {
+      tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<int64_t>(0, chunks.number, 1),
+            [&](const tbb::blocked_range<int64_t>& range) {
+              for (int64_t chunk = range.begin(); chunk != range.end(); ++chunk) {
+                body(chunks.begin(chunk), chunks.end(chunk));
+              }
+            },
+            tbb::simple_partitioner());
+      });
+    });
+  }
+
+  /// TBB warns on standard error of an arena larger than the machine, unless the process's limit allows it.
+  /// Of several limits the lowest counts, so all pools set the same one.
+  static constexpr size_t process_limit = 1024;
+  struct Arena {
+    explicit Arena(int threads) : arena(threads) {}
+    tbb::global_control limit{tbb::global_control::max_allowed_parallelism, process_limit};
+    tbb::task_arena arena;
+  };
+  std::unique_ptr<Arena> arena_;
+  const unsigned forks_ = fork_count;
+  std::once_flag forked_once_;
+  std::unique_ptr<StandardThreadPool> after_fork_;
 };
 
 }  // namespace
@@ -149,9 +209,16 @@ std::unique_ptr<ThreadPool> ThreadPool::make(int threads) {
   return make(threads, twin ? ParallelBackend::threads : ParallelBackend::tbb);
 }
 
+bool tbb_is_whole() {
+  count_forks();
+  return !tbb_is_lost;
+}
+
 std::unique_ptr<ThreadPool> ThreadPool::make(int threads, ParallelBackend backend) {
+  count_forks();
   threads = std::max(threads, 1);
-  if (backend == ParallelBackend::threads) return std::make_unique<StandardThreadPool>(threads);
+  if (backend == ParallelBackend::threads || tbb_is_lost)
+    return std::make_unique<StandardThreadPool>(threads);
   return std::make_unique<TbbPool>(threads);
 }
 

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "runtime/forks.h"
 #include "runtime/knobs.h"
+#include "runtime/log.h"
 #include "runtime/machine.h"
 
 namespace axrun::runtime {
@@ -38,7 +40,7 @@ class ReservedPool final : public ThreadPool {
   /// Must be made on the thread that works: the others get its priority.
   explicit ReservedPool(int threads)
       : ThreadPool(threads), threads_pool_(ThreadPool::make(threads, ParallelBackend::threads)) {
-    if (uses_tbb()) arena_.emplace(threads, static_cast<unsigned>(threads));
+    if (uses_tbb() && tbb_is_whole()) arena_.emplace(threads, static_cast<unsigned>(threads));
   }
 
   void enter(FunctionRef<void()> body) {
