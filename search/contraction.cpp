@@ -149,6 +149,10 @@ class Writer {
   bool has_narrow_tail() const {
     if (!tile_.column_tail || !tile_.columns().is_constant()) return false;
     const int64_t whole = tile_.columns().value() / plan_.tile.columns;
+    // One column would be stored by elements, where its tile is made by lanes: code holds registers in one
+    // way only.
+    const bool one = tile_.columns().value() % plan_.tile.columns == 1;
+    if (one && tile_.right_padded) return false;
     if (whole == 0 || plan_.spread != Spread::columns) return whole != 0;
     const bool rows_inside = plan_.depth_block == 0 && plan_.right != Right::packed_inside;
     const bool spreads_rows = !form_.outer.empty() || plan_.row_block != 0 || rows_inside;

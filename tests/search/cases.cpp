@@ -398,6 +398,11 @@ std::vector<Case> all_cases() {
                    [] { return product(13, 40, 8, false, false); },
                    {},
                    {false, true}});
+  cases.push_back({"ProductOfOneColumnMore",
+                   "contraction",
+                   [] { return product(24, 193, 12, false, false); },
+                   {},
+                   {false, true}});
   cases.push_back({"ProductWithBias",
                    "contraction",
                    [] { return product(24, 96, 12, true, false); },
