@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "search/epilogue.h"
+#include "search/line_conflicts.h"
 #include "search/stage_values.h"
 #include "search/transposition.h"
 #include "search/turned_product.h"
@@ -43,6 +44,18 @@ ExprId narrow_right(const Program& program, const ProductForm& form, int64_t row
   return inner.op == ir::ScalarOp::load && (is_float || is_byte) ? wide.args[0] : ir::none;
 }
 
+/// Bytes between the elements of the right side that one column reads one after another; 0 where it is not a
+/// whole f32 matrix whose rows are the columns side by side.
+int64_t stride_of_steps(const Program& program, const ProductForm& form) {
+  if (form.right.size() != 1 || form.column == ir::none) return 0;
+  const Expr& load = program.exprs[static_cast<size_t>(form.right[0])];
+  if (load.op != ir::ScalarOp::load || load.type != ir::ElementType::f32) return 0;
+  const ir::Dims& dims = program.tensors[static_cast<size_t>(load.integer)].dims;
+  if (dims.empty() || !dims.back().is_constant()) return 0;
+  if (dims.back() != form.sum->axes[static_cast<size_t>(form.column)].extent) return 0;
+  return dims.back().value() * 4;
+}
+
 }  // namespace
 
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given) {
@@ -76,9 +89,10 @@ ContractionPlan plan_contraction(const PieceContext& context, const ProductForm&
   // Tiles of rows that read a panel, and steps along k that are too many for the nearest cache otherwise.
   constexpr int64_t worth_packing = 4;
   const int64_t many_steps = steps_worth_packing(plan.tile.columns);
+  const bool crowded = rows_conflict(depth, plan.tile.columns * 4, stride_of_steps(program, form), target);
   if (form.right_constant) {
     plan.right = Right::packed_once;
-  } else if ((row_tiles >= worth_packing && (!form.left_constant || depth >= many_steps)) ||
+  } else if ((row_tiles >= worth_packing && (!form.left_constant || depth >= many_steps || crowded)) ||
              !columns_are_contiguous(program, form)) {
     plan.right = Right::packed_inside;
   }
