@@ -101,6 +101,23 @@ AXRUN_API const char* axrun_version(void);
  * next call in this thread. */
 AXRUN_API const char* axrun_last_error(void);
 
+/* "user", "deadline", ...: as the command and the server name failures. */
+AXRUN_API const char* axrun_status_name(axrun_status status);
+
+typedef enum axrun_log_level {
+  AXRUN_LOG_OFF = 0,
+  AXRUN_LOG_ERROR = 1,
+  AXRUN_LOG_WARN = 2,
+  AXRUN_LOG_INFO = 3,
+  AXRUN_LOG_DEBUG = 4
+} axrun_log_level;
+/* Gets lines "level=info event=model_loaded ms=12.5 ...", valid during the call. From any thread, several at
+ * once; must not call axrun_set_log. */
+typedef void (*axrun_log_function)(void* context, int level, const char* line);
+/* Of the whole process: what happens up to that level is told. NULL: nothing (the standard). When this
+ * returns, the function before is not called any more. */
+AXRUN_API axrun_status axrun_set_log(int level, axrun_log_function call, void* context);
+
 /* Options of a session; NULL in their place means the standard ones. */
 AXRUN_API axrun_status axrun_options_create(axrun_options** options);
 AXRUN_API void axrun_options_free(axrun_options* options);

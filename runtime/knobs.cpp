@@ -11,7 +11,7 @@ namespace axrun::runtime {
 namespace {
 
 // In the order of KnobName.
-constexpr std::array<Knob, 16> table = {{
+constexpr std::array<Knob, 17> table = {{
     {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
      "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its "
      "own), "
@@ -27,6 +27,9 @@ constexpr std::array<Knob, 16> table = {{
     {"AXRUN_CACHE_LIMIT", "N", "2048", "MiB of that folder: what was used longest ago makes room"},
     {"AXRUN_ISA", "sse2|avx2|avx512", "the best this processor has",
      "highest instruction-set level that the kernels use"},
+    {"AXRUN_LOG", "off|error|warn|info|debug", "off",
+     "what the commands write to stderr about what happens, a line each: programs that use the library have "
+     "set_log"},
     {"AXRUN_OPTIMIZE", "0|1", "1", "0: no optimiser starts, in any session; the fallback kernels serve"},
     {"AXRUN_OPTIMIZER_PRIORITY", "assured|idle|normal", "assured",
      "idle: the optimiser gets the processor time that nobody else wants; assured: so does it, but at the "

@@ -25,6 +25,7 @@ enum class KnobName {
   cache_layers,
   cache_limit,
   isa,
+  log,
   optimize,
   optimizer_priority,
   optimizer_threads,

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "ir/error.h"
 #include "onnx_import/import.h"
+#include "runtime/error_code.h"
+#include "runtime/log.h"
 #include "runtime/node_executor.h"
 #include "runtime/session_state.h"
 
@@ -16,15 +19,60 @@ namespace axrun::runtime {
 Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
+namespace {
+
+void tell_loaded(const Session& session, double milliseconds) {
+  if (!logs(LogLevel::warn)) return;
+  const OptimizerStatus status = session.optimizer_status();
+  const CacheUse& cache = status.cache;
+  for (const auto& [reason, times] : cache.refused)
+    log({LogLevel::warn, "cache_refused", {{"reason", reason}, {"times", std::to_string(times)}}});
+  if (!logs(LogLevel::info)) return;
+  LogRecord record{LogLevel::info,
+                   "model_loaded",
+                   {{"ms", fmt::format("{:.3f}", milliseconds)},
+                    {"nodes", std::to_string(session.model().graph->nodes.size())},
+                    {"threads", std::to_string(session.threads())},
+                    {"optimizer", name_of(status.state)}}};
+  if (!status.reason.empty()) record.fields.emplace_back("reason", status.reason);
+  record.fields.emplace_back("cache", cache.folder.empty() ? "none" : cache.found ? "hit" : "miss");
+  if (!cache.folder.empty()) record.fields.emplace_back("cache_dir", cache.folder);
+  if (!cache.reason.empty()) record.fields.emplace_back("cache_reason", cache.reason);
+  log(std::move(record));
+}
+
+/// What `load` makes, told to the log; `name` is what the log calls the model.
+template <class Load>
+std::unique_ptr<Session> told(const std::string& name, const Load& load) {
+  const LogModel of_model(name);
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    std::unique_ptr<Session> session = load();
+    tell_loaded(*session,
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    return session;
+  } catch (const std::exception& error) {
+    if (logs(LogLevel::error))
+      log({LogLevel::error, "load_failed", {{"code", code_of(error)}, {"error", error.what()}}});
+    throw;
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<Session> Session::load(const std::string& path, const SessionOptions& options) {
-  return std::unique_ptr<Session>(
-      new Session(std::make_unique<SessionState>(onnx_import::import_file(path), options)));
+  return told(path, [&] {
+    return std::unique_ptr<Session>(
+        new Session(std::make_unique<SessionState>(onnx_import::import_file(path), options)));
+  });
 }
 
 std::unique_ptr<Session> Session::load_memory(const void* data, size_t size, const SessionOptions& options,
                                               const std::string& directory) {
-  return std::unique_ptr<Session>(new Session(
-      std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory), options)));
+  return told("memory", [&] {
+    return std::unique_ptr<Session>(new Session(
+        std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory), options)));
+  });
 }
 
 std::unique_ptr<Session> Session::load_model(ir::Model model, const SessionOptions& options) {
@@ -52,6 +100,12 @@ void counted(RunCounts& counts, const Run& run) {
     end = &counts.ok;
   } catch (const RunEnded&) {
     end = &counts.ended_early;
+    throw;
+  } catch (const std::exception& error) {
+    // Mistakes of a client are no concern of operators.
+    const bool ours = fault_of(error) == Fault::internal;
+    const LogLevel level = ours ? LogLevel::error : LogLevel::debug;
+    if (logs(level)) log({level, "run_failed", {{"code", code_of(error)}, {"error", error.what()}}});
     throw;
   }
 }

@@ -23,7 +23,9 @@
 #include "runtime/cli/run_model.h"
 #include "runtime/cli/target_report.h"
 #include "runtime/cli/watchdog.h"
+#include "runtime/error_code.h"
 #include "runtime/knobs.h"
+#include "runtime/log_to_stderr.h"
 #include "runtime/version.h"
 
 namespace axrun::cli {
@@ -34,18 +36,18 @@ struct Failure {
   const char* fault;
 };
 
-Failure failure_of(Fault fault) {
-  switch (fault) {
+Failure failure_of(const std::exception& error) {
+  const char* const code = runtime::code_of(error);
+  switch (runtime::fault_of(error)) {
     case Fault::user:
-      return {exit_user, "user"};
+      return {exit_user, code};
     case Fault::model:
-      return {exit_model, "model"};
     case Fault::unsupported:
-      return {exit_model, "unsupported"};
+      return {exit_model, code};
     case Fault::internal:
       break;
   }
-  return {exit_internal, "internal"};
+  return {exit_internal, code};
 }
 
 std::string knobs_text() {
@@ -111,6 +113,7 @@ int execute(const Options& options, Clock::time_point process_start) {
       break;
   }
   check_knobs();
+  runtime::log_to_stderr(options.log);
   const Watchdog watchdog(options.timeout);
   if (options.command == Options::Command::optimize) return fill_cache(options, process_start);
   return options.command == Options::Command::explain ? explain_model(options, process_start)
@@ -132,12 +135,10 @@ int command(int argc, const char* const* argv) {
   };
   try {
     return execute(parse_options(argc, argv), process_start);
-  } catch (const Error& error) {
-    return fail(failure_of(error.fault()), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(failure_of(Fault::internal), "out of memory");
+  } catch (const std::bad_alloc& error) {
+    return fail(failure_of(error), "out of memory");
   } catch (const std::exception& error) {
-    return fail(failure_of(Fault::internal), error.what());
+    return fail(failure_of(error), error.what());
   }
 }
 

@@ -72,6 +72,7 @@ Output
   --trace FILE           the last run's steps in Chrome's trace format
   --metrics FILE         counts of runs, of the optimiser and of memory, in Prometheus' text format
   --quiet                no text for people but errors
+  --log LEVEL            what happens, a line each on stderr: off (default), error, warn, info, debug
   --version  --help
 
 Examples

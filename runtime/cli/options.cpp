@@ -90,6 +90,7 @@ void add_run_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json);
   app.add_flag("--quiet", options.quiet);
+  app.add_option("--log", options.log)->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}));
 }
 
 void add_options(CLI::App& app, Options& options, Raw& raw) {

@@ -71,6 +71,7 @@ struct Options {
 
   // Output.
   bool json = false;
+  std::string log;  ///< a level; empty: AXRUN_LOG's
   bool quiet = false;
   bool profile = false;
   std::string profile_target = "text";  ///< "text", "json" or a file

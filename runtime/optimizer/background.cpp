@@ -78,12 +78,15 @@ struct ForkHandlers {
     registry().mutex.unlock();
   }
   static void install() {
+    keep_log_across_forks();  // first: a piece of work tells things, so its end is waited for before the
+                              // log's
     static const int installed = pthread_atfork(prepare, parent, child);
     static_cast<void>(installed);
   }
 };
 
-Background::Background(Options options, Work work) : options_(std::move(options)), work_(std::move(work)) {
+Background::Background(Options options, Work work)
+    : options_(std::move(options)), work_(std::move(work)), model_(LogModel::current()) {
   ForkHandlers::install();
   const std::lock_guard lock(registry().mutex);
   registry().all.push_back(this);
@@ -105,6 +108,7 @@ void Background::start() {
   try {
     crew->thread = std::thread([this, &signal] {
       pthread_setname_np(pthread_self(), "axrun-optimizer");
+      const LogModel of_model(model_);
       const bool alone = options_.threads <= 1;
       assured_ = options_.standing == Standing::assured && alone;
       std::string priority = take_standing(

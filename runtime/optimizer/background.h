@@ -80,6 +80,7 @@ class Background {
 
   Options options_;
   Work work_;
+  const std::string model_;  ///< for the log
   std::mutex gate_;
   mutable std::mutex crew_mutex_;
   std::unique_ptr<Crew> crew_;

@@ -1,12 +1,40 @@
 // What is known of kernels, and what has come of them: the part of the library that says it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "runtime/log.h"
 #include "runtime/optimizer/kernel_entry.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/kernel_sizes.h"
 
 namespace axrun::runtime {
+namespace {
+
+/// Not under the library's lock: plans look kernels up there.
+void tell_candidate(const OptimizedKernel& kernel) {
+  LogRecord record{LogLevel::debug,
+                   "candidate",
+                   {{"ops", kernel.ops}, {"kind", kernel.kind}, {"state", name_of(kernel.state)}}};
+  if (!kernel.reason.empty()) record.fields.emplace_back("reason", kernel.reason);
+  if (kernel.speedup > 0) record.fields.emplace_back("speedup", fmt::format("{:.3f}", kernel.speedup));
+  log(std::move(record));
+}
+
+/// What of the record is told, copied while the lock is held; empty where nobody listens.
+std::optional<OptimizedKernel> told_of(const OptimizedKernel& record) {
+  if (!logs(LogLevel::debug)) return std::nullopt;
+  OptimizedKernel told;
+  told.ops = record.ops;
+  told.kind = record.kind;
+  told.state = record.state;
+  told.reason = record.reason;
+  told.speedup = record.speedup;
+  return told;
+}
+
+}  // namespace
 
 const StepExpression& KernelLibrary::expression(const Entry& entry) const {
   const std::lock_guard lock(mutex_);
@@ -45,13 +73,16 @@ bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const
 }
 
 void KernelLibrary::refuse(Entry& entry, const std::string& reason, std::optional<TriedKernel::End> end) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (TriedKernel* const trial = end ? trial_of(entry, 0) : nullptr) {
     trial->end = *end;
     trial->reason = reason;
   }
   entry.record.state = OptimizedKernel::State::refused;
   entry.record.reason = reason;
+  const auto told = told_of(entry.record);
+  lock.unlock();
+  if (told) tell_candidate(*told);
 }
 
 void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
@@ -69,7 +100,7 @@ void KernelLibrary::take_steps_of_range(Entry& entry) {
 }
 
 void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
   entry.record.speedup = verdict.speedup;
   entry.verdicts.push_back(std::move(verdict));
@@ -85,6 +116,9 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   if (used) take_steps_of_range(entry);
   // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
   if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
+  const auto told = told_of(entry.record);
+  lock.unlock();
+  if (told) tell_candidate(*told);
 }
 
 void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {

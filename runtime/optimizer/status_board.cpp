@@ -1,10 +1,32 @@
 #include "runtime/optimizer/status_board.h"
 
+#include <fmt/format.h>
+
+#include "runtime/log.h"
+
 namespace axrun::runtime {
 namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Work that begins is of no interest to operators: it does so with every new shape.
+void tell_state(const OptimizerStatus& status) {
+  using State = OptimizerStatus::State;
+  const bool begins = status.state == State::working || (status.state == State::waiting && status.tried == 0);
+  const bool resting = status.state == State::paused || status.state == State::stopped;
+  LogRecord record{begins    ? LogLevel::debug
+                   : resting ? LogLevel::warn
+                             : LogLevel::info,
+                   "optimizer",
+                   {{"state", name_of(status.state)}}};
+  if (!status.reason.empty()) record.fields.emplace_back("reason", status.reason);
+  record.fields.emplace_back("tried", std::to_string(status.tried));
+  record.fields.emplace_back("left", std::to_string(status.left));
+  record.fields.emplace_back("generated", fmt::format("{}/{}", status.swapped, status.steps));
+  if (status.speedup > 0) record.fields.emplace_back("speedup", fmt::format("{:.3f}", status.speedup));
+  log(std::move(record));
 }
 
 /// More than anybody reads; a session may live for months.
@@ -65,8 +87,24 @@ void StatusBoard::set_state_locked(State state, const std::string& reason) {
 }
 
 void StatusBoard::set_state(State state, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  set_state_locked(state, reason);
+  OptimizerStatus now;
+  {
+    const std::lock_guard lock(mutex_);
+    const State before = status_.state;
+    set_state_locked(state, reason);
+    if (status_.state == before) return;
+    if (logs(LogLevel::info)) {
+      now.state = status_.state;
+      now.reason = status_.reason;
+      now.tried = status_.tried;
+      now.left = status_.left;
+      now.steps = status_.steps;
+      now.swapped = status_.swapped;
+      now.speedup = status_.speedup;
+    }
+  }
+  // Outside of the lock: a sink may ask for the status.
+  if (logs(LogLevel::info)) tell_state(now);
 }
 
 void StatusBoard::update(const std::function<void(OptimizerStatus&)>& change) {
@@ -75,8 +113,17 @@ void StatusBoard::update(const std::function<void(OptimizerStatus&)>& change) {
 }
 
 void StatusBoard::add_swap(PlanSwap swap) {
+  if (logs(LogLevel::info)) {
+    log({LogLevel::info,
+         "plan_swap",
+         {{"what", swap.what},
+          {"shapes", swap.shapes},
+          {"generated", std::to_string(swap.generated)},
+          {"speedup", fmt::format("{:.3f}", swap.speedup)}}});
+  }
   const std::lock_guard lock(mutex_);
   swap.seconds = seconds_since(start_);
+  swap.tried = status_.tried;
   if (status_.swaps.size() == most_swaps) status_.swaps.erase(status_.swaps.begin());
   status_.swaps.push_back(std::move(swap));
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ir/error.h"
+#include "runtime/log_to_stderr.h"
 #include "runtime/serve/server.h"
 
 namespace axrun::serve {
@@ -49,6 +50,9 @@ int serve_models(int argc, char** argv) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   app.add_flag("--no-optimizer", no_optimizer, "keep the kernels that the models start with");
+  std::string log_level;
+  app.add_option("--log", log_level, "what is told on stderr: off, error, warn, info or debug (AXRUN_LOG)")
+      ->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -57,6 +61,7 @@ int serve_models(int argc, char** argv) {
     throw Error(Fault::user, error.what());
   }
 
+  runtime::log_to_stderr(log_level);
   // The signals that end a service are taken by a thread that waits for them; all threads inherit the mask.
   sigset_t ends;
   sigemptyset(&ends);
@@ -76,6 +81,9 @@ int serve_models(int argc, char** argv) {
   Server server(std::move(models), options);
   const int port = server.bind();
   // To stdout and at once: scripts read the port there.
+  if (runtime::logs(runtime::LogLevel::info))
+    runtime::log(
+        {runtime::LogLevel::info, "listening", {{"host", options.host}, {"port", std::to_string(port)}}});
   fmt::print("listening on http://{}:{}\n", options.host, port);
   std::fflush(stdout);
   std::thread waiting([&] {
@@ -84,6 +92,7 @@ int serve_models(int argc, char** argv) {
     server.stop();
   });
   server.serve();
+  if (runtime::logs(runtime::LogLevel::info)) runtime::log({runtime::LogLevel::info, "stopping", {}});
   pthread_kill(waiting.native_handle(), SIGTERM);  // where it has stopped by itself
   waiting.join();
   return 0;

@@ -12,6 +12,8 @@
 #include <set>
 
 #include "ir/error.h"
+#include "runtime/error_code.h"
+#include "runtime/log.h"
 #include "runtime/metrics_text/metrics_text.h"
 #include "runtime/run_control.h"
 #include "runtime/serve/inference_protocol.h"
@@ -22,6 +24,8 @@ namespace axrun::serve {
 
 using Clock = runtime::RunControl::Clock;
 using Json = nlohmann::ordered_json;
+using runtime::code_of;
+using runtime::LogLevel;
 using runtime::RunControl;
 using runtime::RunEnded;
 
@@ -37,6 +41,8 @@ const prometheus::Histogram::BucketBoundaries latency_buckets = {
 /// What a client is told of a failure.
 struct Refusal {
   int status = 500;
+  const char* code =
+      "internal";  ///< as runtime/error_code.h names it; besides "busy", "not_found", "too_large"
   std::string text;
 };
 
@@ -45,7 +51,7 @@ void answer(httplib::Response& response, int status, const Json& json) {
   response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), json_type);
 }
 void refuse(httplib::Response& response, const Refusal& refusal) {
-  answer(response, refusal.status, {{"error", refusal.text}});
+  answer(response, refusal.status, {{"error", refusal.text}, {"code", refusal.code}});
   if (refusal.status == 503) response.set_header("Retry-After", "1");
 }
 
@@ -137,8 +143,9 @@ InferenceAnswer Server::Parts::infer(Place& place, const httplib::Request& reque
   }
   switch (place.turns.enter(deadline)) {
     case Turns::Entry::full:
-      throw Refusal{503, fmt::format("'{}' has {} inferences to do already", place.model.name,
-                                     options.queue + options.concurrency)};
+      throw Refusal{503, "busy",
+                    fmt::format("'{}' has {} inferences to do already", place.model.name,
+                                options.queue + options.concurrency)};
     case Turns::Entry::late:
       throw RunEnded(RunEnded::Why::deadline);
     case Turns::Entry::granted:
@@ -170,15 +177,24 @@ void Server::Parts::infer(Place& place, const httplib::Request& request, httplib
   } catch (const Refusal& given) {
     refusal = given;
   } catch (const RunEnded& ended) {
-    refusal = {ended.why() == RunEnded::Why::deadline ? 504 : 503, ended.what()};
+    refusal = {ended.why() == RunEnded::Why::deadline ? 504 : 503, code_of(ended), ended.what()};
   } catch (const Error& error) {
-    refusal = {status_of(error.fault()), error.what()};
-  } catch (const std::bad_alloc&) {
-    refusal = {503, "out of memory"};
+    refusal = {status_of(error.fault()), code_of(error), error.what()};
+  } catch (const std::bad_alloc& error) {
+    refusal = {503, code_of(error), "out of memory"};
   } catch (const std::exception& error) {
-    refusal = {500, error.what()};
+    refusal = {500, code_of(error), error.what()};
   }
   (refusal.status == 500 ? place.failed : place.refused)->Increment();
+  const LogLevel level = refusal.status == 500 ? LogLevel::error : LogLevel::debug;
+  if (runtime::logs(level)) {
+    runtime::log({level,
+                  "request_failed",
+                  {{"served", place.model.name},
+                   {"status", std::to_string(refusal.status)},
+                   {"code", refusal.code},
+                   {"error", refusal.text}}});
+  }
   refuse(response, refusal);
 }
 
@@ -201,11 +217,23 @@ void Server::Parts::route() {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
+  http.set_logger([](const httplib::Request& request, const httplib::Response& response) {
+    if (!runtime::logs(LogLevel::debug)) return;
+    runtime::log({LogLevel::debug,
+                  "request",
+                  {{"method", request.method},
+                   {"path", request.path.substr(0, 200)},
+                   {"status", std::to_string(response.status)},
+                   {"from", request.remote_addr},
+                   {"bytes_in", std::to_string(request.body.size())},
+                   {"bytes_out", std::to_string(response.body.size())}}});
+  });
   http.set_error_handler([](const httplib::Request&, httplib::Response& response) {
     if (!response.body.empty()) return;
-    refuse(response, {response.status, response.status == 404   ? "there is nothing of this name"
-                                       : response.status == 413 ? "the message is too large"
-                                                                : "the request cannot be read"});
+    refuse(response, response.status == 404 ? Refusal{404, "not_found", "there is nothing of this name"}
+                     : response.status == 413
+                         ? Refusal{413, "too_large", "the message is too large"}
+                         : Refusal{response.status, "user", "the request cannot be read"});
   });
   http.Get("/v2", [](const httplib::Request&, httplib::Response& response) {
     answer(response, 200,
@@ -226,8 +254,8 @@ void Server::Parts::route() {
     return [this, handle](const httplib::Request& request, httplib::Response& response) {
       Place* const place = find(request.matches[1], request.matches[2]);
       if (place == nullptr) {
-        refuse(response,
-               {404, fmt::format("there is no model '{}'", request.matches[1].str().substr(0, 200))});
+        refuse(response, {404, "not_found",
+                          fmt::format("there is no model '{}'", request.matches[1].str().substr(0, 200))});
       } else {
         handle(*place, request, response);
       }

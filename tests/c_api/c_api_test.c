@@ -327,6 +327,32 @@ static void* run_often(void* session) {
   return NULL;
 }
 
+static void remember_line(void* context, int level, const char* line) {
+  char* last = context;
+  if (level == AXRUN_LOG_INFO && strstr(line, "event=model_loaded") != NULL) {
+    strncpy(last, line, 999);
+  }
+}
+
+static void check_log(void) {
+  char last[1000] = "";
+  axrun_session* session;
+  CHECK(axrun_set_log(7, remember_line, last) == AXRUN_USER_ERROR);
+  CHECK(axrun_set_log(AXRUN_LOG_INFO, remember_line, last) == AXRUN_OK);
+  CHECK(axrun_session_load(model_path, NULL, &session) == AXRUN_OK);
+  CHECK(strncmp(last, "level=info event=model_loaded model=", 36) == 0);
+  CHECK(strstr(last, " ms=") != NULL);
+  CHECK(axrun_set_log(AXRUN_LOG_OFF, NULL, NULL) == AXRUN_OK);
+  last[0] = 0;
+  axrun_session_free(session);
+  CHECK(axrun_session_load(model_path, NULL, &session) == AXRUN_OK);
+  CHECK(last[0] == 0);
+  axrun_session_free(session);
+  CHECK(strcmp(axrun_status_name(AXRUN_DEADLINE), "deadline") == 0);
+  CHECK(strcmp(axrun_status_name(AXRUN_USER_ERROR), "user") == 0);
+  CHECK(strcmp(axrun_status_name(AXRUN_INTERNAL_ERROR), "internal") == 0);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 1;
   model_path = argv[1];
@@ -340,6 +366,7 @@ int main(int argc, char** argv) {
   check_bound(session);
   check_failures(session);
   check_options();
+  check_log();
   check_optimizer(session);
   check_ends(session);
   check_values(session);

@@ -7,6 +7,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -129,6 +130,43 @@ class ServeTest(unittest.TestCase):
                 self.assertEqual(status, 404, path)
                 self.assertTrue(said["error"])
             self.assertEqual(service.end(), 0)
+
+    def test_failures_have_codes(self):
+        with Service() as service, Client(service.port) as client:
+            wrong = request_of(0)
+            wrong["inputs"][0]["shape"] = [1, 3, 32, 31]
+            for method, path, body, status, code in [
+                    ("POST", "/v2/models/m/infer", wrong, 400, "user"), ("GET", "/v2/models/other", None, 404, "not_found"),
+                    ("GET", "/nothing", None, 404, "not_found"),
+                    ("POST", "/v2/models/m/infer", request_of(0, timeout=1e-9), 504, "deadline")]:
+                got, said = client.json(method, path, body)
+                self.assertEqual((got, said["code"]), (status, code), said)
+                self.assertTrue(said["error"])
+
+    def test_what_it_tells_on_stderr(self):
+        for flags, environment, told in [([], {}, []), (["--log", "info"], {}, ["model_loaded", "listening", "stopping"]),
+                                         ([], {"AXRUN_LOG": "error"}, []),
+                                         (["--log", "debug"], {"AXRUN_LOG": "off"},
+                                          ["model_loaded", "listening", "request", "request_failed", "stopping"])]:
+            os.environ.update(environment)
+            try:
+                with Service(*flags) as service, Client(service.port) as client:
+                    self.assertEqual(infer(client, request_of(1))[0], 200)
+                    self.assertEqual(infer(client, {"inputs": []})[0], 400)
+                    service.process.send_signal(signal.SIGTERM)
+                    _, lines = service.process.communicate(timeout=20)
+            finally:
+                for name in environment:
+                    del os.environ[name]
+            events = [re.search(r"^\S+Z level=(\w+) event=(\w+)", line) for line in lines.splitlines()]
+            self.assertTrue(all(events), lines)
+            self.assertLessEqual(set(told), {event.group(2) for event in events}, lines)
+            if not told:
+                self.assertEqual(lines, "")
+            if "--log" in flags:
+                self.assertIn("model=" + MODEL, lines)
+            if "request_failed" in told:
+                self.assertRegex(lines, r"event=request_failed served=m status=400 code=user error=.*image")
 
     def test_inference(self):
         with Service() as service, Client(service.port) as client:
