@@ -105,7 +105,8 @@ class Types(unittest.TestCase):
 
     def test_sequences_and_optionals(self):
         tensor = models.tensor_type(models.FLOAT, ("n",))
-        at = models.one_operator("SequenceAt", [models.sequence_type(models.FLOAT), models.tensor_type(models.INT64, ())], tensor)
+        position = models.tensor_type(models.INT64, ())
+        at = models.one_operator("SequenceAt", [models.sequence_type(models.FLOAT), position], tensor)
         parts = [np.array([1], "float32"), np.array([2, 3], "float32")]
         with axrun.Session(at) as session:
             self.assertEqual(session.inputs[0].kind, "sequence")
@@ -125,7 +126,8 @@ class Types(unittest.TestCase):
 
     def test_maps(self):
         tensor = models.tensor_type(models.FLOAT, ("n", 2))
-        kind = models.part(4, models.part(1, models.part(5, models.number(1, models.STRING) + models.part(2, models.tensor_type(models.FLOAT, None)))))
+        value = models.part(2, models.tensor_type(models.FLOAT, None))
+        kind = models.part(4, models.part(1, models.part(5, models.number(1, models.STRING) + value)))
         zipmap = models.node("ZipMap", ["a"], ["y"], models.strings_attribute("classlabels_strings", ["no", "yes"]),
                              domain="ai.onnx.ml")
         with axrun.Session(models.model([zipmap], {"a": tensor}, {"y": kind})) as session:

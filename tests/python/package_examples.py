@@ -1,6 +1,7 @@
 """The examples of the READMEs run as they stand. Usage: package_examples.py WHEEL ROOT MODEL"""
 
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -94,7 +95,7 @@ class Plugin(unittest.TestCase):
             self.assertIsInstance(axrun.session_options(budget=3, deterministic=True), SessionOptions)
             axrun.unregister()
             axrun.unregister()
-        self.assertEqual(calls, [(axrun.EP_NAME, "/somewhere/it.so"), ([device], {"budget": "3", "deterministic": "1"}),
+        self.assertEqual(calls, [(axrun.EP_NAME, "/somewhere/it.so"), ([device], {"budget": "3", "deterministic": "on"}),
                                  axrun.EP_NAME])
 
     @unittest.skipUnless(onnxruntime and HAS_PLUGIN, "needs onnxruntime and the plugin")
@@ -110,7 +111,15 @@ class Plugin(unittest.TestCase):
         [scores] = session.run(None, {"image": image})
         np.testing.assert_allclose(scores, axrun.Session(MODEL, optimize=False)(image), atol=1e-5)
         del session
+        with tempfile.TemporaryDirectory() as folder:
+            options = axrun.session_options(onnxruntime.SessionOptions(), threads=1, budget=1.5, cache_dir=pathlib.Path(folder),
+                                            deterministic=True, optimize=False)
+            [again] = onnxruntime.InferenceSession(MODEL, options).run(None, {"image": image})
+        np.testing.assert_allclose(again, scores, atol=1e-5)
+        with self.assertRaisesRegex(Exception, "no_such_option"):
+            onnxruntime.InferenceSession(MODEL, axrun.session_options(no_such_option=1), enable_fallback=False)
         axrun.unregister()
+        self.assertNotIn(axrun.EP_NAME, [device.ep_name for device in onnxruntime.get_ep_devices()])
 
 
 if __name__ == "__main__":

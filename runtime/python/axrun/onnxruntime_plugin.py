@@ -38,14 +38,20 @@ def unregister():
 
 
 def session_options(base=None, **options):
-    """onnxruntime.SessionOptions (new ones, or `base`) with axrun as execution provider. Options are the plugin's own, see
-    runtime/onnxruntime_ep; True and False become "1" and "0"."""
+    """onnxruntime.SessionOptions (new ones, or `base`) with axrun as execution provider. Options are the plugin's own, such as
+    threads=1, budget=30, cache_dir=path, deterministic=True; runtime/onnxruntime_ep/README.md has them all. The
+    plugin refuses a session with one that it does not know; onnxruntime.InferenceSession then prints so and goes on with the
+    CPU provider, unless it is told enable_fallback=False."""
     onnxruntime = _onnxruntime()
     made = onnxruntime.SessionOptions() if base is None else base
-    texts = {name: str(int(value)) if isinstance(value, bool) else os.fspath(value) if hasattr(value, "__fspath__") else
-             str(value) for name, value in options.items()}
-    made.add_provider_for_devices(register(), texts)
+    made.add_provider_for_devices(register(), {name: _text(value) for name, value in options.items()})
     return made
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
 def _devices(onnxruntime):

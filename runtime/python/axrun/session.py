@@ -260,10 +260,9 @@ class Session:
 
     def _fed(self, feed):
         """(index, value) of every input; all that is wrong with the names is said at once."""
-        unknown = [name for name in feed if name not in self._input_index]
-        missing = [port.name for port in self._inputs if port.name not in feed]
-        if unknown or missing:
-            wrong = ["there is no input '%s'" % name for name in unknown] + ["input '%s' is missing" % name for name in missing]
+        if len(feed) != len(self._inputs) or any(port.name not in feed for port in self._inputs):
+            wrong = ["there is no input '%s'" % name for name in feed if name not in self._input_index]
+            wrong += ["input '%s' is missing" % port.name for port in self._inputs if port.name not in feed]
             raise InvalidArgument("; ".join(wrong))
         return [(k, feed[port.name]) for k, port in enumerate(self._inputs)]
 
@@ -340,7 +339,8 @@ def _bind(request, index, port, value):
 
 
 def _bind_output(request, index, port, array):
-    if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.writeable and array.dtype.isnative):
+    usable = isinstance(array, np.ndarray) and array.flags.carray and array.dtype.isnative
+    if not usable:
         raise InvalidArgument("the buffer for output '%s' has to be a contiguous, writeable array" % port.name)
     tensor, alive = _arrays.tensor_of(array, port._code)
     if port.dtype is not None and array.dtype != port.dtype:
