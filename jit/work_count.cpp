@@ -31,6 +31,8 @@ constexpr double operation_latency = 4;
 constexpr double memory_latency = 8;
 /// Of functions, whose polynomials wait for each other.
 constexpr double latency_of_function_instruction = 2.5;
+/// Lanes that lie closer are not met one by one.
+constexpr int64_t few_elements_apart = 4;
 /// Instructions that a processor looks ahead over: what is longer is done before the next iteration has
 /// begun.
 constexpr double window = 512;
@@ -377,6 +379,11 @@ class Counter {
       moved += bytes * static_cast<double>(extent);
       if (stride == 1) {
         (store ? work.stores : work.loads) += vectors;
+      } else if (stride && *stride > 1 && *stride <= few_elements_apart && bytes == 4) {
+        // Vectors of all that lies between, whose lanes are put together.
+        const double parts = vectors * static_cast<double>(*stride);
+        (store ? work.stores : work.loads) += parts;
+        work.operations += parts;
       } else {
         work.apart_lanes += static_cast<double>(extent);
       }

@@ -124,6 +124,20 @@ TEST(WorkCount, lanes_that_lie_apart_are_counted_one_by_one) {
   EXPECT_EQ(work.moved_bytes, 2 * 1024);
 }
 
+TEST(WorkCount, lanes_a_few_elements_apart_are_taken_from_vectors) {
+  const jit::WorkCount work = work_of(
+      "loops halved() {\n"
+      "  input x: f32[64]\n"
+      "  output y: f32[32]\n"
+      "  vector v < 32 {\n"
+      "    y[v] = x[2*v]\n"
+      "  }\n"
+      "}\n");
+  EXPECT_EQ(work.apart_lanes, 0);
+  EXPECT_EQ(work.loads, 4);
+  EXPECT_EQ(work.operations, 4);
+}
+
 TEST(WorkCount, what_depends_on_loops_only_costs_nothing) {
   const jit::WorkCount work = work_of(
       "loops padded() {\n"
