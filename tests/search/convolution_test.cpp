@@ -35,10 +35,11 @@ TEST(Convolutions, TurnsProductsOfManyChannels) {
   }
 }
 
-/// Channels that lie a multiple of a page apart meet in few sets of the nearest cache: they are moved to panels.
+/// Channels that lie a multiple of a page apart meet in few sets of the nearest cache: they are moved to
+/// panels.
 TEST(Convolutions, MovesPointsThatCompeteForTheCache) {
-  const auto moved = [](int64_t channels, const ir::Dims& plane) {
-    const Convolved points{"points", {}, 1, channels, 96, plane, {1, 1}};
+  const auto moved = [](int64_t channels, const ir::Dims& plane, int64_t filters = 96) {
+    const Convolved points{"points", {}, 1, channels, filters, plane, {1, 1}};
     const search::Lowered lowered = search::lower(program_of(points), {}, {false, true}, avx512_like());
     EXPECT_TRUE(lowered.program) << lowered.reason;
     if (!lowered.program) return false;
@@ -51,6 +52,7 @@ TEST(Convolutions, MovesPointsThatCompeteForTheCache) {
   EXPECT_TRUE(moved(64, {32, 32}));
   EXPECT_FALSE(moved(96, {97, 97}));
   EXPECT_FALSE(moved(8, {96, 96}));
+  EXPECT_FALSE(moved(96, {96, 96}, 24)) << "few filters use a panel";
 }
 
 /// The last tile of a row of them, on its own: proved and computed, by several workers.
