@@ -164,7 +164,7 @@ class Optimiser(unittest.TestCase):
         seen = []
         with axrun.Session(MODEL, threads=1, cache=False) as session:
             before = session(image())
-            progress = session.optimize({"image": image()}, 120, seen.append)
+            progress = session.optimize({"image": image()}, 20, seen.append)
             self.assertIn(progress.state, ("frozen", "stopped"))
             self.assertGreater(progress.tried, 0)
             self.assertGreater(len(seen), 0)
@@ -200,7 +200,7 @@ class Optimiser(unittest.TestCase):
     def test_deterministic(self):
         with axrun.Session(MODEL, threads=1, cache=False, deterministic=True) as session:
             before = session(image())
-            session.optimize({"image": image()}, 120)
+            session.optimize({"image": image()}, 20)
             np.testing.assert_array_equal(session(image()), before)
 
     def test_budget(self):
@@ -264,7 +264,7 @@ class Processes(unittest.TestCase):
                        "threading.Thread(target=work, daemon=True).start()\n")
 
     def test_a_fork(self):
-        printed = self.ends_well(self.start + "import os\nchild = os.fork()\n"
+        printed = self.ends_well(self.start + "import os, warnings\nwarnings.simplefilter('ignore')\nchild = os.fork()\n"
                                  "same = np.allclose(session(image), results[0], atol=1e-5)\n"
                                  "if child == 0: os._exit(0 if same else 1)\n"
                                  "print(os.waitpid(child, 0)[1])\n")
