@@ -186,10 +186,8 @@ Stored write_file(const fs::path& folder, const FileName& name, size_t bytes,
   const std::string head = head_of(name, hash_of_bytes(start + offset, bytes), bytes);
   std::memcpy(start, head.data(), head.size());
   munmap(mapping, size);
-  if (fsync(*descriptor) != 0 || !descriptor.close()) return failed(errno);
+  if (!descriptor.close()) return failed(errno);
   if (rename(aside.c_str(), path.c_str()) != 0) return failed(errno);
-  const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (*directory >= 0) fsync(*directory);
   return Stored::stored;
 }
 

@@ -32,7 +32,8 @@ std::variant<FileFound, Refusal> map_any(const std::filesystem::path& file, bool
 /// The one in the folder that has this name; null where there is none.
 std::variant<std::shared_ptr<const MappedFile>, Refusal> map_file(const std::filesystem::path& folder,
                                                                   const FileName& name);
-/// Written aside, synced, renamed.
+/// Written aside and renamed. Nobody waits for the disk: what is not whole after a power failure is found by
+/// its checksum, which is always looked at.
 Stored write_file(const std::filesystem::path& folder, const FileName& name, size_t bytes,
                   const std::function<void(std::span<std::byte>)>& fill);
 
