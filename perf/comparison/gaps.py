@@ -51,13 +51,26 @@ def explanation(command, model_arguments, threads, budget):
     return json.loads(done.stdout)
 
 
-def explanation_of(command, model, threads, budget, folder):
-    """The same of a model; kept in the folder, where one is given, and taken from there where an earlier run has kept it."""
+def shapes_of(bench, model):
+    """Arguments that give a model without a data set the shapes with which axrun_bench, and model_costs, run it: where the
+    model leaves sizes open, the command chooses others. Raises ValueError where the program fails."""
+    if model.data:
+        return []
+    done = subprocess.run([bench, *model.arguments, "--threads", "1", "--runs", "1", "--json"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise ValueError((done.stderr.strip().splitlines() or ["exit code %d" % done.returncode])[-1])
+    return [word for one in json.loads(done.stdout)["inputs"] if one["shape"]
+            for word in ("--shape", "%s:%s" % (one["name"], "x".join(map(str, one["shape"]))))]
+
+
+def explanation_of(command, model, shapes, threads, budget, folder):
+    """The same of a model with more arguments (`shapes_of`); kept in the folder, where one is given, and taken from there where an earlier run has kept it."""
     path = folder and os.path.join(folder, "%s.%d.json" % (model.name, threads))
     if path and os.path.exists(path):
         with open(path) as file:
             return json.load(file)
-    made = explanation(command, model.arguments, threads, budget)
+    made = explanation(command, model.arguments + shapes, threads, budget)
     if path:
         os.makedirs(folder, exist_ok=True)
         with open(path + ".new", "w") as file:

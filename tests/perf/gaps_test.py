@@ -182,11 +182,20 @@ class Command(unittest.TestCase):
         path = self.program("axrun", "echo '{\"steps\": [1]}'")
         kept = os.path.join(self.folder, "kept")
         model = Model("m", "m.onnx", None)
-        self.assertEqual(gaps.explanation_of(path, model, 1, 3, kept), {"steps": [1]})
+        self.assertEqual(gaps.explanation_of(path, model, [], 1, 3, kept), {"steps": [1]})
         os.remove(path)
-        self.assertEqual(gaps.explanation_of(path, model, 1, 3, kept), {"steps": [1]})
+        self.assertEqual(gaps.explanation_of(path, model, [], 1, 3, kept), {"steps": [1]})
         with self.assertRaises(OSError):
-            gaps.explanation_of(path, model, 2, 3, kept)
+            gaps.explanation_of(path, model, [], 2, 3, kept)
+
+    def test_a_model_without_data_has_the_shapes_of_the_others(self):
+        path = self.program("axrun_bench", "echo '{\"inputs\": [{\"name\": \"x\", \"shape\": [1, 3]}, "
+                                           "{\"name\": \"s\", \"shape\": []}]}'")
+        self.assertEqual(gaps.shapes_of(path, Model("m", "m.onnx", None)), ["--shape", "x:1x3"])
+        self.assertEqual(gaps.shapes_of("/no such program", Model("m", "m.onnx", "data")), [])
+        path = self.program("axrun_bench", "echo 'm.onnx is damaged' >&2; exit 2")
+        with self.assertRaisesRegex(ValueError, "^m.onnx is damaged$"):
+            gaps.shapes_of(path, Model("m", "m.onnx", None))
 
     def test_a_failure_is_told_in_the_words_of_the_program(self):
         path = self.program("axrun", "echo first >&2; echo 'm.onnx is damaged' >&2; exit 2")
