@@ -3,6 +3,7 @@
 """
 
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -237,6 +238,45 @@ class Optimiser(unittest.TestCase):
             self.assertTrue(all(metric.counter and metric.help and metric.labels for metric in runs))
 
 
+class Logs(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(axrun.log_to, None)
+
+    def test_what_happens(self):
+        with self.assertLogs("of_the_test", logging.DEBUG) as caught:
+            axrun.log_to("of_the_test", logging.DEBUG)
+            with axrun.Session(MODEL, threads=1, cache=False) as session:
+                session.optimize({"image": image()}, 20)
+            del session
+            gc.collect()
+        told = [(record.levelno, record.getMessage()) for record in caught.records]
+        self.assertTrue(any(level == logging.INFO and line.startswith("event=model_loaded ") for level, line in told), told)
+        self.assertTrue(any(level == logging.DEBUG for level, _ in told), told)
+
+    def test_levels(self):
+        logger = logging.getLogger("of_levels")
+        with self.assertLogs(logger, logging.DEBUG) as caught:
+            axrun.log_to(logger)
+            axrun.Session(MODEL, optimize=False)
+            told = len(caught.records)
+            self.assertGreater(told, 0)
+            self.assertEqual({record.levelno for record in caught.records} - {logging.INFO, logging.WARNING}, set())
+            axrun.log_to(logger, logging.ERROR)
+            axrun.Session(MODEL, optimize=False)
+            axrun.log_to(None)
+            axrun.Session(MODEL, optimize=False)
+            self.assertEqual(len(caught.records), told)
+        with self.assertRaisesRegex(axrun.InvalidArgument, "no level"):
+            axrun.log_to(logger, logging.CRITICAL)
+
+    def test_a_handler_that_fails(self):
+        class Failing(logging.Logger):
+            def log(self, *_, **__):
+                raise OSError("no disk")
+        axrun.log_to(Failing("failing"), logging.DEBUG)
+        self.assertEqual(axrun.Session(MODEL, optimize=False)(image()).shape, (1, 10))
+
+
 class Processes(unittest.TestCase):
     """The interpreter ends in order, whatever is still there."""
 
@@ -261,6 +301,12 @@ class Processes(unittest.TestCase):
 
     def test_a_thread_that_runs_on(self):
         self.ends_well(self.start + "def work():\n    while True: session(image)\n"
+                       "threading.Thread(target=work, daemon=True).start()\n")
+
+    def test_logs_until_the_end(self):
+        self.ends_well("import logging, axrun\nlogger = logging.getLogger('quiet')\nlogger.addHandler(logging.NullHandler())\n"
+                       "logger.setLevel(logging.DEBUG)\naxrun.log_to(logger, logging.DEBUG)\n" + self.start +
+                       "def work():\n    while True: session(image)\n"
                        "threading.Thread(target=work, daemon=True).start()\n")
 
     def test_a_fork(self):

@@ -38,10 +38,12 @@ class MetricInfo(Structure):
                 ("label_names", POINTER(c_char_p)), ("label_values", POINTER(c_char_p)), ("value", c_double)]
 
 
+LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MetricSink = ctypes.CFUNCTYPE(None, c_void_p, POINTER(MetricInfo))
 
 # Functions that return a status, by their arguments; handles are c_void_p.
 _CHECKED = {
+    "axrun_set_log": [c_int, LogFunction, c_void_p],
     "axrun_options_create": [POINTER(c_void_p)],
     "axrun_options_set_threads": [c_void_p, c_int],
     "axrun_options_set_tier": [c_void_p, c_int],
