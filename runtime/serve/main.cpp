@@ -1,5 +1,8 @@
 // axrun-serve: models behind the Open Inference Protocol.
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +25,17 @@ std::pair<std::string, std::string> name_and_file(const std::string& text) {
   const std::filesystem::path path = std::filesystem::absolute(text);
   const std::string stem = path.stem().string();
   return {stem == "model" && path.has_parent_path() ? path.parent_path().filename().string() : stem, text};
+}
+
+/// Requests and answers of a service come and go, and are alike: with their pages given back to the system
+/// after each of them, and faulted in again for the next, a request of half a millisecond took 1.4 times as
+/// long.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int own_mapping_from = 32 << 20, most_kept = 128 << 20;
+  mallopt(M_MMAP_THRESHOLD, own_mapping_from);
+  mallopt(M_TRIM_THRESHOLD, most_kept);
+#endif
 }
 
 int serve_models(int argc, char** argv) {
@@ -102,6 +116,7 @@ int serve_models(int argc, char** argv) {
 }  // namespace axrun::serve
 
 int main(int argc, char** argv) {
+  axrun::serve::keep_freed_memory();
   try {
     return axrun::serve::serve_models(argc, argv);
   } catch (const axrun::Error& error) {
