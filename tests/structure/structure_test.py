@@ -96,7 +96,8 @@ class Library(unittest.TestCase):
         """Only what is marked AXRUN_API; instantiations of the standard library's templates are weak."""
         public = re.compile(r"axrun_\w+$|(typeinfo( name)?|vtable) for |axrun::Error|axrun::throw_internal|axrun::ir::"
                             r"(Tensor|Dim|Graph|[a-z_0-9]+)\b|axrun::runtime::(Session|RuntimeValue|make_inputs|narrowed"
-                            r"|take|slice|concatenate|stack|name_of)\b|axrun::ir::operator")
+                            r"|take|slice|concatenate|stack|name_of|set_log|logs?|log_line|log_level_of|code_of|fault_of)\b"
+                            r"|axrun::ir::operator")
         strong = [name for kind, name in self.symbols(["--defined-only"]) if kind in "TDBR"]
         self.assertEqual([name for name in strong if not public.match(name)], [])
         private = ("axrun::runtime::Plan::", "axrun::runtime::ThreadPool", "axrun::onnx_import", "axrun::ir::Builder",
