@@ -96,6 +96,7 @@ struct PlanSwap {
   std::string shapes;  ///< of the inputs
   int generated = 0;   ///< steps with generated kernels in the plan in force since
   double speedup = 0;  ///< of the whole model, over the plan before; 0: not measured
+  int64_t tried = 0;   ///< candidates that had been judged by then
 };
 
 /// How the layouts of a plan's values were chosen.
