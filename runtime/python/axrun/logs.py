@@ -15,8 +15,8 @@ _function = None  # what the library calls: has to live as long as it may
 
 
 def log_to(logger, level=logging.INFO):
-    """From now on a logger (its name, or a logging.Logger) is told what happens in all sessions of this process, up to a level
-    of logging's: lines "event=model_loaded ms=12.5 ...", as runtime/README.md lists them. None: nobody is, as at first.
+    """From now on a logger (its name, or a logging.Logger) is told what happens in all sessions of this process, up to
+    a level of logging's: lines "event=model_loaded ms=12.5 ...", as runtime/README.md lists them. None: nobody is.
     Not to be called from a handler of that logger."""
     global _function
     if isinstance(logger, str):
