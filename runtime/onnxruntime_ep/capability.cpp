@@ -7,8 +7,10 @@
 #include <unordered_map>
 
 #include "ir/operator.h"
+#include "runtime/onnxruntime_ep/context_model.h"
 #include "runtime/onnxruntime_ep/host_value.h"
 #include "runtime/onnxruntime_ep/partition.h"
+#include "runtime/onnxruntime_ep/refusals.h"
 
 namespace axrun::ort {
 namespace {
@@ -39,6 +41,12 @@ std::vector<const Graph*> bodies_of(const Host& host, const Node* node) {
   return bodies;
 }
 
+/// A Dropout that may be told to train. axrun only infers.
+bool has_variable_mode(const Host& host, const Node* node) {
+  const auto inputs = host.list(node_input_count, node_inputs, node);
+  return inputs.size() > 2 && inputs[2] != nullptr && !is_constant(host, inputs[2]);
+}
+
 /// Whether the operator table has the node, and everything in its bodies.
 bool is_known(const Host& host, const Node* node, const Opsets& opsets) {
   const char* text = nullptr;
@@ -49,11 +57,14 @@ bool is_known(const Host& host, const Node* node, const Opsets& opsets) {
   if (version == opsets.end()) return false;
   if (ir::find_operator(domain, text, version->second) == nullptr && !ir::is_graph_operator(domain, text))
     return false;
+  const bool is_dropout = std::strcmp(text, "Dropout") == 0;
   for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
     int type = 0;
     host.call(attribute_type, attribute, &type);
     if (type < attribute_int || type > attribute_tensor) return false;
   }
+  // Whether to train is known to the run only.
+  if (domain.empty() && is_dropout && has_variable_mode(host, node)) return false;
   // Before 1.27 ONNX Runtime does not hand over what only bodies read.
   if (host.version() < 27) {
     for (const ValueInfo* value : host.list(node_implicit_input_count, node_implicit_inputs, node)) {
@@ -167,26 +178,40 @@ class GraphCuts {
     return false;
   }
 
-  /// Imports the part. Where that fails, the nodes that cannot be imported by themselves are not supported
-  /// any more; all of the group, where every one can.
+  /// Imports the part and defines its operators. False where that fails: the nodes that cannot be had are not
+  /// supported any more; all of the group, where nobody knows which ones.
   bool imports(const std::vector<std::size_t>& group, const GraphPart& part) {
-    if (can_import(part)) return true;
+    std::vector<std::string> refused;
+    if (can_import(part, refused) && refused.empty()) return true;
     bool found = false;
-    for (const std::size_t n : group) {
-      GraphPart alone;
-      const bool good = describe({n}, alone) && can_import(alone);
-      if (!good) plain_[n].supported = false;
-      found |= !good;
+    for (const std::string& output : refused) {
+      const auto value = numbers_.find(output);
+      if (value == numbers_.end() || producers_[static_cast<std::size_t>(value->second)] == nowhere) continue;
+      plain_[producers_[static_cast<std::size_t>(value->second)]].supported = false;
+      found = true;
     }
+    if (refused.empty()) found = leave_what_is_bad_alone(group);
     if (!found) {
       for (const std::size_t n : group) plain_[n].supported = false;
     }
     return false;
   }
 
-  bool can_import(const GraphPart& part) const {
+  bool leave_what_is_bad_alone(const std::vector<std::size_t>& group) {
+    bool found = false;
+    for (const std::size_t n : group) {
+      GraphPart alone;
+      std::vector<std::string> refused;
+      const bool good = describe({n}, alone) && can_import(alone, refused) && refused.empty();
+      if (!good) plain_[n].supported = false;
+      found |= !good;
+    }
+    return found;
+  }
+
+  bool can_import(const GraphPart& part, std::vector<std::string>& refused) const {
     try {
-      write_model(host_, part, Constants::borrowed).import();
+      refused = refused_nodes(*write_model(host_, part, Constants::borrowed).import().graph);
       return true;
     } catch (const HostError&) {
       throw;
@@ -248,6 +273,12 @@ Claims claims_of(const Host& host, const Graph* graph) {
   host.call(graph_node_count, graph, &claims.nodes);
   if (claims.nodes == 0 || is_inside_claimed(host, graph)) return claims;
   claims.parts = GraphCuts(host, graph).parts();
+  for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
+    if (!is_context(host, node)) continue;
+    claims.parts.emplace_back();
+    claims.parts.back().graph = graph;
+    claims.parts.back().nodes = {node};
+  }
   for (const GraphPart& part : claims.parts) claims.claimed += part.nodes.size();
   return claims;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx_import/names.h"
 #include "runtime/onnxruntime_ep/host_pool.h"
 #include "runtime/onnxruntime_ep/host_value.h"
 
@@ -37,12 +38,33 @@ std::string difference(const ir::Tensor& want, const ir::Tensor& got, double tol
   return "";
 }
 
+/// Where each port is among the runtime's values. These come in another order where a context is restored.
+std::vector<std::size_t> numbers_of(const Host& host, const std::vector<runtime::Port>& ports,
+                                    const std::vector<const ValueInfo*>& values) {
+  std::vector<std::string> names;
+  for (const ValueInfo* value : values) names.push_back(onnx_import::printable(name_of(host, value)));
+  std::vector<std::size_t> numbers;
+  for (const runtime::Port& port : ports) {
+    const auto found = std::find(names.begin(), names.end(), port.name);
+    if (found == names.end()) {
+      throw Error(Fault::model, fmt::format("ONNX Runtime has no value '{}' for the part", port.name));
+    }
+    numbers.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+  if (ports.size() != values.size()) {
+    throw Error(Fault::model, fmt::format("the part has {} inputs or outputs where ONNX Runtime has {}",
+                                          ports.size(), values.size()));
+  }
+  return numbers;
+}
+
 std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
 CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, const WrittenModel& model,
-                           const std::vector<int>& types)
+                           const std::vector<const ValueInfo*>& inputs,
+                           const std::vector<const ValueInfo*>& outputs)
     : host_(host), budget_seconds_(options.budget_seconds), tolerance_(options.tolerance) {
   create_state = [](NodeComputeInfo* self, NodeComputeContext*, void** state) -> Status* {
     *state = static_cast<CompiledPart*>(self);
@@ -61,11 +83,14 @@ CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, con
     settings.tier = runtime::Tier::reference;
     reference_ = runtime::Session::load_model(model.import(), settings);
   }
-  const std::vector<runtime::Port>& outputs = session_->outputs();
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (outputs[k].type == ir::ElementType::undefined || outputs[k].type == shared_type(types[k])) continue;
+  inputs_ = numbers_of(host, session_->inputs(), inputs);
+  outputs_ = numbers_of(host, session_->outputs(), outputs);
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const runtime::Port& port = session_->outputs()[k];
+    const int type = tensor_type(host, outputs[outputs_[k]]);
+    if (port.type == ir::ElementType::undefined || port.type == shared_type(type)) continue;
     throw Error(Fault::model, fmt::format("output '{}' is {}, ONNX Runtime expects element type {}",
-                                          outputs[k].name, ir::name_of(outputs[k].type), types[k]));
+                                          port.name, ir::name_of(port.type), type));
   }
 }
 
@@ -75,7 +100,7 @@ void CompiledPart::run(KernelContext* context) {
   inputs.reserve(session_->inputs().size());
   for (std::size_t k = 0; k < session_->inputs().size(); ++k) {
     const Value* value = nullptr;
-    host_.call(context_input, context, k, &value);
+    host_.call(context_input, context, inputs_[k], &value);
     if (value == nullptr)
       throw Error(Fault::user, fmt::format("input '{}' is missing", session_->inputs()[k].name));
     inputs.push_back(borrowed(host_, value));
@@ -85,11 +110,11 @@ void CompiledPart::run(KernelContext* context) {
   const runtime::Session::OutputMaker make = [&](std::size_t k, ir::ElementType type,
                                                  const ir::Shape& shape) {
     in_place[k] = 1;
-    return output_buffer(host_, context, k, type, shape);
+    return output_buffer(host_, context, outputs_[k], type, shape);
   };
   session_->run_into(inputs, outputs, nullptr, &make);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (!in_place[k]) copy_output(host_, context, k, outputs[k]);
+    if (!in_place[k]) copy_output(host_, context, outputs_[k], outputs[k]);
   }
   if (reference_) compare(inputs, outputs);
   if (budget_seconds_ > 0) stop_at_budget();

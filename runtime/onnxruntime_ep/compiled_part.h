@@ -16,9 +16,9 @@ namespace axrun::ort {
 /// A partition that runs: what ONNX Runtime calls in its place. Runs may come from many threads at once.
 class CompiledPart final : public NodeComputeInfo {
  public:
-  /// `types`: of the outputs, as ONNX Runtime has them. Throws Error.
+  /// `inputs` and `outputs`: as ONNX Runtime will number them. Throws Error.
   CompiledPart(const Host& host, const ProviderOptions& options, const WrittenModel& model,
-               const std::vector<int>& types);
+               const std::vector<const ValueInfo*>& inputs, const std::vector<const ValueInfo*>& outputs);
 
   /// Runs once: inputs are read, and outputs written, where the runtime has them.
   void run(KernelContext* context);
@@ -33,6 +33,7 @@ class CompiledPart final : public NodeComputeInfo {
   const double budget_seconds_;
   const double tolerance_;
   std::unique_ptr<runtime::Session> session_;
+  std::vector<std::size_t> inputs_, outputs_;    ///< ONNX Runtime's number of each of the session's
   std::unique_ptr<runtime::Session> reference_;  ///< null unless runs are verified
   std::atomic<std::int64_t> first_run_{0};       ///< when, in ticks of the steady clock; 0: none yet
   std::atomic<bool> stopped_{false};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/onnxruntime_ep/context_model.h"
 #include "runtime/onnxruntime_ep/host_value.h"
 #include "runtime/onnxruntime_ep/provider.h"
 #include "runtime/version.h"
@@ -36,6 +37,11 @@ class Factory final : public EpFactory {
     release_ep = [](EpFactory*, Ep* ep) { delete static_cast<Provider*>(ep); };
     create_data_transfer = [](EpFactory*, void** transfer) -> Status* {
       *transfer = nullptr;
+      return nullptr;
+    };
+    validate_compiled_model_compatibility_info = [](EpFactory*, const HardwareDevice* const*, std::size_t,
+                                                    const char* information, int* answer) -> Status* {
+      *answer = compatibility_of(information);
       return nullptr;
     };
     is_stream_aware = [](const EpFactory*) { return false; };

@@ -34,6 +34,13 @@ class Host {
   void call_ep(const Function<Status*(Parameters...)>& function, Arguments... arguments) const {
     check(function.name, function_of(ep_api_, function)(arguments...));
   }
+  /// A function of the table that makes graphs. Throws Error(unsupported) where this runtime has none.
+  template <class... Parameters, class... Arguments>
+  void call_editor(const Function<Status*(Parameters...)>& function, Arguments... arguments) const {
+    const Table editor = get(get_editor_api);
+    if (editor == nullptr) throw Error(Fault::unsupported, "this build of ONNX Runtime makes no graphs");
+    check(function.name, function_of(editor, function)(arguments...));
+  }
   /// A function that cannot fail.
   template <class Result, class... Parameters, class... Arguments>
   Result get(const Function<Result(Parameters...)>& function, Arguments... arguments) const {

@@ -10,6 +10,7 @@
 
 #include "ir/tensor.h"
 #include "onnx_import/wire_writer.h"
+#include "runtime/onnxruntime_ep/attributes.h"
 #include "runtime/onnxruntime_ep/host_value.h"
 
 // Numbers of fields and of attribute types: onnx.proto.
@@ -136,7 +137,7 @@ class Writer {
     }
     const std::string_view data = bytes_of(host_, value);
     if (data.empty()) return tensor;
-    if (inside || data.size() < inline_bytes) {
+    if (inside || constants_ == Constants::inside || data.size() < inline_bytes) {
       tensor.bytes(9, data);
       return tensor;
     }
@@ -217,23 +218,10 @@ class Writer {
 
   template <class Item>
   std::vector<Item> array(const OpAttr* attribute, int type) {
-    const std::string bytes = text(attribute, type);
+    const std::string bytes = attribute_text(host_, attribute, type);
     std::vector<Item> items(bytes.size() / sizeof(Item));
     if (!items.empty()) std::memcpy(items.data(), bytes.data(), items.size() * sizeof(Item));
     return items;
-  }
-
-  /// What an attribute holds, as the runtime copies it out.
-  std::string text(const OpAttr* attribute, int type) {
-    std::size_t size = 0;
-    // The first call says how much there is; it fails where that is something.
-    if (Status* status =
-            host_.get(read_attribute, attribute, type, static_cast<void*>(nullptr), std::size_t{0}, &size)) {
-      host_.get(release_status, status);
-    }
-    std::string bytes(size, '\0');
-    if (size > 0) host_.call(read_attribute, attribute, type, static_cast<void*>(bytes.data()), size, &size);
-    return bytes;
   }
 
   /// Appends an AttributeProto. Bodies are written by the node.
@@ -263,12 +251,12 @@ class Writer {
         message.integer(20, 6);
         break;
       case attribute_string:
-        message.bytes(4, text(attribute, type));
+        message.bytes(4, attribute_text(host_, attribute, type));
         message.integer(20, 3);
         break;
       case attribute_strings: {
         // One after another, each with its final zero.
-        const std::string all = text(attribute, type);
+        const std::string all = attribute_text(host_, attribute, type);
         for (std::size_t begin = 0; begin < all.size();) {
           const std::size_t end = std::min(all.find('\0', begin), all.size());
           message.bytes(9, std::string_view(all).substr(begin, end - begin));

@@ -31,6 +31,7 @@ struct GraphPart {
 enum class Constants {
   borrowed,  ///< from the runtime: the model must not outlive the call in which it was written
   copied,
+  inside,  ///< of the model's bytes, which then say all
 };
 
 /// Throws HostError, and Error(unsupported) for an attribute that the runtime does not show.

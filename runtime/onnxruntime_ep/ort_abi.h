@@ -133,11 +133,14 @@ inline constexpr Function<Status*(Session*, IoBinding**)> create_io_binding{134,
 inline constexpr Function<void(IoBinding*)> release_io_binding{135, "ReleaseIoBinding"};
 inline constexpr Function<Status*(IoBinding*, const char* name, const Value*)> bind_input{136, "BindInput"};
 inline constexpr Function<Status*(IoBinding*, const char* name, const Value*)> bind_output{137, "BindOutput"};
+inline constexpr Function<Status*(const char* name, const void* data, int count, int type, OpAttr**)> create_attribute{211, "CreateOpAttr"};
+inline constexpr Function<void(OpAttr*)> release_attribute{212, "ReleaseOpAttr"};
 inline constexpr Function<Status*(const Logger*, int level, const char* message, const char* file, int line, const char* function)> log_message{247, "Logger_LogMessage"};
 inline constexpr Function<Status*(const OpAttr*, int type, void* data, std::size_t size, std::size_t* needed)> read_attribute{272, "ReadOpAttr"};
 inline constexpr Function<Status*(const KernelContext*, void (*body)(void*, std::size_t), std::size_t count, std::size_t batches, void* state)> context_parallel_for{274, "KernelContext_ParallelFor"};
 inline constexpr Function<Status*(const ValueInfo*, const char** name)> value_name{289, "GetValueInfoName"};
 inline constexpr Function<Status*(const ValueInfo*, const TypeInfo**)> value_type_info{290, "GetValueInfoTypeInfo"};
+inline constexpr Function<Table()> get_editor_api{291, "GetModelEditorApi"};
 inline constexpr Function<void(const KeyValuePairs*, const char* const** keys, const char* const** values, std::size_t* count)> key_value_pairs{298, "GetKeyValuePairs"};
 inline constexpr Function<void(KeyValuePairs*)> release_key_value_pairs{300, "ReleaseKeyValuePairs"};
 inline constexpr Function<int(const HardwareDevice*)> hardware_type{307, "HardwareDevice_Type"};
@@ -145,6 +148,7 @@ inline constexpr Function<Table()> get_ep_api{317, "GetEpApi"};
 inline constexpr Function<Status*(const Value*, std::size_t* size)> tensor_bytes{318, "GetTensorSizeInBytes"};
 inline constexpr Function<Status*(const ValueInfo*, const Value**)> initializer_value{326, "ValueInfo_GetInitializerValue"};
 inline constexpr Function<Status*(const ValueInfo*, bool*)> is_constant_initializer{331, "ValueInfo_IsConstantInitializer"};
+inline constexpr Function<Status*(const Graph*, const char** path)> graph_model_path{334, "Graph_GetModelPath"};
 inline constexpr Function<Status*(const Graph*, std::int64_t* version)> graph_ir_version{335, "Graph_GetOnnxIRVersion"};
 inline constexpr Function<Status*(const Graph*, std::size_t* count)> graph_opset_count{336, "Graph_GetNumOperatorSets"};
 inline constexpr Function<Status*(const Graph*, const char** domains, std::int64_t* versions, std::size_t count)> graph_opsets{337, "Graph_GetOperatorSets"};
@@ -182,6 +186,9 @@ inline constexpr Function<Status*(const Value*, int* type, const std::int64_t** 
 inline constexpr Function<Status*(struct EpFactory*, const HardwareDevice*, const KeyValuePairs* metadata, const KeyValuePairs* options, EpDevice**)> create_ep_device{0, "CreateEpDevice"};
 inline constexpr Function<void(EpDevice*)> release_ep_device{1, "ReleaseEpDevice"};
 inline constexpr Function<Status*(EpGraphSupportInfo*, const Node* const* nodes, std::size_t count, const struct NodeFusionOptions*)> add_nodes_to_fuse{2, "EpGraphSupportInfo_AddNodesToFuse"};
+
+// OrtModelEditorApi
+inline constexpr Function<Status*(const char* op, const char* domain, const char* name, const char* const* inputs, std::size_t input_count, const char* const* outputs, std::size_t output_count, OpAttr** attributes, std::size_t attribute_count, Node**)> create_node{6, "CreateNode"};
 // clang-format on
 
 }  // namespace axrun::ort

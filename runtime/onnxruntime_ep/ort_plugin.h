@@ -65,7 +65,9 @@ struct EpFactory {
   void (*release_ep)(EpFactory*, Ep*) = nullptr;
   std::uint32_t (*get_vendor_id)(const EpFactory*) = nullptr;
   const char* (*get_version)(const EpFactory*) = nullptr;
-  Unused validate_compiled_model_compatibility_info = nullptr;
+  Status* (*validate_compiled_model_compatibility_info)(EpFactory*, const HardwareDevice* const*,
+                                                        std::size_t count, const char* information,
+                                                        int* answer) = nullptr;
   Unused create_allocator = nullptr;
   Unused release_allocator = nullptr;
   Status* (*create_data_transfer)(EpFactory*, void** transfer) = nullptr;

@@ -9,6 +9,7 @@
 
 #include "runtime/onnxruntime_ep/capability.h"
 #include "runtime/onnxruntime_ep/compiled_part.h"
+#include "runtime/onnxruntime_ep/context_model.h"
 
 namespace axrun::ort {
 namespace {
@@ -27,10 +28,11 @@ Provider::Provider(const Host& host, const Logger* logger, ProviderOptions optio
     return guarded(provider->host_, [&] { provider->claim(graph, info); });
   };
   compile = [](Ep* self, const Graph** graphs, const Node** fused, std::size_t count, NodeComputeInfo** infos,
-               Node**) {
+               Node** contexts) {
     auto* const provider = static_cast<Provider*>(self);
-    return guarded(provider->host_, [&] { provider->compile_all(graphs, fused, count, infos); });
+    return guarded(provider->host_, [&] { provider->compile_all(graphs, fused, count, infos, contexts); });
   };
+  get_compiled_model_compatibility_info = [](Ep*, const Graph*) { return context_compatibility(); };
   release_node_compute_infos = [](Ep*, NodeComputeInfo** infos, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) delete static_cast<CompiledPart*>(infos[k]);
   };
@@ -55,8 +57,15 @@ void Provider::claim(const Graph* graph, EpGraphSupportInfo* info) {
                             claims.nodes, claims.parts.size(), milliseconds_since(start)));
 }
 
+WrittenModel Provider::written(const GraphPart& part) const {
+  if (part.nodes.size() == 1 && is_context(host_, part.nodes[0])) {
+    return read_context(host_, part.graph, part.nodes[0], options_.context);
+  }
+  return write_model(host_, part, options_.context.make ? Constants::inside : Constants::copied);
+}
+
 void Provider::compile_all(const Graph** graphs, const Node** fused, std::size_t count,
-                           NodeComputeInfo** infos) {
+                           NodeComputeInfo** infos, Node** contexts) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<CompiledPart>> made;
   for (std::size_t k = 0; k < count; ++k) {
@@ -65,10 +74,10 @@ void Provider::compile_all(const Graph** graphs, const Node** fused, std::size_t
     part.nodes = host_.list(graph_node_count, graph_nodes, graphs[k]);
     part.inputs = host_.list(node_input_count, node_inputs, fused[k]);
     part.outputs = host_.list(node_output_count, node_outputs, fused[k]);
-    std::vector<int> types;
-    for (const ValueInfo* output : part.outputs) types.push_back(tensor_type(host_, output));
-    made.push_back(
-        std::make_unique<CompiledPart>(host_, options_, write_model(host_, part, Constants::copied), types));
+    const WrittenModel model = written(part);
+    made.push_back(std::make_unique<CompiledPart>(host_, options_, model, part.inputs, part.outputs));
+    if (!options_.context.make || contexts == nullptr) continue;
+    contexts[k] = make_context(host_, graphs[k], fused[k], model, options_.context, contexts_++);
   }
   for (std::size_t k = 0; k < count; ++k) infos[k] = made[k].release();
   log(log_info, fmt::format("axrun: {} parts ready ({:.1f} ms)", count, milliseconds_since(start)));

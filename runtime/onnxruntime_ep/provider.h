@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/onnxruntime_ep/host.h"
+#include "runtime/onnxruntime_ep/model_writer.h"
 #include "runtime/onnxruntime_ep/provider_options.h"
 
 namespace axrun::ort {
@@ -14,13 +15,17 @@ class Provider final : public Ep {
 
  private:
   void claim(const Graph* graph, EpGraphSupportInfo* info);
-  void compile_all(const Graph** graphs, const Node** fused, std::size_t count, NodeComputeInfo** infos);
+  /// contexts: null, or a place for each part's context node.
+  void compile_all(const Graph** graphs, const Node** fused, std::size_t count, NodeComputeInfo** infos,
+                   Node** contexts);
+  WrittenModel written(const GraphPart& part) const;
   void log(int level, const std::string& message) const;
 
   const Host& host_;
   const Logger* logger_;
   const ProviderOptions options_;
   bool has_claimed_ = false;
+  std::size_t contexts_ = 0;  ///< made so far
 };
 
 }  // namespace axrun::ort

@@ -132,6 +132,9 @@ ProviderOptions read_options(const std::vector<std::pair<std::string, std::strin
   ProviderOptions options;
   std::string wrong;
   for (const auto& [name, value] : entries) {
+    if (name == "ep.context_enable") options.context.make = value == "1";
+    if (name == "ep.context_embed_mode") options.context.embed = value == "1";
+    if (name == "ep.context_file_path") options.context.file = value;
     if (name == host_threads) options.session.threads = number<int>(value, 1, 1024).value_or(0);
   }
   for (const auto& [name, value] : entries) {

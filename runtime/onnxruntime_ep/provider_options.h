@@ -11,6 +11,13 @@ namespace axrun::ort {
 
 inline constexpr const char* provider_name = "AxrunExecutionProvider";
 
+/// ONNX Runtime's own options about context models.
+struct ContextOptions {
+  bool make = false;   ///< ep.context_enable
+  bool embed = false;  ///< ep.context_embed_mode: contexts are inside of the model, not in files beside it
+  std::string file;    ///< ep.context_file_path: the context model's
+};
+
 /// What the user of a session wants of the provider.
 struct ProviderOptions {
   runtime::SessionOptions session;
@@ -18,6 +25,7 @@ struct ProviderOptions {
   bool verify = false;        ///< every run is repeated on the reference tier and compared
   double tolerance = 1e-4;    ///< of the comparison: of max(largest reference value, 0.01)
   int log_level = log_warning;
+  ContextOptions context;
 };
 
 /// Reads a session's configuration: "ep.axrunexecutionprovider.KEY". Throws Error(user) that names all that

@@ -176,6 +176,24 @@ TEST(Factory, AFailureOfTheRuntimeBecomesAStatus) {
   ReleaseEpFactory(created.factory);
 }
 
+TEST(Factory, SaysWhichContextsFit) {
+  FakeHost host("1.30.0");
+  const Created created = create(host);
+  const auto answer = [&](const char* information) {
+    int said = 9;
+    EXPECT_EQ(created.factory->validate_compiled_model_compatibility_info(created.factory, nullptr, 0,
+                                                                          information, &said),
+              nullptr);
+    return said;
+  };
+  EXPECT_EQ(answer("axrun context 1"), 1);
+  EXPECT_EQ(answer("axrun context 2"), 3);
+  EXPECT_EQ(answer("axrun context 11"), 3);
+  EXPECT_EQ(answer("another provider"), 0);
+  EXPECT_EQ(answer(nullptr), 0);
+  ReleaseEpFactory(created.factory);
+}
+
 TEST(Factory, OffersTheProcessorOnce) {
   FakeHost host("1.30.0");
   static std::vector<int> types;
