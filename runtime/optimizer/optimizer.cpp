@@ -19,8 +19,8 @@ constexpr size_t most_jobs = 4;
 constexpr auto nap = milliseconds(200);
 /// What real runs have confirmed is written down no more often than that.
 constexpr auto between_keeping = std::chrono::seconds(1);
-/// How long packed weights may be written: when the session waits for it, and when nobody does.
-constexpr auto last_writing = milliseconds(500), idle_writing = milliseconds(20'000);
+/// How long packed weights may be written at once: the session may want to end.
+constexpr auto longest_writing = milliseconds(500);
 /// Without swaps to look after: only in case a forked process has heard the bell.
 constexpr auto long_nap = std::chrono::seconds(5);
 
@@ -103,7 +103,7 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   if (settled) library_->resumed();
   warm_->save(*library_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
-  if (settled || last) warm_->keep_weights(*library_, *host_.plans, last ? last_writing : idle_writing);
+  if (settled || last) warm_->keep_weights(*library_, *host_.plans, longest_writing);
 }
 
 void Optimizer::work(const Background::Place& place) {

@@ -52,29 +52,30 @@ bool KeptWeights::fetch(const std::vector<std::string>& names, ThreadPool& pool)
                      [](const auto* place) { return place->second.file != nullptr; });
 }
 
-std::vector<std::string> KeptWeights::keep(const jit::PreparedStore& prepared,
-                                           std::chrono::milliseconds longest) {
+KeptWeights::Kept KeptWeights::keep(const jit::PreparedStore& prepared, std::chrono::milliseconds longest) {
   const auto end = std::chrono::steady_clock::now() + longest;
   const int64_t most = store_->settings().limit_bytes / 2;
   int64_t sum = 0;
-  bool stores = true;
-  std::vector<std::string> names;
+  bool room = true;
+  Kept kept;
   prepared.for_each([&](const jit::PreparedKey& key, const char* memory, size_t bytes) {
     if (bytes < least_bytes || sum + static_cast<int64_t>(bytes) > most) return;
     std::string name = name_of(key, bytes, hash_of_);
     if (name.empty()) return;
     if (!store_->has_file(name)) {
-      stores = stores && std::chrono::steady_clock::now() < end;
-      const auto fill = [&](std::span<std::byte> file) { std::memcpy(file.data(), memory, bytes); };
+      kept.in_time = kept.in_time && std::chrono::steady_clock::now() < end;
+      if (!kept.in_time || !room) return;
       // Where one finds no room, neither do others.
-      stores = stores && store_->put_file(name, bytes, fill) != nullptr;
-      if (!stores) return;
+      room = store_->put_file(name, bytes, [&](std::span<std::byte> file) {
+        std::memcpy(file.data(), memory, bytes);
+      }) != nullptr;
+      if (!room) return;
     }
     sum += static_cast<int64_t>(bytes);
-    names.push_back(std::move(name));
+    kept.names.push_back(std::move(name));
   });
-  std::sort(names.begin(), names.end());
-  return names;
+  std::sort(kept.names.begin(), kept.names.end());
+  return kept;
 }
 
 }  // namespace axrun::runtime

@@ -36,8 +36,13 @@ class KeptWeights final : public jit::KeptParts {
   bool fetch(const std::vector<std::string>& names, ThreadPool& pool);
 
   /// Stores what is in use and not stored yet, as long as there is time and room: half of the cache's at
-  /// most. The names of all that is stored now, in order.
-  std::vector<std::string> keep(const jit::PreparedStore& prepared, std::chrono::milliseconds longest);
+  /// most.
+  struct Kept {
+    std::vector<std::string> names;  ///< of all that is stored now, in order
+    bool in_time = true;             ///< otherwise there is more to be stored
+    bool operator==(const Kept&) const = default;
+  };
+  Kept keep(const jit::PreparedStore& prepared, std::chrono::milliseconds longest);
 
  private:
   const std::shared_ptr<cache::Store> store_;

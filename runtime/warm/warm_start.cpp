@@ -85,14 +85,17 @@ void WarmStart::fetch_weights(ThreadPool& pool) {
   if (!found) return;
   cache::Reader in(*found);
   const bool right = in.get<uint32_t>() == form;
-  std::vector<std::string> names(in.count(1));
-  for (std::string& name : names) name = in.text(longest_name);
+  KeptWeights::Kept kept;
+  kept.in_time = in.get<bool>();
+  kept.names.resize(in.count(1));
+  for (std::string& name : kept.names) name = in.text(longest_name);
   if (!right || !in.finished()) {
     store_->reject(cache::Part::code, list);
     return;
   }
-  weights_complete_ = weights_->fetch(names, pool) || weights_complete_;
-  kept_weights_ = std::move(names);
+  const bool all = weights_->fetch(kept.names, pool);
+  weights_complete_ = (all && kept.in_time) || weights_complete_;
+  kept_weights_ = std::move(kept);
 }
 
 void WarmStart::load(KernelLibrary& library) {
@@ -142,7 +145,8 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
 
 void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
                              std::chrono::milliseconds longest) {
-  if (!store_->writable() || stored_ == cache::Hash{}) return;
+  const bool done = kept_weights_ && kept_weights_->in_time && kept_for_ == stored_;
+  if (done || !store_->writable() || stored_ == cache::Hash{}) return;
   try {
     const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
     // Of constants that plans have made nobody knows the hashes yet; they live as long as the plans.
@@ -162,13 +166,14 @@ void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
       return known ? known : of_plans.known(address, bytes);
     };
     KeptWeights weights(store_, hash_of);
-    std::vector<std::string> names = weights.keep(library.prepared(), longest);
-    if (names == kept_weights_) return;
+    KeptWeights::Kept kept = weights.keep(library.prepared(), longest);
+    kept_for_ = stored_;
+    if (kept == kept_weights_) return;
     cache::Writer out;
-    out.put(form).put(static_cast<uint32_t>(names.size()));
-    for (const std::string& name : names) out.put(std::string_view(name));
+    out.put(form).put(kept.in_time).put(static_cast<uint32_t>(kept.names.size()));
+    for (const std::string& name : kept.names) out.put(std::string_view(name));
     if (store_->put(cache::Part::code, key_of_weights(key_), out.text()) == cache::Stored::stored)
-      kept_weights_ = std::move(names);
+      kept_weights_ = std::move(kept);
   } catch (const std::exception&) {
     // Whoever comes next packs.
   }

@@ -62,8 +62,9 @@ class WarmStart {
   std::string key_;              ///< empty: not known yet
   const std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();  ///< of the graph: with the key
   std::shared_ptr<KeptWeights> weights_;
-  std::optional<std::vector<std::string>> kept_weights_;  ///< of these plans: what is said to be stored
-  bool weights_complete_ = true;                          ///< or cannot be stored again
+  std::optional<KeptWeights::Kept> kept_weights_;  ///< of these plans: what is said to be stored
+  cache::Hash kept_for_{};                         ///< plans for which this session has seen to that
+  bool weights_complete_ = true;                   ///< all is stored that may be
   mutable std::mutex mutex_;
   cache::Hash stored_{};
   std::set<std::string> stored_kernels_;
