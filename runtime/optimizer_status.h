@@ -133,6 +133,9 @@ struct CacheUse {
   bool writable = false;
   bool found = false;    ///< plans of this very model
   bool settled = false;  ///< nothing was left to be done for them
+  /// The processor on which a model of this structure has been looked into: what fared well there is tried
+  /// first; empty: nothing is known.
+  std::string experience;
   int64_t hits = 0, misses = 0;
   int64_t bytes_read = 0, bytes_written = 0;
   /// What was there and not used, what was not stored: how often, by reason.

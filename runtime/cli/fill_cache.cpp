@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ir/error.h"
+#include "runtime/cli/interruption.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/optimiser_report.h"
 #include "runtime/cli/run_model.h"
@@ -28,6 +29,21 @@ void require_cache(const Options& options) {
                             fmt::join(store->troubles(), "; ")));
 }
 
+/// As shells say it of processes that a signal has ended.
+constexpr int signal_base = 128;
+
+/// What the next session will miss, and why; empty: nothing.
+std::string not_stored(const runtime::CacheUse& use) {
+  std::string text;
+  for (const auto& [reason, count] : use.not_stored) {
+    // Others who write at the same time, and what is too large, are nothing that can be mended here.
+    if (reason == cache::name_of(cache::Stored::busy) || reason == cache::name_of(cache::Stored::too_large))
+      continue;
+    text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, reason);
+  }
+  return text;
+}
+
 std::string text_of(const Record& record) {
   const Optimisation& optimisation = record.measurement.optimisation;
   const runtime::OptimizerStatus& status = optimisation.status;
@@ -37,11 +53,13 @@ std::string text_of(const Record& record) {
     ++serving;
     from_cache += kernel.from_cache ? 1 : 0;
   }
-  const std::string rest = status.left == 0
-                               ? "nothing is left to be tried"
-                               : fmt::format("{} left to try: run it again to go on", status.left);
+  const char* const why = Interruption::signal() != 0 ? "interrupted; what was found is kept; " : "";
+  const std::string rest =
+      optimisation.finished ? "nothing is left to be tried"
+                            : fmt::format("{}{} left to try by now: run it again to go on", why, status.left);
   return fmt::format(
-      "{}\n  {:.3g} ms a run, {:.3g} ms at the beginning; {:.3g} s\n  {} kernels serve, {} of them were in the "
+      "{}\n  {:.3g} ms a run, {:.3g} ms at the beginning; {:.3g} s\n  {} kernels serve, {} of them were in "
+      "the "
       "cache before; {} candidates tried\n  cache: {}, {} bytes written\n  {}\n",
       record.model, optimisation.end_ms, optimisation.start_ms, optimisation.seconds, serving, from_cache,
       status.tried, status.cache.folder, status.cache.bytes_written, rest);
@@ -54,15 +72,20 @@ int fill_cache(const Options& given, Clock::time_point process_start) {
   if (!options.budget) options.budget = standard_budget_s;
   require_cache(options);
   Progress progress(!options.quiet);
+  const Interruption interruption;
   const MeasuredModel model = measured_model(options, process_start, progress);
   progress.clear();
   if (options.json) {
-    const nlohmann::ordered_json report = {{"schema_version", 1},
-                                           {"model", model.record.model},
-                                           {"optimiser", optimiser_json(model.record.measurement.optimisation)}};
+    const nlohmann::ordered_json report = {
+        {"schema_version", 1},
+        {"model", model.record.model},
+        {"optimiser", optimiser_json(model.record.measurement.optimisation)}};
     std::fputs(line_of(report).c_str(), stdout);
   }
   if (!options.quiet) std::fputs(text_of(model.record).c_str(), options.json ? stderr : stdout);
+  const std::string lost = not_stored(model.record.measurement.optimisation.status.cache);
+  if (!lost.empty()) throw Error(Fault::user, fmt::format("not everything could be stored: {}", lost));
+  if (Interruption::signal() != 0) return signal_base + Interruption::signal();
   return exit_ok;
 }
 

@@ -6,8 +6,8 @@
 namespace axrun::cli {
 
 /// `axrun optimize MODEL`: lets the optimiser work for the budget and keeps what it has found, for other
-/// processes and for itself when it is run again. Returns exit_ok; throws Error, also where nothing can be
-/// kept.
+/// processes and for itself when it is run again. Returns exit_ok, or 128 and the signal where one has ended it
+/// early; throws Error, also where nothing, or not everything, can be kept.
 int fill_cache(const Options& options, Clock::time_point process_start);
 
 }  // namespace axrun::cli

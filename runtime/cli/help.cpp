@@ -90,6 +90,7 @@ Exit codes
   5    a proof came to nothing
   70   internal error
   124  not finished after --timeout
+  130  axrun optimize: interrupted (128 and the signal); what was found until then is kept
 )";
 
 }  // namespace axrun::cli

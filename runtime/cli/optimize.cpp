@@ -7,6 +7,8 @@
 #include <deque>
 #include <vector>
 
+#include "runtime/cli/interruption.h"
+
 namespace axrun::cli {
 namespace {
 
@@ -25,6 +27,17 @@ constexpr double last_runs_s = 0.5;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// For the optimiser; true where it has nothing left to do. Returns early where somebody has interrupted.
+bool waited(runtime::Session& session, double seconds) {
+  constexpr double at_once = 0.1;
+  const Clock::time_point begin = Clock::now();
+  for (double left = seconds; left > 0; left = seconds - seconds_since(begin)) {
+    if (Interruption::signal() != 0) return false;
+    if (session.wait_for_optimizer(std::min(left, at_once))) return true;
+  }
+  return false;
 }
 
 double median(const std::deque<double>& times) {
@@ -78,8 +91,8 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
     const double left = seconds - seconds_since(begin);
     const double rest = std::clamp(pause * ms / 1e3, shortest_pause_s, longest_pause_s);
     if (left <= 0) break;
-    result.finished = session.wait_for_optimizer(std::min(rest, left));
-    if (result.finished) break;
+    result.finished = waited(session, std::min(rest, left));
+    if (result.finished || Interruption::signal() != 0) break;
   }
   result.finished =
       result.finished && session.optimizer_status().state != runtime::OptimizerStatus::State::stopped;

@@ -13,6 +13,7 @@
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/plan_improver.h"
+#include "runtime/warm/experience.h"
 
 namespace axrun::runtime {
 namespace {
@@ -32,12 +33,12 @@ bool same_bytes(const GeneratedCode& a, const std::shared_ptr<const Kernel>& ker
 
 }  // namespace
 
-void PlanImprover::remember_alternatives(const OptimizerJob& job) {
-  if (!settings_.schedules || settings_.always || !library_->has_alternatives()) return;
-  const auto same = [&](const OptimizerJob& one) { return one.shapes == job.shapes; };
-  std::erase_if(later_, same);
+void PlanImprover::remember_alternatives(const OptimizerJob& job, bool layouts) {
+  const bool alternatives = settings_.schedules && !settings_.always && library_->has_alternatives();
+  if (!alternatives && !layouts) return;
+  std::erase_if(later_, [&](const Later& one) { return one.job.shapes == job.shapes; });
   if (later_.size() == most_later) later_.pop_front();
-  later_.push_back(job);
+  later_.push_back({job, layouts});
 }
 
 std::vector<PlanImprover::Task> PlanImprover::find_alternatives(const Plan& plan, const OptimizerJob& job) {
@@ -48,6 +49,9 @@ std::vector<PlanImprover::Task> PlanImprover::find_alternatives(const Plan& plan
   std::erase_if(tasks, [&](const Task& task) {
     return task.microseconds < least_share * total || library_->next_alternative(*task.entry) == 0;
   });
+  for (Task& task : tasks)
+    task.worth =
+        task.microseconds * expected_gain_of_alternatives(experience().of(library_->key(*task.entry)));
   return tasks;
 }
 
@@ -64,9 +68,9 @@ const PlanImprover::Task* PlanImprover::next_alternative(const std::vector<Task>
     const size_t ahead = task.entry.get() == tried ? 1 : 0;
     if (library_->alternatives_left(*task.entry) <= ahead) continue;
     const auto rank = static_cast<double>(library_->next_alternative(*task.entry) + ahead);
-    if (best != nullptr && task.microseconds / rank <= most) continue;
+    if (best != nullptr && task.worth / rank <= most) continue;
     best = &task;
-    most = task.microseconds / rank;
+    most = task.worth / rank;
   }
   return best;
 }
@@ -135,7 +139,7 @@ bool PlanImprover::try_alternative(const Task& task, const std::function<void()>
 
 void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
   if (place_.background.is_assured()) become_idle();
-  const OptimizerJob job = later_.front();
+  const OptimizerJob job = later_.front().job;
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
   const auto forget = [&] {
     const Background::Piece piece(place_.background);
@@ -144,7 +148,7 @@ void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
     timed_.reset();
     give_memory_back();
   };
-  bool done = false;
+  bool done = !settings_.schedules || settings_.always;
   while (!done && !interrupted()) {
     const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
     if (!plan) break;
@@ -170,9 +174,16 @@ void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
   }
   if (begun_ && !place_.stop.requested()) settle();
   forget();
-  if (place_.stop.requested() || board_.frozen() || wanted()) return;
+  if (interrupted()) return;
   board_.update([](OptimizerStatus& status) { status.left = 0; });
+  const bool layouts = later_.front().layouts;
   later_.pop_front();
+  if (!layouts) return;
+  if (choose_layouts(job)) {
+    grow(job);
+    remember_alternatives(job);
+  }
+  forget();
 } catch (const RunStopped&) {
 }
 

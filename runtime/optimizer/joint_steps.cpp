@@ -67,9 +67,9 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
     }
   }
   std::erase_if(tasks, [&](const JointTask& one) { return one.task.microseconds < least_gain * total; });
-  std::stable_sort(tasks.begin(), tasks.end(), [](const JointTask& a, const JointTask& b) {
-    return a.task.microseconds > b.task.microseconds;
-  });
+  for (JointTask& one : tasks) one.task.worth = expected_worth(one.task);
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const JointTask& a, const JointTask& b) { return a.task.worth > b.task.worth; });
   return tasks;
 }
 
@@ -159,6 +159,12 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
   }
   set_left(0);
   return joined;
+}
+
+void PlanImprover::grow(const OptimizerJob& job) {
+  for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
+    while (settings_.join && join_steps(job, growth)) swap(job);
+  }
 }
 
 }  // namespace axrun::runtime

@@ -12,34 +12,6 @@ namespace {
 /// Until a conversion has been measured: of the value's bytes, which are read and written once.
 constexpr double guessed_microseconds_per_byte = 2e-4;
 
-/// Has steps made of sets of nodes where the builder can, and keeps what they read and make.
-class StepFinder final : public KernelSource {
- public:
-  StepFinder(const ir::Graph& graph, std::vector<std::vector<int>> sets,
-             std::map<std::vector<int>, Step>& found)
-      : graph_(graph), sets_(std::move(sets)), found_(found) {}
-
-  Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override {
-    if (&graph != &graph_ || std::find(sets_.begin(), sets_.end(), nodes) == sets_.end())
-      return {nullptr, false};
-    Step& step = found_[nodes];
-    step.node = &context.node;
-    for (const ir::Node* member : context.group) step.ops += (step.ops.empty() ? "" : "+") + member->op;
-    step.inputs = context.input_ids;
-    step.outputs = context.output_ids;
-    step.nodes = nodes;
-    return {nullptr, false};
-  }
-  std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override {
-    return &graph == &graph_ ? sets_ : std::vector<std::vector<int>>();
-  }
-
- private:
-  const ir::Graph& graph_;
-  std::vector<std::vector<int>> sets_;
-  std::map<std::vector<int>, Step>& found_;
-};
-
 /// The library's kernels for the plan's steps serve their twins in the other graph.
 void serve_twins(const Plan& plan, const LaidOut& laid_out, KernelLibrary& library) {
   for (size_t s = 0; s < plan.steps().size(); ++s) {
@@ -81,20 +53,7 @@ std::shared_ptr<const Plan> LayoutTrial::laid_out_plan(std::shared_ptr<KernelLib
 Joint LayoutTrial::joint_of(size_t site, const Plan& apart) const {
   const std::vector<int>& nodes = all_.converting_steps[sites_.sites[site].step];
   const auto formed = formed_.find(nodes);
-  if (formed == formed_.end()) return {};
-  Joint joint{{}, formed->second};
-  joint.step.node = &apart.graph().nodes[static_cast<size_t>(nodes.front())];
-  size_t covered = 0;
-  for (size_t s = 0; s < apart.steps().size(); ++s) {
-    const Step& step = apart.steps()[s];
-    const bool inside = step.kernel && !step.nodes.empty() &&
-                        std::includes(nodes.begin(), nodes.end(), step.nodes.begin(), step.nodes.end());
-    if (!inside) continue;
-    joint.steps.push_back(s);
-    covered += step.nodes.size();
-  }
-  if (covered != nodes.size() || joint.steps.size() < 2) return {};
-  return joint;
+  return formed == formed_.end() ? Joint() : joint_within(formed->second, apart);
 }
 
 void LayoutTrial::join(size_t site, KernelLibrary& library) {

@@ -6,6 +6,7 @@
 
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/layout_sites.h"
+#include "runtime/optimizer/step_finder.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan/lay_out.h"
 
@@ -48,7 +49,7 @@ class LayoutTrial {
   std::shared_ptr<const Plan> plan_;
   LayoutSites sites_;
   LaidOut all_;
-  std::map<std::vector<int>, Step> formed_;  ///< by their nodes: steps that the builder makes of sites
+  StepsByNodes formed_;  ///< that the builder makes of sites
   double microseconds_per_byte_ = 0;
   double converted_bytes_ = 0;  ///< by the conversions that were measured: those of the most bytes count
 };

@@ -12,6 +12,7 @@
 #include "ir/error.h"
 #include "runtime/optimizer/layout_trial.h"
 #include "runtime/optimizer/plan_improver.h"
+#include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
 namespace {
@@ -175,6 +176,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     set_left(0);
     board_.update([&](OptimizerStatus& status) { status.layouts = report; });
+    if (warm_) warm_->note_layouts(swapped ? Experience::Layouts::channels_last : Experience::Layouts::plain);
     return swapped;
   };
   std::optional<LayoutTrial> trial;

@@ -13,6 +13,7 @@
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/reproducer.h"
 #include "runtime/optimizer/swap_rule.h"
+#include "runtime/warm/experience.h"
 
 namespace axrun::runtime {
 namespace {
@@ -113,7 +114,8 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
   return least;
 }
 
-std::vector<PlanImprover::Task> PlanImprover::find_tasks(const Plan& plan, const OptimizerJob& job) {
+std::vector<PlanImprover::Task> PlanImprover::find_tasks(
+    const Plan& plan, const OptimizerJob& job, const std::set<std::pair<const Plan*, size_t>>& without) {
   const TreeTimes times = step_times(plan, job);
   double total = 1e-9;
   for (const TreeTimes::Times& one : times.plans()) {
@@ -135,7 +137,7 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(const Plan& plan, const
       }
       const KernelLibrary::Place found =
           library_->place_for(symbolic_->inference(own->graph()), concrete, *own, step, share_of_time);
-      if (!found.entry) continue;
+      if (!found.entry || without.count({own.get(), s}) != 0) continue;
       const auto known = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) {
         return task.entry == found.entry && task.sizes == found.sizes;
       });
@@ -150,8 +152,9 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(const Plan& plan, const
       known->step_microseconds = microseconds[s];
     }
   }
+  for (Task& task : tasks) task.worth = expected_worth(task);
   std::stable_sort(tasks.begin(), tasks.end(),
-                   [](const Task& a, const Task& b) { return a.microseconds > b.microseconds; });
+                   [](const Task& a, const Task& b) { return a.worth > b.worth; });
   return tasks;
 }
 
@@ -178,17 +181,43 @@ void PlanImprover::set_left(int64_t left) {
 }
 
 void PlanImprover::improve(const OptimizerJob& job) try {
-  const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
+  std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
   fallbacks_.clear();
   in_force_.clear();
   integers_.clear();
   timed_.reset();
-  const std::vector<Task> tasks = find_tasks(*plan, job);
+  joined_early_.clear();
+  // Every step has a place in the library before some of them become one.
+  std::vector<Task> tasks = find_tasks(*plan, job);
   {
     const Background::Piece piece(place_.background);
     count_swapped(*plan);
   }
+  try_known(job);
+  const auto interrupted = [&] { return place_.stop.requested() || board_.frozen(); };
+  if (interrupted()) return;
+  if (const auto now = host_.plans->current(job.shapes); now != plan && now) tasks = find_tasks(*now, job);
+  plan.reset();
+  try_steps(tasks, job);
+  if (interrupted()) return;
+  swap(job);
+  review_early_joints(job);
+  grow(job);
+  const bool plain_elsewhere = experience().layouts == Experience::Layouts::plain && settings_.layouts;
+  if (!plain_elsewhere && choose_layouts(job)) grow(job);
+  remember_alternatives(job, plain_elsewhere);
+  const Background::Piece piece(place_.background);
+  fallbacks_.clear();
+  in_force_.clear();
+  integers_.clear();
+  timed_.reset();
+  give_memory_back();
+} catch (const RunStopped&) {
+}
+
+void PlanImprover::try_steps(const std::vector<Task>& tasks, const OptimizerJob& job,
+                             const std::function<void(const Task&)>& tried) {
   double total = 1e-9;
   for (const Task& task : tasks) total += task.microseconds;
   SwapRule rule(total * 1e-6);
@@ -200,11 +229,11 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     rest_when_throttled();
     if (place_.stop.requested() || board_.frozen()) return;
     try_task(tasks[k], job, [&] {
-      const auto next = std::find_if(
-          tasks.begin() + static_cast<std::ptrdiff_t>(k) + 1, tasks.end(),
-          [&](const Task& task) { return library_->state(*task.entry) == OptimizedKernel::State::waiting; });
+      const auto next = std::find_if(tasks.begin() + static_cast<std::ptrdiff_t>(k) + 1, tasks.end(),
+                                     [&](const Task& task) { return is_waiting(task); });
       if (!begun_ && next != tasks.end() && !place_.stop.requested()) begin(*next);
     });
+    if (tried) tried(tasks[k]);
     watch();
     const double speedup = library_->speedup_at(*tasks[k].entry, tasks[k].sizes);
     const double of_time = tasks[k].microseconds / total;
@@ -220,22 +249,6 @@ void PlanImprover::improve(const OptimizerJob& job) try {
     }
   }
   count_left(tasks, tasks.size());
-  swap(job);
-  const auto grow = [&] {
-    for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
-      while (settings_.join && join_steps(job, growth)) swap(job);
-    }
-  };
-  grow();
-  if (choose_layouts(job)) grow();
-  remember_alternatives(job);
-  const Background::Piece piece(place_.background);
-  fallbacks_.clear();
-  in_force_.clear();
-  integers_.clear();
-  timed_.reset();
-  give_memory_back();
-} catch (const RunStopped&) {
 }
 
 void PlanImprover::check_load_time(LoadPrograms& programs) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/memory_groups.h"
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_library.h"
@@ -21,7 +22,6 @@
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/throttling.h"
-#include "runtime/memory_groups.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
 
@@ -29,6 +29,7 @@ namespace axrun::runtime {
 
 class LayoutTrial;
 class WarmStart;
+struct Experience;
 
 /// What the optimiser is given of a session, which must outlive it.
 struct OptimizerHost {
@@ -113,6 +114,7 @@ class PlanImprover {
     /// Instead of that step: what it does together with earlier ones, as one.
     std::shared_ptr<const Joint> joint = nullptr;
     bool is_light = false;  ///< of a joint: its steps, next to what going from one to the other takes
+    double worth = 0;       ///< microseconds that are expected to be spared: what is worth most comes first
   };
   /// Chains of steps that share an entry as one step.
   struct JointTask {
@@ -130,7 +132,22 @@ class PlanImprover {
     Clock::time_point until;
   };
 
-  std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job);
+  /// Without those of the plans' steps that are named.
+  std::vector<Task> find_tasks(const Plan& plan, const OptimizerJob& job,
+                               const std::set<std::pair<const Plan*, size_t>>& without = {});
+  /// One after the other, with swaps in between; `tried` is called after each.
+  void try_steps(const std::vector<Task>& tasks, const OptimizerJob& job,
+                 const std::function<void(const Task&)>& tried = {});
+  /// What sessions elsewhere have found for models of this structure; nothing where only bit-equal kernels
+  /// may serve, and in the same order every time.
+  const Experience& experience() const;
+  double expected_worth(const Task& task) const;
+  /// Steps that became one elsewhere.
+  std::vector<JointTask> find_known_joints(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job);
+  /// Tries these as one, and the plan's other steps.
+  void try_known(const OptimizerJob& job);
+  /// When every step has its kernel: what was joined before its parts had theirs has to be no slower.
+  void review_early_joints(const OptimizerJob& job);
   /// Of every step, nested ones included: the least of a few runs, as the thread is interrupted now and then.
   /// Of the plan asked for last, what was found then.
   TreeTimes step_times(const Plan& plan, const OptimizerJob& job);
@@ -146,6 +163,8 @@ class PlanImprover {
   /// Has steps that read one another joined where one kernel for all is the faster one; false when none are.
   /// Consecutive steps grow together one by one, with a swap in between.
   bool join_steps(const OptimizerJob& job, Growth growth);
+  /// Until nothing joins any more.
+  void grow(const OptimizerJob& job);
   bool may_join(const JointTask& task, Growth growth);
   std::vector<JointTask> find_joints(const TreeTimes& times, size_t count);
   /// Wherever none of the steps is taken for another joint; false where that is known already.
@@ -181,7 +200,7 @@ class PlanImprover {
   /// taken over.
   Ratio compare_alternative(const Task& task, const GeneratedCode& code, TriedKernel::End& end);
   void count_alternatives(const std::vector<Task>& tasks);
-  void remember_alternatives(const OptimizerJob& job);
+  void remember_alternatives(const OptimizerJob& job, bool layouts = false);
   void compare(const Task& task);
   /// Of the task's candidate, whose results differ from those of the kernel in force.
   void keep_reproducer(const Task& task, const std::string& difference);
@@ -262,8 +281,14 @@ class PlanImprover {
   std::shared_ptr<WarmStart> warm_;  ///< may be null
   /// Shapes whose layouts have been chosen.
   std::set<std::vector<ir::Shape>> laid_out_;
-  /// Whose default kernels and joints are settled, and whose alternatives are not.
-  std::deque<OptimizerJob> later_;
+  /// Of the job at hand: joined before there were kernels for the parts.
+  std::vector<JointTask> joined_early_;
+  /// Whose default kernels and joints are settled, and whose alternatives, or layouts, are not.
+  struct Later {
+    OptimizerJob job;
+    bool layouts = false;  ///< are still to be chosen: elsewhere plain ones were best
+  };
+  std::deque<Later> later_;
 };
 
 }  // namespace axrun::runtime

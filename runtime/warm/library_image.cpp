@@ -267,6 +267,42 @@ void LibraryImage::for_kernels(const KernelLibrary& library,
   for (const Kernel& one : kernels) call(one.key, one.code, one.record);
 }
 
+void LibraryImage::learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience) {
+  const std::lock_guard lock(library.mutex_);
+  for (const auto& entry : library.order_) {
+    const OptimizedKernel& record = entry->record;
+    if (record.state == OptimizedKernel::State::waiting) continue;
+    Experience::Trial& trial = experience.trials[cache::hash_of({entry->key})];
+    trial.state = record.state;
+    trial.end = record.trials.empty() ? TriedKernel::End::not_tried : record.trials.front().end;
+    trial.speedup = std::isfinite(record.speedup) ? std::max(0.0, record.speedup) : 0;
+    trial.rank = record.rank;
+    const double seconds = record.proof_seconds + record.gate_seconds;
+    if (std::isfinite(seconds) && seconds > 0) trial.seconds = seconds;
+    // What was not tried this time says nothing of what was found before.
+    if (record.alternatives_tried > 0) {
+      trial.alternatives_tried = record.alternatives_tried;
+      trial.alternative_speedup =
+          std::isfinite(record.alternative_speedup) ? std::max(0.0, record.alternative_speedup) : 0;
+    }
+    trial.kind = record.kind;
+    trial.reason = record.reason;
+  }
+  const auto joined = library.joined_.find(&graph);
+  if (joined == library.joined_.end()) return;
+  for (const std::vector<int>& nodes : joined->second) {
+    const auto forms = library.forms_.find({&graph, nodes});
+    if (forms == library.forms_.end()) continue;
+    const bool serves = std::any_of(forms->second.begin(), forms->second.end(), [](const auto& form) {
+      return form->entry && form->entry->record.state == OptimizedKernel::State::accepted;
+    });
+    auto& known = experience.joined;
+    const auto found = std::find(known.begin(), known.end(), nodes);
+    if (serves && found == known.end()) known.push_back(nodes);
+    if (!serves && found != known.end()) known.erase(found);
+  }
+}
+
 void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs& graphs,
                          const std::set<const jit::KernelCode*>& in_force, bool all) {
   using Entry = KernelLibrary::Entry;
@@ -290,7 +326,11 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
     if (numbers.count(key.first) == 0) continue;
     for (const auto& form : list) {
       const Entry* entry = form->entry.get();
-      if (entry != nullptr && entry->role == KernelLibrary::Role::joint && !joined(key)) continue;
+      // A joint that was tried in vain is not tried again; one that nobody has judged, or that may yet be
+      // joined, is.
+      const bool lost = entry != nullptr && (entry->record.state == OptimizedKernel::State::refused ||
+                                             entry->record.state == OptimizedKernel::State::slower);
+      if (entry != nullptr && entry->role == KernelLibrary::Role::joint && !lost && !joined(key)) continue;
       const bool small = std::all_of(form->contents.begin(), form->contents.end(),
                                      [](const auto& content) { return is_small(content.second); });
       if (!small) continue;

@@ -8,6 +8,7 @@
 
 #include "runtime/cache/bytes.h"
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/warm/experience.h"
 
 namespace axrun::runtime {
 
@@ -30,6 +31,9 @@ class LibraryImage {
   static void for_kernels(const KernelLibrary& library,
                           const std::function<void(const std::string& key, const GeneratedCode& code,
                                                    const OptimizedKernel& record)>& call);
+  /// Adds what has been tried, how it has ended, and which groups of the graph's nodes serve as one step.
+  static void learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience);
+
   /// One kernel by itself.
   static void write(cache::Writer& out, const GeneratedCode& code);
   static bool read(cache::Reader& in, GeneratedCode& code);

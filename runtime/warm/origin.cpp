@@ -73,6 +73,11 @@ std::string generator_text() {
   return search.id.empty() ? std::string() : fmt::format("{} {}", version(), search.id);
 }
 
+std::string processor_text() {
+  const char* level = knob_value(KnobName::isa);
+  return processor_name() + (level != nullptr ? fmt::format("; at most {}", level) : "");
+}
+
 std::string machine_text() {
   std::string text = processor_name();
   for (const jit::CpuFeature& feature : jit::cpu_features()) {

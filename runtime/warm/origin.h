@@ -8,6 +8,9 @@ namespace axrun::runtime {
 /// build's id as the linker has written it; empty where there is none, and then nothing may be kept.
 std::string generator_text();
 
+/// The processor's name, and what it is restricted to: for people.
+std::string processor_text();
+
 /// What machine code, and what was measured of it, hold for: the processor's name, the features and
 /// processors that may be used, the knobs that restrict them, and the file that AXRUN_TARGET names. Takes
 /// microseconds where there is none.

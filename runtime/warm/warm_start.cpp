@@ -130,6 +130,7 @@ void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settle
     out.put(form).put(settled && !laid_out);
     LibraryImage::write(out, library, graphs_, in_force, laid_out);
     keep_kernels(library);
+    keep_experience(library);
     const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
     if (hash == stored_) return;  // only this thread changes it from now on
     const bool is_first = key_.empty();
@@ -191,6 +192,46 @@ void WarmStart::keep_kernels(const KernelLibrary& library) {
         LibraryImage::write(out, code);
         store_->put(cache::Part::code, key, out.text());
       });
+}
+
+const Experience& WarmStart::experience() {
+  const Experience& known = known_experience();
+  const std::lock_guard lock(mutex_);
+  use_.experience = known.processor;
+  return known;
+}
+
+const Experience& WarmStart::known_experience() {
+  if (experience_) return *experience_;
+  experience_.emplace();
+  // Whatever processors and threads there are.
+  experience_key_ = fmt::format("experience of models like {}", cache::to_text(structure_of(*graph_)));
+  const std::optional<std::string> found = store_->get(cache::Part::plans, experience_key_);
+  if (!found) return *experience_;
+  cache::Reader in(*found);
+  Experience known;
+  if (in.get<uint32_t>() != form || !read(in, *graph_, known) || !in.finished()) {
+    store_->reject(cache::Part::plans, experience_key_);
+    return *experience_;
+  }
+  stored_experience_ = cache::hash_of_bytes(found->data(), found->size());
+  experience_ = std::move(known);
+  return *experience_;
+}
+
+void WarmStart::keep_experience(const KernelLibrary& library) {
+  Experience known = known_experience();
+  LibraryImage::learn(library, *graph_, known);
+  if (layouts_ != Experience::Layouts::unknown) known.layouts = layouts_;
+  if (known.empty()) return;
+  known.processor = processor_text();
+  cache::Writer out;
+  out.put(form);
+  write(out, known);
+  const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
+  if (hash == stored_experience_) return;
+  if (store_->put(cache::Part::plans, experience_key_, out.text()) == cache::Stored::stored)
+    stored_experience_ = hash;
 }
 
 std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {

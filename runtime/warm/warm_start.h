@@ -12,6 +12,7 @@
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/plan_table.h"
+#include "runtime/warm/experience.h"
 #include "runtime/warm/kept_weights.h"
 #include "runtime/warm/library_image.h"
 #include "runtime/warm/model_identity.h"
@@ -45,10 +46,17 @@ class WarmStart {
     OptimizedKernel record;
   };
   std::optional<KnownKernel> kernel(const std::string& key);
+  /// What is known of models of this structure, from any processor. Looked up when asked for first. For the
+  /// optimiser's thread, like what comes next. Never throws.
+  const Experience& experience();
+  /// The layouts of the model's values have been chosen.
+  void note_layouts(Experience::Layouts layouts) { layouts_ = layouts; }
   CacheUse use() const;
 
  private:
   void keep_kernels(const KernelLibrary& library);
+  const Experience& known_experience();
+  void keep_experience(const KernelLibrary& library);
   /// Maps what an earlier process has packed for these plans.
   void fetch_weights(ThreadPool& pool);
   /// Looks at every byte of the model's constants, the first time.
@@ -68,6 +76,10 @@ class WarmStart {
   mutable std::mutex mutex_;
   cache::Hash stored_{};
   std::set<std::string> stored_kernels_;
+  std::string experience_key_;
+  std::optional<Experience> experience_;  ///< what was known before
+  cache::Hash stored_experience_{};
+  Experience::Layouts layouts_ = Experience::Layouts::unknown;
   CacheUse use_;
 };
 

@@ -3,9 +3,12 @@
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 AXRUN = sys.argv[1]
@@ -97,6 +100,43 @@ class Cache(unittest.TestCase):
         code, _, err = axrun("optimize", model)
         self.assertEqual(code, 1)
         self.assertIn(self.cache, err)
+
+    def test_optimize_that_is_interrupted_keeps_what_it_has(self):
+        models = os.path.join(self.folder.name, "models")
+        subprocess.run([AXRUN, "--cache-dir", models, "--runs", "1"], check=True, capture_output=True, timeout=60)
+        model = next(os.path.join(models, name) for name in os.listdir(models) if name.endswith(".onnx"))
+        environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache, "AXRUN_OPTIMIZE": "1",
+                       "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+        command = [AXRUN, "optimize", model, "--budget", "100", "--threads", "1", "--dim", "batch=64"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        # On a fast machine nothing was left to be done by then.
+        self.assertIn(process.returncode, (0, 128 + signal.SIGINT), err)
+        if process.returncode:
+            self.assertIn("interrupted; what was found is kept", out)
+        self.assertEqual(self.json("verify")["damaged"], 0)
+        again = subprocess.run(command + ["--json", "--quiet"], capture_output=True, text=True, timeout=200, env=environment)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertTrue(json.loads(again.stdout)["optimiser"]["cache"]["settled"] or
+                        json.loads(again.stdout)["optimiser"]["tried"] > 0)
+
+    def test_optimize_says_what_could_not_be_stored(self):
+        models = os.path.join(self.folder.name, "models")
+        subprocess.run([AXRUN, "--cache-dir", models, "--runs", "1"], check=True, capture_output=True, timeout=60)
+        model = next(os.path.join(models, name) for name in os.listdir(models) if name.endswith(".onnx"))
+        environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_OPTIMIZE": "1", "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+
+        def without_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 10, 40 << 10))
+
+        run = subprocess.run([AXRUN, "optimize", model, "--budget", "30", "--threads", "1", "--cache-dir", self.cache],
+                             capture_output=True, text=True, timeout=120, env=environment, restore_signals=False,
+                             preexec_fn=without_room)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("not everything could be stored", run.stderr)
 
     def test_mistakes(self):
         for arguments in ([], ["show"], ["list", "more"], ["export"], ["prune", "--days", "-1"], ["list", "--all"]):

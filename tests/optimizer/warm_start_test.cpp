@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/plan/joints.h"
+#include "runtime/warm/library_image.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
 
@@ -157,6 +159,23 @@ TEST_F(WarmStarts, ASessionThatWasStoppedIsGoneOnWith) {
   EXPECT_TRUE(first(layers(1), options()).status.cache.settled);
 }
 
+TEST_F(WarmStarts, OtherWeightsAreTriedInTheOrderThatServedTheOldOnes) {
+  const Outcome before = optimised(layers(1), options());
+  EXPECT_TRUE(before.status.cache.experience.empty());
+  SessionOptions other = options();
+  other.threads = 2;
+  const Outcome after = optimised(layers(2), other);
+  EXPECT_FALSE(after.status.cache.found);
+  EXPECT_FALSE(after.status.cache.experience.empty());
+  EXPECT_GT(after.generated, 0);
+  SessionOptions none = other;
+  none.use_cache = false;
+  expect_close(after, optimised(layers(2), none));
+  // An order that depends on what was found would not be the same every time.
+  other.deterministic = true;
+  EXPECT_TRUE(optimised(layers(2), other).status.cache.experience.empty());
+}
+
 TEST_F(WarmStarts, OneRangeServesShapesThatTheFirstSessionNeverMet) {
   const ir::Dim rows = ir::Dim::symbol("rows");
   const Outcome before = optimised(layers(1, rows), options(), 64);
@@ -217,6 +236,41 @@ TEST_F(WarmStarts, AFrozenSessionUsesWhatIsThereAndLeavesIt) {
   const Outcome after = outcome(*session, 64);
   EXPECT_TRUE(same_bits(before, after));
   EXPECT_EQ(after.status.cache.bytes_written, 0);
+}
+
+TEST(LibraryImages, SayWhichJointsWereTriedInVain) {
+  Bench bench(two_steps(), 1);
+  const std::shared_ptr<const Plan> plan = bench.plan();
+  const auto graph = std::shared_ptr<const ir::Graph>(plan, &plan->graph());
+  const std::vector<Joint> joints = joints_of(*plan, 2);
+  ASSERT_EQ(joints.size(), 1U);
+  SymbolicFacts symbolic(graph);
+  const auto place_in = [&](KernelLibrary& library) {
+    return library.place_for(symbolic.inference(*graph), facts_of(*plan), *plan, joints[0].step, 0,
+                             KernelLibrary::Role::joint);
+  };
+  const auto copied = [&](const KernelLibrary& library) {
+    cache::Writer out;
+    LibraryImage::write(out, library, {graph}, {}, false);
+    auto copy = std::make_unique<KernelLibrary>(KernelLibrary::Options{});
+    cache::Reader in(out.text());
+    EXPECT_TRUE(LibraryImage::read(in, *copy, {graph}, true) && in.finished());
+    return copy;
+  };
+  KernelLibrary library({});
+  const KernelLibrary::Place place = place_in(library);
+  ASSERT_NE(place.entry, nullptr);
+  // Nobody has judged it: the next session begins anew.
+  auto copy = copied(library);
+  EXPECT_EQ(copy->state(*place_in(*copy).entry), OptimizedKernel::State::waiting);
+  library.refuse(*place.entry, "it cannot be proved");
+  copy = copied(library);
+  const KernelLibrary::Place known = place_in(*copy);
+  ASSERT_NE(known.entry, nullptr);
+  EXPECT_EQ(copy->key(*known.entry), library.key(*place.entry));
+  EXPECT_EQ(copy->state(*known.entry), OptimizedKernel::State::refused);
+  EXPECT_FALSE(copy->serves(*known.entry, known.sizes));
+  EXPECT_TRUE(copy->joined_groups(*graph).empty());
 }
 
 }  // namespace
