@@ -85,7 +85,11 @@ class GraphCuts {
     const Opsets opsets = opsets_of(host, graph);
     const Node* parent = nullptr;
     host.call(graph_parent, graph, &parent);
-    is_main_ = parent == nullptr && host.version() >= 24;
+    // Of a body in 1.23 nobody knows; what looks like one is not cut.
+    if (parent == nullptr) {
+      for (const ValueInfo* value : host.list(graph_input_count, graph_inputs, graph))
+        sized_.insert(name_of(host, value));
+    }
     for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
       nodes_.push_back(node);
       PartitionNode plain;
@@ -118,6 +122,7 @@ class GraphCuts {
           again = true;
           break;
         }
+        part.sized = nullptr;  // it goes with this object
         parts.push_back(std::move(part));
       }
       if (!again) return parts;
@@ -144,7 +149,7 @@ class GraphCuts {
     const std::set<std::size_t> members(group.begin(), group.end());
     std::set<int> crossing;
     part.graph = graph_;
-    part.sizes_hold = is_main_;
+    part.sized = &sized_;
     for (const std::size_t n : group) {
       part.nodes.push_back(nodes_[n]);
       for (const int value : plain_[n].reads) {
@@ -222,7 +227,7 @@ class GraphCuts {
 
   const Host& host_;
   const Graph* graph_;
-  bool is_main_ = false;  ///< known to be
+  std::set<std::string> sized_;  ///< inputs of the main graph
   std::vector<const Node*> nodes_;
   std::vector<PartitionNode> plain_;
   std::unordered_map<std::string, int> numbers_;

@@ -31,8 +31,9 @@ class Writer {
     WireWriter graph;
     std::set<std::string> defined;
     for (const ValueInfo* input : part.inputs) {
-      defined.insert(name_of(host_, input));
-      graph.message(11, port(input, part.sizes_hold));
+      const std::string name = name_of(host_, input);
+      defined.insert(name);
+      graph.message(11, port(input, part.sized != nullptr && part.sized->count(name) > 0));
     }
     for (const Node* node : part.nodes) {
       for (const ValueInfo* value : reads_of(host_, node)) add_constant(graph, value, defined);

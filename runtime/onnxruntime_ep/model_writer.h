@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct GraphPart {
   const Graph* graph = nullptr;
   std::vector<const Node*> nodes;
   std::vector<const ValueInfo*> inputs, outputs;  ///< tensors
-  /// Whether the declared sizes of an input can be relied on. Those of values inside of a graph cannot: files
-  /// in the wild carry stale ones.
-  bool sizes_hold = false;
+  /// Names of inputs whose declared sizes are written, too; null: none. Those of values inside of a graph are
+  /// not to be relied on: files in the wild carry stale ones.
+  const std::set<std::string>* sized = nullptr;
 };
 
 enum class Constants {

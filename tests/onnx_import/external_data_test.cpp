@@ -179,6 +179,31 @@ TEST_F(ExternalDataTest, OfTensorFiles) {
   EXPECT_EQ(read_tensor_file(path).tensor.as<float>()[0], 2.0f);
 }
 
+TEST_F(ExternalDataTest, InMemory) {
+  const std::string bytes =
+      external_model({4096}, {{"location", "here"}, {"offset", "4"}}).SerializeAsString();
+  const auto values = std::make_shared<std::vector<float>>(5000, 2.5f);
+  (*values)[1] = 7;
+  ImportOptions options;
+  options.memory_files["here"] = {values->data(), values->size() * sizeof(float), values};
+  const auto import_here = [&] { return import_memory(bytes.data(), bytes.size(), {}, options); };
+  ir::Tensor w = value_named(*import_here().graph, "w").constant;
+  EXPECT_EQ(w.data(), values->data() + 1) << "borrowed";
+  EXPECT_TRUE(w.keeps_buffer());
+  // Without an owner: copied.
+  options.memory_files["here"].owner.reset();
+  w = value_named(*import_here().graph, "w").constant;
+  EXPECT_NE(w.data(), values->data() + 1);
+  EXPECT_EQ(w.as<float>()[0], 7.0f);
+  // Bounds, as in files.
+  options.memory_files["here"].size = 4096;
+  expect_error(Fault::model, "initializer 'w': needs 16384 bytes, external data 'here' has 4092",
+               import_here);
+  // Other names are still files.
+  options.memory_files.clear();
+  expect_error(Fault::model, "cannot be read: the model does not come from a folder", import_here);
+}
+
 TEST(ModelFile, WhatIsNotAModel) {
   const TemporaryFolder folder;
   expect_error(Fault::user, "missing.onnx' cannot be opened: No such file",
