@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The Python package as its users get it. Usage: package_test.py FOLDER_OF_THE_WHEEL ROOT MODEL [PYTHON]
+"""The Python package as its users get it. Usage: package_test.py FOLDER_OF_THE_WHEEL ROOT MODEL
 
 Installs the wheel into a fresh virtual environment, without a network, and runs the programs package_*.py of this folder
-there (with the arguments WHEEL ROOT MODEL). The interpreter is PYTHON, else one that has numpy; MODEL is the
-demonstration model.
+there (with the arguments WHEEL ROOT MODEL). The environment is made from this interpreter, or from Debian's where this one
+has no numpy. MODEL is the demonstration model.
 """
 
 import glob
@@ -40,7 +40,7 @@ def install(python, wheel, folder):
 
 def main():
     wheels, root, model = sys.argv[1:4]
-    candidates = sys.argv[4:] or [sys.executable, "/usr/bin/python3"]
+    candidates = [sys.executable, "/usr/bin/python3"]
     python = next((one for one in candidates if os.path.exists(one) and has_numpy(one)), None)
     if python is None:
         sys.exit("package_test: no numpy in %s; scripts/install_packages installs Debian's" % " or ".join(candidates))
