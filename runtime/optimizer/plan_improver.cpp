@@ -29,17 +29,9 @@ double swap_times(double spared) { return std::clamp(0.1 / std::max(spared, 1e-3
 constexpr auto looking_time = std::chrono::milliseconds(5), long_looking_time = std::chrono::milliseconds(60);
 constexpr int few_looks = 4, fewest_looks = 2;
 constexpr int most_failed_starts = 3;
-/// So much processor time is assured at the start, the helper's included.
-constexpr double assured_seconds = 8;
-/// Time is plentiful where the thread gets this share of the time it works; looked at over so many seconds, a
-/// few times: a service makes breaks.
-constexpr double plentiful_share = 0.7, review_seconds = 0.15;
-constexpr int most_plentiful = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
-/// The optimiser rests where less than this part of what a control group allows is left.
-constexpr int64_t share_of_memory_left = 10;
 /// The helper process gets three quarters of what is left where that is less than it might take.
 WorkerOptions within(WorkerOptions options, const MemoryGroups& memory) {
   constexpr int64_t least = int64_t{256} << 20;
@@ -439,24 +431,6 @@ void PlanImprover::compare(const Task& task) {
   library_->judge(*task.entry, {task.sizes, use, ratio.median});
 }
 
-void PlanImprover::become_idle() {
-  place_.background.become_idle();
-  worker_.become_idle();
-  board_.update([&](OptimizerStatus& status) { status.priority = place_.background.priority(); });
-}
-
-void PlanImprover::review_standing() {
-  if (!place_.background.is_assured()) return;
-  const PhaseClock::Times& worked = clock_.worked();
-  const double seconds = worked.seconds - reviewed_.seconds;
-  if (worked.processor_seconds + worker_seconds_ > assured_seconds) return become_idle();
-  if (seconds < review_seconds) return;
-  const double own = worked.processor_seconds - reviewed_.processor_seconds;
-  plentiful_ = own > plentiful_share * seconds ? plentiful_ + 1 : 0;
-  reviewed_ = worked;
-  if (plentiful_ >= most_plentiful) become_idle();
-}
-
 void PlanImprover::keep_reproducer(const Task& task, const std::string& difference) {
   if (tools_.reproducers.empty()) return;
   const StepExpression& expression = library_->expression(*task.entry);
@@ -466,37 +440,6 @@ void PlanImprover::keep_reproducer(const Task& task, const std::string& differen
   if (!lowered.program) return;
   write_reproducer(tools_.reproducers, request_for(expression, lowered, ranges, task.sizes, tools_),
                    name_of(TriedKernel::End::different), difference);
-}
-
-void PlanImprover::rest_when_throttled() {
-  review_standing();
-  Pace& pace = place_.background.pace();
-  pace.set_helper(worker_.process());
-  pace.wait(place_.stop);
-  worker_.set_share(pace.share());
-  constexpr std::chrono::seconds shortest{5}, longest{80};
-  const auto why = [&]() -> const char* {
-    if (throttling_.rose()) {
-      pace.throttled();
-      return "the control group's processor time was used up";
-    }
-    if (pace.spent()) return "the control group's processor time is nearly used up";
-    const auto room = memory_.room();
-    const bool is_short = room && room->left < room->limit / share_of_memory_left;
-    return is_short ? "the control group's memory is nearly used up" : nullptr;
-  };
-  const char* reason = why();
-  if (reason == nullptr) return;
-  do {
-    give_memory_back();
-    board_.set_state(StatusBoard::State::paused, reason);
-    if (place_.stop.wait_for(rest_)) return;
-    pace.wait(place_.stop);  // looks at what others have used meanwhile
-    rest_ = std::min(rest_ * 2, longest);
-    reason = why();
-  } while (reason != nullptr);
-  rest_ = std::max(rest_ / 2, shortest);
-  board_.set_state(StatusBoard::State::working);
 }
 
 }  // namespace axrun::runtime
