@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "ir/error.h"
-#include "runtime/cli/explain.h"
 #include "runtime/cli/cache_command.h"
+#include "runtime/cli/explain.h"
 #include "runtime/cli/fill_cache.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"

@@ -107,11 +107,11 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
     return tiers.count(text) > 0 ? "" : "it is reference, fallback or auto";
   });
 
-  app.add_option("--profile", options.profile_target);
   app.add_option("--mode", raw.mode)->check(CLI::IsMember({"latency", "throughput"}));
   app.add_option("--streams", options.streams)->check(CLI::Range(1, 4096));
   app.add_flag("--pin", options.pin);
 
+  app.add_option("--profile", options.profile_target);
   app.add_option("--trace", options.trace);
   app.add_option("--metrics", options.metrics);
   app.add_flag("--version", raw.version);
@@ -199,11 +199,11 @@ Options parse_options(int argc, const char* const* argv) {
   for (const std::string& text : raw.shapes) add_shape(text, options.shapes);
   for (const std::string& text : raw.dims) add_dim(text, options.dims);
   options.tier = tiers.at(raw.tier);
-  check_numbers(options);
   if (raw.mode == "throughput") options.mode = Options::Mode::throughput;
   if (options.streams > 0 && options.mode != Options::Mode::throughput) {
     throw Error(Fault::user, "--streams belongs to --mode throughput");
   }
+  check_numbers(options);
   if (app.got_subcommand(cache)) options.command = Options::Command::cache;
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(optimize)) options.command = Options::Command::optimize;

@@ -159,7 +159,7 @@ class KernelLibrary final : public KernelSource {
 
  private:
   friend class LibraryImage;  ///< runtime/warm: what it knows, written down
-  struct Form;  ///< the expression of a group of nodes, and its entry
+  struct Form;                ///< the expression of a group of nodes, and its entry
   using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
   using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
 
@@ -200,8 +200,8 @@ class KernelLibrary final : public KernelSource {
   std::vector<std::shared_ptr<Entry>> order_;                         ///< as they were made
   std::map<const ir::Graph*, std::vector<std::vector<int>>> joined_;  ///< as they were found
   bool resumes_ = false;  ///< it began with what another process had found, and more is to be tried
-  uint64_t uses_ = 0;                                                 ///< of specialised entries
-  std::vector<OptimizedKernel> unexpressed_;                          ///< steps without an expression
+  uint64_t uses_ = 0;     ///< of specialised entries
+  std::vector<OptimizedKernel> unexpressed_;  ///< steps without an expression
   std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
   jit::PreparedStore prepared_{mutex_};

@@ -1,9 +1,7 @@
 #include "runtime/warm/origin.h"
 
 #include <cpuid.h>
-#include <elf.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <array>
 #include <cstring>
@@ -19,42 +17,6 @@
 namespace axrun::runtime {
 namespace {
 
-struct Search {
-  uintptr_t address;
-  std::string id;
-};
-
-/// The note of the object that holds the address.
-int look_at(dl_phdr_info* object, size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
-  bool holds = false;
-  for (int k = 0; k < object->dlpi_phnum; ++k) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[k];
-    const uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-    holds = holds || (part.p_type == PT_LOAD && search.address - begin < part.p_memsz);
-  }
-  if (!holds) return 0;
-  for (int k = 0; k < object->dlpi_phnum; ++k) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[k];
-    if (part.p_type != PT_NOTE) continue;
-    const char* at = reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr);
-    const char* const end = at + part.p_memsz;
-    while (end - at > static_cast<std::ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
-      ElfW(Nhdr) note;
-      std::memcpy(&note, at, sizeof note);
-      const char* name = at + sizeof note;
-      const char* id = name + (note.n_namesz + 3) / 4 * 4;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
-        for (uint32_t b = 0; b < note.n_descsz; ++b)
-          search.id += fmt::format("{:02x}", static_cast<unsigned char>(id[b]));
-        return 1;
-      }
-      at = id + (note.n_descsz + 3) / 4 * 4;
-    }
-  }
-  return 1;
-}
-
 std::string processor_name() {
   std::array<unsigned, 12> words{};
   unsigned most = 0, b = 0, c = 0, d = 0;
@@ -67,11 +29,7 @@ std::string processor_name() {
 
 }  // namespace
 
-std::string generator_text() {
-  Search search{reinterpret_cast<uintptr_t>(&generator_text), {}};
-  dl_iterate_phdr(look_at, &search);
-  return search.id.empty() ? std::string() : fmt::format("{} {}", version(), search.id);
-}
+std::string generator_text() { return fmt::format("{} {}", version(), generator_id); }
 
 std::string processor_text() {
   const char* level = knob_value(KnobName::isa);

@@ -4,8 +4,12 @@
 
 namespace axrun::runtime {
 
-/// Names the very code that is running: what it has made before can be made of the same steps again. The
-/// build's id as the linker has written it; empty where there is none, and then nothing may be kept.
+/// A hash of everything that decides which kernels are made, proved and kept: its sources, compiler and
+/// options (cmake/generator_id.cmake writes it). The same in every program and library of a build, and in
+/// every build of the same sources.
+extern const char* const generator_id;
+
+/// The version and generator_id: what it has made before can be made of the same steps again.
 std::string generator_text();
 
 /// The processor's name, and what it is restricted to: for people.

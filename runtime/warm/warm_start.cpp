@@ -41,10 +41,6 @@ std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string&
     return nullptr;
   }
   settings.generator = generator_text();
-  if (settings.generator.empty()) {
-    why = "this build has no id";
-    return nullptr;
-  }
   settings.machine = machine_text();
   std::shared_ptr<cache::Store> store = cache::Store::open(std::move(settings));
   if (store->readable() || store->writable()) return store;
