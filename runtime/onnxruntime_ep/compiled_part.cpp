@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "onnx_import/names.h"
 #include "runtime/onnxruntime_ep/host_pool.h"
@@ -64,7 +65,7 @@ std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().
 
 CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, const WrittenModel& model,
                            const std::vector<const ValueInfo*>& inputs,
-                           const std::vector<const ValueInfo*>& outputs)
+                           const std::vector<const ValueInfo*>& outputs, std::shared_ptr<Trace> trace)
     : host_(host), budget_seconds_(options.budget_seconds), tolerance_(options.tolerance) {
   create_state = [](NodeComputeInfo* self, NodeComputeContext*, void** state) -> Status* {
     *state = static_cast<CompiledPart*>(self);
@@ -77,6 +78,8 @@ CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, con
   release_state = [](NodeComputeInfo*, void*) {};
 
   runtime::SessionOptions settings = options.session;
+  if (trace && trace->is_on()) trace_ = std::move(trace);
+  settings.profile = trace_ != nullptr;
   settings.make_pool = [&host](int threads) { return make_host_pool(host, threads); };
   session_ = runtime::Session::load_model(model.import(), settings);
   if (options.verify) {
@@ -112,12 +115,22 @@ void CompiledPart::run(KernelContext* context) {
     in_place[k] = 1;
     return output_buffer(host_, context, outputs_[k], type, shape);
   };
-  session_->run_into(inputs, outputs, nullptr, &make);
+  run_session(inputs, outputs, make);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (!in_place[k]) copy_output(host_, context, outputs_[k], outputs[k]);
   }
   if (reference_) compare(inputs, outputs);
   if (budget_seconds_ > 0) stop_at_budget();
+}
+
+void CompiledPart::run_session(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+                               const runtime::Session::OutputMaker& make) {
+  if (!trace_ || !trace_->is_on()) return session_->run_into(inputs, outputs, nullptr, &make);
+  const std::lock_guard lock(trace_mutex_);
+  session_->reset_profile();
+  const Trace::Clock::time_point begin = Trace::Clock::now();
+  session_->run_into(inputs, outputs, nullptr, &make);
+  trace_->add(begin, session_->profile());
 }
 
 void CompiledPart::stop_at_budget() {

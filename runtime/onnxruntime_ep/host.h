@@ -47,6 +47,15 @@ class Host {
     return function_of(api_, function)(arguments...);
   }
 
+  template <class Result, class... Parameters, class... Arguments>
+  Result get_ep(const Function<Result(Parameters...)>& function, Arguments... arguments) const {
+    return function_of(ep_api_, function)(arguments...);
+  }
+  /// Throws unless the status is null.
+  void check(const char* function, Status* status) const {
+    if (status != nullptr) raise(function, status);
+  }
+
   /// The list that two functions give: how many there are, and all of them.
   template <class Object, class Item>
   std::vector<const Item*> list(const Function<Status*(const Object*, std::size_t*)>& count,
@@ -64,9 +73,6 @@ class Host {
   void log(const Logger* logger, int level, const std::string& message) const noexcept;
 
  private:
-  void check(const char* function, Status* status) const {
-    if (status != nullptr) raise(function, status);
-  }
   [[noreturn]] void raise(const char* function, Status* status) const;
 
   Table api_ = nullptr;

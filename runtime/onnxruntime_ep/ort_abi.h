@@ -11,7 +11,8 @@
 
 namespace axrun::ort {
 
-// Objects of the runtime. `TensorInfo` is OrtTensorTypeAndShapeInfo; every other name lacks its `Ort` only.
+// Objects of the runtime. `TensorInfo` is OrtTensorTypeAndShapeInfo; names without a remark lack their `Ort`
+// only.
 struct Allocator;
 struct Env;
 struct EpDevice;
@@ -26,6 +27,8 @@ struct MemoryInfo;
 struct Node;
 struct NodeComputeContext;
 struct OpAttr;
+struct ProfilingEvent;
+struct ProfilingEvents;  // OrtProfilingEventsContainer
 struct RunOptions;
 struct Session;
 struct SessionOptions;
@@ -186,6 +189,9 @@ inline constexpr Function<Status*(const Value*, int* type, const std::int64_t** 
 inline constexpr Function<Status*(struct EpFactory*, const HardwareDevice*, const KeyValuePairs* metadata, const KeyValuePairs* options, EpDevice**)> create_ep_device{0, "CreateEpDevice"};
 inline constexpr Function<void(EpDevice*)> release_ep_device{1, "ReleaseEpDevice"};
 inline constexpr Function<Status*(EpGraphSupportInfo*, const Node* const* nodes, std::size_t count, const struct NodeFusionOptions*)> add_nodes_to_fuse{2, "EpGraphSupportInfo_AddNodesToFuse"};
+inline constexpr Function<Status*(int category, std::int32_t process, std::int32_t thread, const char* name, std::int64_t start_us, std::int64_t duration_us, const char* const* keys, const char* const* values, std::size_t count, ProfilingEvent**)> create_profiling_event{65, "CreateProfilingEvent"};  // 1.25
+inline constexpr Function<void(ProfilingEvent*)> release_profiling_event{66, "ReleaseProfilingEvent"};  // 1.25
+inline constexpr Function<Status*(ProfilingEvents*, const ProfilingEvent* const* events, std::size_t count)> add_profiling_events{72, "ProfilingEventsContainer_AddEvents"};  // 1.25
 
 // OrtModelEditorApi
 inline constexpr Function<Status*(const char* op, const char* domain, const char* name, const char* const* inputs, std::size_t input_count, const char* const* outputs, std::size_t output_count, OpAttr** attributes, std::size_t attribute_count, Node**)> create_node{6, "CreateNode"};

@@ -28,6 +28,17 @@ struct NodeComputeInfo {
   void (*release_state)(NodeComputeInfo*, void* state) = nullptr;
 };
 
+/// `OrtEpProfilerImpl`: takes part in the runtime's trace.
+struct EpProfiler {
+  std::uint32_t version = declared_version;
+  void (*release)(EpProfiler*) = nullptr;
+  Status* (*start_profiling)(EpProfiler*, std::int64_t offset_ns) = nullptr;
+  Status* (*start_event)(EpProfiler*, std::uint64_t event) = nullptr;
+  Status* (*stop_event)(EpProfiler*, std::uint64_t event, const ProfilingEvent*) = nullptr;
+  Status* (*end_profiling)(EpProfiler*, ProfilingEvents*) = nullptr;
+};
+static_assert(sizeof(EpProfiler) == 6 * 8 && offsetof(EpProfiler, end_profiling) == 40);
+
 /// A member that is not used: null says that the plugin has no such function.
 using Unused = const void*;
 
@@ -47,8 +58,11 @@ struct Ep {
   Unused create_allocator = nullptr;
   Unused create_sync_stream_for_device = nullptr;
   const char* (*get_compiled_model_compatibility_info)(Ep*, const Graph*) = nullptr;
-  Unused later[13] = {};  ///< members of 1.24 to 1.29
+  Unused of_24_and_25[3] = {};
+  Status* (*create_profiler)(Ep*, EpProfiler**) = nullptr;  ///< 1.25
+  Unused later[9] = {};                                     ///< members of 1.26 to 1.29
 };
+static_assert(offsetof(Ep, create_profiler) == 128);
 static_assert(offsetof(Ep, get_name) == 8 && offsetof(Ep, compile) == 24);
 static_assert(offsetof(Ep, get_compiled_model_compatibility_info) == 96);
 static_assert(sizeof(Ep) == 26 * 8);

@@ -33,6 +33,12 @@ Provider::Provider(const Host& host, const Logger* logger, ProviderOptions optio
     return guarded(provider->host_, [&] { provider->compile_all(graphs, fused, count, infos, contexts); });
   };
   get_compiled_model_compatibility_info = [](Ep*, const Graph*) { return context_compatibility(); };
+  if (host_.version() >= 25) {
+    create_profiler = [](Ep* self, EpProfiler** profiler) {
+      auto* const provider = static_cast<Provider*>(self);
+      return guarded(provider->host_, [&] { *profiler = make_profiler(provider->host_, provider->trace_); });
+    };
+  }
   release_node_compute_infos = [](Ep*, NodeComputeInfo** infos, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) delete static_cast<CompiledPart*>(infos[k]);
   };
@@ -75,7 +81,7 @@ void Provider::compile_all(const Graph** graphs, const Node** fused, std::size_t
     part.inputs = host_.list(node_input_count, node_inputs, fused[k]);
     part.outputs = host_.list(node_output_count, node_outputs, fused[k]);
     const WrittenModel model = written(part);
-    made.push_back(std::make_unique<CompiledPart>(host_, options_, model, part.inputs, part.outputs));
+    made.push_back(std::make_unique<CompiledPart>(host_, options_, model, part.inputs, part.outputs, trace_));
     if (!options_.context.make || contexts == nullptr) continue;
     contexts[k] = make_context(host_, graphs[k], fused[k], model, options_.context, contexts_++);
   }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "runtime/onnxruntime_ep/host.h"
 #include "runtime/onnxruntime_ep/model_writer.h"
 #include "runtime/onnxruntime_ep/provider_options.h"
+#include "runtime/onnxruntime_ep/trace.h"
 
 namespace axrun::ort {
 
@@ -24,6 +26,7 @@ class Provider final : public Ep {
   const Host& host_;
   const Logger* logger_;
   const ProviderOptions options_;
+  const std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();
   bool has_claimed_ = false;
   std::size_t contexts_ = 0;  ///< made so far
 };

@@ -2,6 +2,7 @@
 """The plugin in ONNX Runtime, from Python. Usage: plugin_test.py PLUGIN [unittest's arguments]"""
 
 import concurrent.futures
+import json
 import os
 import subprocess
 import sys
@@ -423,6 +424,34 @@ class Contexts(unittest.TestCase):
             self.skipTest("this ONNX Runtime does not ask from Python")
         for text, answer in (("axrun context 1", "OPTIMAL"), ("axrun context 99", "UNSUPPORTED"), ("x", "NOT_APPLICABLE")):
             self.assertIn(answer, str(ask(plugin.devices(), text)))
+
+
+class Traces(unittest.TestCase):
+    @unittest.skipIf(VERSION < (1, 25), "this ONNX Runtime asks no provider for its events")
+    def test_kernels_are_in_the_trace(self):
+        made, _ = perceptron(3, (64, 128, 64))
+        with tempfile.TemporaryDirectory() as folder:
+            options = plugin.options()
+            options.enable_profiling = True
+            options.profile_file_prefix = os.path.join(folder, "trace")
+            session = ort.InferenceSession(made, options, enable_fallback=0)
+            for _ in range(3):
+                session.run(None, {"x": inputs_of(1, (32, 64))})
+            with open(session.end_profiling()) as file:
+                events = json.load(file)
+        parts = [e for e in events if e["name"].startswith(NAME) and e["name"].endswith("_kernel_time")]
+        kernels = [e for e in events if "gemm" in e.get("args", {}).get("kernel", "")]
+        self.assertEqual(len(parts), 3)
+        self.assertEqual(len(kernels), 6, "two products in each of three runs")
+        self.assertEqual({e["args"]["op_name"] for e in kernels}, {"MatMul", "MatMul+Relu"})
+        for kernel in kernels:
+            self.assertTrue(any(part["ts"] <= kernel["ts"] and kernel["ts"] + kernel["dur"] <= part["ts"] + part["dur"] + 2
+                                for part in parts), (kernel, parts))
+
+    def test_a_session_without_a_trace_has_none(self):
+        session = plugin.session(perceptron()[0])
+        session.run(None, {"x": inputs_of(1, (2, 16))})
+        self.assertFalse(session.end_profiling())
 
 
 class Load(unittest.TestCase):
