@@ -18,7 +18,9 @@ endforeach()
 target_include_directories(libaxrun INTERFACE $<INSTALL_INTERFACE:${axrun_include_dir}>)
 target_compile_features(libaxrun INTERFACE cxx_std_20)
 install(TARGETS axrun_cli axrun_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The program in which the library tries what it generates lies beside it.
+# The plugin of ONNX Runtime: a library of its own, not to be linked.
+install(TARGETS axrun_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# The program in which both libraries try what they generate lies beside them.
 install(TARGETS axrun_worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS libaxrun EXPORT axrunTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT axrunTargets NAMESPACE axrun:: DESTINATION ${axrun_package_dir})

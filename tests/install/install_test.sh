@@ -21,6 +21,11 @@ model=$(echo "$work"/model/*.onnx)
 AXRUN_OPTIMIZER_PRIORITY=normal "$prefix/bin/axrun" "$model" --budget 60 --runs 1 --json --quiet > "$work/record.json"
 grep -q '"worker_starts":1,' "$work/record.json" || { cat "$work/record.json"; exit 1; }
 
+# ONNX Runtime's plugin and the worker program lie in one folder.
+for file in libaxrun_onnxruntime.so axrun-worker; do
+  [ -e "$prefix/lib/$file" ] || { echo "lib/$file is not installed"; exit 1; }
+done
+
 cmake -S "$source/tests/install/cpp_program" -B "$work/cpp" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log"
 cmake --build "$work/cpp" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 "$work/cpp/uses_axrun" "$model"
