@@ -53,16 +53,18 @@ class Surveyor {
       return;
     }
     const FileFound& found = std::get<FileFound>(mapped);
-    count(std::nullopt, found.generator, found.machine, file.bytes, file.used);
+    const bool marks = found.generator.empty() && found.machine.empty();
+    count(std::nullopt, found.generator, found.machine, file.bytes, file.used, marks);
     const FileName name{found.key, found.generator, found.machine};
     if (check_ && file.path.filename() != name.text())
       result_.damages.push_back({file.path.string(), Refusal::other_key});
   }
   void count(std::optional<Part> part, std::string_view generator, std::string_view machine, int64_t bytes,
-             int64_t used) {
-    Group& group =
-        groups_[{part ? static_cast<int>(*part) : -1, std::string(generator), std::string(machine)}];
+             int64_t used, bool marks = false) {
+    const int kind = part ? static_cast<int>(*part) : marks ? -1 : -2;
+    Group& group = groups_[{kind, std::string(generator), std::string(machine)}];
     group.part = part;
+    group.marks = marks;
     group.generator = generator;
     group.machine = machine;
     ++group.entries;

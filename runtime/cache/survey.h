@@ -14,6 +14,7 @@ namespace axrun::cache {
 /// Entries of one kind, version and machine; files have no part.
 struct Group {
   std::optional<Part> part;
+  bool marks = false;  ///< files that say what the folder has something for (Store::mark), of every version
   std::string generator, machine;
   int64_t entries = 0, bytes = 0;  ///< as they are stored
   int64_t last_used = 0;           ///< seconds since 1970

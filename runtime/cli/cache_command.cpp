@@ -36,7 +36,9 @@ std::string time_text(int64_t seconds) {
   return text;
 }
 
-std::string_view kind_of(const Group& group) { return group.part ? name_of(*group.part) : "weights"; }
+std::string_view kind_of(const Group& group) {
+  return group.part ? name_of(*group.part) : group.marks ? "marks" : "weights";
+}
 bool is_portable(const Group& group) { return group.part && is_portable(*group.part); }
 
 /// The features of a processor are many.
@@ -54,6 +56,10 @@ std::string text_of(const FolderSurvey& folder) {
   for (const Group& group : folder.groups) {
     text += fmt::format("  {:<13}{:>7}  {:>10}  last used {}\n", kind_of(group), group.entries,
                         size_text(group.bytes), time_text(group.last_used));
+    if (group.marks) {
+      text += "    which models it has something for\n";
+      continue;
+    }
     text += fmt::format("    made by {}{}\n", group.generator.empty() ? "nobody knows" : group.generator,
                         is_portable(group) ? "; for every machine" : "; for " + shortened(group.machine));
   }

@@ -176,6 +176,22 @@ TEST(Survey, SaysWhatIsThereAndWhatIsDamaged) {
   EXPECT_TRUE(survey(settings, true)[0].damages.empty());
 }
 
+TEST(Survey, MarksAreAGroupOfTheirOwn) {
+  const TemporaryFolder folder;
+  const Settings settings = settings_in(folder / "here");
+  const auto store = Store::open(settings);
+  store->mark("a");
+  store->mark("b");
+  store->put_file("weights", 10, [](auto) {});
+  const std::vector<FolderSurvey> folders = survey(settings, true);
+  EXPECT_TRUE(folders[0].damages.empty());
+  ASSERT_EQ(folders[0].groups.size(), 2U);
+  for (const Group& group : folders[0].groups) {
+    EXPECT_EQ(group.marks, group.generator.empty());
+    EXPECT_EQ(group.entries, group.marks ? 2 : 1);
+  }
+}
+
 TEST(Survey, Pruning) {
   const TemporaryFolder folder;
   const Settings settings = settings_in(folder / "here");
