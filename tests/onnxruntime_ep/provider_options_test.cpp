@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "ir/error.h"
 
 namespace axrun::ort {
@@ -74,6 +77,15 @@ TEST(ProviderOptions, MistakesAreNamedWithWhatThereIs) {
                                                                                    {"threads", "99999999999"},
                                                                                    {"verify", "2"}}) {
     EXPECT_NE(refusal(key, value).find("cannot be"), std::string::npos) << key << " = " << value;
+  }
+}
+
+TEST(ProviderOptions, TheReadmeHasEveryKey) {
+  std::ifstream file(AXRUN_SOURCE_DIR "/runtime/onnxruntime_ep/README.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const OptionKey& key : option_keys()) {
+    EXPECT_NE(text.str().find("\n| `" + std::string(key.name) + "` | "), std::string::npos) << key.name;
   }
 }
 
