@@ -56,7 +56,7 @@ std::optional<Found> read_record(std::string_view record) {
 bool write(std::FILE* file, std::string_view record) {
   const auto length = static_cast<uint32_t>(record.size());
   return std::fwrite(&length, sizeof length, 1, file) == 1 &&
-         std::fwrite(record.data(), 1, record.size(), file) == record.size();
+         (record.empty() || std::fwrite(record.data(), 1, record.size(), file) == record.size());
 }
 
 /// The records of an archive, one after the other.
