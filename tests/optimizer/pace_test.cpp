@@ -1,42 +1,26 @@
 #include "runtime/optimizer/pace.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 
 #include "runtime/optimizer/stop_signal.h"
 #include "runtime/optimizer/thread_time.h"
 #include "runtime/optimizer/worker_pace.h"
+#include "tests/runtime/control_group_files.h"
 
 namespace axrun::tests {
 namespace {
 
-namespace fs = std::filesystem;
-
-class PaceTest : public testing::Test {
+class PaceTest : public ControlGroupFiles {
  protected:
-  void SetUp() override {
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  runtime::Pace pace() const {
-    return runtime::Pace((root_ / "groups").string(), (root_ / "mount").string());
-  }
+  runtime::Pace pace() const { return runtime::Pace(groups(), mount()); }
   runtime::Pace of_one_processor() {
     write("groups", "0::/service\n");
     write("mount/service/cpu.max", "100000 100000\n");
     write("mount/service/cpu.stat", "usage_usec 5\nnr_periods 1\nnr_throttled 0\n");
     return pace();
   }
-  const fs::path root_ = fs::temp_directory_path() / ("axrun_pace_" + std::to_string(getpid()));
 };
 
 /// A thread that works whenever it may, beside others that use that much of a processor, for that long.

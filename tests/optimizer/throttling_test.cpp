@@ -1,31 +1,15 @@
 #include "runtime/optimizer/throttling.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/runtime/control_group_files.h"
 
 namespace axrun::tests {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Groups : public testing::Test {
+class Groups : public ControlGroupFiles {
  protected:
-  void SetUp() override {
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  runtime::Throttling throttling() const {
-    return runtime::Throttling((root_ / "groups").string(), (root_ / "mount").string());
-  }
-  const fs::path root_ = fs::temp_directory_path() / ("axrun_throttling_" + std::to_string(getpid()));
+  runtime::Throttling throttling() const { return runtime::Throttling(groups(), mount()); }
 };
 
 TEST_F(Groups, NoneIsNoThrottling) {

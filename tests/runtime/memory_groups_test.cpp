@@ -1,28 +1,15 @@
 #include "runtime/memory_groups.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/runtime/control_group_files.h"
 
 namespace axrun::tests {
 namespace {
 
-namespace fs = std::filesystem;
-
-class MemoryGroup : public testing::Test {
+class MemoryGroup : public ControlGroupFiles {
  protected:
-  void SetUp() override { fs::create_directories(root_); }
-  void TearDown() override { fs::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  auto room() const {
-    return runtime::MemoryGroups((root_ / "groups").string(), (root_ / "mount").string()).room();
-  }
-  const fs::path root_ = fs::temp_directory_path() / ("axrun_memory_groups_" + std::to_string(getpid()));
+  auto room() const { return runtime::MemoryGroups(groups(), mount()).room(); }
 };
 
 TEST_F(MemoryGroup, NoneIsNoLimit) {
