@@ -15,7 +15,7 @@ from plugin import NAME, Plugin, import_onnxruntime
 
 ort, onnx, np = import_onnxruntime()
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from plugin_models import info, inputs_of, model, perceptron
 
 LIBRARY = os.path.abspath(sys.argv.pop(1))
