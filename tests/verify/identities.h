@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace axrun::tests {
+
+/// Two lists of terms (operator_terms.h) over the same inputs. All sizes are from 1 to 64.
+struct Identity {
+  std::string name, inputs, left, right;
+};
+
+/// Equal for all inputs and sizes.
+std::vector<Identity> true_identities();
+/// Not equal: each has inputs and sizes at which the sides differ, or one of them is none.
+std::vector<Identity> false_identities();
+
+}  // namespace axrun::tests

@@ -1,0 +1,215 @@
+#include "verify/equality/refutation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "ir/error.h"
+#include "ir/evaluate.h"
+#include "ir/known_scalars.h"
+
+namespace axrun::verify::equality {
+namespace {
+
+using ir::Dim;
+using ir::Program;
+using ir::Tensor;
+
+constexpr int trials = 24;
+constexpr double most_elements = 20'000, most_work = 6e5;
+
+using Sizes = std::map<std::string, int64_t>;
+
+/// Small ones, different from each other first; later any of a few. Nothing where none is claimed.
+std::optional<Sizes> sizes_of(const std::vector<ir::loop::Size>& claims, int trial, std::mt19937_64& random) {
+  constexpr int64_t distinct[] = {2, 3, 5, 4, 7, 6};
+  Sizes chosen;
+  size_t next = static_cast<size_t>(trial % 3);
+  for (const ir::loop::Size& size : claims) {
+    std::set<int64_t> values;
+    const auto offer = [&](int64_t value) {
+      value = (std::max(value, size.low) + size.divisor - 1) / size.divisor * size.divisor;
+      if (value <= size.high) values.insert(value);
+    };
+    if (trial < 6) {
+      offer(distinct[next++ % std::size(distinct)]);
+    } else {
+      for (const int64_t value : {1, 2, 3, 4, 6, 9}) offer(value);
+    }
+    offer(size.low);
+    if (values.empty()) return std::nullopt;
+    auto at = values.begin();
+    std::advance(at, trial < 6 ? values.size() - 1 : random() % values.size());
+    chosen[size.name] = *at;
+  }
+  return chosen;
+}
+
+/// Binary fractions that sums and products keep exact: of either sign, with zeros and ties, or of one sign.
+Tensor input(const ir::TensorDecl& declared, const std::map<std::string, Dim>& sizes, int kind,
+             std::mt19937_64& random) {
+  ir::Shape shape;
+  for (const Dim& dim : declared.dims) shape.push_back(dim.substitute(sizes).value());
+  const bool real = ir::is_float(declared.type);
+  const bool wide = declared.type == ir::ElementType::f32;
+  Tensor tensor = Tensor::allocate(wide ? ir::ElementType::f64 : declared.type, shape);
+  const int64_t low = kind == 1 ? -9 : kind == 2 ? 1 : -4, high = kind == 1 ? -1 : kind == 2 ? 9 : 4;
+  const double unit = kind == 3 ? 0.125 : kind == 4 ? 2.75 : 1;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const int64_t value = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+    if (real) {
+      tensor.set_real(i, static_cast<double>(value) * unit);
+    } else if (kind >= 3 && declared.type != ir::ElementType::boolean) {
+      tensor.set_int(i, static_cast<int64_t>(random()));  // of the whole type: what wraps shows
+    } else {
+      tensor.set_int(i, declared.type == ir::ElementType::boolean ? value & 1
+                        : ir::is_unsigned_integer(declared.type)  ? std::abs(value)
+                                                                  : value);
+    }
+  }
+  return tensor;
+}
+
+double elements(const ir::Dims& dims, const std::map<std::string, Dim>& sizes) {
+  double count = 1;
+  for (const Dim& dim : dims)
+    count *= static_cast<double>(dim.substitute(sizes).constant().value_or(1 << 20));
+  return count;
+}
+
+double work(const Program& program, const std::map<std::string, Dim>& sizes) {
+  double count = 0;
+  for (const ir::Stage& stage : program.stages) {
+    double points = 1;
+    for (const auto* axes : {&stage.axes, &stage.reduce_axes}) {
+      for (const ir::Axis& axis : *axes) points *= elements({axis.extent}, sizes);
+    }
+    count += points;
+  }
+  return count;
+}
+
+double largest_literal(const Program& program) {
+  double most = 1;
+  for (const ir::Expr& e : program.exprs) {
+    if (e.op == ir::ScalarOp::real && std::isfinite(e.real)) most = std::max(most, std::abs(e.real));
+  }
+  return most;
+}
+
+bool rounds(const Program& program) {
+  return std::any_of(program.exprs.begin(), program.exprs.end(), [](const ir::Expr& e) {
+    return ir::is_float(e.type) && e.type != ir::ElementType::f32 && e.type != ir::ElementType::f64;
+  });
+}
+
+std::string text(double value) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.9g", value);
+  return buffer;
+}
+
+std::string position_text(const ir::Shape& shape, int64_t position) {
+  std::string out;
+  for (size_t d = shape.size(); d-- > 0;) {
+    out = std::to_string(position % shape[d]) + (out.empty() ? "" : ", ") + out;
+    position /= shape[d];
+  }
+  return "[" + out + "]";
+}
+
+std::optional<std::string> compared(const Program& program, const std::vector<Tensor>& a,
+                                    const std::vector<Tensor>& b, double tolerance) {
+  for (size_t k = 0; k < a.size(); ++k) {
+    const std::string& name = program.tensors[static_cast<size_t>(program.outputs[k])].name;
+    if (a[k].shape() != b[k].shape())
+      return name + " has the shape " + ir::to_string(a[k].shape()) + " and " + ir::to_string(b[k].shape());
+    const bool real = ir::is_float(a[k].type());
+    double scale = 1;
+    for (int64_t i = 0; real && i < a[k].size(); ++i) {
+      const double x = std::abs(a[k].get_real(i));
+      if (std::isfinite(x)) scale = std::max(scale, x);
+    }
+    for (int64_t i = 0; i < a[k].size(); ++i) {
+      if (!real) {
+        if (a[k].get_int(i) == b[k].get_int(i)) continue;
+        return name + position_text(a[k].shape(), i) + " is " + std::to_string(a[k].get_int(i)) + " and " +
+               std::to_string(b[k].get_int(i));
+      }
+      const double x = a[k].get_real(i), y = b[k].get_real(i);
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      // Overflow in f64 is no difference over the reals.
+      const bool huge = std::abs(x) > 1e100 || std::abs(y) > 1e100;
+      if (huge || std::abs(x - y) <= tolerance * scale) continue;
+      return name + position_text(a[k].shape(), i) + " is " + text(x) + " and " + text(y);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> executed_difference(const Program& left, const Program& right,
+                                               const std::vector<ir::loop::Size>& claims, double seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  std::mt19937_64 random(1);
+  const double literal = std::max(largest_literal(left), largest_literal(right));
+  const double tolerance = rounds(left) || rounds(right) ? 0.05 : 1e-8 + literal * 1e-13;
+  ir::EvaluateOptions options;
+  options.wide = true;
+  for (int trial = 0; trial < trials; ++trial) {
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds) break;
+    const auto sizes = sizes_of(claims, trial, random);
+    if (!sizes) return std::nullopt;
+    const std::map<std::string, Dim> known(sizes->begin(), sizes->end());
+    std::string at;
+    for (const auto& [name, value] : *sizes)
+      at += (at.empty() ? "at " : ", ") + name + " = " + std::to_string(value);
+    if (!at.empty()) at += ": ";
+    try {
+      double largest = std::max(work(left, known), work(right, known)) / most_work * most_elements;
+      for (const Program* program : {&left, &right}) {
+        for (const ir::TensorDecl& tensor : program->tensors)
+          largest = std::max(largest, elements(tensor.dims, known));
+      }
+      if (largest > most_elements) continue;
+      std::vector<Tensor> operands;
+      const size_t count = std::max(left.operands.size(), right.operands.size());
+      for (size_t k = 0; k < count; ++k) {
+        const ir::TensorDecl* declared = nullptr;
+        for (const Program* program : {&right, &left}) {
+          if (k < program->operands.size() && program->operands[k] != ir::none)
+            declared = &program->tensors[static_cast<size_t>(program->operands[k])];
+        }
+        operands.push_back(declared == nullptr ? Tensor() : input(*declared, known, trial % 5, random));
+      }
+      std::vector<std::vector<Tensor>> results;
+      std::vector<std::string> mistakes(2);
+      for (const Program* program : {&left, &right}) {
+        std::vector<Tensor> mine(operands.begin(),
+                                 operands.begin() + static_cast<std::ptrdiff_t>(program->operands.size()));
+        for (size_t k = 0; k < mine.size(); ++k) {
+          if (program->operands[k] == ir::none) mine[k] = Tensor();
+        }
+        try {
+          results.push_back(ir::evaluate(ir::with_known_sizes(*program, known), mine, options));
+        } catch (const Error& error) {
+          mistakes[results.size()] = error.what();
+          results.emplace_back();
+        }
+      }
+      if (mistakes[0].empty() != mistakes[1].empty())
+        return at + "one side alone cannot be evaluated: " + mistakes[mistakes[0].empty() ? 1 : 0];
+      if (!mistakes[0].empty()) continue;
+      if (const auto found = compared(left, results[0], results[1], tolerance)) return at + *found;
+    } catch (const Error&) {
+      // These sizes do not suit the expressions: nothing follows.
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace axrun::verify::equality
