@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "search/algebra/rule_store.h"
+#include "search/algebra/site.h"
+
+namespace axrun::search::algebra {
+
+struct DiscoveryOptions {
+  Prover prover = default_prover();
+  size_t most_proposals = 3000;  ///< per site
+  size_t most_identities = 6;    ///< of a site that are put to the prover, those of few operations first
+  double seconds = 1e9;          ///< after that no further site is begun
+  std::function<void(const Rule&)> found;  ///< told of every rule that is new, whatever its evidence
+};
+
+struct DiscoveryCounts {
+  int sites = 0, different = 0;  ///< pairs of operations in models; those that were examined
+  int64_t proposals = 0, survived = 0;
+  int rules = 0, proved = 0, safe = 0, refuted = 0, unknown = 0;  ///< new ones
+  double seconds = 0, proving = 0;
+  DiscoveryCounts& operator+=(const DiscoveryCounts& other);
+};
+
+/// Identities of tensor expressions, found in models without being told any: producers are propagated past
+/// their consumers, what agrees on small random inputs is put to the prover, what is proved becomes a rule.
+/// Rules that cannot be proved are kept as such.
+class Discovery {
+ public:
+  Discovery(RuleSet& rules, DiscoveryOptions options) : rules_(rules), options_(std::move(options)) {}
+
+  /// All pairs of operations that these terms have. Sites that were examined before cost nothing.
+  DiscoveryCounts examine(const Terms& model, const std::string& origin);
+  /// One site. Whether it had a rule.
+  bool examine(const Site& site, const std::string& origin, DiscoveryCounts& counts);
+
+ private:
+  bool merge_siblings(const Terms& model, const std::string& origin, DiscoveryCounts& counts);
+  bool propose(const Site& site, const std::string& origin, DiscoveryCounts& counts);
+  bool keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,
+            const std::string& origin, DiscoveryCounts& counts);
+
+  RuleSet& rules_;
+  DiscoveryOptions options_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace axrun::search::algebra

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "ir/infer.h"
+#include "search/algebra/terms.h"
+
+namespace axrun::search::algebra {
+
+/// The values of a graph as terms over its inputs and constants. Constants of one element are literals,
+/// others are named by content. Nodes that have no term (bodies, unknown ranks) make leaves.
+class ModelTerms {
+ public:
+  /// The inference must have run.
+  explicit ModelTerms(const ir::Inference& inference);
+
+  const Terms& terms() const { return terms_; }
+  /// no_term where type or dims are unknown.
+  TermId term_of(ir::ValueId value) const;
+  /// What the model gives.
+  const std::vector<TermId>& outputs() const { return outputs_; }
+
+ private:
+  void add_leaf(ir::ValueId value);
+  void add_node(const ir::Node& node);
+
+  const ir::Inference& inference_;
+  Terms terms_;
+  std::map<ir::ValueId, TermId> ids_;
+  std::vector<TermId> outputs_;
+};
+
+/// The operation of a node and its parameters; nothing where it has no place in the algebra.
+struct NodeOperation {
+  Operation operation;
+  std::vector<ir::Dims> parameters;
+};
+std::optional<NodeOperation> operation_of(const ir::Node& node, const ir::Inference& inference);
+
+}  // namespace axrun::search::algebra

@@ -1,0 +1,186 @@
+#include "search/algebra/saturation.h"
+
+#include <algorithm>
+
+#include "ir/error.h"
+#include "search/algebra/matching.h"
+
+namespace axrun::search::algebra {
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::saturated:
+      return "saturated";
+    case StopReason::rounds:
+      return "rounds";
+    case StopReason::terms:
+      return "terms";
+  }
+  return "";
+}
+
+namespace {
+
+/// Makes what the match says equal. Whether anything changed.
+bool apply(EGraph& graph, const std::shared_ptr<const Rule>& rule, bool forward, const Match& match,
+           Saturation& saturation) {
+  bool changed = false;
+  std::vector<TermId> made;
+  for (size_t root = 0; root < rule->left.size(); ++root) {
+    Link link;
+    link.rule = rule;
+    link.root = root;
+    link.substitution = match.substitution;
+    link.sizes = match.sizes;
+    link.left = instantiate(*rule, rule->left[root], match.substitution, match.sizes, graph.terms());
+    link.right = instantiate(*rule, rule->right[root], match.substitution, match.sizes, graph.terms());
+    graph.take_in();
+    if (link.left == no_term || link.right == no_term) continue;
+    // Dims that are written differently would make one class of two.
+    const Facts &left = graph.terms()[link.left].facts, &right = graph.terms()[link.right].facts;
+    if (left.type != right.type || left.dims != right.dims) continue;
+    made.push_back(forward ? link.right : link.left);
+    changed = graph.merge(link) || changed;
+  }
+  if (changed) {
+    ++saturation.applied[rule->id];
+    if (made.size() > 1) saturation.companions.push_back(made);
+  }
+  return changed;
+}
+
+}  // namespace
+
+Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>>& rules,
+                    const SaturationOptions& options) {
+  Saturation saturation;
+  graph.take_in();
+  graph.rebuild();
+  for (; saturation.rounds < options.most_rounds; ++saturation.rounds) {
+    struct Found {
+      std::shared_ptr<const Rule> rule;
+      bool forward;
+      Match match;
+    };
+    std::vector<Found> found;
+    for (const auto& rule : rules) {
+      for (const bool forward : {true, false}) {
+        if (!rule->usable(forward) || (!forward && !options.both_directions)) continue;
+        // What is joined would be joined with its own parts again and again.
+        if (rule->left.size() > 1 && (!forward || saturation.rounds >= options.most_joining_rounds)) continue;
+        for (Match& match : find_matches(graph, *rule, forward, options.most_matches))
+          found.push_back({rule, forward, std::move(match)});
+      }
+    }
+    bool changed = false;
+    for (const Found& one : found) {
+      if (graph.full() || graph.terms().size() >= options.most_terms) {
+        graph.rebuild();
+        saturation.stopped = StopReason::terms;
+        return saturation;
+      }
+      changed = apply(graph, one.rule, one.forward, one.match, saturation) || changed;
+    }
+    graph.rebuild();
+    if (!changed) return saturation;
+  }
+  saturation.stopped = StopReason::rounds;
+  return saturation;
+}
+
+std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& roots, int most_operations) {
+  std::vector<TermId> order;
+  for (const TermId id : reached_from(terms, roots))
+    if (terms[id].operation >= 0 && !terms[id].facts.constant) order.push_back(id);
+  std::map<TermId, std::set<TermId>> users;
+  for (const TermId id : order)
+    for (const TermId child : terms[id].children) users[child].insert(id);
+  std::vector<Window> windows;
+  const auto count = static_cast<size_t>(most_operations);
+  for (size_t first = 0; first < order.size(); first += std::max<size_t>(count / 2, 1)) {
+    Window window;
+    const size_t end = std::min(first + count, order.size());
+    window.inner.assign(order.begin() + static_cast<std::ptrdiff_t>(first),
+                        order.begin() + static_cast<std::ptrdiff_t>(end));
+    for (const TermId id : window.inner) {
+      bool outside = std::find(roots.begin(), roots.end(), id) != roots.end();
+      for (const TermId user : users[id])
+        outside = outside || std::find(window.inner.begin(), window.inner.end(), user) == window.inner.end();
+      if (outside) window.roots.push_back(id);
+    }
+    windows.push_back(std::move(window));
+    if (end == order.size()) break;
+  }
+  return windows;
+}
+
+std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph) {
+  std::map<TermId, TermId> copies;
+  const auto copy = [&](const auto& self, TermId id) -> TermId {
+    if (const auto known = copies.find(id); known != copies.end()) return known->second;
+    const Term& term = terms[id];
+    TermId made = no_term;
+    if (term.literal) {
+      made = graph.terms().literal(term.facts.type, *term.literal, term.facts.dims);
+    } else if (std::find(window.inner.begin(), window.inner.end(), id) == window.inner.end()) {
+      made = graph.terms().leaf("leaf" + std::to_string(copies.size()), term.facts);
+    } else {
+      std::vector<TermId> children;
+      for (const TermId child : term.children) children.push_back(self(self, child));
+      made = graph.terms().make(graph.terms().operation(terms.operation(term.operation)), term.parameters,
+                                children);
+    }
+    copies.emplace(id, made);
+    return made;
+  };
+  std::vector<TermId> roots;
+  for (const TermId root : window.roots) {
+    roots.push_back(copy(copy, root));
+    if (roots.back() == no_term) return {};
+  }
+  graph.take_in();
+  return roots;
+}
+
+std::optional<Improvement> improve(const Terms& terms, const Window& window,
+                                   const std::vector<std::shared_ptr<const Rule>>& rules,
+                                   const TermCost& cost, const SaturationOptions& options) {
+  EGraph graph({options.most_terms});
+  const std::vector<TermId> roots = copy_window(terms, window, graph);
+  if (roots.empty()) return std::nullopt;
+  const Saturation saturation = saturate(graph, rules, options);
+  const Extraction best = extract(graph, roots, cost, saturation);
+  if (best.cost >= best.before * (1 - 1e-9)) return std::nullopt;
+  Improvement improvement{best.before, best.cost, {}, {}, saturation.stopped, graph.terms().size()};
+  for (size_t k = 0; k < roots.size(); ++k) {
+    if (roots[k] == best.roots[k]) continue;
+    const Explanation explanation = graph.explain(roots[k], best.roots[k]);
+    if (!explanation.safe) return std::nullopt;
+    if (const auto wrong = replay(explanation, graph.terms()))
+      throw Error(Fault::internal, "an explanation does not replay: " + *wrong);
+    improvement.uses.insert(explanation.uses.begin(), explanation.uses.end());
+    improvement.text += print(explanation, graph.terms());
+  }
+  return improvement;
+}
+
+bool follows_from(const Rule& rule, const std::vector<std::shared_ptr<const Rule>>& others,
+                  const SaturationOptions& options) {
+  EGraph graph({options.most_terms});
+  Substitution substitution;
+  SizeValues none;
+  for (const TermId id : rule.variables)
+    substitution[id] = graph.terms().leaf(rule.terms[id].leaf, rule.terms[id].facts);
+  std::vector<std::pair<TermId, TermId>> pairs;
+  for (size_t k = 0; k < rule.left.size(); ++k) {
+    pairs.emplace_back(instantiate(rule, rule.left[k], substitution, none, graph.terms()),
+                       instantiate(rule, rule.right[k], substitution, none, graph.terms()));
+    if (pairs.back().first == no_term || pairs.back().second == no_term) return false;
+  }
+  graph.take_in();
+  saturate(graph, others, options);
+  return std::all_of(pairs.begin(), pairs.end(),
+                     [&](const auto& pair) { return graph.equal(pair.first, pair.second); });
+}
+
+}  // namespace axrun::search::algebra

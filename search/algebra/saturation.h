@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "search/algebra/egraph.h"
+
+namespace axrun::search::algebra {
+
+/// What an operation costs where its operands are what they are. What is constant costs nothing: it is
+/// computed before the run.
+using TermCost = std::function<double(const Terms& terms, TermId id)>;
+
+/// Operations of the direct algorithm, and what is read and written. Open sizes count as `size`.
+TermCost operation_cost(int64_t size = 64);
+
+struct SaturationOptions {
+  int most_rounds = 6;
+  int most_terms = 20000;
+  size_t most_matches = 400;    ///< of one rule in one round
+  int most_joining_rounds = 2;  ///< in which rules with several roots are applied, from left to right
+  bool both_directions = true;
+};
+
+enum class StopReason : uint8_t { saturated, rounds, terms };
+std::string_view name_of(StopReason reason);
+
+struct Saturation {
+  StopReason stopped = StopReason::saturated;
+  int rounds = 0;
+  std::map<std::string, int> applied;  ///< by rule: how often it made two classes one
+  /// Terms that one match of a rule with several roots made: they pay together.
+  std::vector<std::vector<TermId>> companions;
+};
+
+/// Applies every rule wherever it matches, until nothing changes or a bound is reached. Rules that are not
+/// proved to be equal and safe in the direction at hand are not used. The same graph and rules give the same
+/// result.
+Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>>& rules,
+                    const SaturationOptions& options = {});
+
+/// The terms that are cheapest together: one for each root, equal to it, over the same leaves.
+struct Extraction {
+  std::vector<TermId> roots;
+  double cost = 0, before = 0;  ///< before: of the roots as they were
+};
+Extraction extract(EGraph& graph, const std::vector<TermId>& roots, const TermCost& cost,
+                   const Saturation& saturation);
+
+/// Several operations of a model, and what is used of them elsewhere.
+struct Window {
+  std::vector<TermId> inner, roots;
+};
+/// Overlapping windows over the operations that roots reach, of at most so many operations each.
+std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& roots,
+                               int most_operations = 12);
+
+/// A window's roots in a graph of their own: what is not in the window is a leaf.
+std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph);
+
+struct Improvement {
+  double before = 0, after = 0;
+  std::set<std::pair<std::string, bool>> uses;
+  std::string text;  ///< the steps, by rule names
+  StopReason stopped = StopReason::saturated;
+  int terms = 0;
+};
+/// The best equal program of a window that a chain of safe rules leads to, with its explanation, which has
+/// been replayed; nothing where none is cheaper.
+std::optional<Improvement> improve(const Terms& terms, const Window& window,
+                                   const std::vector<std::shared_ptr<const Rule>>& rules,
+                                   const TermCost& cost, const SaturationOptions& options = {});
+
+/// Whether the other rules prove this one: its sides, taken apart, become equal by saturation.
+bool follows_from(const Rule& rule, const std::vector<std::shared_ptr<const Rule>>& others,
+                  const SaturationOptions& options);
+
+}  // namespace axrun::search::algebra

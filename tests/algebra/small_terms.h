@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/algebra/terms.h"
+
+namespace axrun::tests {
+
+/// Terms written by hand: operators of ONNX at opset 17.
+class SmallTerms {
+ public:
+  search::algebra::TermId input(const std::string& name, const ir::Dims& dims);
+  search::algebra::TermId constant(const std::string& name, const ir::Dims& dims);
+  search::algebra::TermId number(double value);
+  search::algebra::TermId call(
+      const std::string& name, const std::vector<search::algebra::TermId>& children,
+      const std::vector<std::pair<std::string, std::vector<int64_t>>>& attributes = {},
+      const std::vector<ir::Dims>& parameters = {});
+  search::algebra::TermId softmax(search::algebra::TermId x, int64_t axis);
+
+  search::algebra::Terms terms;
+};
+
+}  // namespace axrun::tests

@@ -1,0 +1,218 @@
+// Identities found in models: algebra_report [--store FILE] [--seconds S] [--verbose] [--independent]
+// [--improve] MODEL... Rules are read from the store (and proved again), searched for in every model, and
+// written back. --independent counts those that do not follow from the others; --improve saturates windows of
+// the models with them.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "ir/simplify.h"
+#include "onnx_import/import.h"
+#include "search/algebra/discovery.h"
+#include "search/algebra/model_terms.h"
+#include "search/algebra/saturation.h"
+
+namespace {
+
+using namespace axrun;
+using namespace axrun::search::algebra;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+class FileStore : public RuleStore {
+ public:
+  explicit FileStore(std::string path) : path_(std::move(path)) {}
+  std::optional<std::string> load() override {
+    std::ifstream file(path_, std::ios::binary);
+    if (!file) return std::nullopt;
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  void save(const std::string& text) override { std::ofstream(path_, std::ios::binary) << text; }
+  void reject(const std::string& reason) override { std::printf("%s: %s\n", path_.c_str(), reason.c_str()); }
+
+ private:
+  std::string path_;
+};
+
+struct Wishes {
+  std::string store;
+  double seconds = 60;
+  bool verbose = false, independent = false, improve = false;
+};
+
+/// Open sizes of inputs become numbers: what is found is generalised again.
+void close(ir::Graph& graph) {
+  std::map<std::string, ir::Dim> sizes;
+  for (const ir::ValueId id : graph.inputs) {
+    ir::Value& value = graph.value(id);
+    if (!value.dims) continue;
+    for (size_t d = 0; d < value.dims->size(); ++d) {
+      ir::Dim& dim = (*value.dims)[d];
+      std::vector<std::string> names;
+      dim.collect_symbols(names);
+      const bool image = value.dims->size() == 4 && d >= 2;
+      for (const std::string& name : names)
+        sizes.emplace(name, ir::Dim(image ? 64 : d == 0 ? 1 : 7 + 4 * static_cast<int64_t>(sizes.size())));
+      dim = dim.substitute(sizes);
+    }
+  }
+}
+
+std::optional<ModelTerms> load(const std::string& path, ir::Model& model,
+                               std::optional<ir::Inference>& inference) {
+  try {
+    model = onnx_import::import_file(path);
+    close(*model.graph);
+    ir::simplify(*model.graph);
+    inference.emplace(*model.graph, ir::Inference::Options{});
+    inference->run();
+    return ModelTerms(*inference);
+  } catch (const std::exception& error) {
+    std::printf("%s: %s\n", path.c_str(), error.what());
+    return std::nullopt;
+  }
+}
+
+void print_counts(const char* name, const DiscoveryCounts& c) {
+  std::printf(
+      "%s: %d sites, %d different, %ld proposals, %ld agree; %d new rules: %d proved (%d safe), %d refuted, "
+      "%d "
+      "unknown; %.2f s, %.2f of them in proofs\n",
+      name, c.sites, c.different, static_cast<long>(c.proposals), static_cast<long>(c.survived), c.rules,
+      c.proved, c.safe, c.refuted, c.unknown, c.seconds, c.proving);
+  std::fflush(stdout);
+}
+
+void count_independent(const RuleSet& rules) {
+  // One of each skeleton: up to renaming, rank, type and attributes. Then those that follow from others are
+  // left out, those of most operations first.
+  std::map<std::string, std::shared_ptr<const Rule>> identities;
+  for (const auto& [id, rule] : rules.rules())
+    if (rule->established && rule->equality.verdict == verify::Verdict::proved) {
+      // Independence is about equality: safety does not matter for it.
+      auto equal = std::make_shared<Rule>(*rule);
+      equal->safety.verdict = equal->safety_back.verdict = verify::Verdict::proved;
+      identities.emplace(skeleton(*rule), equal);
+    }
+  std::vector<std::shared_ptr<const Rule>> list;
+  for (const auto& [text, rule] : identities) list.push_back(rule);
+  const auto size_of = [](const Rule& rule) {
+    return operations_in(rule.terms, rule.left) + operations_in(rule.terms, rule.right);
+  };
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const auto& a, const auto& b) { return size_of(*a) > size_of(*b); });
+  std::vector<std::shared_ptr<const Rule>> kept = list;
+  SaturationOptions options;
+  options.most_rounds = 3;
+  options.most_terms = 600;
+  options.most_matches = 50;
+  for (const auto& rule : list) {
+    std::vector<std::shared_ptr<const Rule>> others;
+    for (const auto& other : kept)
+      if (other != rule) others.push_back(other);
+    if (follows_from(*rule, others, options)) kept = std::move(others);
+  }
+  std::printf("identities up to renaming, rank, type and attributes: %zu; of these independent: %zu\n",
+              identities.size(), kept.size());
+  for (const auto& rule : kept) std::printf("  %s   [%s]\n", equation(*rule).c_str(), rule->origin.c_str());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Wishes wishes;
+  std::vector<std::string> paths;
+  for (int k = 1; k < count; ++k) {
+    const std::string word = arguments[k];
+    if (word == "--store" && k + 1 < count) {
+      wishes.store = arguments[++k];
+    } else if (word == "--seconds" && k + 1 < count) {
+      wishes.seconds = std::atof(arguments[++k]);
+    } else if (word == "--verbose") {
+      wishes.verbose = true;
+    } else if (word == "--independent") {
+      wishes.independent = true;
+    } else if (word == "--improve") {
+      wishes.improve = true;
+    } else {
+      paths.push_back(word);
+    }
+  }
+  RuleSet rules;
+  FileStore store(wishes.store);
+  if (!wishes.store.empty()) {
+    const auto start = Clock::now();
+    rules = RuleSet::load(store);
+    rules.establish(default_prover(2));
+    std::printf("%zu rules of the store, proved again in %.2f s\n", rules.size(), since(start));
+  }
+  DiscoveryOptions options;
+  options.prover = default_prover(2);
+  options.seconds = wishes.seconds;
+  options.found = [&](const Rule& rule) {
+    if (!wishes.verbose) return;
+    std::printf("  %s  %s  %s%s%s\n", std::string(verify::name_of(rule.equality.verdict)).c_str(),
+                rule.usable() ? "safe" : "not safe", equation(rule).c_str(),
+                rule.equality.verdict == verify::Verdict::proved ? "" : ": ",
+                rule.equality.verdict == verify::Verdict::proved ? "" : rule.equality.text.c_str());
+  };
+  Discovery discovery(rules, options);
+  DiscoveryCounts total;
+  for (const std::string& path : paths) {
+    ir::Model model;
+    std::optional<ir::Inference> inference;
+    const auto terms = load(path, model, inference);
+    if (!terms) continue;
+    const DiscoveryCounts counts = discovery.examine(terms->terms(), path);
+    print_counts(path.c_str(), counts);
+    total += counts;
+  }
+  print_counts("all", total);
+  if (!wishes.store.empty()) rules.save(store);
+  int proved = 0, safe = 0;
+  for (const auto& [id, rule] : rules.rules()) {
+    proved += rule->equality.verdict == verify::Verdict::proved ? 1 : 0;
+    safe += rule->usable() ? 1 : 0;
+  }
+  std::printf("%zu rules, %d proved to be equal, %d of them safe\n", rules.size(), proved, safe);
+  if (wishes.independent) count_independent(rules);
+  if (!wishes.improve) return 0;
+  std::vector<std::shared_ptr<const Rule>> usable;
+  for (const auto& [id, rule] : rules.rules())
+    if (rule->usable(true) || rule->usable(false)) usable.push_back(rule);
+  std::set<std::pair<std::string, bool>> fired;
+  for (const std::string& path : paths) {
+    ir::Model model;
+    std::optional<ir::Inference> inference;
+    const auto terms = load(path, model, inference);
+    if (!terms) continue;
+    const auto start = Clock::now();
+    const TermCost cost = operation_cost();
+    const std::vector<Window> windows = windows_of(terms->terms(), terms->outputs());
+    int better = 0, done = 0;
+    double before = 0, after = 0;
+    for (const Window& window : windows) {
+      if (since(start) > wishes.seconds) break;
+      ++done;
+      const auto improvement = improve(terms->terms(), window, usable, cost);
+      if (!improvement) continue;
+      ++better;
+      before += improvement->before;
+      after += improvement->after;
+      fired.insert(improvement->uses.begin(), improvement->uses.end());
+      if (wishes.verbose)
+        std::printf("%.0f -> %.0f\n%s", improvement->before, improvement->after, improvement->text.c_str());
+    }
+    std::printf("%s: %d of %d windows better (%zu in all), cost of these %.0f -> %.0f, %.2f s\n",
+                path.c_str(), better, done, windows.size(), before, after, since(start));
+    std::fflush(stdout);
+  }
+  std::printf("rules that led to better windows: %zu\n", fired.size());
+  return 0;
+}
