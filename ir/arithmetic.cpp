@@ -12,10 +12,7 @@ namespace {
 uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 int64_t signed_bits(uint64_t value) { return static_cast<int64_t>(value); }
 
-bool is_f8(ElementType type) {
-  return type == ElementType::f8e4m3fn || type == ElementType::f8e4m3fnuz || type == ElementType::f8e5m2 ||
-         type == ElementType::f8e5m2fnuz;
-}
+bool is_f8(ElementType type) { return is_float(type) && size_of(type) == 1; }
 
 int64_t floor_quotient(int64_t a, int64_t b) {
   int64_t quotient = a / b;

@@ -85,10 +85,13 @@ struct Element {
 
  private:
   static constexpr bool is_f8 = type == ElementType::f8e4m3fn || type == ElementType::f8e4m3fnuz ||
-                                type == ElementType::f8e5m2 || type == ElementType::f8e5m2fnuz;
+                                type == ElementType::f8e5m2 || type == ElementType::f8e5m2fnuz ||
+                                type == ElementType::f8e8m0 || type == ElementType::f4e2m1 ||
+                                type == ElementType::f6e2m3 || type == ElementType::f6e3m2;
   static constexpr bool is_float_type =
       is_plain_float || is_f8 || type == ElementType::f16 || type == ElementType::bf16;
-  static constexpr bool is_sub_byte = type == ElementType::i4 || type == ElementType::u4;
+  static constexpr bool is_sub_byte = type == ElementType::i4 || type == ElementType::u4 ||
+                                      type == ElementType::i2 || type == ElementType::u2;
 };
 
 /// Calls action(Element<...>{}) with the row of a numeric type. Throws Error(user) for strings.
@@ -133,6 +136,18 @@ decltype(auto) visit_element(ElementType type, Action&& action) {
       return action(Element<ElementType::u64, uint64_t>{});
     case ElementType::boolean:
       return action(Element<ElementType::boolean, uint8_t>{});
+    case ElementType::f8e8m0:
+      return action(Element<ElementType::f8e8m0, uint8_t>{});
+    case ElementType::f4e2m1:
+      return action(Element<ElementType::f4e2m1, uint8_t>{});
+    case ElementType::f6e2m3:
+      return action(Element<ElementType::f6e2m3, uint8_t>{});
+    case ElementType::f6e3m2:
+      return action(Element<ElementType::f6e3m2, uint8_t>{});
+    case ElementType::i2:
+      return action(Element<ElementType::i2, int8_t>{});
+    case ElementType::u2:
+      return action(Element<ElementType::u2, uint8_t>{});
     case ElementType::string:
     case ElementType::undefined:
       break;

@@ -1,6 +1,7 @@
 // Bit patterns of the floats narrower than 32 bits. Everything is rounded once, directly from the double:
 // going through float would round twice and miss halfway cases.
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "ir/error.h"
@@ -27,6 +28,11 @@ constexpr NarrowFormat f8e4m3fn_format{8, 3, 7, 0x7E, 0x7F, 0x7F, true};
 constexpr NarrowFormat f8e4m3fnuz_format{8, 3, 8, 0x7F, 0x80, 0x80, false};
 constexpr NarrowFormat f8e5m2_format{8, 2, 15, 0x7B, 0x7C, 0x7F, true};
 constexpr NarrowFormat f8e5m2fnuz_format{8, 2, 16, 0x7F, 0x80, 0x80, false};
+
+// Nothing but finite values: what is too large is the largest one.
+constexpr NarrowFormat f4e2m1_format{4, 1, 1, 0x7, 0x7, 0, true};
+constexpr NarrowFormat f6e2m3_format{6, 3, 1, 0x1F, 0x1F, 0, true};
+constexpr NarrowFormat f6e3m2_format{6, 2, 3, 0x1F, 0x1F, 0, true};
 
 constexpr int double_mantissa_bits = 52;
 constexpr int double_bias = 1023;
@@ -76,7 +82,7 @@ double decode(uint32_t pattern) {
   constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN();
   if (!format.signed_zero && pattern == sign_bit) return quiet_nan;
   const bool negative = (pattern & sign_bit) != 0;
-  const uint32_t magnitude = pattern & (sign_bit - 1);
+  const uint32_t magnitude = pattern & (sign_bit - 1);  // what is above the sign bit does not count
   double result;
   if (magnitude > format.largest) {
     const bool infinite = magnitude == format.overflow && format.overflow != format.not_a_number;
@@ -95,6 +101,31 @@ double decode(uint32_t pattern) {
   return negative ? -result : result;
 }
 
+/// f8e8m0 is an exponent alone, and the pattern of all ones NaN.
+constexpr int power_bias = 127;
+constexpr int largest_power = 254;
+constexpr uint8_t no_power = 255;
+
+uint8_t encode_power(double value, bool saturate) {
+  if (!(value >= 0)) return no_power;
+  int power = largest_power + 1;
+  if (value == 0) {
+    power = -1;
+  } else if (value <= std::numeric_limits<double>::max()) {
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);  // 0.5 <= fraction < 1
+    power = exponent - 1 + (fraction >= 0.75 ? 1 : 0) + power_bias;
+  }
+  if (power < 0) return saturate ? 0 : no_power;
+  if (power > largest_power) return saturate ? largest_power : no_power;
+  return static_cast<uint8_t>(power);
+}
+
+double decode_power(uint8_t power) {
+  if (power == no_power) return std::numeric_limits<double>::quiet_NaN();
+  return std::ldexp(1.0, power - power_bias);
+}
+
 }  // namespace
 
 uint16_t f16_from_double(double value) { return static_cast<uint16_t>(encode<f16_format>(value, false)); }
@@ -110,6 +141,14 @@ uint8_t f8_from_double(ElementType type, double value, bool saturate) {
       return static_cast<uint8_t>(encode<f8e4m3fnuz_format>(value, saturate));
     case ElementType::f8e5m2:
       return static_cast<uint8_t>(encode<f8e5m2_format>(value, saturate));
+    case ElementType::f8e8m0:
+      return encode_power(value, saturate);
+    case ElementType::f4e2m1:
+      return static_cast<uint8_t>(encode<f4e2m1_format>(value, saturate));
+    case ElementType::f6e2m3:
+      return static_cast<uint8_t>(encode<f6e2m3_format>(value, saturate));
+    case ElementType::f6e3m2:
+      return static_cast<uint8_t>(encode<f6e3m2_format>(value, saturate));
     default:
       AXRUN_ASSERT(type == ElementType::f8e5m2fnuz);
   }
@@ -124,6 +163,14 @@ double f8_to_double(ElementType type, uint8_t bits) {
       return decode<f8e4m3fnuz_format>(bits);
     case ElementType::f8e5m2:
       return decode<f8e5m2_format>(bits);
+    case ElementType::f8e8m0:
+      return decode_power(bits);
+    case ElementType::f4e2m1:
+      return decode<f4e2m1_format>(bits);
+    case ElementType::f6e2m3:
+      return decode<f6e2m3_format>(bits);
+    case ElementType::f6e3m2:
+      return decode<f6e3m2_format>(bits);
     default:
       AXRUN_ASSERT(type == ElementType::f8e5m2fnuz);
   }

@@ -24,12 +24,21 @@ class Renaming {
   }
   void apply(Node& node) const {
     for (ValueId& id : node.inputs) id = resolve(id);
-    for (Graph* body : bodies_of(node)) {
-      for (auto& capture : body->captures) capture.first = resolve(capture.first);
+    for (auto& [name, attribute] : node.attributes) {
+      if (attribute.graph) recapture(attribute.graph);
+      for (auto& body : attribute.graphs) recapture(body);
     }
   }
 
  private:
+  /// Bodies are shared between the copies of a graph: what changes is copied first.
+  void recapture(std::shared_ptr<Graph>& body) const {
+    const auto stays = [&](const auto& capture) { return resolve(capture.first) == capture.first; };
+    if (std::all_of(body->captures.begin(), body->captures.end(), stays)) return;
+    body = std::make_shared<Graph>(*body);
+    for (auto& capture : body->captures) capture.first = resolve(capture.first);
+  }
+
   std::vector<ValueId> target_;
 };
 

@@ -18,7 +18,7 @@ struct TypeFacts {
 };
 
 // Indexed by ElementType.
-constexpr std::array<TypeFacts, 21> type_facts = {{
+constexpr std::array<TypeFacts, 27> type_facts = {{
     {"undefined", Family::none, 0, 0},        {"f16", Family::floating, 2, 16},
     {"bf16", Family::floating, 2, 16},        {"f32", Family::floating, 4, 32},
     {"f64", Family::floating, 8, 64},         {"f8e4m3fn", Family::floating, 1, 8},
@@ -29,9 +29,12 @@ constexpr std::array<TypeFacts, 21> type_facts = {{
     {"u4", Family::unsigned_integer, 1, 4},   {"u8", Family::unsigned_integer, 1, 8},
     {"u16", Family::unsigned_integer, 2, 16}, {"u32", Family::unsigned_integer, 4, 32},
     {"u64", Family::unsigned_integer, 8, 64}, {"bool", Family::boolean, 1, 8},
-    {"string", Family::text, 0, 0},
+    {"string", Family::text, 0, 0},           {"f8e8m0", Family::floating, 1, 8},
+    {"f4e2m1", Family::floating, 1, 4},       {"f6e2m3", Family::floating, 1, 6},
+    {"f6e3m2", Family::floating, 1, 6},       {"i2", Family::signed_integer, 1, 2},
+    {"u2", Family::unsigned_integer, 1, 2},
 }};
-static_assert(type_facts.size() == static_cast<size_t>(ElementType::string) + 1);
+static_assert(type_facts.size() == static_cast<size_t>(ElementType::u2) + 1);
 
 const TypeFacts& facts(ElementType type) {
   const size_t index = static_cast<size_t>(type);
@@ -85,6 +88,10 @@ double round_to(ElementType type, double value) {
     case ElementType::f8e4m3fnuz:
     case ElementType::f8e5m2:
     case ElementType::f8e5m2fnuz:
+    case ElementType::f8e8m0:
+    case ElementType::f4e2m1:
+    case ElementType::f6e2m3:
+    case ElementType::f6e3m2:
       return f8_to_double(type, f8_from_double(type, value, /*saturate=*/true));
     case ElementType::boolean:
       return value != 0 ? 1 : 0;

@@ -10,7 +10,7 @@ namespace {
 
 using ir::ElementType;
 
-constexpr std::array<ElementCode, 26> table = {{
+constexpr std::array<ElementCode, 28> table = {{
     {1, ElementType::f32, "float"},
     {2, ElementType::u8, "uint8"},
     {3, ElementType::i8, "int8"},
@@ -33,10 +33,12 @@ constexpr std::array<ElementCode, 26> table = {{
     {20, ElementType::f8e5m2fnuz, "float8e5m2fnuz"},
     {21, ElementType::u4, "uint4"},
     {22, ElementType::i4, "int4"},
-    {23, ElementType::undefined, "float4e2m1"},
-    {24, ElementType::undefined, "float8e8m0"},
-    {25, ElementType::undefined, "uint2"},
-    {26, ElementType::undefined, "int2"},
+    {23, ElementType::f4e2m1, "float4e2m1"},
+    {24, ElementType::f8e8m0, "float8e8m0"},
+    {25, ElementType::u2, "uint2"},
+    {26, ElementType::i2, "int2"},
+    {27, ElementType::f6e2m3, "float6e2m3"},
+    {28, ElementType::f6e3m2, "float6e3m2"},
 }};
 
 }  // namespace

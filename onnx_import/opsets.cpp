@@ -13,9 +13,9 @@
 namespace axrun::onnx_import {
 namespace {
 
-/// The newest versions that the operator table was written for (ONNX 1.22). What a later one changes is
+/// The newest versions that the operator table was written for (ONNX 1.23). What a later one changes is
 /// unknown.
-constexpr std::array<std::pair<std::string_view, int>, 2> newest_versions = {{{"", 27}, {"ai.onnx.ml", 5}}};
+constexpr std::array<std::pair<std::string_view, int>, 2> newest_versions = {{{"", 28}, {"ai.onnx.ml", 5}}};
 
 std::string_view why_missing(const ir::Node& node) {
   bool domain_known = false;

@@ -10,6 +10,7 @@
 #include "ir/error.h"
 #include "onnx_import/element_codes.h"
 #include "onnx_import/names.h"
+#include "onnx_import/packed_bits.h"
 #include "onnx_import/typed_data.h"
 
 namespace axrun::onnx_import {
@@ -29,30 +30,23 @@ std::string described(const ElementCode& code, const std::vector<int64_t>& dims)
   return fmt::format("{} of shape {}", code.name, ir::to_string(dims));
 }
 
-/// Bytes of the elements as files hold them.
-int64_t raw_bytes(ElementType type, int64_t count) {
-  if (ir::bits_of(type) == 4) return (count + 1) / 2;
-  return count * static_cast<int64_t>(ir::size_of(type));
-}
-
 bool all_are_booleans(std::string_view bytes) {
   unsigned seen = 0;
   for (const char byte : bytes) seen |= static_cast<uint8_t>(byte);
   return seen <= 1;
 }
 
-Tensor unpack_4_bits(ElementType type, const ir::Shape& shape, std::string_view bytes) {
+Tensor unpack(ElementType type, const ir::Shape& shape, std::string_view bytes) {
   Tensor tensor = Tensor::allocate_uninitialized(type, shape);
   auto* elements = tensor.as<uint8_t>();
   for (int64_t position = 0; position < tensor.size(); ++position) {
-    const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(position / 2)]);
-    elements[position] = unpack_nibble(type, position % 2 == 0 ? byte & 15 : byte >> 4);
+    elements[position] = unpacked(type, bytes, position);
   }
   return tensor;
 }
 
 Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes, const ByteSource& source) {
-  if (ir::bits_of(type) == 4) return unpack_4_bits(type, shape, bytes);
+  if (is_packed(type)) return unpack(type, shape, bytes);
   const bool usable = type != ElementType::boolean || all_are_booleans(bytes);
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % ir::size_of(type) == 0;
   if (source.owner && usable && aligned && bytes.size() >= borrow_threshold) {
@@ -155,7 +149,7 @@ Tensor tensor_of(const TensorMessage& message, const Origin& what, ImportContext
     return typed_data(message, *code, count, what);
   }
   if (type == ElementType::string) fail(what, "is a string tensor with raw data");
-  const auto needed = static_cast<uint64_t>(raw_bytes(type, count));
+  const auto needed = static_cast<uint64_t>(packed_bytes(type, count));
   if (is_external) {
     const ByteSource part = external_bytes(message, needed, what, context);
     return from_raw(type, message.dims, part.bytes, part);

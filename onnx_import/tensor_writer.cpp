@@ -4,6 +4,7 @@
 
 #include "ir/error.h"
 #include "onnx_import/element_codes.h"
+#include "onnx_import/packed_bits.h"
 
 namespace axrun::onnx_import {
 
@@ -17,14 +18,8 @@ WireWriter tensor_message(std::string_view name, const ir::Tensor& tensor) {
     for (int64_t k = 0; k < tensor.size(); ++k) message.bytes(6, tensor.strings()[k]);
   }
   if (!name.empty()) message.bytes(8, name);
-  if (ir::bits_of(tensor.type()) == 4) {
-    message.begin_bytes(9, static_cast<size_t>(tensor.size() + 1) / 2);
-    const auto* elements = tensor.as<uint8_t>();
-    for (int64_t k = 0; k < tensor.size(); k += 2) {
-      const int low = elements[k] & 15;
-      const int high = k + 1 < tensor.size() ? elements[k + 1] & 15 : 0;
-      message.raw() += static_cast<char>(low | high << 4);
-    }
+  if (is_packed(tensor.type())) {
+    message.bytes(9, packed(tensor));
   } else if (tensor.type() != ir::ElementType::string) {
     message.bytes(9, std::string_view(tensor.as<char>(), tensor.bytes()));
   }

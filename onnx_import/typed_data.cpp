@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ir/error.h"
+#include "onnx_import/packed_bits.h"
 
 namespace axrun::onnx_import {
 namespace {
@@ -52,8 +53,8 @@ class ElementReader {
       : message_(message), code_(code), count_(count), what_(what) {}
 
   Tensor read() {
-    // Every element takes at least half a byte, so that what is allocated stays in proportion to the file.
-    if (static_cast<uint64_t>(count_) > 2 * message_.bytes.size()) fail_count("fewer");
+    // Every element takes at least two bits, so that what is allocated stays in proportion to the file.
+    if (static_cast<uint64_t>(count_) > 4 * message_.bytes.size()) fail_count("fewer");
     tensor_ = Tensor::allocate_uninitialized(code_.type, message_.dims);
     const DataField expected = field_of(code_.type);
     WireReader reader(message_.bytes, "TensorProto");
@@ -104,9 +105,19 @@ class ElementReader {
         return for_each_integer(field, [&](int64_t value) { put(value); });
       case ElementType::u64:
         return for_each_integer(field, [&](int64_t value) { put(static_cast<uint64_t>(value)); });
+      case ElementType::i2:
+      case ElementType::u2:
       case ElementType::i4:
       case ElementType::u4:
-        return for_each_integer(field, [&](int64_t value) { put_nibbles(narrow<uint8_t>(value)); });
+      case ElementType::f4e2m1:
+        return for_each_integer(field, [&](int64_t value) { put_packed(narrow<uint8_t>(value)); });
+      case ElementType::f6e2m3:
+      case ElementType::f6e3m2:
+        return for_each_integer(field, [&](int64_t value) {
+          if (value < 0 || value > 63)
+            fail(fmt::format("the element {} does not fit into {}", value, code_.name));
+          put(static_cast<uint8_t>(value));
+        });
       case ElementType::boolean:
         return for_each_integer(field, [&](int64_t value) { put<uint8_t>(value != 0); });
       default:
@@ -132,10 +143,12 @@ class ElementReader {
     return static_cast<T>(value);
   }
 
-  /// The first element is in the low half; of an odd number the last half is padding.
-  void put_nibbles(uint8_t byte) {
-    put(unpack_nibble(code_.type, byte & 15));
-    if (position_ != count_) put(unpack_nibble(code_.type, byte >> 4));
+  /// The elements of one byte; what follows the last one is padding.
+  void put_packed(uint8_t byte) {
+    const char bytes = static_cast<char>(byte);
+    for (int64_t k = 0; k < 8 / ir::bits_of(code_.type) && (k == 0 || position_ != count_); ++k) {
+      put(unpacked(code_.type, std::string_view(&bytes, 1), k));
+    }
   }
 
   const TensorMessage& message_;

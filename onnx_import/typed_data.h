@@ -15,9 +15,4 @@ namespace axrun::onnx_import {
 ir::Tensor typed_data(const TensorMessage& message, const ElementCode& code, int64_t count,
                       const Origin& what);
 
-/// A 4-bit element as tensors store it: one byte, of i4 with its sign extended.
-inline uint8_t unpack_nibble(ir::ElementType type, int nibble) {
-  return static_cast<uint8_t>(type == ir::ElementType::i4 && nibble >= 8 ? nibble - 16 : nibble);
-}
-
 }  // namespace axrun::onnx_import

@@ -36,7 +36,7 @@ typedef enum axrun_status {
   AXRUN_INTERNAL_ERROR = 70
 } axrun_status;
 
-/* Element types. 4-bit integers take one byte each; booleans are bytes 0 or 1; a string is a const char*,
+/* Element types. Those narrower than a byte take one byte each; booleans are bytes 0 or 1; a string is a const char*,
  * ended by a null character. */
 typedef enum axrun_type {
   AXRUN_UNDEFINED = 0,
@@ -59,7 +59,13 @@ typedef enum axrun_type {
   AXRUN_U32 = 17,
   AXRUN_U64 = 18,
   AXRUN_BOOL = 19,
-  AXRUN_STRING = 20
+  AXRUN_STRING = 20,
+  AXRUN_F8E8M0 = 21,
+  AXRUN_F4E2M1 = 22,
+  AXRUN_F6E2M3 = 23,
+  AXRUN_F6E3M2 = 24,
+  AXRUN_I2 = 25,
+  AXRUN_U2 = 26
 } axrun_type;
 
 typedef enum axrun_tier { AXRUN_TIER_REFERENCE = 0, AXRUN_TIER_FALLBACK = 1, AXRUN_TIER_AUTO = 2 } axrun_tier;

@@ -24,7 +24,9 @@ static_assert(static_cast<int>(ElementType::f16) == AXRUN_F16 &&
               static_cast<int>(ElementType::f8e5m2fnuz) == AXRUN_F8E5M2FNUZ &&
               static_cast<int>(ElementType::i64) == AXRUN_I64 &&
               static_cast<int>(ElementType::u64) == AXRUN_U64 &&
-              static_cast<int>(ElementType::string) == AXRUN_STRING);
+              static_cast<int>(ElementType::string) == AXRUN_STRING &&
+              static_cast<int>(ElementType::f8e8m0) == AXRUN_F8E8M0 &&
+              static_cast<int>(ElementType::u2) == AXRUN_U2);
 static_assert(static_cast<int>(axrun::ir::ValueKind::map) == AXRUN_KIND_MAP);
 
 namespace {

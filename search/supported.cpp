@@ -48,6 +48,10 @@ std::string about_type(ElementType type) {
     case ElementType::f8e4m3fnuz:
     case ElementType::f8e5m2:
     case ElementType::f8e5m2fnuz:
+    case ElementType::f8e8m0:
+    case ElementType::f4e2m1:
+    case ElementType::f6e2m3:
+    case ElementType::f6e3m2:
     case ElementType::string:
       return "elements of type " + std::string(name_of(type));
     default:

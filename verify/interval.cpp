@@ -288,7 +288,14 @@ double unit_roundoff(ElementType type) {
       return 0x1p-4;
     case ElementType::f8e5m2:
     case ElementType::f8e5m2fnuz:
+    case ElementType::f6e3m2:
       return 0x1p-3;
+    case ElementType::f6e2m3:
+      return 0x1p-4;
+    case ElementType::f4e2m1:
+      return 0x1p-2;
+    case ElementType::f8e8m0:
+      return 0x1p-1;
     default:
       return 0;
   }
@@ -312,6 +319,14 @@ double least_positive(ElementType type) {
       return 0x1p-16;
     case ElementType::f8e5m2fnuz:
       return 0x1p-17;
+    case ElementType::f8e8m0:
+      return 0x1p-127;
+    case ElementType::f4e2m1:
+      return 0x1p-1;
+    case ElementType::f6e2m3:
+      return 0x1p-3;
+    case ElementType::f6e3m2:
+      return 0x1p-4;
     default:
       return 0;
   }

@@ -74,9 +74,11 @@ void load_integer(const LaneSource& source, void* lanes, int count) {
   read_lanes<int64_t>(source, lanes, count, [&source](int64_t position) {
     const Stored stored = load_element<Stored>(source.data, position);
     if constexpr (type == ElementType::boolean) return static_cast<int64_t>(stored != 0);
-    // Four-bit values fill a byte; only their low half counts.
+    // Narrower values fill a byte; only their own bits count.
     if constexpr (type == ElementType::i4) return static_cast<int64_t>(((stored & 15) ^ 8) - 8);
     if constexpr (type == ElementType::u4) return static_cast<int64_t>(stored & 15);
+    if constexpr (type == ElementType::i2) return static_cast<int64_t>(((stored & 3) ^ 2) - 2);
+    if constexpr (type == ElementType::u2) return static_cast<int64_t>(stored & 3);
     return static_cast<int64_t>(stored);
   });
 }
@@ -242,6 +244,18 @@ LoadKernel load_kernel(ElementType stored) {
       return load_integer<ElementType::u64, uint64_t>;
     case ElementType::boolean:
       return load_integer<ElementType::boolean, uint8_t>;
+    case ElementType::f8e8m0:
+      return load_narrow_float<ElementType::f8e8m0, uint8_t>;
+    case ElementType::f4e2m1:
+      return load_narrow_float<ElementType::f4e2m1, uint8_t>;
+    case ElementType::f6e2m3:
+      return load_narrow_float<ElementType::f6e2m3, uint8_t>;
+    case ElementType::f6e3m2:
+      return load_narrow_float<ElementType::f6e3m2, uint8_t>;
+    case ElementType::i2:
+      return load_integer<ElementType::i2, int8_t>;
+    case ElementType::u2:
+      return load_integer<ElementType::u2, uint8_t>;
     case ElementType::string:
       return load_string;
     case ElementType::undefined:

@@ -1,4 +1,4 @@
-// Cast and its relatives, and Dropout as inference runs it.
+// Cast and its relatives.
 
 #include <fmt/format.h>
 
@@ -13,9 +13,32 @@ namespace {
 
 bool is_f8(ElementType type) { return is_float(type) && size_of(type) == 1; }
 
-/// ONNX's conversion of one element between numeric types and boolean. `saturate` matters towards float8
-/// only. Floats out of the range of an integer type are undefined by ONNX; its tests have narrow integers
-/// wrap, as they do on x86.
+enum class PowerRounding : uint8_t { up, down, nearest };
+
+PowerRounding power_rounding(const OperatorContext& context) {
+  const std::string mode = context.string("round_mode", "up");
+  if (mode == "down") return PowerRounding::down;
+  if (mode == "nearest") return PowerRounding::nearest;
+  if (mode != "up") context.fail("attribute 'round_mode' = '" + mode + "' is unknown");
+  return PowerRounding::up;
+}
+
+/// A power of two. The type's own rounding goes to the nearest one, upwards from 1.5 times a power: three
+/// quarters of a number go to the power that is not above it.
+Scalar power_of_two(const Scalar& x, PowerRounding rounding, bool saturate) {
+  const auto to_power = [saturate](const Scalar& value) {
+    return saturate ? cast_saturate(ElementType::f8e8m0, value) : cast(ElementType::f8e8m0, value);
+  };
+  const Scalar wide = cast(ElementType::f64, x);
+  if (rounding == PowerRounding::nearest) return to_power(wide);
+  if (rounding == PowerRounding::down) return to_power(wide * 0.75);
+  const Scalar below = cast(ElementType::f64, cast_saturate(ElementType::f8e8m0, wide * 0.75));
+  return to_power(select(logical_and(below < wide, wide < below * 2.0), below * 2.0, wide));
+}
+
+/// ONNX's conversion of one element between numeric types and boolean. `saturate` matters towards floats of
+/// 8 bits only. Floats out of the range of an integer type are undefined by ONNX; its tests have narrow
+/// integers wrap, as they do on x86.
 Scalar convert(const Scalar& x, ElementType to, bool saturate) {
   if (to == ElementType::boolean) return x.type() == to ? x : x != 0;
   if (is_float(x.type()) && is_integer(to) && bits_of(to) < 32) return cast(to, cast(ElementType::i32, x));
@@ -29,6 +52,11 @@ void build_cast(const OperatorContext& context, Builder& b, ElementType to) {
     return;
   }
   const bool saturate = flag(context, "saturate", true);
+  if (to == ElementType::f8e8m0 && x.type() != to) {
+    const PowerRounding rounding = power_rounding(context);
+    b.output(b.map(x.dims(), [&](const Indices& i) { return power_of_two(x(i), rounding, saturate); }));
+    return;
+  }
   b.output(b.map(x.dims(), [&](const Indices& i) { return convert(x(i), to, saturate); }));
 }
 
@@ -70,38 +98,13 @@ void define_bit_cast(const OperatorContext& context, Builder& b) {
   b.output(b.opaque("bit_cast", {x}, {{to, x.dims()}}, std::make_shared<const ElementType>(to))[0]);
 }
 
-/// The identity, with a mask that keeps everything: boolean since opset 10, of the input's type before.
-/// Training mode, which drops at random, is refused unless its ratio is 0.
-void define_dropout(const OperatorContext& context, Builder& b) {
-  require_type(context, 0, TypeClass::number);
-  if (context.version() >= 12 && context.has(2)) {
-    const Tensor& training = context.constant(2);
-    context.check(training.size() == 1, "training_mode must have one element");
-    if (training.get_int(0) != 0) {
-      double ratio = 0.5;
-      if (context.has(1)) {
-        const Tensor& given = context.constant(1);
-        context.check(given.size() == 1, "the ratio must have one element");
-        ratio = given.get_real(0);
-      }
-      if (ratio != 0) context.unsupported("training mode");
-    }
-  }
-  const TensorRef x = operand(b, context, 0);
-  b.output(b.map(x.dims(), [&](const Indices& i) { return x(i); }));
-  if (!context.wants(1)) return;
-  const ElementType mask = context.version() >= 10 ? ElementType::boolean : x.type();
-  b.output(b.map(x.dims(), [&](const Indices&) { return b.literal(mask, 1); }));
-}
-
 }  // namespace
 
 void conversion_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {{"", "BitCast", 26, define_bit_cast},
                              {"", "Cast", 1, define_cast_by_name},
                              {"", "Cast", 6, define_cast},
-                             {"", "CastLike", 15, define_cast_like},
-                             {"", "Dropout", 1, define_dropout}});
+                             {"", "CastLike", 15, define_cast_like}});
 }
 
 }  // namespace axrun::ir

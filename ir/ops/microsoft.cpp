@@ -42,6 +42,9 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_attention_operators(table);
   microsoft_group_query_operators(table);
   microsoft_quantized_operators(table);
+  microsoft_quantized_model_operators(table);
+  microsoft_table_operators(table);
+  microsoft_alias_operators(table);
   microsoft_matmul_operators(table);
 }
 

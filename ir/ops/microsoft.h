@@ -18,6 +18,9 @@ void multi_head_attention_operators(std::vector<OperatorEntry>& table);
 void microsoft_group_query_operators(std::vector<OperatorEntry>& table);
 void microsoft_rotary_operators(std::vector<OperatorEntry>& table);
 void microsoft_quantized_operators(std::vector<OperatorEntry>& table);
+void microsoft_quantized_model_operators(std::vector<OperatorEntry>& table);
+void microsoft_table_operators(std::vector<OperatorEntry>& table);
+void microsoft_alias_operators(std::vector<OperatorEntry>& table);
 void microsoft_matmul_operators(std::vector<OperatorEntry>& table);
 
 /// The `count` results that operator `op` of ai.onnx has at `version` for the node's attributes and its first

@@ -4,6 +4,7 @@
 
 #include "ir/ops/compute.h"
 #include "ir/ops/microsoft.h"
+#include "ir/ops/microsoft_quantized_parts.h"
 #include "ir/ops/quantize.h"
 #include "ir/ops/requirements.h"
 #include "ir/ops/window.h"
@@ -11,42 +12,12 @@
 namespace axrun::ir {
 namespace {
 
-constexpr ElementType f32 = ElementType::f32;
+using quantized_parts::byte_operand;
+using quantized_parts::nearest;
+using quantized_parts::Quantization;
+using quantized_parts::single;
+
 constexpr ElementType f64 = ElementType::f64;
-constexpr ElementType i32 = ElementType::i32;
-
-Scalar single(const Scalar& x) { return cast(f64, rounded(f32, x)); }
-Scalar nearest(ElementType type, const Scalar& x) { return cast_saturate(type, round_even(x)); }
-
-/// Scale (f32) and zero point (of type `type`, 0 where absent) of a whole tensor, from inputs `scale` and
-/// `zero`.
-struct Quantization {
-  const OperatorContext& context;
-  Builder& b;
-  TensorRef scale_tensor;
-  TensorRef zero_tensor;
-
-  Quantization(const OperatorContext& c, Builder& builder, int scale_input, int zero_input, ElementType type)
-      : context(c), b(builder), scale_tensor(typed_operand(builder, c, scale_input, {f32})) {
-    if (c.has(zero_input)) zero_tensor = typed_operand(builder, c, zero_input, {type});
-  }
-  Scalar scale() const { return cast(f64, only_element(context, b, scale_tensor, "a scale")); }
-  Scalar zero() const {
-    return zero_tensor.defined() ? cast(i32, only_element(context, b, zero_tensor, "a zero point"))
-                                 : b.integer(0, i32);
-  }
-  Scalar real_zero() const { return cast(f64, zero()); }
-  /// x - zero.
-  Scalar centered(const Scalar& x) const { return cast(i32, x) - zero(); }
-  Scalar dequantized(const Scalar& x) const { return single(cast(f64, centered(x)) * scale()); }
-  Scalar quantize(ElementType type, const Scalar& value) const {
-    return quantized(type, single(value / scale()), zero());
-  }
-};
-
-TensorRef byte_operand(const OperatorContext& context, Builder& b, int k) {
-  return typed_operand(b, context, k, {ElementType::u8, ElementType::i8});
-}
 
 /// Inputs a, its scale and zero point, b, its own, and scale and zero point of the result.
 template <typename Rule>

@@ -67,6 +67,8 @@ TensorRef zero_point(const OperatorContext& context, Builder& b, const TensorRef
 
 bool is_quantized_type(ElementType type) {
   switch (type) {
+    case ElementType::i2:
+    case ElementType::u2:
     case ElementType::i4:
     case ElementType::u4:
     case ElementType::i8:

@@ -1,60 +1,16 @@
-// Random generators. A generator is a function of the element's position and a seed, so that runs repeat: the
-// seed is the attribute `seed`, or the node's name where it is left out. Numbers of one element differ by
-// their stream.
+// Random generators.
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "ir/ops/compute.h"
+#include "ir/ops/random_bits.h"
 #include "ir/ops/requirements.h"
 
 namespace axrun::ir {
 namespace {
-
-uint64_t seed_of(const OperatorContext& context) {
-  if (context.has_attribute("seed")) return std::bit_cast<uint64_t>(context.real("seed", 0));
-  uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (char c : context.node().name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3U;
-  return hash;
-}
-
-/// 64 random bits of each element and stream: the output function of SplitMix64 (Steele, Lea and Flood, "Fast
-/// splittable pseudorandom number generators", 2014) at a counter.
-class Generator {
- public:
-  Generator(Builder& b, const OperatorContext& context, const Dims& dims)
-      : b_(b), seed_(seed_of(context)), dims_(dims) {}
-
-  Scalar bits(const Indices& i, int64_t stream, int64_t streams) const {
-    Scalar counter = b_.integer(0);
-    for (size_t d = 0; d < dims_.size(); ++d) counter = counter * dims_[d] + i[d];
-    counter = counter * streams + (stream + 1);
-    Scalar z = cast(ElementType::u64, counter) * word(0x9e3779b97f4a7c15U) + word(seed_);
-    z = mixed(z, 30) * word(0xbf58476d1ce4e5b9U);
-    z = mixed(z, 27) * word(0x94d049bb133111ebU);
-    return mixed(z, 31);
-  }
-
-  /// A multiple of 2^-digits in [0, 1), every one equally likely.
-  Scalar uniform(const Indices& i, int digits, int64_t stream = 0, int64_t streams = 1) const {
-    const Scalar high =
-        binary(ScalarOp::shift_right, bits(i, stream, streams), word(static_cast<uint64_t>(64 - digits)));
-    return cast(ElementType::f64, high) * std::ldexp(1, -digits);
-  }
-
- private:
-  Scalar word(uint64_t value) const { return b_.integer(static_cast<int64_t>(value), ElementType::u64); }
-  Scalar mixed(const Scalar& z, uint64_t shift) const {
-    return binary(ScalarOp::bit_xor, z, binary(ScalarOp::shift_right, z, word(shift)));
-  }
-
-  Builder& b_;
-  uint64_t seed_;
-  Dims dims_;
-};
 
 /// Binary digits of a type's significand: as many as a uniform number of the type has.
 int digits_of(ElementType type) {
@@ -84,7 +40,7 @@ Dims shape_attribute(const OperatorContext& context) {
 }
 
 void output_uniform(const OperatorContext& context, Builder& b, ElementType type, const Dims& dims) {
-  const Generator generator(b, context, dims);
+  const RandomBits generator(b, context, dims);
   const double low = context.real("low", 0);
   const double high = context.real("high", 1);
   b.output(b.map(dims, [&](const Indices& i) {
@@ -94,7 +50,7 @@ void output_uniform(const OperatorContext& context, Builder& b, ElementType type
 
 /// Box and Muller's transform.
 void output_normal(const OperatorContext& context, Builder& b, ElementType type, const Dims& dims) {
-  const Generator generator(b, context, dims);
+  const RandomBits generator(b, context, dims);
   const double mean = context.real("mean", 0);
   const double deviation = context.real("scale", 1);
   b.output(b.map(dims, [&](const Indices& i) {
@@ -120,7 +76,7 @@ void bernoulli(const OperatorContext& context, Builder& b) {
   const TensorRef p = real_operand(b, context, 0);
   const ElementType type = type_attribute(context, "dtype", p.type());
   context.check(type != ElementType::string, "strings cannot be drawn");
-  const Generator generator(b, context, p.dims());
+  const RandomBits generator(b, context, p.dims());
   b.output(b.map(p.dims(), [&](const Indices& i) {
     return cast(type, generator.uniform(i, 53) < cast(ElementType::f64, p(i)));
   }));
@@ -135,7 +91,7 @@ void multinomial(const OperatorContext& context, Builder& b) {
   const int64_t samples = bounded_integer(context, "sample_size", 1, 1, std::numeric_limits<int32_t>::max());
   const Dims dims = {x.dims()[0], Dim(samples)};
   const Dim classes = x.dims()[1];
-  const Generator generator(b, context, {dims[0], dims[1], classes});
+  const RandomBits generator(b, context, {dims[0], dims[1], classes});
   const std::vector<Scalar> identity = {b.real(ElementType::f64, -std::numeric_limits<double>::infinity()),
                                         b.integer(0)};
   const TensorRef drawn = b.reduce_tuple(
@@ -155,6 +111,7 @@ void multinomial(const OperatorContext& context, Builder& b) {
 }  // namespace
 
 void random_operators(std::vector<OperatorEntry>& table) {
+  dropout_operators(table);
   table.insert(table.end(), {{"", "Bernoulli", 15, bernoulli},
                              {"", "Multinomial", 7, multinomial},
                              {"", "RandomNormal", 1, from_shape<output_normal>},

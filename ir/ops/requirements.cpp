@@ -26,14 +26,15 @@ std::string_view describe(TypeClass wanted) {
 }
 
 /// In the order of ONNX's numbers; undefined where axrun has no such type.
-constexpr std::array<ElementType, 27> types_by_code = {
+constexpr std::array<ElementType, 29> types_by_code = {
     ElementType::undefined,  ElementType::f32,       ElementType::u8,         ElementType::i8,
     ElementType::u16,        ElementType::i16,       ElementType::i32,        ElementType::i64,
     ElementType::string,     ElementType::boolean,   ElementType::f16,        ElementType::f64,
     ElementType::u32,        ElementType::u64,       ElementType::undefined,  ElementType::undefined,
     ElementType::bf16,       ElementType::f8e4m3fn,  ElementType::f8e4m3fnuz, ElementType::f8e5m2,
-    ElementType::f8e5m2fnuz, ElementType::u4,        ElementType::i4,         ElementType::undefined,
-    ElementType::undefined,  ElementType::undefined, ElementType::undefined};
+    ElementType::f8e5m2fnuz, ElementType::u4,        ElementType::i4,         ElementType::f4e2m1,
+    ElementType::f8e8m0,     ElementType::u2,        ElementType::i2,         ElementType::f6e2m3,
+    ElementType::f6e3m2};
 
 }  // namespace
 

@@ -63,7 +63,8 @@ std::vector<std::string> strings_of(const Host& host, const Value* value, const 
 
 ir::ElementType shared_type(int type) {
   const onnx_import::ElementCode* code = onnx_import::find_element_code(type);
-  if (code == nullptr || code->type == ir::ElementType::undefined || ir::bits_of(code->type) == 4) {
+  if (code == nullptr || code->type == ir::ElementType::undefined ||
+      (ir::bits_of(code->type) < 8 && code->type != ir::ElementType::string)) {
     return ir::ElementType::undefined;
   }
   return code->type;

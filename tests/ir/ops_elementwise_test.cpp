@@ -103,6 +103,26 @@ TEST(Elementwise, CastFollowsTheTableOfConversions) {
   EXPECT_EQ(named.to_ints(), std::vector<int64_t>{2});
 }
 
+TEST(Elementwise, CastToPowersOfTwoRoundsAsAsked) {
+  const double most = 0x1p127;
+  const std::vector<double> x = {0.124,   1.1, 2, 3, 1.9 * most, std::numeric_limits<double>::infinity(),
+                                 0x1p-130};
+  const auto cast = [&](const std::string& mode, int64_t saturate) {
+    return to_reals(NodeUnderTest("Cast", 28)
+                        .input(reals({7}, x, ElementType::f64))
+                        .set("to", int64_t{24})
+                        .set("round_mode", mode)
+                        .set("saturate", saturate)
+                        .run());
+  };
+  EXPECT_EQ(cast("up", 1), (std::vector<double>{0.125, 2, 2, 4, most, most, 0x1p-127}));
+  EXPECT_EQ(cast("down", 1), (std::vector<double>{0.0625, 1, 2, 2, most, most, 0x1p-127}));
+  EXPECT_EQ(cast("nearest", 1), (std::vector<double>{0.125, 1, 2, 4, most, most, 0x1p-127}));
+  const auto open = cast("up", 0);
+  EXPECT_EQ(std::vector<double>(open.begin(), open.begin() + 4), (std::vector<double>{0.125, 2, 2, 4}));
+  for (size_t k = 4; k < 7; ++k) EXPECT_TRUE(std::isnan(open[k])) << k;
+}
+
 TEST(Elementwise, BitCastKeepsTheBits) {
   const auto cast = [](const Tensor& x, int64_t to) {
     return NodeUnderTest("BitCast", 26).input(x).set("to", to);
@@ -120,7 +140,7 @@ TEST(Elementwise, DropoutIsTheIdentityWithAFullMask) {
   EXPECT_EQ(results[1].type(), ElementType::boolean);
   EXPECT_EQ(results[1].to_ints(), (std::vector<int64_t>{1, 1}));
   NodeUnderTest training("Dropout", 13);
-  training.input(x).input(reals({}, {0.5})).input(ints({}, {1}, ElementType::boolean));
+  training.input(x).input(reals({}, {1})).input(ints({}, {1}, ElementType::boolean));
   EXPECT_THROW(training.run(), Error);
 }
 

@@ -65,5 +65,21 @@ TEST(Random, BernoulliAndMultinomialFollowTheirProbabilities) {
   EXPECT_NEAR(counts[1], 0.2, 0.02);
 }
 
+TEST(Random, DropoutInTrainingDropsItsShareAndScalesTheRest) {
+  const auto results = NodeUnderTest("Dropout", 13, 2)
+                           .input(reals({30000}, std::vector<double>(30000, 3)))
+                           .input(reals({}, {0.25}))
+                           .input(ints({}, {1}, ElementType::boolean))
+                           .set("seed", int64_t{5})
+                           .run_all();
+  const auto mask = results[1].to_ints();
+  double kept = 0;
+  for (int64_t k = 0; k < 30000; ++k) {
+    ASSERT_EQ(results[0].get_real(k), mask[static_cast<size_t>(k)] != 0 ? 4 : 0) << k;
+    kept += static_cast<double>(mask[static_cast<size_t>(k)]) / 30000;
+  }
+  EXPECT_NEAR(kept, 0.75, 0.015);  // 6 standard errors
+}
+
 }  // namespace
 }  // namespace axrun::ir::test

@@ -16,13 +16,13 @@ namespace {
 
 using enum ElementType;
 
-const std::vector<ElementType> integer_types = {i4, i8, i16, i32, i64, u4, u8, u16, u32, u64};
+const std::vector<ElementType> integer_types = {i2, i4, i8, i16, i32, i64, u2, u4, u8, u16, u32, u64};
 const std::vector<ElementType> float_types = {f16, bf16, f32, f64, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 TEST(ElementTypes, NamesParseBack) {
-  for (int index = 0; index <= static_cast<int>(string); ++index) {
+  for (int index = 0; index <= static_cast<int>(u2); ++index) {
     const auto type = static_cast<ElementType>(index);
     EXPECT_EQ(parse_element_type(name_of(type)), type) << name_of(type);
   }
@@ -303,6 +303,45 @@ TEST(Errors, BrokenInvariantsAreInternalAndNameThePlace) {
     EXPECT_EQ(error.fault(), Fault::internal);
     EXPECT_NE(std::string_view(error.what()).find("is_integer(type) (ir/types.cpp:"), std::string_view::npos)
         << error.what();
+  }
+}
+
+TEST(NarrowFloats, OfFourAndSixBitsHaveFiniteValuesOnly) {
+  const std::map<ElementType, double> largest = {{f4e2m1, 6}, {f6e2m3, 7.5}, {f6e3m2, 28}};
+  for (const auto& [type, most] : largest) {
+    EXPECT_EQ(size_of(type), 1u) << name_of(type);
+    EXPECT_EQ(round_to(type, infinity), most) << name_of(type);
+    EXPECT_EQ(round_to(type, -2 * most), -most) << name_of(type);
+    EXPECT_EQ(round_to(type, not_a_number), 0) << name_of(type);
+    EXPECT_TRUE(std::signbit(round_to(type, -0.0))) << name_of(type);
+    for (int pattern = 0; pattern < 1 << bits_of(type); ++pattern) {
+      const double value = f8_to_double(type, static_cast<uint8_t>(pattern));
+      EXPECT_LE(std::fabs(value), most) << name_of(type) << pattern;
+      EXPECT_EQ(f8_from_double(type, value, false), pattern) << name_of(type);
+    }
+  }
+  // Ties go to the even mantissa.
+  EXPECT_EQ(round_to(f4e2m1, 0.25), 0);
+  EXPECT_EQ(round_to(f4e2m1, 0.75), 1);
+  EXPECT_EQ(round_to(f4e2m1, 2.5), 2);
+  EXPECT_EQ(round_to(f4e2m1, 5), 4);
+  EXPECT_EQ(round_to(f4e2m1, 5.01), 6);
+  EXPECT_EQ(round_to(f6e2m3, 0.0625), 0);
+  EXPECT_EQ(round_to(f6e3m2, 26.1), 28);
+}
+
+TEST(NarrowFloats, PowersOfTwo) {
+  EXPECT_EQ(round_to(f8e8m0, 1), 1);
+  EXPECT_EQ(round_to(f8e8m0, 1.49), 1);
+  EXPECT_EQ(round_to(f8e8m0, 1.5), 2);
+  EXPECT_EQ(round_to(f8e8m0, 0), 0x1p-127);
+  EXPECT_EQ(round_to(f8e8m0, infinity), 0x1p127);
+  EXPECT_TRUE(std::isnan(round_to(f8e8m0, -1)));
+  EXPECT_TRUE(std::isnan(f8_to_double(f8e8m0, f8_from_double(f8e8m0, 0x1p128, false))));
+  for (int pattern = 0; pattern < 255; ++pattern) {
+    const double value = f8_to_double(f8e8m0, static_cast<uint8_t>(pattern));
+    EXPECT_EQ(value, std::ldexp(1, pattern - 127));
+    EXPECT_EQ(f8_from_double(f8e8m0, value, false), pattern);
   }
 }
 

@@ -125,6 +125,37 @@ TEST(TensorData, FourBits) {
   expect_refused("uint4 of shape [3] takes 2 bytes, the file has 1", tensor);
 }
 
+TEST(TensorData, BitsOfOneStream) {
+  // Six bits: 1, 2, 3, 4 in three bytes, then 5.
+  TensorProto floats = tensor_of(27, {5});
+  floats.set_raw_data(std::string("\x81\x30\x10\x05", 4));
+  ir::Tensor result = read(floats);
+  EXPECT_EQ(result.type(), ir::ElementType::f6e2m3);
+  for (int64_t k = 0; k < 5; ++k) EXPECT_EQ(result.as<uint8_t>()[k], k + 1) << k;
+  // Two bits: 0, 1, -2, -1, 1.
+  TensorProto pairs = tensor_of(26, {5});
+  pairs.set_raw_data("\xe4\x01");
+  result = read(pairs);
+  EXPECT_EQ(result.type(), ir::ElementType::i2);
+  EXPECT_EQ(ints(result), (std::vector<int64_t>{0, 1, -2, -1, 1}));
+  pairs.clear_raw_data();
+  pairs.add_int32_data(0xe4);
+  pairs.add_int32_data(1);
+  EXPECT_EQ(ints(read(pairs)), (std::vector<int64_t>{0, 1, -2, -1, 1}));
+  TensorProto halves = tensor_of(23, {3});
+  halves.set_raw_data("\xf1\x02");
+  result = read(halves);
+  EXPECT_EQ(result.type(), ir::ElementType::f4e2m1);
+  EXPECT_EQ(result.get_real(0), 0.5);
+  EXPECT_EQ(result.get_real(1), -6);
+  EXPECT_EQ(result.get_real(2), 1);
+  halves.set_raw_data("\xf1");
+  expect_refused("takes 2 bytes, the file has 1", halves);
+  floats.clear_raw_data();
+  for (int k : {1, 2, 3, 4, 64}) floats.add_int32_data(k);
+  expect_refused("the element 64 does not fit into float6e2m3", floats);
+}
+
 TEST(TensorData, Strings) {
   TensorProto tensor = tensor_of(TensorProto::STRING, {2});
   tensor.add_string_data("");
@@ -180,7 +211,7 @@ TEST(TensorData, TypesThatDoNotFit) {
   expect_refused("'t': has the unknown element type 77", tensor_of(77, {1}));
   expect_refused("'t': has the unknown element type -1", tensor_of(-1, {1}));
   expect_refused("'t': element type complex64", tensor_of(TensorProto::COMPLEX64, {1}), Fault::unsupported);
-  expect_refused("'t': element type float4e2m1", tensor_of(23, {1}), Fault::unsupported);
+  expect_refused("'t': element type complex128", tensor_of(TensorProto::COMPLEX128, {1}), Fault::unsupported);
   TensorProto tensor = tensor_of(TensorProto::FLOAT, {1});
   tensor.add_double_data(1);
   expect_refused("'t': has its float elements in double_data", tensor);

@@ -36,6 +36,12 @@ _TYPES = {
     18: ("uint64", np.uint64, None),
     19: ("bool", np.bool_, None),
     STRING: ("string", np.object_, None),
+    21: ("float8_e8m0", np.uint8, "float8_e8m0fnu"),
+    22: ("float4_e2m1", np.uint8, "float4_e2m1fn"),
+    23: ("float6_e2m3", np.uint8, "float6_e2m3fn"),
+    24: ("float6_e3m2", np.uint8, "float6_e3m2fn"),
+    25: ("int2", np.int8, None),
+    26: ("uint2", np.uint8, None),
 }
 _BITS = {code: np.dtype(bits) for code, (_, bits, _) in _TYPES.items()}
 _DTYPES = dict(_BITS)
@@ -47,8 +53,8 @@ if ml_dtypes is not None:
 _OF_DTYPE = {dtype: code for code, dtype in reversed(_DTYPES.items())}
 for _code in (10, 15, 16, 19):
     _OF_DTYPE[_BITS[_code]] = _code
-_PLAIN = {code: dtype for code, dtype in _DTYPES.items() if code not in (9, 14, STRING)}
-_FOUR_BITS = {9: (-8, 7), 14: (0, 15)}
+_FEW_BITS = {9: (-8, 7), 14: (0, 15), 25: (-2, 1), 26: (0, 3)}
+_PLAIN = {code: dtype for code, dtype in _DTYPES.items() if code not in _FEW_BITS and code != STRING}
 
 
 def type_name(code):
@@ -76,12 +82,12 @@ def array_of(value, code, name):
         array = np.asarray(value)
     else:
         array = _converted(value, code, name)
-    if code in _FOUR_BITS and array.dtype != _BITS[code] and array.dtype.name == type_name(code):
+    if code in _FEW_BITS and array.dtype != _BITS[code] and array.dtype.name == type_name(code):
         array = array.astype(_BITS[code])
     if code in _TYPES and array.dtype not in (_DTYPES[code], _BITS[code]) and array.dtype.newbyteorder("=") != _DTYPES[code]:
         raise InvalidArgument("input '%s' is %s, not %s" % (name, type_name(code), array.dtype))
-    if code in _FOUR_BITS and array.size and not (_FOUR_BITS[code][0] <= array.min() and array.max() <= _FOUR_BITS[code][1]):
-        raise InvalidArgument("input '%s' is %s: its values are %d to %d" % ((name, type_name(code)) + _FOUR_BITS[code]))
+    if code in _FEW_BITS and array.size and not (_FEW_BITS[code][0] <= array.min() and array.max() <= _FEW_BITS[code][1]):
+        raise InvalidArgument("input '%s' is %s: its values are %d to %d" % ((name, type_name(code)) + _FEW_BITS[code]))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not (array.flags.c_contiguous and array.flags.aligned):

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Random nodes through axrun and through ONNX Runtime: `differential.py AXRUN [--seed N] [--count N] [--only OP]`.
+
+Every case is one node with random attributes, shapes, types and values, drawn from the seed and its own number, so that
+`--seed N --case K` repeats one. Cases are run in batches of independent nodes. Compared are types, shapes and elements:
+integers exactly, floats by a few roundings of their type at the size of the sum that was computed. What ONNX Runtime
+refuses is counted and left out; what axrun refuses or answers otherwise is listed, by operator. Exit 1 where something
+is listed, 77 where onnxruntime is missing.
+"""
+import argparse
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from differential_cases import GENERATORS
+    from onnx import helper, numpy_helper
+except ImportError as error:
+    print("skipped: %s" % error)
+    sys.exit(77)
+
+OPSET = 21
+BATCH = 16
+
+
+def draw(seed, number, only):
+    """Case `number`: operator, attributes, inputs (arrays, or None), outputs, and which inputs are constants."""
+    random = np.random.default_rng([seed, number])
+    names = sorted(only or GENERATORS)
+    name = names[random.integers(len(names))]
+    case = GENERATORS[name](random)
+    case.setdefault("op", name)
+    case["number"] = number
+    return case
+
+
+def model_of(cases):
+    nodes, inputs, outputs, constants, feed = [], [], [], [], {}
+    for case in cases:
+        names = []
+        for k, value in enumerate(case["inputs"]):
+            if value is None:
+                names.append("")
+                continue
+            name = "c%d_i%d" % (case["number"], k)
+            names.append(name)
+            if k in case.get("constants", ()):
+                constants.append(numpy_helper.from_array(value, name))
+            else:
+                inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+                feed[name] = value
+        results = ["c%d_o%d" % (case["number"], k) for k in range(case.get("outputs", 1))]
+        outputs += [onnx.ValueInfoProto(name=name) for name in results]
+        nodes.append(helper.make_node(case["op"], names, results, name="c%d" % case["number"], **case.get("attributes", {})))
+    graph = helper.make_graph(nodes, "cases", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10), feed
+
+
+def theirs(model, feed):
+    """ONNX Runtime's results, or None where it refuses."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(None, feed)
+    except Exception:  # its exceptions have no common base class
+        return None
+
+
+def ours(axrun, model, feed, folder):
+    """axrun's results, or its message."""
+    folder = pathlib.Path(folder)
+    for old in folder.iterdir():
+        old.unlink()
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    for k, value in enumerate(model.graph.input):
+        (folder / ("input_%d.pb" % k)).write_bytes(numpy_helper.from_array(feed[value.name]).SerializeToString())
+    environment = {**os.environ, "AXRUN_OPTIMIZE": "0", "AXRUN_CACHE": "off"}
+    command = [axrun, str(folder / "model.onnx"), "--data", str(folder), "--save", str(folder), "--runs", "1", "--warmup", "0",
+               "--threads", "1", "--quiet"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        return "exit %d: %s" % (done.returncode, done.stderr.strip().replace("\n", " | ")[:300])
+    return [numpy_helper.to_array(onnx.load_tensor(str(folder / ("output_%d.pb" % k)))) for k in range(len(model.graph.output))]
+
+
+def difference(got, want, case):
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return "%s %s, expected %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
+    if want.size == 0:
+        return ""
+    if want.dtype.kind not in "fc":
+        wrong = np.argwhere(got != want)
+        if case.get("steps") and want.dtype.kind in "iu":
+            wrong = np.argwhere(np.abs(got.astype(np.int64) - want.astype(np.int64)) > case["steps"])
+    else:
+        unit = float(np.finfo(want.dtype).eps)
+        g, w = got.astype(np.float64), want.astype(np.float64)
+        finite = np.isfinite(w)
+        size = np.abs(w[finite]).max() if case.get("sums") and finite.any() else np.abs(np.where(finite, w, 0))
+        near = np.abs(g - w) <= case.get("roundings", 8) * unit * np.maximum(size, case.get("size", 0)) + np.finfo(want.dtype).tiny
+        wrong = np.argwhere(~(np.where(finite, near, (g == w) | (np.isnan(g) & np.isnan(w)))))
+    if len(wrong) == 0:
+        return ""
+    at = tuple(wrong[0])
+    return "%d of %d differ, %s is %r, theirs %r" % (len(wrong), want.size, list(map(int, at)), got[at], want[at])
+
+
+def text_of(case):
+    shapes = ", ".join("-" if v is None else "%s%s" % (v.dtype, list(v.shape)) for v in case["inputs"])
+    return "case %d %s(%s) %s" % (case["number"], case["op"], shapes, case.get("attributes", {}))
+
+
+def compare(axrun, cases, folder, counts, findings):
+    model, feed = model_of(cases)
+    want = theirs(model, feed)
+    got = ours(axrun, model, feed, folder) if want is not None else None
+    if len(cases) > 1 and (want is None or isinstance(got, str)):
+        for case in cases:
+            compare(axrun, [case], folder, counts, findings)
+        return
+    if want is None:
+        counts["refused by ONNX Runtime"] += len(cases)
+        return
+    if isinstance(got, str):
+        counts["refused by axrun"] += 1
+        findings[cases[0]["op"]].append("%s: %s" % (text_of(cases[0]), got))
+        return
+    first = 0
+    for case in cases:
+        last = first + case.get("outputs", 1)
+        why = next(filter(None, (difference(np.asarray(g), np.asarray(w), case)
+                                 for g, w in zip(got[first:last], want[first:last]))), "")
+        first = last
+        counts["different" if why else "equal"] += 1
+        if why:
+            findings[case["op"]].append("%s: %s" % (text_of(case), why))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("axrun")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--case", type=int, help="this case alone")
+    parser.add_argument("--only", action="append", help="this operator; may be repeated")
+    arguments = parser.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    numbers = range(arguments.first, arguments.first + arguments.count)
+    if arguments.case is not None:
+        numbers = range(arguments.case, arguments.case + 1)
+    counts, findings = collections.Counter(), collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        for first in range(numbers.start, numbers.stop, BATCH):
+            cases = [draw(arguments.seed, k, arguments.only) for k in range(first, min(first + BATCH, numbers.stop))]
+            compare(arguments.axrun, cases, folder, counts, findings)
+    print("seed %d, cases %d to %d: %s" % (arguments.seed, numbers.start, numbers.stop - 1, dict(counts)))
+    for op in sorted(findings):
+        print("%s: %d" % (op, len(findings[op])))
+        for finding in findings[op][:5]:
+            print("  " + finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    sys.exit(main())
