@@ -37,6 +37,8 @@ struct CompileOptions {
 struct CodeImage {
   std::string bytes;
   std::vector<uint32_t> entries;  ///< of the program's phases, in order: bytes from the beginning
+  std::string signature;          ///< what calling it takes of the program: bytes
+  std::string program;            ///< its text
 };
 
 /// A loop program as machine code, for all sizes it claims. Immutable; its memory is never writable and
@@ -47,16 +49,23 @@ class KernelCode {
   /// target lacks; Error(internal) for a program that is not well-formed.
   static std::shared_ptr<const KernelCode> compile(const ir::loop::LoopProgram& program, const Target& target,
                                                    const CompileOptions& options = {});
-  /// The same from an image that compile() has made of this program for such a target. The bytes will be
-  /// executed: whoever gives them answers for them. Throws Error(user) where they cannot be of this program.
-  static std::shared_ptr<const KernelCode> load(const ir::loop::LoopProgram& program, const CodeImage& image);
+  /// The same from an image of such code for such a target. The bytes will be executed: whoever gives them
+  /// answers for them. Throws Error(user) where they cannot be of any program. Its text is left unread.
+  static std::shared_ptr<const KernelCode> load(CodeImage image);
   virtual ~KernelCode() = default;
 
+  /// Of loaded code read from its text when it is asked for first. Throws Error(user) then where that is
+  /// none, or of other code.
   virtual const ir::loop::LoopProgram& program() const = 0;
+  /// Its input and output buffers.
+  virtual size_t inputs() const = 0;
+  virtual size_t outputs() const = 0;
   virtual size_t code_bytes() const = 0;
   virtual const void* code() const = 0;
   virtual const std::string& assembly() const = 0;  ///< empty unless annotated
-  /// No bytes where the code holds addresses.
+  /// Whether there is an image of it: not where it holds addresses.
+  virtual bool has_image() const = 0;
+  /// Nothing where there is none.
   virtual CodeImage image() const = 0;
 };
 

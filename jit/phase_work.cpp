@@ -1,6 +1,7 @@
 #include "jit/phase_work.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace axrun::jit {
@@ -12,26 +13,59 @@ namespace {
 
 constexpr double lanes_of_scalar_statement = 8;
 
-double lanes_in(const Loop& loop, std::map<std::string, ir::Dim>& known) {
-  const int64_t extent = std::max<int64_t>(0, loop.extent.substitute(known).constant().value_or(1));
-  const auto iterations = static_cast<double>((extent + loop.step - 1) / loop.step);
+double iterations_of(int64_t extent, int64_t step) {
+  return extent <= 0 ? 0 : static_cast<double>((extent - 1) / step + 1);
+}
+
+/// Those without loops are one.
+void add(std::vector<LaneTerm>& terms, LaneTerm term) {
+  const auto same = std::find_if(terms.begin(), terms.end(), [&](const LaneTerm& one) {
+    return one.loops.empty() && term.loops.empty();
+  });
+  if (same != terms.end()) {
+    same->lanes += term.lanes;
+  } else {
+    terms.push_back(std::move(term));
+  }
+}
+
+std::vector<LaneTerm> terms_of(const Loop& loop, std::map<std::string, ir::Dim>& known) {
+  const ir::Dim extent = loop.extent.substitute(known);
   known[loop.variable] = 0;
-  double lanes = 0;
+  std::vector<LaneTerm> terms;
   for (const ir::loop::Statement& statement : loop.body) {
     if (const auto* inner = std::get_if<Loop>(&statement)) {
-      lanes += lanes_in(*inner, known);
+      for (LaneTerm& term : terms_of(*inner, known)) add(terms, std::move(term));
     } else if (std::holds_alternative<ir::loop::Compute>(statement)) {
-      lanes += loop.kind == LoopKind::vector ? 1 : lanes_of_scalar_statement;
+      add(terms, {loop.kind == LoopKind::vector ? 1 : lanes_of_scalar_statement, {}});
     }
   }
-  return iterations * lanes;
+  for (LaneTerm& term : terms) {
+    if (extent.is_constant()) {
+      term.lanes *= iterations_of(extent.value(), loop.step);
+    } else {
+      term.loops.push_back({extent, loop.step});
+    }
+  }
+  return terms;
 }
 
 }  // namespace
 
-double lanes_computed(const Loop& loop, const std::map<std::string, ir::Dim>& sizes) {
-  std::map<std::string, ir::Dim> known = sizes;
-  return lanes_in(loop, known);
+std::vector<LaneTerm> lanes_of(const Loop& loop, const std::map<std::string, ir::Dim>& fixed) {
+  std::map<std::string, ir::Dim> known = fixed;
+  return terms_of(loop, known);
+}
+
+double lanes_at(const std::vector<LaneTerm>& terms, const std::map<std::string, ir::Dim>& sizes) {
+  double sum = 0;
+  for (const LaneTerm& term : terms) {
+    double lanes = term.lanes;
+    for (const LaneTerm::Loop& loop : term.loops)
+      lanes *= iterations_of(loop.extent.substitute(sizes).constant().value_or(1), loop.step);
+    sum += lanes;
+  }
+  return sum;
 }
 
 }  // namespace axrun::jit

@@ -7,6 +7,7 @@
 
 #include "ir/error.h"
 #include "ir/text.h"
+#include "runtime/knobs.h"
 #include "runtime/optimizer/kernel_entry.h"
 
 namespace axrun::runtime {
@@ -154,6 +155,11 @@ ir::Tensor get_tensor(Reader& in) {
   in.fail();
   return {};
 }
+/// Kernels' programs are read when somebody asks for them, unless everything is to be looked at.
+bool validates() {
+  const char* knob = knob_value(KnobName::validate);
+  return knob != nullptr && std::string_view(knob) == "on";
+}
 bool is_small(const ir::Tensor& tensor) {
   return tensor.defined() && tensor.type() != ir::ElementType::string && tensor.bytes() <= most_content;
 }
@@ -162,15 +168,16 @@ bool is_small(const ir::Tensor& tensor) {
 
 void LibraryImage::write(Writer& out, const GeneratedCode& code) {
   const jit::CodeImage image = code.code->image();
-  out.put(ir::loop::print(code.code->program())).put(image.bytes);
+  out.put(image.program).put(image.signature).put(image.bytes);
   put_all(out, image.entries);
   put_all(out, code.inputs);
   out.put(code.kind).put(static_cast<uint32_t>(code.rank));
 }
 
 bool LibraryImage::read(Reader& in, GeneratedCode& code) {
-  const std::string_view text = in.text(longest_text);
   jit::CodeImage image;
+  image.program = in.text(longest_text);
+  image.signature = in.text(longest_text);
   image.bytes = in.text(longest_text);
   image.entries = get_all<uint32_t>(in);
   code.inputs = get_all<int>(in);
@@ -178,12 +185,13 @@ bool LibraryImage::read(Reader& in, GeneratedCode& code) {
   code.rank = in.get<uint32_t>();
   if (in.failed()) return false;
   try {
-    code.code = jit::KernelCode::load(ir::loop::parse(text), image);
-    return true;
+    code.code = jit::KernelCode::load(std::move(image));
+    if (code.inputs.size() != code.code->inputs()) in.fail();
+    if (validates()) code.code->program();
   } catch (const Error&) {
     in.fail();
-    return false;
   }
+  return !in.failed();
 }
 
 void LibraryImage::write(Writer& out, const OptimizedKernel& record) {
@@ -350,7 +358,7 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
     if (entry->range == nullptr) put(out, *entry->shared_expression);
     put(out, entry->ranges);
     const bool serves = entry->generated && (all || in_force.count(entry->generated->code.get()) != 0) &&
-                        !entry->generated->code->image().bytes.empty();
+                        entry->generated->code->has_image();
     OptimizedKernel record = entry->record;
     // A kernel that is about to be used is tried once more, in the model.
     const bool again = record.state == OptimizedKernel::State::accepted && !serves;
@@ -419,6 +427,7 @@ bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs
       for (const int input : entry->generated->inputs) {
         if (input < 0 || static_cast<size_t>(input) >= operands) in.fail();
       }
+      if (entry->generated->code->outputs() != entry->shared_expression->output_dims.size()) in.fail();
     }
     entry->record.from_cache = entry->generated.has_value();
     entry->record.code_bytes = entry->generated ? entry->record.code_bytes : 0;

@@ -52,8 +52,8 @@ int runs_of(int64_t n, bool little) {
 TEST(PhaseWork, CountsLanesAtTheSizesAtHand) {
   const ir::loop::LoopProgram program = ir::loop::parse(doubled);
   const auto& loop = std::get<ir::loop::Loop>(program.body.front());
-  EXPECT_EQ(jit::lanes_computed(loop, {{"n", ir::Dim(10)}}), 160);
-  EXPECT_EQ(jit::lanes_computed(loop, {{"n", ir::Dim(0)}}), 0);
+  EXPECT_EQ(jit::lanes_at(jit::lanes_of(loop), {{"n", ir::Dim(10)}}), 160);
+  EXPECT_EQ(jit::lanes_at(jit::lanes_of(loop), {{"n", ir::Dim(0)}}), 0);
 }
 
 TEST(PhaseWork, ExtentsThatDependOnOtherLoopsAreThoseOfTheFirstIterations) {
@@ -68,7 +68,12 @@ TEST(PhaseWork, ExtentsThatDependOnOtherLoopsAreThoseOfTheFirstIterations) {
       "  }\n"
       "}\n");
   const auto& loop = std::get<ir::loop::Loop>(program.body.front());
-  EXPECT_EQ(jit::lanes_computed(loop, {{"n", ir::Dim(20)}}), 3 * 8 * 8);
+  EXPECT_EQ(jit::lanes_at(jit::lanes_of(loop), {{"n", ir::Dim(20)}}), 3 * 8 * 8);
+  // Where sizes are known before, one number is left.
+  const std::vector<jit::LaneTerm> terms = jit::lanes_of(loop, {{"n", ir::Dim(20)}});
+  ASSERT_EQ(terms.size(), 1U);
+  EXPECT_EQ(terms[0].lanes, 3 * 8 * 8);
+  EXPECT_TRUE(terms[0].loops.empty());
 }
 
 TEST(PhaseWork, LittleIsHandedOnlyToWorkersThatWantIt) {
