@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "ir/error.h"
@@ -46,7 +47,9 @@ std::string text_of(const ir::Attribute& attribute) {
 int64_t signed_integer(ir::text::Scanner& in) {
   const bool negative = in.accept("-");
   const uint64_t magnitude = in.natural();
-  if (magnitude > uint64_t{1} << 62) in.fail("a number is too large");
+  if (magnitude > uint64_t{1} << 63 || (magnitude == uint64_t{1} << 63 && !negative))
+    in.fail("a number is too large");
+  if (magnitude == uint64_t{1} << 63) return std::numeric_limits<int64_t>::min();
   return negative ? -static_cast<int64_t>(magnitude) : static_cast<int64_t>(magnitude);
 }
 

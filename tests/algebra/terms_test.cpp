@@ -84,7 +84,8 @@ TEST(Terms, MeaningIsThatOfTheOperators) {
 TEST(Terms, OperationsHaveTexts) {
   for (const char* text :
        {"MatMul@1", "Transpose@1{perm=I[1,0]}", "Reshape@5<_p>", "Split@1^1{axis=i-1}",
-        "LeakyRelu@1{alpha=r0.1}", "com.microsoft:Gelu@1", "Resize@10{mode=s\"nearest\"}"}) {
+        "LeakyRelu@1{alpha=r0.1}", "com.microsoft:Gelu@1", "Resize@10{mode=s\"nearest\"}",
+        "Slice@1{axes=I[0,1];ends=I[9223372036854775807,-1];starts=I[0,-9223372036854775808]}"}) {
     ir::text::Scanner in(text);
     try {
       EXPECT_EQ(parse_operation(in).key(), text);

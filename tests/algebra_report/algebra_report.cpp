@@ -33,11 +33,18 @@ class FileStore : public RuleStore {
     if (!file) return std::nullopt;
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
-  void save(const std::string& text) override { std::ofstream(path_, std::ios::binary) << text; }
-  void reject(const std::string& reason) override { std::printf("%s: %s\n", path_.c_str(), reason.c_str()); }
+  void save(const std::string& text) override {
+    // What could not be read is somebody's work still.
+    if (!rejected_) std::ofstream(path_, std::ios::binary) << text;
+  }
+  void reject(const std::string& reason) override {
+    rejected_ = true;
+    std::printf("%s: %s\n", path_.c_str(), reason.c_str());
+  }
 
  private:
   std::string path_;
+  bool rejected_ = false;
 };
 
 struct Wishes {
