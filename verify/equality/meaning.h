@@ -34,6 +34,9 @@ class Meaning {
   /// An element of a tensor, whose coordinates are within its dims. Throws Unproved.
   const Value& element(ir::TensorId tensor, const TermList& coordinates);
   TermList dims(ir::TensorId tensor);
+  /// What an expression of a stage's body is at a point: axes, then reduce axes.
+  Sum sum_at(int stage, ir::ExprId id, const TermList& axes) { return value(id, {stage, axes}).sum; }
+  Term extent(const ir::Dim& dim);
   const Need& need(int id) const { return needs_[static_cast<size_t>(id)]; }
   /// Throws Unproved where a stage perhaps reads what is not there.
   void require_reads_inside();
@@ -64,7 +67,6 @@ class Meaning {
   std::optional<Term> index(ir::ExprId id, const Place& at);
   std::optional<Term> lookup(ir::ExprId id, const ir::Dim& extent, const Place& at);
   TermList axes_of(const ir::Stage& stage, const TermList& coordinates);
-  Term extent(const ir::Dim& dim);
   int keep(Need need);
 
   const ir::Program& program_;

@@ -22,6 +22,10 @@ class Same {
   /// Whether all of what one value needs is also needed by the other, or holds.
   bool needs_covered(const TermList& facts, const Meaning& mine, const Value& a, const Meaning& theirs,
                      const Value& b);
+  /// Whether it is a term of a maximum less that maximum, times something positive: never above 0.
+  bool below_its_maximum(const TermList& facts, const Sum& a);
+  /// Whether it is a sum of exponentials of such differences, over all that the maximum is of: at least 1.
+  bool holds_its_maximum(const TermList& facts, const Sum& a);
   const std::string& reason() const { return reason_; }
   int bijections() const { return bijections_; }
 
@@ -30,6 +34,11 @@ class Same {
     std::map<Term, Term> there;  ///< the other's variables, as terms of one's own
     std::map<Term, Term> back;   ///< one's own, as terms of the other's
   };
+  struct Excess {
+    Sum rest;  ///< the value is rest - the maximum of the branches
+    std::vector<Branch> branches;
+  };
+  std::optional<Excess> excess(const Sum& a);
   struct Basic {
     Need::Kind kind;
     Sum of;

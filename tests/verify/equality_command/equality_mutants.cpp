@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
         "%zu\n",
         trial.wrong, trial.survivors, trial.accepted.size());
     std::printf(
-        "  refuted by the prover %d, unknown %d; not told apart by any execution: %d proved, %d unknown\n",
+        "  refuted by execution %d, proved %d; not told apart by any execution: %d proved, %d unknown\n",
         trial.refuted, trial.unknown, trial.equal_proved, trial.equal_unknown);
     for (const auto& [kind, count] : trial.by_kind) std::printf("  %-22s %d\n", kind.c_str(), count);
     print_times("mutants", trial.seconds);
