@@ -36,8 +36,8 @@ typedef enum axrun_status {
   AXRUN_INTERNAL_ERROR = 70
 } axrun_status;
 
-/* Element types. Those narrower than a byte take one byte each; booleans are bytes 0 or 1; a string is a const char*,
- * ended by a null character. */
+/* Element types. Those narrower than a byte take one byte each; booleans are bytes 0 or 1; a string is a
+ * const char*, ended by a null character. */
 typedef enum axrun_type {
   AXRUN_UNDEFINED = 0,
   AXRUN_F16 = 1,

@@ -21,8 +21,9 @@ struct Heads {
 /// then.
 Heads heads_of(const OperatorContext& context, Builder& b, int k, int64_t packed_heads);
 
-/// Attention, RotaryEmbedding, CausalConvWithState and LinearAttention of ai.onnx.
+/// Attention, RotaryEmbedding, CausalConvWithState and LinearAttention of ai.onnx, FlexAttention of its preview.
 void attention_operators(std::vector<OperatorEntry>& table);
+void flex_attention_operators(std::vector<OperatorEntry>& table);
 void rotary_embedding_operators(std::vector<OperatorEntry>& table);
 void stateful_sequence_operators(std::vector<OperatorEntry>& table);
 

@@ -279,6 +279,7 @@ void define_attention(const OperatorContext& context, Builder& b) {
 
 void attention_operators(std::vector<OperatorEntry>& table) {
   table.push_back({"", "Attention", 23, define_attention});
+  flex_attention_operators(table);
   rotary_embedding_operators(table);
   stateful_sequence_operators(table);
 }

@@ -441,8 +441,8 @@ BINARY = {"Add": FLOATS + [np.int32, np.int64], "Sub": FLOATS + [np.int32, np.in
 
 GENERATORS = {
     **{name: unary(types, roundings=64, size=1e-3) for name, types in ACTIVATIONS.items()},
-    # ONNX Runtime's are approximations whose error is absolute.
-    **{name: unary(ACTIVATIONS[name], roundings=64, size=1) for name in ("Sigmoid", "Softplus", "Mish", "Gelu", "Elu", "Selu", "Sin", "Cos", "Tan")},
+    # Approximations, or differences near a root, whose error is absolute.
+    **{name: unary(ACTIVATIONS[name], roundings=64, size=1) for name in ("Sigmoid", "Softplus", "Mish", "Gelu", "Elu", "Selu", "HardSwish", "Sin", "Cos", "Tan")},
     # Of scalars ONNX says something else than NumPy, and ONNX Runtime does as NumPy.
     "NonZero": unary(FLOATS + [np.int32, np.int64, bool], least=1),
     **{name: binary(types) for name, types in BINARY.items()},
