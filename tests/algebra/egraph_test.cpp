@@ -89,6 +89,15 @@ TEST(EGraph, ExplanationsThatLieAreRefused) {
     }
     EXPECT_NE(replay(other, graph.terms()), std::nullopt) << "with another step " << step;
   }
+  for (Link link : explanation.steps) {
+    // One link that leads somewhere else.
+    link.right = y;
+    Explanation forged;
+    forged.from = link.left;
+    forged.to = y;
+    forged.steps = {link};
+    EXPECT_NE(replay(forged, graph.terms()), std::nullopt);
+  }
   Explanation elsewhere = explanation;
   elsewhere.to = y;
   EXPECT_NE(replay(elsewhere, graph.terms()), std::nullopt);
