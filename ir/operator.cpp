@@ -6,6 +6,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "ir/error_place.h"
+
 namespace axrun::ir {
 namespace {
 
@@ -233,11 +235,13 @@ std::vector<int> OperatorContext::axes(const std::vector<int64_t>& values, int r
 }
 
 void OperatorContext::fail(const std::string& text) const {
-  throw Error(Fault::model, fmt::format("{} '{}': {}", node_.op, node_.name, text));
+  throw PlacedError(Fault::model, fmt::format("{} '{}': {}", node_.op, node_.name, text),
+                    ErrorPlace::of_node(node_.name, node_.op));
 }
 
 void OperatorContext::unsupported(const std::string& text) const {
-  throw Error(Fault::unsupported, fmt::format("{} '{}': {}", node_.op, node_.name, text));
+  throw PlacedError(Fault::unsupported, fmt::format("{} '{}': {}", node_.op, node_.name, text),
+                    ErrorPlace::of_node(node_.name, node_.op));
 }
 
 bool OperatorContext::equal(const Dim& a, const Dim& b) const {

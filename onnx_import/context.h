@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/error_place.h"
 #include "onnx_import/external_data.h"
 #include "onnx_import/import.h"
 #include "onnx_import/mapped_file.h"
@@ -19,9 +20,10 @@ struct ImportContext {
   UnknownFields unknown_fields = {};
   /// One line for each thing that axrun lacks. Reading goes on, so that all of them are found.
   std::vector<std::string> unsupported = {};
-  int64_t nodes = 0;          ///< met so far, calls and constants included
-  int64_t inlined_bytes = 0;  ///< of functions, once per call
-  int64_t dense_bytes = 0;    ///< of sparse tensors made dense
+  ErrorPlace unsupported_node = {};  ///< the last node among them
+  int64_t nodes = 0;                 ///< met so far, calls and constants included
+  int64_t inlined_bytes = 0;         ///< of functions, once per call
+  int64_t dense_bytes = 0;           ///< of sparse tensors made dense
 
   /// Throws Error(unsupported) with all of `unsupported` and `unknown_fields`, if there are any.
   /// `what` is what uses them: "the model".

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "onnx_import/attributes.h"
 #include "onnx_import/scope.h"
 #include "onnx_import/tensor_data.h"
@@ -227,6 +227,17 @@ class GraphBuilder {
     node.name = std::move(name);
     node.domain = printable(plain_domain(message.domain));
     node.op = printable(message.op_type);
+    node.outputs = std::move(outputs);
+    try {
+      complete_node(scope, message, node);
+    } catch (const Error& error) {
+      throw_as(error, error.what(), ErrorPlace::of_node(node.name, node.op));
+    }
+    scope.graph().nodes.push_back(std::move(node));
+  }
+
+  /// What a node has besides its names and its outputs.
+  void complete_node(Scope& scope, const NodeMessage& message, ir::Node& node) {
     const auto version = scope.opsets.find(node.domain);
     if (version == scope.opsets.end()) {
       fail(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(node.name),
@@ -238,10 +249,8 @@ class GraphBuilder {
                        in_quotes(message.overload)));
     }
     node.inputs = inputs_of(scope, message, node.name);
-    node.outputs = std::move(outputs);
     node.attributes = attributes_of(scope, message, node.name);
     check_operator(node, context_);
-    scope.graph().nodes.push_back(std::move(node));
   }
 
   static std::vector<ValueId> inputs_of(Scope& scope, const NodeMessage& message, const std::string& name) {

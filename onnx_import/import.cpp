@@ -78,7 +78,7 @@ void ImportContext::refuse_unsupported(std::string_view what) const {
       fmt::format("{} uses {} thing{} that axrun does not support:", what, count, count == 1 ? "" : "s");
   for (size_t k = 0; k < std::min(count, shown); ++k) text += "\n  " + lines[k];
   if (count > shown) text += fmt::format("\n  and {} more", count - shown);
-  throw Error(Fault::unsupported, text);
+  throw_as(Error(Fault::unsupported, text), text, count == 1 ? unsupported_node : ErrorPlace());
 }
 
 ir::Model import_file(const std::string& path, const ImportOptions& options) {

@@ -63,6 +63,7 @@ void check_operator(const ir::Node& node, ImportContext& context) {
   if (ir::is_graph_operator(node.domain, node.op)) return;
   context.unsupported.push_back(fmt::format("{} {} ({} {}): {}", node.op, in_quotes(node.name),
                                             domain_name(node.domain), node.version, why_missing(node)));
+  context.unsupported_node = ErrorPlace::of_node(node.name, node.op);
 }
 
 }  // namespace axrun::onnx_import

@@ -106,6 +106,11 @@ AXRUN_API const char* axrun_version(void);
 /* Text of the last failure in this thread, with the model's own names; "" before the first. Valid until the
  * next call in this thread. */
 AXRUN_API const char* axrun_last_error(void);
+/* What it was about: an input of the model, or a node, by their names, and the node's operator; "" where it is
+ * no single one, or not known. Valid as long as the text. */
+AXRUN_API const char* axrun_last_error_input(void);
+AXRUN_API const char* axrun_last_error_node(void);
+AXRUN_API const char* axrun_last_error_op(void);
 
 /* "user", "deadline", ...: as the command and the server name failures. */
 AXRUN_API const char* axrun_status_name(axrun_status status);
@@ -147,6 +152,17 @@ AXRUN_API axrun_status axrun_options_set_cache(axrun_options* options, const cha
 AXRUN_API axrun_status axrun_options_set_optimize(axrun_options* options, int optimize);
 /* Threads of its own that it may use; 0: the standard. */
 AXRUN_API axrun_status axrun_options_set_optimizer_threads(axrun_options* options, int threads);
+/* What they get of the processors where others want them, too: next to nothing (IDLE), a tenth at the start
+ * besides (ASSURED), as much as anybody (NORMAL). STANDARD: what AXRUN_OPTIMIZER_PRIORITY says, else ASSURED. */
+typedef enum axrun_priority {
+  AXRUN_PRIORITY_STANDARD = 0,
+  AXRUN_PRIORITY_ASSURED = 1,
+  AXRUN_PRIORITY_IDLE = 2,
+  AXRUN_PRIORITY_NORMAL = 3
+} axrun_priority;
+AXRUN_API axrun_status axrun_options_set_optimizer_priority(axrun_options* options, int priority);
+/* Of one processor that it takes at most, with its helper process: above 0, at most 1 (the standard). */
+AXRUN_API axrun_status axrun_options_set_optimizer_share(axrun_options* options, double share);
 /* 1: it swaps in only kernels whose results equal the precompiled ones' to the bit. */
 AXRUN_API axrun_status axrun_options_set_deterministic(axrun_options* options, int deterministic);
 

@@ -10,7 +10,11 @@ using ir::Tensor;
 
 namespace {
 
-thread_local std::string last_error;
+struct LastError {
+  std::string text;
+  ErrorPlace place;
+};
+thread_local LastError last_error;
 
 }  // namespace
 
@@ -37,10 +41,19 @@ StringArrays::StringArrays(const Tensor& strings) {
 }
 
 axrun_status fail(axrun_status status, const char* text) noexcept {
+  last_error = {};
   try {
-    last_error = text;
+    last_error.text = text;
   } catch (const std::bad_alloc&) {
-    last_error.clear();
+  }
+  return status;
+}
+
+axrun_status fail(axrun_status status, const Error& error) noexcept {
+  fail(status, error.what());
+  try {
+    last_error.place = error_place(error);
+  } catch (const std::bad_alloc&) {
   }
   return status;
 }
@@ -102,7 +115,10 @@ axrun_tensor view_of(const Tensor& tensor, const StringArrays& strings) {
 
 }  // namespace axrun::c_api
 
-const char* axrun_last_error(void) { return axrun::c_api::last_error.c_str(); }
+const char* axrun_last_error(void) { return axrun::c_api::last_error.text.c_str(); }
+const char* axrun_last_error_input(void) { return axrun::c_api::last_error.place.input.c_str(); }
+const char* axrun_last_error_node(void) { return axrun::c_api::last_error.place.node.c_str(); }
+const char* axrun_last_error_op(void) { return axrun::c_api::last_error.place.op.c_str(); }
 
 axrun_request::axrun_request(const axrun_session& of)
     : session(*of.session),
@@ -118,8 +134,9 @@ std::vector<axrun::runtime::RuntimeValue> axrun_request::input_values() const {
     if (containers[k].kind != axrun::ir::ValueKind::tensor) {
       given[k] = containers[k];
     } else if (!inputs[k].defined()) {
-      throw axrun::Error(axrun::Fault::user,
-                         fmt::format("input '{}' is not bound", session.inputs()[k].name));
+      const std::string& name = session.inputs()[k].name;
+      throw axrun::PlacedError(axrun::Fault::user, fmt::format("input '{}' is not bound", name),
+                               axrun::ErrorPlace::of_input(name));
     }
   }
   return given;

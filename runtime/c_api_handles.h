@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "runtime/axrun_c.h"
 #include "runtime/run_control.h"
 #include "runtime/session.h"
@@ -38,8 +38,9 @@ struct StringArrays {
   explicit StringArrays(const ir::Tensor& strings);
 };
 
-/// Sets axrun_last_error of this thread.
+/// Sets axrun_last_error of this thread, and what it is about.
 axrun_status fail(axrun_status status, const char* text) noexcept;
+axrun_status fail(axrun_status status, const Error& error) noexcept;
 axrun_status status_of(Fault fault);
 
 /// No exception leaves the library.
@@ -50,9 +51,9 @@ axrun_status guarded(Body body) noexcept {
     return AXRUN_OK;
   } catch (const runtime::RunEnded& ended) {
     const bool cancelled = ended.why() == runtime::RunEnded::Why::cancelled;
-    return fail(cancelled ? AXRUN_CANCELLED : AXRUN_DEADLINE, ended.what());
+    return fail(cancelled ? AXRUN_CANCELLED : AXRUN_DEADLINE, ended);
   } catch (const Error& error) {
-    return fail(status_of(error.fault()), error.what());
+    return fail(status_of(error.fault()), error);
   } catch (const std::bad_alloc&) {
     return fail(AXRUN_INTERNAL_ERROR, "out of memory");
   } catch (const std::exception& error) {

@@ -71,6 +71,23 @@ axrun_status axrun_options_set_optimizer_threads(axrun_options* options, int thr
   });
 }
 
+axrun_status axrun_options_set_optimizer_priority(axrun_options* options, int priority) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    require(priority >= AXRUN_PRIORITY_STANDARD && priority <= AXRUN_PRIORITY_NORMAL,
+            "there is no such priority");
+    options->options.optimizer_priority = static_cast<axrun::runtime::OptimizerPriority>(priority);
+  });
+}
+
+axrun_status axrun_options_set_optimizer_share(axrun_options* options, double share) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    require(share > 0 && share <= 1, "the share is not above 0 and at most 1");
+    options->options.optimizer_share = share;
+  });
+}
+
 axrun_status axrun_options_set_deterministic(axrun_options* options, int deterministic) {
   return guarded([&] {
     require(options != nullptr, "options is NULL");

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 
 namespace axrun::runtime {
 namespace {
@@ -137,8 +137,10 @@ ir::Shape shape_under(const Port& port, const Sizes& sizes) {
   for (const ir::Dim& dim : *port.dims) {
     const auto size = dim.substitute(known).constant();
     if (!size || *size < 0) {
-      throw Error(Fault::user, fmt::format("input '{}' has shape {}: no size is known for {}", port.name,
-                                           ir::to_string(*port.dims), dim.to_string()));
+      throw PlacedError(Fault::user,
+                        fmt::format("input '{}' has shape {}: no size is known for {}", port.name,
+                                    ir::to_string(*port.dims), dim.to_string()),
+                        ErrorPlace::of_input(port.name));
     }
     shape.push_back(*size);
   }

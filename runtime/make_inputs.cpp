@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "ir/infer.h"
 #include "runtime/free_sizes.h"
 #include "runtime/input_domains.h"
@@ -131,9 +131,11 @@ std::vector<RuntimeValue> make_inputs(const Session& session, const SessionOptio
       continue;
     }
     if (port.kind != ir::ValueKind::tensor || port.type == ElementType::undefined) {
-      throw Error(Fault::user, fmt::format("input '{}' is not a tensor of a known type: no values can be "
-                                           "made up for it",
-                                           port.name));
+      throw PlacedError(
+          Fault::user,
+          fmt::format("input '{}' is not a tensor of a known type: no values can be made up for it",
+                      port.name),
+          ErrorPlace::of_input(port.name));
     }
     const auto fixed = options.shapes.find(port.name);
     const ir::Shape shape = fixed != options.shapes.end() ? fixed->second : shape_under(port, sizes);

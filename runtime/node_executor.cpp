@@ -4,8 +4,10 @@
 
 #include <chrono>
 
+#include "ir/error_place.h"
 #include "ir/evaluate.h"
 #include "runtime/control/graph_operators.h"
+#include "runtime/run_control.h"
 
 namespace axrun::runtime {
 namespace {
@@ -40,8 +42,9 @@ std::vector<RuntimeValue> pick(const std::vector<RuntimeValue>& environment,
 /// Errors from data name the node that met them.
 [[noreturn]] void rethrow_at(const ir::Node& node, const Error& error) {
   const std::string place = fmt::format("{} '{}'", node.op, node.name);
-  if (std::string(error.what()).find(place) != std::string::npos) throw error;
-  throw Error(error.fault(), fmt::format("{}: {}", place, error.what()));
+  const std::string text = error.what();
+  throw_as(error, text.find(place) != std::string::npos ? text : fmt::format("{}: {}", place, text),
+           ErrorPlace::of_node(node.name, node.op));
 }
 
 }  // namespace
@@ -64,6 +67,8 @@ std::vector<RuntimeValue> NodeExecutor::run(const ir::Graph& graph, const std::v
     std::vector<RuntimeValue> outputs;
     try {
       outputs = run_node(node, pick(environment, node.inputs), environment);
+    } catch (const RunEnded&) {
+      throw;
     } catch (const Error& error) {
       rethrow_at(node, error);
     }
@@ -99,7 +104,8 @@ std::vector<RuntimeValue> NodeExecutor::run_node(const ir::Node& node,
   if (node.op == "Identity" && !inputs.empty() && inputs[0].kind != ir::ValueKind::tensor) return {inputs[0]};
   for (const RuntimeValue& input : inputs) {
     if (input.kind != ir::ValueKind::tensor) {
-      throw Error(Fault::user, fmt::format("{} '{}': an input is not a tensor", node.op, node.name));
+      throw PlacedError(Fault::user, fmt::format("{} '{}': an input is not a tensor", node.op, node.name),
+                        ErrorPlace::of_node(node.name, node.op));
     }
   }
   return compute(node, inputs);

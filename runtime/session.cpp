@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "onnx_import/import.h"
 #include "runtime/error_code.h"
 #include "runtime/log.h"
@@ -41,6 +41,16 @@ void tell_loaded(const Session& session, double milliseconds) {
   log(std::move(record));
 }
 
+std::vector<std::pair<const char*, std::string>> fields_of(const std::exception& error) {
+  std::vector<std::pair<const char*, std::string>> fields = {{"code", code_of(error)},
+                                                             {"error", error.what()}};
+  const ErrorPlace place = error_place(error);
+  if (!place.input.empty()) fields.emplace_back("input", place.input);
+  if (!place.node.empty()) fields.emplace_back("node", place.node);
+  if (!place.op.empty()) fields.emplace_back("op", place.op);
+  return fields;
+}
+
 /// What `load` makes, told to the log; `name` is what the log calls the model.
 template <class Load>
 std::unique_ptr<Session> told(const std::string& name, const Load& load) {
@@ -52,8 +62,7 @@ std::unique_ptr<Session> told(const std::string& name, const Load& load) {
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     return session;
   } catch (const std::exception& error) {
-    if (logs(LogLevel::error))
-      log({LogLevel::error, "load_failed", {{"code", code_of(error)}, {"error", error.what()}}});
+    if (logs(LogLevel::error)) log({LogLevel::error, "load_failed", fields_of(error)});
     throw;
   }
 }
@@ -105,7 +114,7 @@ void counted(RunCounts& counts, const Run& run) {
     // Mistakes of a client are no concern of operators.
     const bool ours = fault_of(error) == Fault::internal;
     const LogLevel level = ours ? LogLevel::error : LogLevel::debug;
-    if (logs(level)) log({level, "run_failed", {{"code", code_of(error)}, {"error", error.what()}}});
+    if (logs(level)) log({level, "run_failed", fields_of(error)});
     throw;
   }
 }

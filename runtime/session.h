@@ -25,6 +25,11 @@ class ThreadPool;
 /// are found.
 enum class Tier { reference, fallback, automatic };
 
+/// What the optimiser's threads get of the processors where others want them, too. `assured`: next to
+/// nothing, but a tenth of each at the start; `idle`: next to nothing; `normal`: as much as anybody.
+/// `standard`: what AXRUN_OPTIMIZER_PRIORITY says, else assured.
+enum class OptimizerPriority { standard, assured, idle, normal };
+
 struct SessionOptions {
   int threads = 0;  ///< threads of one run; 0: every processor this process may use
   Tier tier = Tier::automatic;
@@ -36,7 +41,9 @@ struct SessionOptions {
 
   // The background optimiser, of the automatic tier only. The environment's AXRUN_OPTIMIZE=0 turns it off.
   bool optimize = true;
-  int optimizer_threads = 0;   ///< threads of its own that it may use; 0: AXRUN_OPTIMIZER_THREADS, else 1
+  int optimizer_threads = 0;  ///< threads of its own that it may use; 0: AXRUN_OPTIMIZER_THREADS, else 1
+  OptimizerPriority optimizer_priority = OptimizerPriority::standard;
+  double optimizer_share = 1;  ///< of a processor that it takes at most, with its helper process; above 0
   bool deterministic = false;  ///< it swaps in only kernels whose results equal the fallback's to the bit
 
   // What it has found is kept for other sessions with the same model, and used by this one. The environment

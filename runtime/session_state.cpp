@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "ir/simplify.h"
 #include "runtime/knobs.h"
 #include "runtime/machine.h"
@@ -33,6 +33,19 @@ bool knob_says(KnobName name, std::string_view word) {
   return value != nullptr && value == word;
 }
 
+Standing standing_for(OptimizerPriority priority) {
+  const auto is = [&](OptimizerPriority wanted, std::string_view word) {
+    return priority == wanted ||
+           (priority == OptimizerPriority::standard && knob_says(KnobName::optimizer_priority, word));
+  };
+  if (is(OptimizerPriority::normal, "normal")) return Standing::ordinary;
+  return is(OptimizerPriority::idle, "idle") ? Standing::idle : Standing::assured;
+}
+
+[[noreturn]] void refuse_input(const std::string& name, const std::string& why) {
+  throw PlacedError(Fault::user, fmt::format("input '{}' {}", name, why), ErrorPlace::of_input(name));
+}
+
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
 
 }  // namespace
@@ -40,6 +53,11 @@ Port port_of(const ir::Value& value) { return {value.name, value.kind, value.typ
 SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     : options(given), model(std::move(loaded)), plans(given.plan_cache) {
   if (options.threads <= 0) options.threads = default_threads();
+  if (!(options.optimizer_share > 0 && options.optimizer_share <= 1)) {
+    throw Error(Fault::user,
+                fmt::format("the optimiser's share of a processor cannot be {}: it is above 0, at most 1",
+                            options.optimizer_share));
+  }
   pool = options.make_pool ? options.make_pool(options.threads) : ThreadPool::make(options.threads);
   fix_sizes();
   const ir::Graph& graph = *model.graph;
@@ -92,8 +110,8 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   const char* threads = knob_value(KnobName::optimizer_threads);
   settings.threads = options.optimizer_threads > 0 ? options.optimizer_threads
                                                    : std::max(1, threads != nullptr ? std::atoi(threads) : 1);
-  if (knob_says(KnobName::optimizer_priority, "normal")) settings.standing = Standing::ordinary;
-  if (knob_says(KnobName::optimizer_priority, "idle")) settings.standing = Standing::idle;
+  settings.standing = standing_for(options.optimizer_priority);
+  settings.share = options.optimizer_share;
   settings.deterministic = options.deterministic;
   const auto ablated = [](std::string_view part) { return knob_lists(KnobName::ablate, part); };
   settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");
@@ -154,14 +172,14 @@ void SessionState::fix_sizes() {
     ir::Value& value = graph.value(*input);
     if (value.dims) {
       if (value.dims->size() != shape.size()) {
-        throw Error(Fault::user, fmt::format("input '{}' has shape {}, not rank {}", name,
-                                             ir::to_string(*value.dims), shape.size()));
+        refuse_input(name,
+                     fmt::format("has shape {}, not rank {}", ir::to_string(*value.dims), shape.size()));
       }
       for (size_t d = 0; d < shape.size(); ++d) {
         const ir::Dim& dim = (*value.dims)[d];
         if (dim.is_constant() && dim.value() != shape[d]) {
-          throw Error(Fault::user, fmt::format("input '{}' has shape {}, not {}", name,
-                                               ir::to_string(*value.dims), ir::to_string(shape)));
+          refuse_input(name,
+                       fmt::format("has shape {}, not {}", ir::to_string(*value.dims), ir::to_string(shape)));
         }
         std::vector<std::string> symbols;
         dim.collect_symbols(symbols);
@@ -189,21 +207,18 @@ void SessionState::check(const std::vector<RuntimeValue>& given) const {
     const RuntimeValue& value = given[k];
     if (!value.present()) {
       if (port.kind == ir::ValueKind::optional) continue;
-      throw Error(Fault::user, fmt::format("input '{}' is missing", port.name));
+      refuse_input(port.name, "is missing");
     }
     if (port.kind != ir::ValueKind::tensor) {
       if (value.kind == ir::ValueKind::tensor && port.kind == ir::ValueKind::optional) continue;
-      if (value.kind != port.kind)
-        throw Error(Fault::user, fmt::format("input '{}' has the wrong kind", port.name));
+      if (value.kind != port.kind) refuse_input(port.name, "has the wrong kind");
       continue;
     }
-    if (value.kind != ir::ValueKind::tensor)
-      throw Error(Fault::user, fmt::format("input '{}' must be a tensor", port.name));
+    if (value.kind != ir::ValueKind::tensor) refuse_input(port.name, "must be a tensor");
     const auto refuse = [&](const std::string& why) {
-      throw Error(Fault::user, fmt::format("input '{}' is {} {}, but the model takes {} {}{}", port.name,
-                                           ir::name_of(value.type), ir::to_string(value.tensor.shape()),
-                                           ir::name_of(port.type),
-                                           port.dims ? ir::to_string(*port.dims) : "of any rank", why));
+      refuse_input(port.name, fmt::format("is {} {}, but the model takes {} {}{}", ir::name_of(value.type),
+                                          ir::to_string(value.tensor.shape()), ir::name_of(port.type),
+                                          port.dims ? ir::to_string(*port.dims) : "of any rank", why));
     };
     if (port.type != ir::ElementType::undefined && value.tensor.type() != port.type) refuse("");
     if (!port.dims) continue;

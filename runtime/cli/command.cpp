@@ -127,18 +127,21 @@ int command(int argc, const char* const* argv) {
   // Known before the command line is: its mistakes are reported as JSON too.
   const bool json =
       std::any_of(argv, argv + argc, [](const char* text) { return std::string_view(text) == "--json"; });
-  const auto fail = [&](Failure failure, const std::string& message) {
+  const auto fail = [&](const std::exception& error, const std::string& message) {
+    const Failure failure = failure_of(error);
     std::fflush(stdout);
     std::fputs(fmt::format("axrun: error: {}\n", message).c_str(), stderr);
-    if (json) std::fputs(json_error(failure.fault, message, failure.exit_code).c_str(), stdout);
+    if (json) {
+      std::fputs(json_error(failure.fault, message, error_place(error), failure.exit_code).c_str(), stdout);
+    }
     return failure.exit_code;
   };
   try {
     return execute(parse_options(argc, argv), process_start);
   } catch (const std::bad_alloc& error) {
-    return fail(failure_of(error), "out of memory");
+    return fail(error, "out of memory");
   } catch (const std::exception& error) {
-    return fail(failure_of(error), error.what());
+    return fail(error, error.what());
   }
 }
 

@@ -132,9 +132,13 @@ std::string json_report(const Record& record, const Options& options) {
   return line_of(json);
 }
 
-std::string json_error(const std::string& fault, const std::string& message, int exit_code) {
+std::string json_error(const std::string& fault, const std::string& message, const ErrorPlace& place,
+                       int exit_code) {
   Json json = start_of_record();
   json["error"] = {{"fault", fault}, {"message", message}};
+  if (!place.input.empty()) json["error"]["input"] = place.input;
+  if (!place.node.empty()) json["error"]["node"] = place.node;
+  if (!place.op.empty()) json["error"]["op"] = place.op;
   json["exit_code"] = exit_code;
   return line_of(json);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/error_place.h"
 #include "runtime/cli/compare.h"
 #include "runtime/cli/latency.h"
 #include "runtime/cli/measure.h"
@@ -48,7 +49,8 @@ const char* tier_name(runtime::Tier tier);
 std::string text_report(const Record& record, const Options& options);
 /// One JSON object, ended by a newline.
 std::string json_report(const Record& record, const Options& options);
-std::string json_error(const std::string& fault, const std::string& message, int exit_code);
+std::string json_error(const std::string& fault, const std::string& message, const ErrorPlace& place,
+                       int exit_code);
 
 /// Times of steps, slowest first, and sums by operator. `runs` is the number of profiled runs.
 std::string profile_text(const std::vector<runtime::StepProfile>& steps, size_t runs);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "onnx_import/mapped_file.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/demonstration.h"
@@ -54,7 +54,7 @@ std::unique_ptr<Session> load(const std::string& path, const Options& options) {
     return session;
   } catch (const Error& error) {
     if (error.fault() == Fault::user || error.fault() == Fault::internal) throw;
-    throw Error(error.fault(), fmt::format("{}: {}", path, error.what()));
+    throw_as(error, fmt::format("{}: {}", path, error.what()));
   }
 }
 

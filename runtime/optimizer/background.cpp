@@ -118,7 +118,7 @@ void Background::start() {
         priority_ = std::move(priority);
       }
       // Here, not on the way to the first answer: the answer is in files of the system.
-      pace_ = std::make_unique<Pace>();
+      pace_ = std::make_unique<Pace>(options_.share);
       stop_ = &signal;
       ReservedPool pool(std::clamp(options_.threads, 1, available_processors()));
       pool.enter([&] { work_({signal, pool, *this}); });

@@ -27,6 +27,7 @@ class Background {
     /// More than one thread have none that is assured: then they are idle.
     Standing standing = Standing::idle;
     std::vector<std::mutex*> locks;  ///< which the work shares with other threads: free in a forked child
+    double share = 1;                ///< of a processor that its thread takes at most, in the long run
   };
   /// What its thread sees while it works.
   struct Place {

@@ -43,7 +43,8 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
       load_programs_(std::move(load), board_),
       background_({settings_.threads,
                    settings_.standing,
-                   {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()}},
+                   {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()},
+                   settings_.share},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
   if (warm_) warm_->load(*library_);

@@ -43,7 +43,8 @@ double usage_in(const std::string& path, bool nanoseconds) {
 
 }  // namespace
 
-Pace::Pace(const std::string& process_groups, const std::string& mount) {
+Pace::Pace(double most, const std::string& process_groups, const std::string& mount)
+    : most_(std::clamp(most, least_share, 1.0)) {
   const double quota = jit::processor_quota(process_groups, mount);
   if (!std::isfinite(quota)) return;
   quota_ = quota;
@@ -60,8 +61,8 @@ Pace::Pace(const std::string& process_groups, const std::string& mount) {
 }
 
 double Pace::share() const {
-  if (!limited()) return 1;
-  return std::clamp(left_ * part_used * trust_ / 2, least_share, 1.0);
+  if (!limited()) return most_;
+  return std::clamp(left_ * part_used * trust_ / 2, least_share, most_);
 }
 
 void Pace::throttled() { trust_ = std::max(trust_ / 2, least_trust); }
@@ -88,7 +89,7 @@ double Pace::due(double now, double used, double others) {
     return 0;
   }
   const double since = now - reviewed_;
-  if (since >= between_reviews) {
+  if (limited() && since >= between_reviews) {
     const double recent = std::max(0.0, others - others_) / since;
     peak_ = std::max(recent, peak_ * std::pow(remembered, since / between_reviews));
     left_ = std::max(0.0, quota_ - peak_);
@@ -103,10 +104,10 @@ double Pace::due(double now, double used, double others) {
 }
 
 void Pace::wait(const StopSignal& stop) {
-  if (!limited()) return;
+  if (!limited() && most_ >= 1) return;
   for (;;) {
     const double now = seconds_on(CLOCK_MONOTONIC), used = seconds_of_thread();
-    const bool review = !begun_ || now - reviewed_ >= between_reviews;
+    const bool review = limited() && (!begun_ || now - reviewed_ >= between_reviews);
     const double sleep = due(now, used, review ? used_by_others(used) : 0);
     if (!(sleep > 0) || stop.wait_for(std::chrono::nanoseconds(static_cast<int64_t>(sleep * 1e9)))) return;
   }

@@ -13,20 +13,21 @@ class StopSignal;
 /// Keeps background work to a part of what a quota of processor time leaves: work that waits for throttling
 /// to show has cost others a period by then. What everybody else in the control group uses is watched, and
 /// half of what is left beside it, in equal parts for the optimiser's thread and its helper process, is used
-/// in turns of about a millisecond.
+/// in turns of about a millisecond. The same turns keep it to the share that a user wants, quota or not.
 ///
 /// For the optimiser's thread only.
 class Pace {
  public:
-  /// The paths are for tests.
-  explicit Pace(const std::string& process_groups = "/proc/self/cgroup",
+  /// most: of one processor, in (0, 1]; thread and helper hardly work at the same time. The paths are for
+  /// tests.
+  explicit Pace(double most = 1, const std::string& process_groups = "/proc/self/cgroup",
                 const std::string& mount = "/sys/fs/cgroup");
 
   /// There is a quota.
   bool limited() const { return quota_ > 0; }
   /// Nothing to speak of is left for background work.
   bool spent() const { return limited() && left_ < least_left; }
-  /// Of one processor, for the thread and as much for the helper. 1 without a quota.
+  /// Of one processor, for the thread and as much for the helper. Without a quota, what the user allows.
   double share() const;
   /// The group was throttled all the same: less from now on, for a while.
   void throttled();
@@ -43,6 +44,7 @@ class Pace {
   static constexpr double least_left = 0.02;
   double used_by_others(double own) const;
 
+  const double most_;
   double quota_ = 0;                ///< processors; 0: no limit
   std::vector<std::string> usage_;  ///< files that say what the group has used; empty: this process counts
   bool in_nanoseconds_ = false;

@@ -45,6 +45,7 @@ struct OptimizerHost {
 struct OptimizerSettings {
   int threads = 1;
   Standing standing = Standing::assured;
+  double share = 1;            ///< of a processor that its thread and its helper take at most
   bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
   bool always = false;         ///< what is verified is swapped in, faster or not
   bool join = true;            ///< steps that read one another are tried as one

@@ -1,10 +1,12 @@
 #include "runtime/plan/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "ir/evaluate.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/nested_plans.h"
@@ -50,6 +52,17 @@ RuntimeValue kept(RuntimeValue value) {
   }
   if (value.tensor.defined() && !value.tensor.keeps_buffer()) value.tensor = value.tensor.clone();
   return value;
+}
+
+/// Texts name the node that met bad data; of those that a step computes together, that one is meant.
+[[noreturn]] void throw_at(const ir::Graph& graph, const Step& step, const Error& error) {
+  const std::string text = error.what();
+  const ir::Node* met = step.node;
+  for (const int n : step.nodes) {
+    const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
+    if (text.find(fmt::format("{} '{}'", node.op, node.name)) != std::string::npos) met = &node;
+  }
+  throw_as(error, text, met != nullptr ? ErrorPlace::of_node(met->name, met->op) : ErrorPlace());
 }
 
 }  // namespace
@@ -141,7 +154,13 @@ void Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
     if (context.control != nullptr) context.control->check();
     const Clock::time_point start = context.observer != nullptr ? Clock::now() : Clock::time_point();
     if (context.observer != nullptr && step.bodies) context.observer->bodies_begin();
-    run_step(frame, step, context);
+    try {
+      run_step(frame, step, context);
+    } catch (const RunEnded&) {
+      throw;
+    } catch (const Error& error) {
+      throw_at(*graph_, step, error);
+    }
     if (context.observer != nullptr) {
       context.observer->step_done(*this, s, microseconds(start - begin), microseconds(Clock::now() - start));
     }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "ir/grammar.h"
 #include "ir/view.h"
 #include "runtime/knobs.h"
@@ -123,7 +123,8 @@ void PlanBuilder::infer_nodes() {
     }
     if (!std::all_of(reads.begin(), reads.end(), [&](ValueId id) { return known(id); })) {
       if (is_continuation_ && n == nodes_.front()) {
-        throw Error(Fault::user, fmt::format("{} '{}': an input is not a tensor", node.op, node.name));
+        throw PlacedError(Fault::user, fmt::format("{} '{}': an input is not a tensor", node.op, node.name),
+                          ErrorPlace::of_node(node.name, node.op));
       }
       defer(n);
       continue;
@@ -132,9 +133,10 @@ void PlanBuilder::infer_nodes() {
     program = inference_->define(node);
     if (!program) {
       if (is_continuation_ && n == nodes_.front()) {
-        throw Error(
+        throw PlacedError(
             Fault::unsupported,
-            fmt::format("{} '{}': its result cannot be determined even at run time", node.op, node.name));
+            fmt::format("{} '{}': its result cannot be determined even at run time", node.op, node.name),
+            ErrorPlace::of_node(node.name, node.op));
       }
       if (values_needed_.empty()) values_needed_ = reads;
       defer(n);

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 
 namespace axrun::serve {
 
@@ -328,8 +328,12 @@ InferenceRequest parse_request(const runtime::Session& session, std::string_view
   for (const Json& input : inputs) {
     const std::string name = text_member(input, "name", "an input");
     const size_t index = position_of(session.inputs(), name, "input");
-    if (request.inputs[index].present()) refuse(fmt::format("input '{}' is given twice", name));
-    request.inputs[index] = RuntimeValue(input_tensor(input, "input '" + name + "'", binary));
+    try {
+      if (request.inputs[index].present()) refuse(fmt::format("input '{}' is given twice", name));
+      request.inputs[index] = RuntimeValue(input_tensor(input, "input '" + name + "'", binary));
+    } catch (const Error& error) {
+      throw_as(error, error.what(), ErrorPlace::of_input(name));
+    }
   }
   if (!binary.empty()) refuse(fmt::format("{} bytes of binary data belong to no input", binary.size()));
   request.outputs = wanted_outputs(session, json);

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "ir/error.h"
+#include "ir/error_place.h"
 #include "runtime/error_code.h"
 #include "runtime/log.h"
 #include "runtime/metrics_text/metrics_text.h"
@@ -44,6 +44,7 @@ struct Refusal {
   const char* code =
       "internal";  ///< as runtime/error_code.h names it; besides "busy", "not_found", "too_large"
   std::string text;
+  ErrorPlace place = {};  ///< what of the model it is about
 };
 
 void answer(httplib::Response& response, int status, const Json& json) {
@@ -51,7 +52,11 @@ void answer(httplib::Response& response, int status, const Json& json) {
   response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), json_type);
 }
 void refuse(httplib::Response& response, const Refusal& refusal) {
-  answer(response, refusal.status, {{"error", refusal.text}, {"code", refusal.code}});
+  Json json = {{"error", refusal.text}, {"code", refusal.code}};
+  if (!refusal.place.input.empty()) json["input"] = refusal.place.input;
+  if (!refusal.place.node.empty()) json["node"] = refusal.place.node;
+  if (!refusal.place.op.empty()) json["op"] = refusal.place.op;
+  answer(response, refusal.status, json);
   if (refusal.status == 503) response.set_header("Retry-After", "1");
 }
 
@@ -179,7 +184,7 @@ void Server::Parts::infer(Place& place, const httplib::Request& request, httplib
   } catch (const RunEnded& ended) {
     refusal = {ended.why() == RunEnded::Why::deadline ? 504 : 503, code_of(ended), ended.what()};
   } catch (const Error& error) {
-    refusal = {status_of(error.fault()), code_of(error), error.what()};
+    refusal = {status_of(error.fault()), code_of(error), error.what(), error_place(error)};
   } catch (const std::bad_alloc& error) {
     refusal = {503, code_of(error), "out of memory"};
   } catch (const std::exception& error) {

@@ -28,8 +28,9 @@ struct ServedModel {
 ///   GET  /v2, /v2/health/live, /v2/health/ready, /v2/models/NAME[/versions/1][/ready]
 ///   POST /v2/models/NAME[/versions/1]/infer
 ///   GET  /metrics    in Prometheus' text format
-/// Failures answer {"error": "..."}: 400 for the client's mistakes, 404 for unknown models, 413 for messages
-/// that are too large, 503 where the queue is full, 504 at a deadline, 500 for our own.
+/// Failures answer {"error": "...", "code": "..."}, and "input", or "node" and "op", where they are about
+/// one: 400 for the client's mistakes, 404 for unknown models, 413 for messages that are too large, 503 where
+/// the queue is full, 504 at a deadline, 500 for our own.
 class Server {
  public:
   /// Throws Error: unsupported for models that cannot be served, user where two have one name.

@@ -100,6 +100,7 @@ static void check_failures(axrun_session* session) {
   CHECK(strstr(axrun_last_error(), "no such file.onnx") != NULL);
   CHECK(axrun_session_load_memory("garbage", 7, NULL, NULL, &none) == AXRUN_MODEL_ERROR);
   CHECK(axrun_session_load(NULL, NULL, &none) == AXRUN_USER_ERROR);
+  CHECK(strcmp(axrun_last_error_input(), "") == 0);
   axrun_port port;
   CHECK(axrun_input_info(session, 1, &port) == AXRUN_USER_ERROR);
 
@@ -113,6 +114,8 @@ static void check_failures(axrun_session* session) {
   CHECK(axrun_get_output(request, 0, &given) == AXRUN_USER_ERROR);
   CHECK(axrun_run(request) == AXRUN_USER_ERROR);
   CHECK(strstr(axrun_last_error(), "image") != NULL);
+  CHECK(strcmp(axrun_last_error_input(), "image") == 0);
+  CHECK(strcmp(axrun_last_error_node(), "") == 0 && strcmp(axrun_last_error_op(), "") == 0);
   given = tensor(dims, 4, image, sizeof image - 1);
   CHECK(axrun_bind_input(request, 0, &given) == AXRUN_USER_ERROR);
   given = tensor(too_many, 4, image, sizeof image);
@@ -175,6 +178,11 @@ static void check_optimizer(axrun_session* session) {
   CHECK(axrun_options_create(&options) == AXRUN_OK);
   CHECK(axrun_options_set_optimizer_threads(options, -1) == AXRUN_USER_ERROR);
   CHECK(axrun_options_set_optimizer_threads(options, 1) == AXRUN_OK);
+  CHECK(axrun_options_set_optimizer_priority(options, AXRUN_PRIORITY_NORMAL + 1) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_optimizer_priority(options, AXRUN_PRIORITY_IDLE) == AXRUN_OK);
+  CHECK(axrun_options_set_optimizer_share(options, 0) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_optimizer_share(options, 1.5) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_optimizer_share(options, 0.25) == AXRUN_OK);
   CHECK(axrun_options_set_deterministic(options, 1) == AXRUN_OK);
   CHECK(axrun_options_set_optimize(options, 0) == AXRUN_OK);
   axrun_session* plain;

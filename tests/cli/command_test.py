@@ -383,7 +383,10 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(run.code, 1)
         self.assertEqual((run.json["error"]["fault"], run.json["exit_code"]), ("user", 1))
         self.assertIn("missing.onnx", run.json["error"]["message"])
+        self.assertNotIn("input", run.json["error"])
         self.assertEqual(Result(["--thread", "1", "--json"]).json["exit_code"], 1)
+        wrong = Result([MODEL, "--input", "image:1x3x32x32xf64=0", "--json"])
+        self.assertEqual((wrong.code, wrong.json["error"].get("input")), (1, "image"), wrong.out)
 
     def test_what_happens_is_told_where_it_is_asked_for(self):
         silent = Result([MODEL, "--runs", "1", "--quiet"])

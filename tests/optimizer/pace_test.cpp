@@ -14,7 +14,7 @@ namespace {
 
 class PaceTest : public ControlGroupFiles {
  protected:
-  runtime::Pace pace() const { return runtime::Pace(groups(), mount()); }
+  runtime::Pace pace() const { return runtime::Pace(1, groups(), mount()); }
   runtime::Pace of_one_processor() {
     write("groups", "0::/service\n");
     write("mount/service/cpu.max", "100000 100000\n");
@@ -42,6 +42,32 @@ TEST_F(PaceTest, WithoutAQuotaNobodyWaits) {
   EXPECT_FALSE(free.limited());
   EXPECT_FALSE(free.spent());
   EXPECT_EQ(free.share(), 1);
+}
+
+TEST_F(PaceTest, NobodyTakesMoreThanTheUserAllows) {
+  runtime::Pace free(0.25, groups(), mount());
+  EXPECT_FALSE(free.limited());
+  EXPECT_FALSE(free.spent());
+  EXPECT_EQ(free.share(), 0.25);
+  EXPECT_NEAR(used_beside(free, 0, 20), 0.25, 0.02);
+  of_one_processor();
+  runtime::Pace both(0.1, groups(), mount());
+  EXPECT_TRUE(both.limited());
+  EXPECT_NEAR(used_beside(both, 0, 20), 0.1, 0.01);
+  runtime::Pace none(0.1, groups(), mount());
+  EXPECT_LT(used_beside(none, 1, 20), 0.02);
+}
+
+TEST_F(PaceTest, WithoutAQuotaAThreadSleepsAsLongAsTheUsersShareSays) {
+  runtime::Pace real(0.2, groups(), mount());
+  runtime::StopSignal stop;
+  const auto start = std::chrono::steady_clock::now();
+  const double used_start = runtime::seconds_of_thread();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  while (passed() < 1) real.wait(stop);
+  EXPECT_LT(runtime::seconds_of_thread() - used_start, 1 * 0.2 + 0.1);
 }
 
 TEST_F(PaceTest, HalfOfWhatOthersLeaveIsUsedInEqualParts) {

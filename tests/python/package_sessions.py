@@ -74,6 +74,8 @@ class Runs(unittest.TestCase):
             (axrun.InvalidArgument, 1, "tier", lambda: axrun.Session(MODEL, tier="best")),
             (axrun.InvalidArgument, 1, "threads", lambda: axrun.Session(MODEL, threads=-1)),
             (axrun.InvalidArgument, 1, "budget", lambda: axrun.Session(MODEL, budget=-1)),
+            (axrun.InvalidArgument, 1, "share", lambda: axrun.Session(MODEL, optimizer_share=0)),
+            (axrun.InvalidArgument, 1, "priority", lambda: axrun.Session(MODEL, optimizer_priority="high")),
             (axrun.InvalidArgument, 1, "nothing", lambda: axrun.Session(MODEL, dims={"nothing": 1})),
             (axrun.InvalidArgument, 1, "'picture'.*'image' is missing", lambda: self.session.run({"picture": image()})),
             (axrun.InvalidArgument, 1, "'image'", lambda: self.session(image()[0])),
@@ -90,6 +92,19 @@ class Runs(unittest.TestCase):
                 self.assertIsInstance(caught.exception, axrun.Error)
                 self.assertEqual(caught.exception.code, code)
         self.assertTrue(issubclass(axrun.InvalidArgument, ValueError))
+
+    def test_what_is_meant(self):
+        cases = [("image", "", "", lambda: self.session(image()[0])),
+                 ("image", "", "", lambda: self.session(image().astype("float64"))),
+                 ("", "", "", lambda: axrun.Session("no such file.onnx")),
+                 ("", None, "NoSuchOperator", lambda: axrun.Session(
+                     models.one_operator("NoSuchOperator", [models.tensor_type(1, ())], models.tensor_type(1, ()))))]
+        for place, node, op, action in cases:
+            with self.assertRaises(axrun.Error) as caught:
+                action()
+            error = caught.exception
+            self.assertEqual((error.input, error.op), (place, op), error)
+            self.assertEqual(bool(error.node), node is None, error)
 
     def test_threads(self):
         want = {seed: self.session(image(seed=seed)) for seed in range(4)}

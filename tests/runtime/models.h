@@ -65,9 +65,11 @@ class ModelMaker {
 
   void write(const std::string& path) const { onnx_import::export_file(model_, path); }
 
+  std::string bytes() const { return onnx_import::export_memory(model_); }
+
   std::unique_ptr<runtime::Session> session(const runtime::SessionOptions& options = {}) const {
-    const std::string bytes = onnx_import::export_memory(model_);
-    return runtime::Session::load_memory(bytes.data(), bytes.size(), options);
+    const std::string model = bytes();
+    return runtime::Session::load_memory(model.data(), model.size(), options);
   }
 
   static ir::Tensor random(const ir::Shape& shape, uint64_t seed) {

@@ -142,6 +142,7 @@ class ServeTest(unittest.TestCase):
                 got, said = client.json(method, path, body)
                 self.assertEqual((got, said["code"]), (status, code), said)
                 self.assertTrue(said["error"])
+                self.assertEqual(said.get("input"), "image" if body is wrong else None, said)
 
     def test_what_it_tells_on_stderr(self):
         for flags, environment, told in [([], {}, []), (["--log", "info"], {}, ["model_loaded", "listening", "stopping"]),

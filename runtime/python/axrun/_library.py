@@ -53,6 +53,8 @@ _CHECKED = {
     "axrun_options_set_cache": [c_void_p, c_char_p],
     "axrun_options_set_optimize": [c_void_p, c_int],
     "axrun_options_set_optimizer_threads": [c_void_p, c_int],
+    "axrun_options_set_optimizer_priority": [c_void_p, c_int],
+    "axrun_options_set_optimizer_share": [c_void_p, c_double],
     "axrun_options_set_deterministic": [c_void_p, c_int],
     "axrun_session_load": [c_char_p, c_void_p, POINTER(c_void_p)],
     "axrun_session_load_memory": [c_void_p, c_size_t, c_char_p, c_void_p, POINTER(c_void_p)],
@@ -76,6 +78,9 @@ _CHECKED = {
 _PLAIN = {
     "axrun_version": ([], c_char_p),
     "axrun_last_error": ([], c_char_p),
+    "axrun_last_error_input": ([], c_char_p),
+    "axrun_last_error_node": ([], c_char_p),
+    "axrun_last_error_op": ([], c_char_p),
     "axrun_options_free": ([c_void_p], None),
     "axrun_session_free": ([c_void_p], None),
     "axrun_request_free": ([c_void_p], None),
@@ -107,7 +112,9 @@ VERSION = library.axrun_version().decode()
 def check(status):
     """Raises the exception of a call that failed in this thread."""
     if status != 0:
-        raise errors.of(status, library.axrun_last_error().decode("utf8", "replace"))
+        raise errors.of(status, *(text().decode("utf8", "replace") for text in (
+            library.axrun_last_error, library.axrun_last_error_input, library.axrun_last_error_node,
+            library.axrun_last_error_op)))
 
 
 class Handle:

@@ -2,8 +2,10 @@
 
 
 class Error(RuntimeError):
-    """Base of all that axrun raises; its text has the model's own names. `code` is an axrun_status."""
+    """Base of all that axrun raises; its text has the model's own names. `code` is an axrun_status. `input`, `node` and `op`:
+    the input or the node of the model that it is about, and the node's operator; "" where it is no single one."""
     code = 70
+    input = node = op = ""
 
 
 class InvalidArgument(Error, ValueError):
@@ -38,8 +40,9 @@ class InternalError(Error):
 _BY_CODE = {kind.code: kind for kind in (InvalidArgument, ModelError, Unsupported, Cancelled, DeadlineExceeded)}
 
 
-def of(code, text):
+def of(code, text, input="", node="", op=""):
     """The exception for a status that is not AXRUN_OK."""
     error = _BY_CODE.get(code, InternalError)(text)
     error.code = code
+    error.input, error.node, error.op = input, node, op
     return error

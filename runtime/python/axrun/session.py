@@ -12,10 +12,11 @@ import numpy as np
 
 from . import _arrays, _library
 from ._library import MAP, OPTIONAL, SEQUENCE, TENSOR, check, library
-from .errors import Cancelled, InvalidArgument, Unsupported
+from .errors import Cancelled, Error, InvalidArgument, Unsupported
 from .reports import Explanation, Metric, Progress
 
 TIERS = ("reference", "fallback", "auto")
+PRIORITIES = (None, "assured", "idle", "normal")  # axrun_priority
 KINDS = ("tensor", "sequence", "optional", "map")
 
 # So long one call waits for the optimiser: between two of them an interrupt is noticed.
@@ -74,17 +75,22 @@ class Session:
     optimize: False: no background optimiser.
     budget: seconds after the first run in which the optimiser may swap kernels; None: while it finds any, 0: never.
     optimizer_threads: of its own; 0: the standard.
+    optimizer_priority: where others want the processors, too: "idle": next to nothing; "assured": a tenth at the start
+        besides; "normal": as much as anybody; None: what AXRUN_OPTIMIZER_PRIORITY says, else assured.
+    optimizer_share: of one processor that it takes at most, with its helper process: above 0, at most 1.
     deterministic: it swaps in only kernels whose results equal the precompiled ones' to the bit.
     cache: True: the environment's folder; False: nothing is kept or used; a path: that folder.
     memory_limit: bytes one run may take for its tensors; 0: the machine's memory.
     """
 
     def __init__(self, model, *, directory=None, threads=0, tier="auto", shapes=None, dims=None, optimize=True, budget=None,
-                 optimizer_threads=0, deterministic=False, cache=True, memory_limit=0):
+                 optimizer_threads=0, optimizer_priority=None, optimizer_share=1, deterministic=False, cache=True, memory_limit=0):
         if tier not in TIERS:
             raise InvalidArgument("there is no tier '%s': %s" % (tier, ", ".join(TIERS)))
         if budget is not None and not budget >= 0:
             raise InvalidArgument("the budget is negative")
+        if optimizer_priority not in PRIORITIES:
+            raise InvalidArgument("there is no priority '%s': %s" % (optimizer_priority, ", ".join(PRIORITIES[1:])))
         options = _library.create(library.axrun_options_create, library.axrun_options_free)
         check(library.axrun_options_set_threads(options, threads))
         check(library.axrun_options_set_tier(options, TIERS.index(tier)))
@@ -94,6 +100,8 @@ class Session:
             check(library.axrun_options_set_dim(options, name.encode(), size))
         check(library.axrun_options_set_optimize(options, bool(optimize) and budget != 0))
         check(library.axrun_options_set_optimizer_threads(options, optimizer_threads))
+        check(library.axrun_options_set_optimizer_priority(options, PRIORITIES.index(optimizer_priority)))
+        check(library.axrun_options_set_optimizer_share(options, optimizer_share))
         check(library.axrun_options_set_deterministic(options, bool(deterministic)))
         check(library.axrun_options_set_memory_limit(options, memory_limit))
         if cache is False or cache is None:
@@ -269,7 +277,14 @@ class Session:
     def _bound(self, handle, fed):
         """A request with these inputs, and what has to live while it reads them."""
         request = _library.create(library.axrun_request_create, library.axrun_request_free, handle, keeps=handle)
-        return request, [_bind(request, k, self._inputs[k], value) for k, value in fed]
+        alive = []
+        for k, value in fed:
+            try:
+                alive.append(_bind(request, k, self._inputs[k], value))
+            except Error as error:
+                error.input = self._inputs[k].name
+                raise
+        return request, alive
 
     def _run(self, fed, out, timeout, cancellation):
         """The request of a run that has succeeded: it holds the results."""
