@@ -1,6 +1,7 @@
 #include "runtime/onnxruntime_ep/capability.h"
 
-#include <cstring>
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -47,36 +48,50 @@ bool has_variable_mode(const Host& host, const Node* node) {
   return inputs.size() > 2 && inputs[2] != nullptr && !is_constant(host, inputs[2]);
 }
 
-/// Whether the operator table has the node, and everything in its bodies.
-bool is_known(const Host& host, const Node* node, const Opsets& opsets) {
+std::string text_of(const Host& host, const Function<Status*(const Node*, const char**)>& function,
+                    const Node* node) {
   const char* text = nullptr;
-  host.call(node_domain, node, &text);
-  const std::string domain = std::strcmp(text, "ai.onnx") == 0 ? "" : text;
-  host.call(node_operator, node, &text);
+  host.call(function, node, &text);
+  return text == nullptr ? "" : text;
+}
+
+/// Why axrun cannot have the node, or something in its bodies; empty where the operator table has all of it.
+std::string reason_against(const Host& host, const Node* node, const Opsets& opsets) {
+  const std::string named = text_of(host, node_domain, node);
+  const std::string domain = named == "ai.onnx" ? "" : named;
+  const std::string op = text_of(host, node_operator, node);
   const auto version = opsets.find(domain);
-  if (version == opsets.end()) return false;
-  if (ir::find_operator(domain, text, version->second) == nullptr && !ir::is_graph_operator(domain, text))
-    return false;
-  const bool is_dropout = std::strcmp(text, "Dropout") == 0;
+  if (version == opsets.end()) return fmt::format("the model imports no version of the domain '{}'", named);
+  if (ir::find_operator(domain, op, version->second) == nullptr && !ir::is_graph_operator(domain, op)) {
+    return fmt::format("axrun has no operator {} of {} {}", op, domain.empty() ? "ai.onnx" : domain,
+                       version->second);
+  }
   for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
     int type = 0;
     host.call(attribute_type, attribute, &type);
-    if (type < attribute_int || type > attribute_tensor) return false;
+    if (type < attribute_int || type > attribute_tensor)
+      return "it has an attribute of a type that ONNX Runtime does not show";
   }
-  // Whether to train is known to the run only.
-  if (domain.empty() && is_dropout && has_variable_mode(host, node)) return false;
-  // Before 1.27 ONNX Runtime does not hand over what only bodies read.
+  if (domain.empty() && op == "Dropout" && has_variable_mode(host, node))
+    return "whether to train is known to the run only";
   if (host.version() < 27) {
     for (const ValueInfo* value : host.list(node_implicit_input_count, node_implicit_inputs, node)) {
-      if (value != nullptr && !is_constant(host, value)) return false;
+      if (value != nullptr && !is_constant(host, value)) {
+        return fmt::format("ONNX Runtime before 1.27 does not hand over '{}', which only bodies read",
+                           name_of(host, value));
+      }
     }
   }
   for (const Graph* body : bodies_of(host, node)) {
     for (const Node* inner : host.list(graph_node_count, graph_nodes, body)) {
-      if (!is_known(host, inner, opsets)) return false;
+      const std::string reason = reason_against(host, inner, opsets);
+      if (!reason.empty()) {
+        return fmt::format("{} '{}' in its body: {}", text_of(host, node_operator, inner),
+                           text_of(host, node_name, inner), reason);
+      }
     }
   }
-  return true;
+  return {};
 }
 
 class GraphCuts {
@@ -93,7 +108,8 @@ class GraphCuts {
     for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
       nodes_.push_back(node);
       PartitionNode plain;
-      plain.supported = is_known(host, node, opsets);
+      reasons_.push_back(is_context(host, node) ? "" : reason_against(host, node, opsets));
+      plain.supported = reasons_.back().empty() && !is_context(host, node);
       for (const ValueInfo* value : reads_of(host, node)) plain.reads.push_back(number(value));
       for (const ValueInfo* value : host.list(node_output_count, node_outputs, node)) {
         if (value != nullptr) plain.writes.push_back(number(value));
@@ -129,6 +145,17 @@ class GraphCuts {
     }
   }
 
+  /// The nodes that are not in any part, once there are parts.
+  std::vector<LeftNode> left() const {
+    std::vector<LeftNode> all;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (plain_[n].supported || is_context(host_, nodes_[n])) continue;
+      all.push_back(
+          {text_of(host_, node_name, nodes_[n]), text_of(host_, node_operator, nodes_[n]), reasons_[n]});
+    }
+    return all;
+  }
+
  private:
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -136,6 +163,11 @@ class GraphCuts {
     const auto [found, added] = numbers_.emplace(name_of(host_, value), static_cast<int>(values_.size()));
     if (added) values_.push_back(value);
     return found->second;
+  }
+
+  void leave_node(std::size_t node, const std::string& reason) {
+    plain_[node].supported = false;
+    if (reasons_[node].empty()) reasons_[node] = reason;
   }
 
   bool crosses_well(int value) const {
@@ -172,11 +204,21 @@ class GraphCuts {
   }
 
   bool leave(const std::vector<std::size_t>& group, int value) {
+    const ValueInfo* const info = values_[static_cast<std::size_t>(value)];
+    const int type = tensor_type(host_, info);
+    const std::string reason =
+        type == 0 ? fmt::format(
+                        "'{}' enters or leaves the part and is no tensor: ONNX Runtime hands a plugin "
+                        "tensors only",
+                        name_of(host_, info))
+                  : fmt::format(
+                        "'{}' enters or leaves the part and has element type {}, which is stored in "
+                        "another way here",
+                        name_of(host_, info), type);
     for (const std::size_t n : group) {
-      PartitionNode& node = plain_[n];
-      for (const auto* touched : {&node.reads, &node.writes}) {
+      for (const auto* touched : {&plain_[n].reads, &plain_[n].writes}) {
         for (const int other : *touched) {
-          if (other == value) node.supported = false;
+          if (other == value) leave_node(n, reason);
         }
       }
     }
@@ -186,18 +228,22 @@ class GraphCuts {
   /// Imports the part and defines its operators. False where that fails: the nodes that cannot be had are not
   /// supported any more; all of the group, where nobody knows which ones.
   bool imports(const std::vector<std::size_t>& group, const GraphPart& part) {
-    std::vector<std::string> refused;
-    if (can_import(part, refused) && refused.empty()) return true;
+    std::vector<Refusal> refused;
+    const std::string why = reason_against_import(part, refused);
+    if (why.empty() && refused.empty()) return true;
     bool found = false;
-    for (const std::string& output : refused) {
-      const auto value = numbers_.find(output);
-      if (value == numbers_.end() || producers_[static_cast<std::size_t>(value->second)] == nowhere) continue;
-      plain_[producers_[static_cast<std::size_t>(value->second)]].supported = false;
+    for (const Refusal& refusal : refused) {
+      const auto value = numbers_.find(refusal.output);
+      if (value == numbers_.end()) continue;
+      const std::size_t producer = producers_[static_cast<std::size_t>(value->second)];
+      if (producer == nowhere) continue;
+      leave_node(producer, refusal.reason);
       found = true;
     }
     if (refused.empty()) found = leave_what_is_bad_alone(group);
     if (!found) {
-      for (const std::size_t n : group) plain_[n].supported = false;
+      const std::string reason = !why.empty() ? why : refused.front().reason;
+      for (const std::size_t n : group) leave_node(n, "with the nodes around it: " + reason);
     }
     return false;
   }
@@ -206,22 +252,29 @@ class GraphCuts {
     bool found = false;
     for (const std::size_t n : group) {
       GraphPart alone;
-      std::vector<std::string> refused;
-      const bool good = describe({n}, alone) && can_import(alone, refused) && refused.empty();
-      if (!good) plain_[n].supported = false;
-      found |= !good;
+      std::vector<Refusal> refused;
+      if (!describe({n}, alone)) {
+        found = true;
+        continue;
+      }
+      std::string why = reason_against_import(alone, refused);
+      if (why.empty() && !refused.empty()) why = refused.front().reason;
+      if (why.empty()) continue;
+      leave_node(n, why);
+      found = true;
     }
     return found;
   }
 
-  bool can_import(const GraphPart& part, std::vector<std::string>& refused) const {
+  /// Empty where the part can be imported; `refused` are nodes of it that cannot be had all the same.
+  std::string reason_against_import(const GraphPart& part, std::vector<Refusal>& refused) const {
     try {
       refused = refused_nodes(*write_model(host_, part, Constants::borrowed).import().graph);
-      return true;
+      return {};
     } catch (const HostError&) {
       throw;
-    } catch (const Error&) {
-      return false;
+    } catch (const Error& error) {
+      return error.what();
     }
   }
 
@@ -230,6 +283,7 @@ class GraphCuts {
   std::set<std::string> sized_;  ///< inputs of the main graph
   std::vector<const Node*> nodes_;
   std::vector<PartitionNode> plain_;
+  std::vector<std::string> reasons_;  ///< against each node; empty where there is none
   std::unordered_map<std::string, int> numbers_;
   std::vector<const ValueInfo*> values_;  ///< by number
   std::vector<std::vector<std::size_t>> readers_;
@@ -268,7 +322,7 @@ bool is_inside_claimed(const Host& host, const Graph* graph) {
   if (host.version() < 24) return looks_like_body(host, graph);
   const Node* parent = nullptr;
   host.call(graph_parent, graph, &parent);
-  return parent != nullptr && is_known(host, parent, opsets_of(host, graph));
+  return parent != nullptr && reason_against(host, parent, opsets_of(host, graph)).empty();
 }
 
 }  // namespace
@@ -277,7 +331,9 @@ Claims claims_of(const Host& host, const Graph* graph) {
   Claims claims;
   host.call(graph_node_count, graph, &claims.nodes);
   if (claims.nodes == 0 || is_inside_claimed(host, graph)) return claims;
-  claims.parts = GraphCuts(host, graph).parts();
+  GraphCuts cuts(host, graph);
+  claims.parts = cuts.parts();
+  claims.left = cuts.left();
   for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {
     if (!is_context(host, node)) continue;
     claims.parts.emplace_back();

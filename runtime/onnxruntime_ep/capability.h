@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/onnxruntime_ep/host.h"
@@ -7,9 +8,15 @@
 
 namespace axrun::ort {
 
+/// A node that stays with ONNX Runtime.
+struct LeftNode {
+  std::string name, op, reason;
+};
+
 /// What the provider takes of a graph.
 struct Claims {
   std::vector<GraphPart> parts;
+  std::vector<LeftNode> left;
   std::size_t nodes = 0;    ///< of the graph
   std::size_t claimed = 0;  ///< of them, in parts
 };

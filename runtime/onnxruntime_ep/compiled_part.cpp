@@ -91,45 +91,76 @@ CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, con
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const runtime::Port& port = session_->outputs()[k];
     const int type = tensor_type(host, outputs[outputs_[k]]);
+    type_is_known_.push_back(port.type != ir::ElementType::undefined);
     if (port.type == ir::ElementType::undefined || port.type == shared_type(type)) continue;
     throw Error(Fault::model, fmt::format("output '{}' is {}, ONNX Runtime expects element type {}",
                                           port.name, ir::name_of(port.type), type));
   }
 }
 
+/// A call for the length of a run. One that fails is not used again.
+class CompiledPart::Lent {
+ public:
+  explicit Lent(CompiledPart& part) : part_(part) {
+    {
+      const std::lock_guard lock(part.calls_mutex_);
+      if (!part.calls_.empty()) {
+        call_ = std::move(part.calls_.back());
+        part.calls_.pop_back();
+      }
+    }
+    if (call_) return;
+    call_ = std::make_unique<Call>();
+    call_->inputs.resize(part.inputs_.size());
+    call_->outputs.resize(part.outputs_.size());
+  }
+  Call& operator*() const { return *call_; }
+  void give_back() {
+    static const ir::Tensor none;
+    // Assigned from a tensor that stays, a tensor keeps the memory of its shape.
+    for (ir::Tensor& output : call_->outputs) output = none;
+    const std::lock_guard lock(part_.calls_mutex_);
+    part_.calls_.push_back(std::move(call_));
+  }
+
+ private:
+  CompiledPart& part_;
+  std::unique_ptr<Call> call_;
+};
+
 void CompiledPart::run(KernelContext* context) {
   const RunScope scope(context);
-  std::vector<ir::Tensor> inputs;
-  inputs.reserve(session_->inputs().size());
-  for (std::size_t k = 0; k < session_->inputs().size(); ++k) {
+  Lent lent(*this);
+  Call& call = *lent;
+  call.context = context;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
     const Value* value = nullptr;
-    host_.call(context_input, context, inputs_[k], &value);
+    host_.call(context_input, static_cast<const KernelContext*>(context), inputs_[k], &value);
     if (value == nullptr)
       throw Error(Fault::user, fmt::format("input '{}' is missing", session_->inputs()[k].name));
-    inputs.push_back(borrowed(host_, value));
+    borrow_into(host_, value, call.inputs[k]);
   }
-  std::vector<ir::Tensor> outputs(session_->outputs().size());
-  std::vector<char> in_place(outputs.size(), 0);
-  const runtime::Session::OutputMaker make = [&](std::size_t k, ir::ElementType type,
-                                                 const ir::Shape& shape) {
-    in_place[k] = 1;
-    return output_buffer(host_, context, outputs_[k], type, shape);
+  call.in_place.assign(outputs_.size(), 0);
+  // Small enough for a std::function to hold it without memory.
+  const auto make = [this, &call](std::size_t k, ir::ElementType type, const ir::Shape& shape) {
+    call.in_place[k] = 1;
+    return output_buffer(host_, call.context, outputs_[k], type, shape, type_is_known_[k] != 0);
   };
-  run_session(inputs, outputs, make);
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (!in_place[k]) copy_output(host_, context, outputs_[k], outputs[k]);
+  run_session(call, make);
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    if (!call.in_place[k]) copy_output(host_, context, outputs_[k], call.outputs[k]);
   }
-  if (reference_) compare(inputs, outputs);
+  if (reference_) compare(call.inputs, call.outputs);
   if (budget_seconds_ > 0) stop_at_budget();
+  lent.give_back();
 }
 
-void CompiledPart::run_session(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
-                               const runtime::Session::OutputMaker& make) {
-  if (!trace_ || !trace_->is_on()) return session_->run_into(inputs, outputs, nullptr, &make);
+void CompiledPart::run_session(Call& call, const runtime::Session::OutputMaker& make) {
+  if (!trace_ || !trace_->is_on()) return session_->run_into(call.inputs, call.outputs, nullptr, &make);
   const std::lock_guard lock(trace_mutex_);
   session_->reset_profile();
   const Trace::Clock::time_point begin = Trace::Clock::now();
-  session_->run_into(inputs, outputs, nullptr, &make);
+  session_->run_into(call.inputs, call.outputs, nullptr, &make);
   trace_->add(begin, session_->profile());
 }
 

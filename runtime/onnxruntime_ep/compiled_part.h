@@ -29,8 +29,15 @@ class CompiledPart final : public NodeComputeInfo {
   const runtime::Session& session() const { return *session_; }
 
  private:
-  void run_session(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
-                   const runtime::Session::OutputMaker& make);
+  /// What one run needs, kept for the next one: nothing is allocated for runs whose inputs look like those
+  /// before.
+  struct Call {
+    KernelContext* context = nullptr;
+    std::vector<ir::Tensor> inputs, outputs;
+    std::vector<char> in_place;  ///< outputs that were written where the runtime has them
+  };
+  class Lent;
+  void run_session(Call& call, const runtime::Session::OutputMaker& make);
   void stop_at_budget();
   void compare(const std::vector<ir::Tensor>& inputs, const std::vector<ir::Tensor>& outputs);
 
@@ -38,7 +45,10 @@ class CompiledPart final : public NodeComputeInfo {
   const double budget_seconds_;
   const double tolerance_;
   std::unique_ptr<runtime::Session> session_;
-  std::vector<std::size_t> inputs_, outputs_;    ///< ONNX Runtime's number of each of the session's
+  std::vector<std::size_t> inputs_, outputs_;  ///< ONNX Runtime's number of each of the session's
+  std::vector<char> type_is_known_;            ///< of outputs: the runtime's is the session's
+  std::mutex calls_mutex_;
+  std::vector<std::unique_ptr<Call>> calls_;     ///< that no run uses
   std::unique_ptr<runtime::Session> reference_;  ///< null unless runs are verified
   std::shared_ptr<Trace> trace_;                 ///< null where nobody listens
   std::mutex trace_mutex_;                       ///< runs that are traced come one after another

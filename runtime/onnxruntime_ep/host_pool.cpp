@@ -6,8 +6,22 @@
 
 #include "runtime/chunks.h"
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace axrun::ort {
 namespace {
+
+// ThreadSanitizer does not see how the runtime's threads wait for one another: their code is not
+// instrumented.
+#ifdef __SANITIZE_THREAD__
+void now_sees(void* what) { __tsan_acquire(what); }
+void may_be_seen(void* what) { __tsan_release(what); }
+#else
+void now_sees(void*) {}
+void may_be_seen(void*) {}
+#endif
 
 /// Null on the session's worker threads: work within spread work stays where it is.
 thread_local const KernelContext* current = nullptr;
@@ -21,6 +35,7 @@ struct Spread {
 
 void run_chunk(void* state, std::size_t chunk) {
   Spread& spread = *static_cast<Spread*>(state);
+  now_sees(state);
   if (spread.failed.load(std::memory_order_relaxed)) return;
   const RunScope none(nullptr);
   try {
@@ -29,6 +44,7 @@ void run_chunk(void* state, std::size_t chunk) {
   } catch (...) {
     if (!spread.failed.exchange(true)) spread.failure = std::current_exception();
   }
+  may_be_seen(state);
 }
 
 class HostPool final : public runtime::ThreadPool {
@@ -40,7 +56,9 @@ class HostPool final : public runtime::ThreadPool {
     if (current == nullptr) return body(0, count);
     Spread work{body, runtime::Chunks(count, grain, threads())};
     const auto chunks = static_cast<std::size_t>(work.chunks.number);
+    may_be_seen(&work);
     host_.call(context_parallel_for, current, &run_chunk, chunks, chunks, static_cast<void*>(&work));
+    now_sees(&work);
     if (work.failure) std::rethrow_exception(work.failure);
   }
 

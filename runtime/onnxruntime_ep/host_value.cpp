@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "onnx_import/element_codes.h"
@@ -83,12 +84,35 @@ ir::Tensor borrowed(const Host& host, const Value* value) {
   return ir::Tensor::borrow(type, shape.dims, data == nullptr ? nowhere : const_cast<void*>(data));
 }
 
+void borrow_into(const Host& host, const Value* value, ir::Tensor& tensor) {
+  const bool could_be_same = tensor.defined() && tensor.type() != ir::ElementType::string;
+  if (host.version() < 24 || !could_be_same) {
+    tensor = borrowed(host, value);
+    return;
+  }
+  int type = 0;
+  const std::int64_t* dims = nullptr;
+  std::size_t rank = 0;
+  host.call(type_and_shape, value, &type, &dims, &rank);
+  if (shared_type(type) != tensor.type() ||
+      !std::equal(dims, dims + rank, tensor.shape().begin(), tensor.shape().end())) {
+    tensor = borrowed(host, value);
+    return;
+  }
+  const void* data = nullptr;
+  host.call(const_tensor_data, value, &data);
+  if (data == nullptr) data = nowhere;
+  if (data != tensor.data())
+    tensor = ir::Tensor::borrow(tensor.type(), tensor.shape(), const_cast<void*>(data));
+}
+
 ir::Tensor output_buffer(const Host& host, KernelContext* context, std::size_t output, ir::ElementType type,
-                         const ir::Shape& shape) {
+                         const ir::Shape& shape, bool type_is_known) {
   Value* const value = make_output(host, context, output, shape);
   void* data = nullptr;
   host.call(tensor_data, value, &data);
   ir::Tensor tensor = ir::Tensor::borrow(type, shape, data == nullptr ? nowhere : data);
+  if (type_is_known) return tensor;
   std::size_t size = 0;
   host.call(tensor_bytes, value, &size);
   if (size != tensor.bytes()) {

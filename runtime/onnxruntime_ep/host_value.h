@@ -47,9 +47,12 @@ ir::ElementType shared_type(int type);
 
 /// A tensor of the runtime: the same memory; strings are copied. Throws Error(unsupported).
 ir::Tensor borrowed(const Host& host, const Value* value);
-/// Memory of the runtime for an output of a run. Throws where it is of another size than ours.
+/// The same, for a tensor that was borrowed before: costs next to nothing where it looks the same.
+void borrow_into(const Host& host, const Value* value, ir::Tensor& tensor);
+/// Memory of the runtime for an output of a run. Throws where it is of another size than ours, which is not
+/// looked at where the type is known to be the runtime's.
 ir::Tensor output_buffer(const Host& host, KernelContext* context, std::size_t output, ir::ElementType type,
-                         const ir::Shape& shape);
+                         const ir::Shape& shape, bool type_is_known = false);
 /// Hands over a result that lies in memory of ours.
 void copy_output(const Host& host, KernelContext* context, std::size_t output, const ir::Tensor& result);
 

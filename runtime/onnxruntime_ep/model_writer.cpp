@@ -12,6 +12,7 @@
 #include "onnx_import/wire_writer.h"
 #include "runtime/onnxruntime_ep/attributes.h"
 #include "runtime/onnxruntime_ep/host_value.h"
+#include "runtime/onnxruntime_ep/shared_tensor.h"
 
 // Numbers of fields and of attribute types: onnx.proto.
 
@@ -148,15 +149,16 @@ class Writer {
     entry.bytes(2, location);
     tensor.message(13, entry);
     tensor.integer(14, 1);
-    written_.options.memory_files.emplace(location, kept(data));
+    written_.options.memory_files.emplace(location, kept(value, data));
     return tensor;
   }
 
-  onnx_import::MemoryFile kept(std::string_view data) const {
+  onnx_import::MemoryFile kept(const Value* value, std::string_view data) const {
     if (constants_ == Constants::borrowed) {
       return {data.data(), data.size(),
               std::shared_ptr<const void>(std::shared_ptr<const void>(), data.data())};
     }
+    if (auto owner = shared_owner(host_, value)) return {data.data(), data.size(), std::move(owner)};
     auto copy = std::make_shared<ir::Tensor>(
         ir::Tensor::allocate_uninitialized(ir::ElementType::u8, {static_cast<std::int64_t>(data.size())}));
     std::memcpy(copy->data(), data.data(), data.size());

@@ -31,7 +31,7 @@ struct GraphPart {
 
 enum class Constants {
   borrowed,  ///< from the runtime: the model must not outlive the call in which it was written
-  copied,
+  kept,      ///< shared with the runtime where it can be, copied otherwise
   inside,  ///< of the model's bytes, which then say all
 };
 

@@ -40,6 +40,14 @@ struct ValueInfo;
 
 using Table = const void* const*;
 
+/// `OrtAllocator`, as far as version 14 has it.
+struct CallerAllocator {
+  std::uint32_t version = 14;
+  void* (*allocate)(CallerAllocator*, std::size_t size) = nullptr;
+  void (*release)(CallerAllocator*, void* memory) = nullptr;
+  const MemoryInfo* (*info)(const CallerAllocator*) = nullptr;
+};
+
 /// `OrtApiBase`.
 struct ApiBase {
   Table (*get_api)(std::uint32_t version);  ///< null where the library does not have this version
@@ -91,6 +99,7 @@ inline constexpr Function<Status*(int code, const char* message)> create_status{
 inline constexpr Function<const char*(const Status*)> get_error_message{2, "GetErrorMessage"};
 inline constexpr Function<Status*(int level, const char* id, Env**)> create_env{3, "CreateEnv"};
 inline constexpr Function<Status*(const Env*, const char* path, const SessionOptions*, Session**)> create_session{7, "CreateSession"};
+inline constexpr Function<Status*(const Env*, const void* model, std::size_t size, const SessionOptions*, Session**)> create_session_from_array{8, "CreateSessionFromArray"};
 inline constexpr Function<Status*(Session*, const RunOptions*, const char* const* input_names, const Value* const* inputs, std::size_t input_count, const char* const* output_names, std::size_t output_count, Value** outputs)> run{9, "Run"};
 inline constexpr Function<Status*(SessionOptions**)> create_session_options{10, "CreateSessionOptions"};
 inline constexpr Function<Status*(SessionOptions*, int mode)> set_execution_mode{13, "SetSessionExecutionMode"};
@@ -117,6 +126,7 @@ inline constexpr Function<Status*(const Value*, int* onnx_type)> onnx_type_of_va
 inline constexpr Function<Status*(int allocator, int memory, MemoryInfo**)> create_cpu_memory_info{69, "CreateCpuMemoryInfo"};
 inline constexpr Function<Status*(Allocator*, void* memory)> allocator_free{76, "AllocatorFree"};
 inline constexpr Function<Status*(Allocator**)> default_allocator{78, "GetAllocatorWithDefaultOptions"};
+inline constexpr Function<Status*(const Value* const* values, std::size_t count, int onnx_type, Value**)> create_value{82, "CreateValue"};
 inline constexpr Function<Status*(const KernelContext*, std::size_t* count)> context_input_count{88, "KernelContext_GetInputCount"};
 inline constexpr Function<Status*(const KernelContext*, std::size_t* count)> context_output_count{89, "KernelContext_GetOutputCount"};
 inline constexpr Function<Status*(const KernelContext*, std::size_t index, const Value**)> context_input{90, "KernelContext_GetInput"};
@@ -146,7 +156,12 @@ inline constexpr Function<Status*(const ValueInfo*, const TypeInfo**)> value_typ
 inline constexpr Function<Table()> get_editor_api{291, "GetModelEditorApi"};
 inline constexpr Function<void(const KeyValuePairs*, const char* const** keys, const char* const** values, std::size_t* count)> key_value_pairs{298, "GetKeyValuePairs"};
 inline constexpr Function<void(KeyValuePairs*)> release_key_value_pairs{300, "ReleaseKeyValuePairs"};
+inline constexpr Function<Status*(Env*, const char* name, const char* path)> register_provider_library{301, "RegisterExecutionProviderLibrary"};
+inline constexpr Function<Status*(Env*, const char* name)> unregister_provider_library{302, "UnregisterExecutionProviderLibrary"};
+inline constexpr Function<Status*(const Env*, const EpDevice* const** devices, std::size_t* count)> get_ep_devices{303, "GetEpDevices"};
+inline constexpr Function<Status*(SessionOptions*, Env*, const EpDevice* const* devices, std::size_t count, const char* const* keys, const char* const* values, std::size_t options)> append_provider{304, "SessionOptionsAppendExecutionProvider_V2"};
 inline constexpr Function<int(const HardwareDevice*)> hardware_type{307, "HardwareDevice_Type"};
+inline constexpr Function<const char*(const EpDevice*)> ep_device_name{312, "EpDevice_EpName"};
 inline constexpr Function<Table()> get_ep_api{317, "GetEpApi"};
 inline constexpr Function<Status*(const Value*, std::size_t* size)> tensor_bytes{318, "GetTensorSizeInBytes"};
 inline constexpr Function<Status*(const ValueInfo*, const Value**)> initializer_value{326, "ValueInfo_GetInitializerValue"};

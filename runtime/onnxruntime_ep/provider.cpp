@@ -52,7 +52,10 @@ void Provider::claim(const Graph* graph, EpGraphSupportInfo* info) {
   const auto start = std::chrono::steady_clock::now();
   Claims claims = claims_of(host_, graph);
   // ONNX Runtime 1.23 gives the parts of each graph of a model the same names, and fails where two meet.
-  if (host_.version() < 24 && has_claimed_) claims = {{}, claims.nodes, 0};
+  if (host_.version() < 24 && has_claimed_) {
+    claims.parts.clear();
+    claims.claimed = 0;
+  }
   has_claimed_ |= !claims.parts.empty();
   NodeFusionOptions fusion;
   fusion.drop_constant_initializers = true;
@@ -61,13 +64,15 @@ void Provider::claim(const Graph* graph, EpGraphSupportInfo* info) {
   }
   log(log_info, fmt::format("axrun: {} of {} nodes claimed, in {} parts ({:.1f} ms)", claims.claimed,
                             claims.nodes, claims.parts.size(), milliseconds_since(start)));
+  for (const LeftNode& node : claims.left)
+    log(log_info, fmt::format("axrun: {} '{}' stays with ONNX Runtime: {}", node.op, node.name, node.reason));
 }
 
 WrittenModel Provider::written(const GraphPart& part) const {
   if (part.nodes.size() == 1 && is_context(host_, part.nodes[0])) {
     return read_context(host_, part.graph, part.nodes[0], options_.context);
   }
-  return write_model(host_, part, options_.context.make ? Constants::inside : Constants::copied);
+  return write_model(host_, part, options_.context.make ? Constants::inside : Constants::kept);
 }
 
 void Provider::compile_all(const Graph** graphs, const Node** fused, std::size_t count,

@@ -83,6 +83,25 @@ bool set_log_level(ProviderOptions& options, std::string_view text) {
   return false;
 }
 
+bool set_priority(ProviderOptions& options, std::string_view text) {
+  using runtime::OptimizerPriority;
+  constexpr std::pair<std::string_view, OptimizerPriority> names[] = {{"assured", OptimizerPriority::assured},
+                                                                      {"idle", OptimizerPriority::idle},
+                                                                      {"normal", OptimizerPriority::normal}};
+  for (const auto& [name, priority] : names) {
+    if (text != name) continue;
+    options.session.optimizer_priority = priority;
+    return true;
+  }
+  return false;
+}
+
+bool set_share(ProviderOptions& options, std::string_view text) {
+  const auto value = number<double>(text, 0.01, 1);
+  if (value) options.session.optimizer_share = *value;
+  return value.has_value();
+}
+
 bool set_cache_dir(ProviderOptions& options, std::string_view text) {
   options.session.cache_dir = text;
   return !text.empty();
@@ -107,6 +126,12 @@ const std::vector<Entry>& table() {
        set_numeric_class},
       {{"log_level", "verbose|info|warning|error|off", "what goes to ONNX Runtime's log"}, set_log_level},
       {{"optimize", "on|off", "the background optimiser"}, flag(&runtime::SessionOptions::optimize)},
+      {{"optimizer_priority", "assured|idle|normal",
+        "of its threads, where others want the processors, too: next to nothing, but a tenth at the start; "
+        "next "
+        "to nothing; as much as anybody. Otherwise AXRUN_OPTIMIZER_PRIORITY, else assured"},
+       set_priority},
+      {{"optimizer_share", "0.01..1", "of one processor that the optimiser takes at most"}, set_share},
       {{"optimizer_threads", "N", "threads of the optimiser's own; 0: AXRUN_OPTIMIZER_THREADS, else 1"},
        count(&runtime::SessionOptions::optimizer_threads)},
       {{"threads", "N",

@@ -15,29 +15,32 @@ void forget_weights(ir::Graph& graph) {
   }
 }
 
-bool is_refused(ir::Node& node, ir::Inference& inference) {
+/// Empty: it is not refused.
+std::string reason_against(ir::Node& node, ir::Inference& inference) {
   for (ir::Graph* body : ir::bodies_of(node)) {
-    if (!refused_nodes(*body).empty()) return true;
+    const std::vector<Refusal> inner = refused_nodes(*body);
+    if (!inner.empty()) return inner.front().reason;
   }
   try {
     if (const auto program = inference.define(node)) inference.conclude(node, *program);
-    return false;
-  } catch (const Error&) {
-    return true;
+    return {};
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 
 }  // namespace
 
-std::vector<std::string> refused_nodes(ir::Graph& graph) {
+std::vector<Refusal> refused_nodes(ir::Graph& graph) {
   forget_weights(graph);
-  std::vector<std::string> refused;
+  std::vector<Refusal> refused;
   ir::Inference inference(graph, {});
   for (ir::Node& node : graph.nodes) {
-    if (!is_refused(node, inference)) continue;
+    const std::string reason = reason_against(node, inference);
+    if (reason.empty()) continue;
     for (const ir::ValueId id : node.outputs) {
       if (id == ir::absent) continue;
-      refused.push_back(graph.value(id).name);
+      refused.push_back({graph.value(id).name, reason});
       break;
     }
   }

@@ -53,8 +53,8 @@ class Plugin:
         """A session on a path or on bytes."""
         return self.onnxruntime.InferenceSession(model, self.options(threads, **given), enable_fallback=0)
 
-    def session_and_claims(self, model, threads=1, **given):
-        """The same, and [(claimed, of, parts)] for each graph that was asked about."""
+    def session_and_log(self, model, threads=1, **given):
+        """The same, and what it told ONNX Runtime's log."""
         options = self.options(threads, log_level="info", **given)
         options.log_severity_level = 1
         with tempfile.TemporaryFile() as log:
@@ -67,6 +67,10 @@ class Plugin:
                 os.dup2(before, 2)
                 os.close(before)
             log.seek(0)
-            text = log.read().decode(errors="replace")
+            return session, log.read().decode(errors="replace")
+
+    def session_and_claims(self, model, threads=1, **given):
+        """The same, and [(claimed, of, parts)] for each graph that was asked about."""
+        session, text = self.session_and_log(model, threads, **given)
         found = re.findall(r"axrun: (\d+) of (\d+) nodes claimed, in (\d+) parts", text)
         return session, [tuple(int(x) for x in row) for row in found]

@@ -49,6 +49,20 @@ class Registration(unittest.TestCase):
             plugin.session(made, speed="high")
         with self.assertRaisesRegex(Exception, "'budget' cannot be 'x': it takes SECONDS"):
             plugin.session(made, budget="x")
+        with self.assertRaisesRegex(Exception, "'optimizer_share' cannot be '0': it takes 0.01..1"):
+            plugin.session(made, optimizer_share=0)
+
+    def test_every_option_is_taken(self):
+        made, expected = perceptron()
+        x = inputs_of(1, (4, 16))
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o700)
+            for given in ({"budget": 1}, {"cache": "on", "cache_dir": folder}, {"deterministic": "on"}, {"fp": "strict"},
+                          {"log_level": "error"}, {"optimize": "off"}, {"optimizer_priority": "idle"},
+                          {"optimizer_share": 0.5}, {"optimizer_threads": 1}, {"verify": "0.001"}):
+                session = plugin.session(made, **given)
+                for _ in range(3):
+                    np.testing.assert_allclose(session.run(None, {"x": x})[0], expected(x), rtol=1e-4, atol=1e-4)
 
     def test_200_cycles_leave_neither_threads_nor_files(self):
         program = """
@@ -218,6 +232,15 @@ class Models(unittest.TestCase):
         x = np.array([[2, 0], [0, 4]], "f4")
         np.testing.assert_allclose(session.run(None, {"c": np.array(True), "x": x})[0], np.linalg.inv(x) + x, rtol=1e-5)
         np.testing.assert_allclose(session.run(None, {"c": np.array(False), "x": x})[0], -x)
+
+    def test_the_log_says_why_a_node_stays(self):
+        out = helper.make_tensor_sequence_value_info("s", T.FLOAT, None)
+        made = model([helper.make_node("Neg", ["x"], ["n"]), helper.make_node("SequenceConstruct", ["n"], ["s"], name="last"),
+                      helper.make_node("Inverse", ["n"], ["i"], domain="com.microsoft", name="odd")],
+                     [info("x", [2, 2])], [out, info("i", [2, 2])], (), (("", 18), ("com.microsoft", 1)))
+        text = plugin.session_and_log(made)[1]
+        self.assertRegex(text, "axrun: SequenceConstruct 'last' stays with ONNX Runtime: 's' .* is no tensor")
+        self.assertRegex(text, "axrun: Inverse 'odd' stays with ONNX Runtime: axrun has no operator Inverse of com.microsoft 1")
 
     def test_sequences_stay_inside(self):
         made = model([helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),

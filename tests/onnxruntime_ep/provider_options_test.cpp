@@ -46,13 +46,19 @@ TEST(ProviderOptions, EveryKeySetsWhatItSays) {
   EXPECT_EQ(read("log_level", "off").log_level, log_fatal);
   EXPECT_EQ(read("log_level", "verbose").log_level, log_verbose);
   EXPECT_FALSE(read("optimize", "0").session.optimize);
+  EXPECT_EQ(read("optimizer_priority", "assured").session.optimizer_priority,
+            runtime::OptimizerPriority::assured);
+  EXPECT_EQ(read("optimizer_priority", "idle").session.optimizer_priority, runtime::OptimizerPriority::idle);
+  EXPECT_EQ(read("optimizer_priority", "normal").session.optimizer_priority,
+            runtime::OptimizerPriority::normal);
+  EXPECT_EQ(read("optimizer_share", "0.25").session.optimizer_share, 0.25);
   EXPECT_EQ(read("optimizer_threads", "2").session.optimizer_threads, 2);
   EXPECT_EQ(read("threads", "3").session.threads, 3);
   EXPECT_TRUE(read("verify", "on").verify);
   EXPECT_EQ(read("verify", "0.01").tolerance, 0.01);
   EXPECT_TRUE(read("verify", "0.01").verify);
   // The test knows all of them.
-  EXPECT_EQ(option_keys().size(), 10u);
+  EXPECT_EQ(option_keys().size(), 12u);
 }
 
 TEST(ProviderOptions, TheSessionsThreadCountCountsUnlessThereIsOneOfOurs) {
@@ -66,16 +72,23 @@ TEST(ProviderOptions, MistakesAreNamedWithWhatThereIs) {
   EXPECT_NE(refusal("cachedir", "/tmp").find("there is no option 'cachedir'"), std::string::npos);
   EXPECT_NE(refusal("cachedir", "/tmp").find("cache_dir = DIR"), std::string::npos);
   EXPECT_NE(refusal("threads", "-1").find("'threads' cannot be '-1': it takes N"), std::string::npos);
-  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"budget", "soon"},
-                                                                                   {"budget", "-1"},
-                                                                                   {"budget", "nan"},
-                                                                                   {"cache", "maybe"},
-                                                                                   {"cache_dir", ""},
-                                                                                   {"fp", "fast"},
-                                                                                   {"log_level", "3"},
-                                                                                   {"threads", "3x"},
-                                                                                   {"threads", "99999999999"},
-                                                                                   {"verify", "2"}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"budget", "soon"},
+                                                        {"budget", "-1"},
+                                                        {"budget", "nan"},
+                                                        {"cache", "maybe"},
+                                                        {"cache_dir", ""},
+                                                        {"fp", "fast"},
+                                                        {"log_level", "3"},
+                                                        {"optimizer_priority", "high"},
+                                                        {"optimizer_share", "0"},
+                                                        {"optimizer_share", "2"},
+                                                        {"optimizer_threads", "-1"},
+                                                        {"optimize", "yes"},
+                                                        {"deterministic", "2"},
+                                                        {"threads", "3x"},
+                                                        {"threads", "99999999999"},
+                                                        {"verify", "2"}}) {
     EXPECT_NE(refusal(key, value).find("cannot be"), std::string::npos) << key << " = " << value;
   }
 }
