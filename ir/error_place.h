@@ -34,7 +34,6 @@ class AXRUN_API PlacedError : public Error {
 AXRUN_API ErrorPlace error_place(const std::exception& error);
 
 /// The same failure with another text, and with this place where it had none.
-[[noreturn]] AXRUN_API void throw_as(const Error& error, const std::string& text,
-                                     const ErrorPlace& otherwise = {});
+[[noreturn]] void throw_as(const Error& error, const std::string& text, const ErrorPlace& otherwise = {});
 
 }  // namespace axrun
