@@ -347,6 +347,8 @@ std::vector<Identity> false_identities() {
       {"the root of a square without a sign", plain, "Sqrt(Mul(A, A))", "Identity(A)"},
       {"a quotient by itself", plain, "Div(A, A)", "Add(Mul(A, 0.0), 1.0)"},
       {"a root squared", plain, "Mul(Sqrt(A), Sqrt(A))", "Identity(A)"},
+      {"a root in the branch that is not taken", plain, "Where(GreaterOrEqual(A, 0.0), Sqrt(A), 7.0)",
+       "Where(GreaterOrEqual(A, 0.0), Sqrt(A), Add(7.0, Mul(Sqrt(A), 0.0)))"},
       {"a logarithm's exponential", plain, "Exp(Log(A))", "Identity(A)"},
       {"a transposition left out", "X: n, n", "Transpose(X; perm=[1, 0])", "Identity(X)"},
       {"transpositions in the wrong order", "X: a, a, a",

@@ -55,7 +55,7 @@ void Meaning::needs(Value& value, Need::Kind kind, const Sum& of) {
     if (kind == Need::Kind::not_zero && *constant != 0) return;
     throw Unproved{"an operation of a number that it has no value for"};
   }
-  value.needs.insert(keep({kind, of, {}}));
+  value.needs.insert(keep({kind, of, {}, {}}));
 }
 
 const Value& Meaning::element(ir::TensorId tensor, const TermList& coordinates) {

@@ -15,7 +15,8 @@ struct Need {
   enum class Kind : uint8_t { not_zero, not_negative, positive };
   Kind kind = Kind::not_zero;
   Sum of;
-  TermList conditions;  ///< only where these hold
+  TermList conditions;    ///< only where these hold
+  std::vector<Sum> data;  ///< and where these, which are truth values of data, are 1
   bool operator==(const Need&) const = default;
 };
 

@@ -162,9 +162,16 @@ Value Meaning::evaluated(const Expr& e, const Place& at) {
     }
     const Value condition = value(e.args[0], at), then = value(e.args[1], at),
                 otherwise = value(e.args[2], at);
-    Value result = joined({&condition, &then, &otherwise});
+    Value result = joined({&condition});
     const Sum is = algebra_.typed(condition.sum, e.type);
     const Sum is_not = algebra_.subtract(algebra_.number(e.type, 1), is);
+    for (const Value* side : {&then, &otherwise}) {
+      for (const int id : side->needs) {
+        Need need = needs_[static_cast<size_t>(id)];
+        need.data.push_back(side == &then ? is : is_not);
+        result.needs.insert(keep(std::move(need)));
+      }
+    }
     result.sum = algebra_.add(algebra_.multiply(is, then.sum), algebra_.multiply(is_not, otherwise.sum));
     result.up = then.up || otherwise.up;
     result.down = then.down || otherwise.down;
@@ -248,7 +255,7 @@ Value Meaning::real_operation(const Expr& e, const std::vector<Value>& args) {
   for (const Value& value : args) sums.push_back(value.sum);
   result.sum = algebra_.call(e.op, e.type, sums);
   // Wherever the other side has the same call, it is defined where this one is.
-  if (partial) result.needs.insert(keep({Need::Kind::not_zero, result.sum, {}}));
+  if (partial) result.needs.insert(keep({Need::Kind::not_zero, result.sum, {}, {}}));
   return result;
 }
 

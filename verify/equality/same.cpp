@@ -391,7 +391,7 @@ std::vector<Same::Basic> Same::basic(const Meaning& meaning, const Value& value)
     if (algebra_.constant(rest) == nullptr) parts.push_back(rest);
     for (const Sum& part : parts) {
       if (algebra_.sign(part) == Algebra::Sign::positive) continue;
-      Basic one{need.kind, part, {}, need.conditions};
+      Basic one{need.kind, part, {}, need.conditions, need.data};
       for (const Term v : algebra_.free_of(part)) {
         const TermList& range = algebra_.range_of(v);
         if (range.empty()) continue;  // a size
@@ -421,6 +421,13 @@ bool Same::needs_covered(const TermList& facts, const Meaning& mine, const Value
       for (const std::map<Term, Term>& values : maps) {
         if (!algebra_.implied(here, terms_.all(substituted(other.domain, values, here)))) continue;
         const Sum of = algebra_.substitute(other.of, values);
+        // Wherever it is needed here it is needed there.
+        const bool everywhere = std::all_of(other.data.begin(), other.data.end(), [&](const Sum& condition) {
+          const Sum there_too = algebra_.substitute(condition, values);
+          return std::any_of(need.data.begin(), need.data.end(),
+                             [&](const Sum& mine_too) { return same(here, mine_too, there_too); });
+        });
+        if (!everywhere) continue;
         found = same(here, need.of, of) ||
                 (need.kind == Need::Kind::not_zero && same(here, need.of, algebra_.scaled(of, -1)));
         if (found) break;

@@ -43,6 +43,7 @@ class Same {
     Need::Kind kind;
     Sum of;
     TermList variables, domain;
+    std::vector<Sum> data;
   };
   bool vanishes(const TermList& facts, const Sum& difference);
   bool is_outside(const Piece& piece, const Factor& factor) const;
