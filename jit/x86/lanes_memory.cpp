@@ -24,6 +24,35 @@ Vec part_of(const Vec& vector, uint32_t bits) {
   return bits > four_lanes ? Vec(vector.ymm()) : Vec(vector.xmm());
 }
 
+/// Stores the lanes of a vector of eight, as few at a time as they lie side by side.
+void store_pieces(asmjit::x86::Compiler& cc, const Mem& to, const Vec& source, uint32_t bits) {
+  constexpr uint32_t half = 0xf, lower = 0x3, upper = 0xc;
+  const auto store = [&](uint32_t lanes, const Mem& place, const Vec& four) {
+    if (lanes == half) return (void)cc.emit(Inst::kIdVmovups, place.cloneResized(16), four);
+    for (const uint32_t pair : {lower, upper}) {
+      const int first = pair == lower ? 0 : 2;
+      if ((lanes & pair) == pair) {
+        cc.emit(first == 0 ? Inst::kIdVmovlps : Inst::kIdVmovhps,
+                place.cloneAdjusted(first * 4).cloneResized(8), four);
+        continue;
+      }
+      for (int lane = first; lane < first + 2; ++lane) {
+        if ((lanes >> lane & 1) == 0) continue;
+        const Mem one = place.cloneAdjusted(lane * 4).cloneResized(4);
+        if (lane == 0)
+          cc.emit(Inst::kIdVmovss, one, four);
+        else
+          cc.emit(Inst::kIdVextractps, one, four, imm(lane));
+      }
+    }
+  };
+  if ((bits & half) != 0) store(bits & half, to, source.xmm());
+  if (bits >> 4 == 0) return;
+  const Vec rest = cc.newXmm();
+  cc.emit(Inst::kIdVextractf128, rest, source.ymm(), imm(1));
+  store(bits >> 4, to.cloneAdjusted(16), rest);
+}
+
 bool is_whole(const Vec& part, uint32_t bits) { return bits == (uint64_t{1} << (part.size() / 4)) - 1; }
 
 }  // namespace
@@ -220,9 +249,37 @@ void Lanes::store(const Mem& to, const LaneValue& value, const LaneValue& mask, 
   } else if (wide_) {
     cc_.k(mask.mask);
     cc_.emit(Inst::kIdVmovups, place, source);
+  } else if (bits != 0) {
+    store_pieces(cc_, to, source, bits);
   } else {
-    cc_.emit(Inst::kIdVmaskmovps, place, part_of(mask.vector, bits), source);
+    where_whole(
+        mask, [&] { cc_.emit(Inst::kIdVmovups, place, source); },
+        [&](const Gp& some) {
+          const Label none = cc_.newLabel(), several = cc_.newLabel();
+          cc_.cmp(some, 1);
+          cc_.jb(none);
+          cc_.ja(several);
+          cc_.emit(Inst::kIdVmovss, to.cloneResized(4), source.xmm());
+          cc_.jmp(none);
+          cc_.bind(several);
+          cc_.emit(Inst::kIdVmaskmovps, place, mask.vector, source);
+          cc_.bind(none);
+        });
   }
+}
+
+void Lanes::where_whole(const LaneValue& mask, const std::function<void()>& whole,
+                        const std::function<void(const Gp& bits)>& part) {
+  const Label partial = cc_.newLabel(), done = cc_.newLabel();
+  const Gp bits = cc_.newGpd("lanes");
+  cc_.vmovmskps(bits, mask.vector);
+  cc_.cmp(bits, (1 << count()) - 1);
+  cc_.jne(partial);
+  whole();
+  cc_.jmp(done);
+  cc_.bind(partial);
+  part(bits);
+  cc_.bind(done);
 }
 
 void Lanes::store_first(const Mem& to, const LaneValue& value) {

@@ -110,12 +110,25 @@ LaneValue TypedLanes::load(ElementType type, const Mem& from, const LaneValue& m
   if (wide() || is_whole(mask, bits, count()))
     return from_narrow(type, whole, is_whole(mask, bits, count()) ? LaneValue{} : mask);
   const Vec parts = cc_.newXmm();
-  cc_.emit(Inst::kIdVpxor, parts, parts, parts);
-  for_lanes(mask, bits, [&](int lane) {
-    Mem element = from.cloneAdjusted(lane * bytes);
-    element.setSize(static_cast<uint32_t>(bytes));
-    cc_.emit(bytes == 1 ? Inst::kIdVpinsrb : Inst::kIdVpinsrw, parts, parts, element, imm(lane));
-  });
+  const auto apart = [&] {
+    cc_.emit(Inst::kIdVpxor, parts, parts, parts);
+    for_lanes(mask, bits, [&](int lane) {
+      Mem element = from.cloneAdjusted(lane * bytes);
+      element.setSize(static_cast<uint32_t>(bytes));
+      cc_.emit(bytes == 1 ? Inst::kIdVpinsrb : Inst::kIdVpinsrw, parts, parts, element, imm(lane));
+    });
+  };
+  if (bits != 0) {
+    apart();
+  } else {
+    const bool eight = bytes == 1;
+    lanes_.where_whole(
+        mask,
+        [&] {
+          cc_.emit(eight ? Inst::kIdVmovq : Inst::kIdVmovups, parts, whole.cloneResized(eight ? 8 : 16));
+        },
+        [&](const Gp&) { apart(); });
+  }
   return from_narrow(type, parts, {});
 }
 
@@ -245,7 +258,9 @@ void TypedLanes::store(ElementType type, const Mem& to, const LaneValue& value, 
         cc_.k(masks[k].mask);
         cc_.emit(Inst::kIdVmovupd, place, halves[k].vector);
       } else {
-        cc_.emit(Inst::kIdVpmaskmovq, place, masks[k].vector, halves[k].vector);
+        lanes_.where_whole(
+            masks[k], [&] { cc_.emit(Inst::kIdVmovups, place, halves[k].vector); },
+            [&](const Gp&) { cc_.emit(Inst::kIdVpmaskmovq, place, masks[k].vector, halves[k].vector); });
       }
     }
     return;
@@ -263,15 +278,19 @@ void TypedLanes::store(ElementType type, const Mem& to, const LaneValue& value, 
     return;
   }
   const Vec elements = packed(type, value);
-  if (whole) {
+  const auto all = [&] {
     cc_.emit(bytes == 1 ? Inst::kIdVmovq : Inst::kIdVmovups, to.cloneResized(bytes == 1 ? 8 : 16), elements);
-    return;
-  }
-  for_lanes(mask, bits, [&](int lane) {
-    Mem place = to.cloneAdjusted(lane * bytes);
-    place.setSize(static_cast<uint32_t>(bytes));
-    cc_.emit(bytes == 1 ? Inst::kIdVpextrb : Inst::kIdVpextrw, place, elements, imm(lane));
-  });
+  };
+  if (whole) return all();
+  const auto apart = [&] {
+    for_lanes(mask, bits, [&](int lane) {
+      Mem place = to.cloneAdjusted(lane * bytes);
+      place.setSize(static_cast<uint32_t>(bytes));
+      cc_.emit(bytes == 1 ? Inst::kIdVpextrb : Inst::kIdVpextrw, place, elements, imm(lane));
+    });
+  };
+  if (bits != 0) return apart();
+  lanes_.where_whole(mask, all, [&](const Gp&) { apart(); });
 }
 
 void TypedLanes::store_first(ElementType type, const Mem& to, const LaneValue& value) {

@@ -26,9 +26,11 @@ class Host:
     settles: bool = False  # it works in the background after its start; rounds wait for the end of that
 
 
-def optimising(host, seconds):
-    """axrun's host, its optimiser at work for so long in every launch before runs are timed."""
-    return Host(host.command + ["--budget", "%g" % seconds], host.environment, settles=True)
+def optimising(host, seconds, cache=None):
+    """axrun's host, its optimiser at work for so long in every launch before runs are timed; with a cache, every launch goes
+    on from where the one before it stopped."""
+    kept = ["--cache", os.path.abspath(cache)] if cache else []
+    return Host(host.command + ["--budget", "%g" % seconds] + kept, host.environment, settles=True)
 
 
 def is_program(path):

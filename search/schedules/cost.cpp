@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace axrun::search::schedules {
@@ -106,8 +107,15 @@ double CostModel::step_cycles(const Specification& s, int64_t rows, int64_t colu
   const double multiply = r * v / static_cast<double>(ports_), load = (r + v) / loads_per_cycle;
   double stream = 0;  // nanoseconds
   const auto vector_bytes = static_cast<double>(lanes_ * element);
-  if (right > 1) stream += v * vector_bytes / bandwidth(right);
-  if (left > 1) stream += r * static_cast<double>(element) / bandwidth(left);
+  // A step reads the next place of panels, and of rows that are read one by one; else lines of its own.
+  const auto taken = [](double bytes, bool in_sequence) {
+    return in_sequence ? bytes : std::ceil(bytes / static_cast<double>(line)) * static_cast<double>(line);
+  };
+  if (right > 1)
+    stream += taken(v * vector_bytes, s.layout(Operand::right) == Layout::panels) / bandwidth(right);
+  if (left > 1)
+    stream +=
+        taken(r * static_cast<double>(element), s.layout(Operand::left) != Layout::across) / bandwidth(left);
   const double of_row = s.layout(Operand::left) == Layout::lines ? row_cycles : packed_row_cycles;
   const double near = std::max({multiply, load, latency}), far = stream / nanoseconds_per_cycle_;
   return std::max(near, far) + share_seen * std::min(near, far) + of_row * r + vector_cycles * v;
