@@ -275,8 +275,9 @@ PlanOptions SessionState::plan_options() const {
   return how;
 }
 
-std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>& values,
-                                                const PlanOptions& how) const {
+namespace {
+
+std::vector<ValueFact> facts_of_inputs(const std::vector<RuntimeValue>& values) {
   std::vector<ValueFact> facts;
   for (const RuntimeValue& value : values) {
     ValueFact fact;
@@ -286,11 +287,35 @@ std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>&
     }
     facts.push_back(std::move(fact));
   }
-  return build_plan(model.graph, model.graph->inputs, facts, how);
+  return facts;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>& values,
+                                                const PlanOptions& how) const {
+  return build_plan(model.graph, model.graph->inputs, facts_of_inputs(values), how);
+}
+
+std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<RuntimeValue>& values) const {
+  if (!optimizer) return nullptr;
+  const std::vector<ir::Shape> shapes = shapes_of(values);
+  std::shared_ptr<const ir::Graph> graph = optimizer->layouts().graph_for(shapes);
+  if (graph == nullptr) return nullptr;
+  try {
+    return build_plan(graph, graph->inputs, facts_of_inputs(values), plan_options());
+  } catch (const Error&) {
+    // What comes from a cache may fit no values of these shapes.
+    optimizer->layouts().drop(shapes);
+    return nullptr;
+  }
 }
 
 PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values) {
-  return plans.find(values, [&] { return build(values, plan_options()); });
+  return plans.find(values, [&] {
+    std::shared_ptr<const Plan> plan = build_laid_out(values);
+    return plan ? plan : build(values, plan_options());
+  });
 }
 
 namespace {

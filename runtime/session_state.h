@@ -29,7 +29,10 @@ class SessionState {
   std::unique_ptr<RunBuffers> take_buffers();
   void give_back(std::unique_ptr<RunBuffers> buffers);
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
+  /// With values stored as the model has them.
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
+  /// In the layouts that were chosen for these shapes; null where none were, or there is no such plan.
+  std::shared_ptr<const Plan> build_laid_out(const std::vector<RuntimeValue>& inputs) const;
   PlanOptions plan_options() const;
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
                 const RunControl* control, const Session::OutputMaker* make = nullptr);

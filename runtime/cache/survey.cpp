@@ -124,6 +124,40 @@ std::vector<FolderSurvey> survey(const Settings& settings, bool check) {
   return folders;
 }
 
+void for_entries(const Settings& settings, Part part, const std::function<void(const StoredEntry&)>& call) {
+  struct Kept {
+    int64_t row = 0;
+    std::string subject, origin, generator, machine, checksum, body;
+  };
+  std::vector<fs::path> folders = settings.layers;
+  if (!settings.directory.empty()) folders.insert(folders.begin(), settings.directory);
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (!fs::exists(folder, error)) continue;
+    std::string trouble;
+    const std::unique_ptr<Place> place =
+        open_place(folder, folder != settings.directory, settings.busy_milliseconds, trouble);
+    if (place == nullptr) continue;
+    Database& database = place->database_of(part);
+    std::vector<Kept> kept;
+    database.each([&](const Database::Row& row) {
+      if (row.found.part != part) return;
+      const auto text = [](std::string_view view) { return std::string(view); };
+      kept.push_back({row.row, text(row.found.subject), text(row.found.origin), text(row.found.generator),
+                      text(row.found.machine), text(row.found.checksum), text(row.found.body)});
+    });
+    database.close();
+    for (const Kept& one : kept) {
+      auto opened =
+          open_any({part, one.subject, one.origin, one.generator, one.machine, one.checksum, one.body});
+      if (std::holds_alternative<Refusal>(opened)) continue;
+      auto& [key, payload] = std::get<Opened>(opened);
+      call({fmt::format("{} row {}", database.file().string(), one.row), part, one.generator, one.machine,
+            std::move(key), std::move(payload)});
+    }
+  }
+}
+
 Pruned prune(const Settings& settings, const PruneOptions& options) {
   Pruned pruned;
   std::error_code error;

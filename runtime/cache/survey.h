@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,15 @@ struct FolderSurvey {
 /// What is in the folders that the settings name. check: every checksum is looked at, of entries of whatever
 /// version and machine. Nothing is changed.
 std::vector<FolderSurvey> survey(const Settings& settings, bool check);
+
+/// An entry with its checksum looked at, whoever it is of.
+struct StoredEntry {
+  std::string where;  ///< file, and row of a database
+  Part part = Part::schedules;
+  std::string generator, machine, key, payload;
+};
+/// Calls with what is whole of such entries, folder by folder. No database is held meanwhile.
+void for_entries(const Settings& settings, Part part, const std::function<void(const StoredEntry&)>& call);
 
 /// What prune removes, besides what is damaged and what processes that were killed left behind.
 struct PruneOptions {

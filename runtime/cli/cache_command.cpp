@@ -1,6 +1,7 @@
 #include "runtime/cli/cache_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
@@ -10,6 +11,7 @@
 #include "runtime/cache/archive.h"
 #include "runtime/cache/location.h"
 #include "runtime/cache/survey.h"
+#include "runtime/cli/deep_verify.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/version.h"
 
@@ -110,8 +112,15 @@ int list_or_verify(const Options& options, const cache::Settings& settings) {
                          : fmt::format("{} damaged: never used; axrun cache prune removes them\n", damaged);
     text += "machine code and packed weights are bound to their version and machine: made again elsewhere\n";
   }
+  int code = verify && damaged > 0 ? exit_model : exit_ok;
+  if (verify && options.verify_deeply) {
+    DeepReport deep = verify_deeply(settings, isatty(STDERR_FILENO) == 1);
+    if (deep.exit_code != exit_ok) code = deep.exit_code;
+    text += deep.text;
+    json["deep"] = std::move(deep.json);
+  }
   print(options, std::move(json), text);
-  return verify && damaged > 0 ? exit_model : exit_ok;
+  return code;
 }
 
 int prune(const Options& options, const cache::Settings& settings) {

@@ -117,7 +117,7 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--version", raw.version);
 }
 
-/// axrun cache list|verify|prune|export FILE|import FILE
+/// axrun cache list|verify [--deep]|prune|export FILE|import FILE
 CLI::App* add_cache_commands(CLI::App& app, Options& options) {
   using Action = Options::CacheAction;
   CLI::App* cache = app.add_subcommand("cache");
@@ -132,7 +132,7 @@ CLI::App* add_cache_commands(CLI::App& app, Options& options) {
     return command;
   };
   add("list", Action::list);
-  add("verify", Action::verify);
+  add("verify", Action::verify)->add_flag("--deep", options.verify_deeply);
   CLI::App* prune = add("prune", Action::prune);
   prune->add_flag("--all", options.prune_all);
   prune->add_option("--days", options.prune_days)->check(CLI::Range(int64_t{0}, int64_t{1} << 20));

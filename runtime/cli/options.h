@@ -64,6 +64,7 @@ struct Options {
   // Of the command cache.
   enum class CacheAction { list, verify, prune, export_to, import_from };
   CacheAction cache_action = CacheAction::list;
+  bool verify_deeply = false;
   std::string cache_file;
   bool prune_all = false;
   std::optional<int64_t> prune_days;

@@ -106,6 +106,13 @@ class KernelLibrary final : public KernelSource {
   bool join(const ir::Graph& graph, const std::vector<int>& nodes, const std::shared_ptr<Entry>& entry,
             const SizeValues& sizes, const std::vector<Place>& parts);
 
+  /// The entry, or what serves these sizes in its place, does the work of a step of each of these parts: their
+  /// shares of the time are its record's from now on.
+  void take_steps(const std::shared_ptr<Entry>& entry, const SizeValues& sizes, const ir::Node& node,
+                  const std::vector<Place>& parts);
+  /// The parts do it again.
+  void give_steps_back(Entry& entry, const SizeValues& sizes);
+
   /// What is known of these nodes holds for nodes of another graph that compute the same from values of the
   /// same numbers or dims.
   void serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
@@ -183,6 +190,9 @@ class KernelLibrary final : public KernelSource {
                                       const ConstantOf& constant, SizeValues& sizes) const;
   /// What serves these sizes: the entry, or one specialised from it. Under the lock.
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
+  /// Under the lock: see take_steps and give_steps_back.
+  void move_steps_to(Entry& joint, const std::vector<Place>& parts) const;
+  static void move_steps_back(Entry& joint);
   /// Under the lock: a specialised entry serves the steps now, in the place of the one for the range.
   static void take_steps_of_range(Entry& entry);
   static TriedKernel* trial_of(Entry& entry, int rank);

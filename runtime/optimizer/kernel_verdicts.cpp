@@ -131,13 +131,7 @@ void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::Kern
   if (give_back_earlier(blamed, code)) return;
   judge(blamed, {sizes, false, 0});
   const std::lock_guard lock(mutex_);
-  for (const Entry::Taken& taken : blamed.taken) {
-    ++taken.from->record.steps;
-    taken.from->record.share += taken.share;
-    blamed.record.share -= taken.share;
-  }
-  if (!blamed.taken.empty()) blamed.record.steps = 0;
-  blamed.taken.clear();
+  move_steps_back(blamed);
 }
 
 std::vector<std::vector<int>> KernelLibrary::joined_groups(const ir::Graph& graph) {
@@ -176,16 +170,7 @@ bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
   Entry& joint = *serving(entry, sizes);
   ++joint.record.steps;
   if (!nodes.empty()) note_node(joint.record, graph.nodes[static_cast<size_t>(nodes.front())]);
-  for (const Place& part : parts) {
-    if (!part.entry) continue;
-    const std::shared_ptr<Entry> from = serving(part.entry, part.sizes);
-    if (from->record.steps == 0) continue;
-    const double share = from->record.share / from->record.steps;
-    --from->record.steps;
-    from->record.share -= share;
-    joint.record.share += share;
-    joint.taken.push_back({from, share});
-  }
+  move_steps_to(joint, parts);
   return true;
 }
 

@@ -19,8 +19,9 @@ constexpr size_t most_jobs = 4;
 constexpr auto nap = milliseconds(200);
 /// What real runs have confirmed is written down no more often than that.
 constexpr auto between_keeping = std::chrono::seconds(1);
-/// How long packed weights may be written at once: the session may want to end.
-constexpr auto longest_writing = milliseconds(500);
+/// How long packed weights may be written at once: the session may want to end. Where it is frozen it goes
+/// on.
+constexpr auto longest_writing = milliseconds(500), longest_writing_of_frozen = milliseconds(20'000);
 /// Without swaps to look after: only in case a forked process has heard the bell.
 constexpr auto long_nap = std::chrono::seconds(5);
 
@@ -39,6 +40,7 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
       settings_(std::move(settings)),
       library_(
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
+      layouts_(library_->mutex()),
       warm_(std::move(warm)),
       load_programs_(std::move(load), board_),
       background_({settings_.threads,
@@ -47,7 +49,7 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
                    settings_.share},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
-  if (warm_) warm_->load(*library_);
+  if (warm_) warm_->load(*library_, layouts_);
 }
 
 Optimizer::~Optimizer() { background_.stop(); }
@@ -102,9 +104,11 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   if (!warm_) return;
   const Background::Piece piece(place.background);
   if (settled) library_->resumed();
-  warm_->save(*library_, *host_.plans, settled);
+  warm_->save(*library_, layouts_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
-  if (settled || last) warm_->keep_weights(*library_, *host_.plans, longest_writing);
+  if (settled || last)
+    warm_->keep_weights(*library_, *host_.plans,
+                        board_.frozen() ? longest_writing_of_frozen : longest_writing);
 }
 
 void Optimizer::work(const Background::Place& place) {
@@ -114,7 +118,7 @@ void Optimizer::work(const Background::Place& place) {
       status.priority = place.background.priority();
       status.threads = place.pool.threads();
     });
-    PlanImprover improver(host_, settings_, library_, board_, place);
+    PlanImprover improver(host_, settings_, library_, layouts_, board_, place);
     improver.know_kernels(warm_);
     improver.when_confirmed([&, last = std::chrono::steady_clock::time_point()]() mutable {
       const auto now = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/optimizer/background.h"
+#include "runtime/optimizer/chosen_layouts.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/plan_improver.h"
@@ -33,6 +34,8 @@ class Optimizer {
 
   /// What the session's plans ask for kernels.
   const std::shared_ptr<KernelLibrary>& library() const { return library_; }
+  /// The layouts that plans had better have.
+  ChosenLayouts& layouts() { return layouts_; }
 
   /// Whether a run of this plan is to be timed and told: not where nothing is left to be done for it. What
   /// the run itself brings to light, plans of bodies, is left for the next one.
@@ -70,6 +73,7 @@ class Optimizer {
   const OptimizerHost host_;
   const OptimizerSettings settings_;
   std::shared_ptr<KernelLibrary> library_;
+  ChosenLayouts layouts_;
   const std::shared_ptr<WarmStart> warm_;
   StatusBoard board_;
   LoadPrograms load_programs_;

@@ -53,11 +53,12 @@ void require_machine_code(const jit::Target& target) {
 }  // namespace
 
 PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& settings,
-                           std::shared_ptr<KernelLibrary> library, StatusBoard& board,
-                           const Background::Place& place)
+                           std::shared_ptr<KernelLibrary> library, ChosenLayouts& layouts,
+                           StatusBoard& board, const Background::Place& place)
     : host_(host),
       settings_(settings),
       library_(std::move(library)),
+      layouts_(layouts),
       board_(board),
       place_(place),
       clock_(board),
@@ -116,6 +117,7 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(
   const PhaseClock::In phase(clock_, "express steps");
   const Background::Piece piece(place_.background);
   if (!symbolic_) symbolic_.emplace(host_.graph);
+  symbolic_->add(plan.shared_graph());
   std::vector<Task> tasks;
   for (const auto& [own, microseconds] : times.plans()) {
     const ir::Inference concrete = facts_of(*own);

@@ -14,6 +14,7 @@
 #include "runtime/memory_groups.h"
 #include "runtime/optimizer/background.h"
 #include "runtime/optimizer/candidate.h"
+#include "runtime/optimizer/chosen_layouts.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
@@ -74,7 +75,8 @@ class PlanImprover {
  public:
   /// Throws CannotGoOn where no machine code can be made or executed here.
   PlanImprover(const OptimizerHost& host, const OptimizerSettings& settings,
-               std::shared_ptr<KernelLibrary> library, StatusBoard& board, const Background::Place& place);
+               std::shared_ptr<KernelLibrary> library, ChosenLayouts& layouts, StatusBoard& board,
+               const Background::Place& place);
 
   /// Everything that can be done for one set of shapes. Throws CannotGoOn.
   void improve(const OptimizerJob& job);
@@ -219,6 +221,8 @@ class PlanImprover {
   bool price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total, LayoutReport& report);
   /// Of the trial's plan and the other one, by turns.
   void measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job);
+  /// A plan with layouts is in force: its kernels have the shares of those of `before`.
+  void move_shares(const Plan& before, const Plan& now, const LaidOut& laid_out);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
@@ -248,6 +252,7 @@ class PlanImprover {
   const OptimizerHost& host_;
   const OptimizerSettings& settings_;
   std::shared_ptr<KernelLibrary> library_;
+  ChosenLayouts& layouts_;
   StatusBoard& board_;
   const Background::Place& place_;
   PhaseClock clock_;

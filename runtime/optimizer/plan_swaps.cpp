@@ -4,6 +4,7 @@
 
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_improver.h"
+#include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
 namespace {
@@ -151,6 +152,13 @@ void PlanImprover::watch() {
           [&] { return host_.plans->replace(trial.job.shapes, trial.now.get(), trial.before); });
       if (undone) {
         blame(*trial.now, trial.before.get());
+        if (&trial.now->graph() != &trial.before->graph()) {
+          layouts_.drop(trial.job.shapes);
+          for_entries(*trial.now, trial.before.get(), [&](auto& entry, const SizeValues& sizes, const auto*) {
+            library_->give_steps_back(entry, sizes);
+          });
+          if (warm_) warm_->note_layouts(Experience::Layouts::plain);
+        }
         PlanSwap swap;
         swap.what = "undo: real runs became slower";
         swap.shapes = text_of(trial.job.shapes);

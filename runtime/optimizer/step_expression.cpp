@@ -191,6 +191,7 @@ ir::Program StepExpression::whole_program() const {
 SymbolicFacts::SymbolicFacts(std::shared_ptr<const ir::Graph> graph) { add(std::move(graph)); }
 
 void SymbolicFacts::add(std::shared_ptr<const ir::Graph> graph) {
+  if (known_.count(graph.get()) != 0) return;
   graphs_.push_back(std::move(graph));
   walk(*graphs_.back(), nullptr);
 }

@@ -44,7 +44,7 @@ class SymbolicFacts {
  public:
   /// Walks the graph and the bodies in it; nodes that cannot be defined leave their results unknown.
   explicit SymbolicFacts(std::shared_ptr<const ir::Graph> graph);
-  /// One more graph of the same inputs.
+  /// One more graph of the same inputs; nothing where it is known.
   void add(std::shared_ptr<const ir::Graph> graph);
   const ir::Inference& inference() const { return inference(*graphs_.front()); }
   /// Of the model's graph, one that was added, or any body in them.

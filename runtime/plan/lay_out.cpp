@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ir/error.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
+
+/// Of values that have channels, and more than one place in each.
+constexpr int least_rank = 3, most_rank = 5;
 
 /// Dims of a permuted value, by those of the plain one; or the other way round.
 std::vector<int64_t> permutation(Layout layout, int64_t rank, bool back) {
@@ -25,8 +29,8 @@ std::vector<int64_t> permutation(Layout layout, int64_t rank, bool back) {
 
 class Layer {
  public:
-  Layer(const Plan& plan, const std::map<ValueId, ValueLayout>& values)
-      : plan_(plan), old_(plan.graph()), values_(values), graph_(std::make_shared<ir::Graph>()) {
+  Layer(const ir::Graph& graph, const LayoutRecipe& recipe)
+      : old_(graph), recipe_(recipe), graph_(std::make_shared<ir::Graph>()) {
     graph_->name = old_.name;
     graph_->values = old_.values;
     graph_->inputs = old_.inputs;
@@ -34,15 +38,15 @@ class Layer {
     graph_->captures = old_.captures;
   }
 
-  LaidOut run(const std::vector<std::map<ValueId, Layout>>& reads) {
-    const std::vector<Step>& steps = plan_.steps();
+  LaidOut run() {
+    const std::vector<LayoutRecipe::Step>& steps = recipe_.steps;
     result_.steps.resize(steps.size());
     result_.converting_steps.resize(steps.size());
     std::vector<int> owner(old_.nodes.size(), -1);
     for (size_t s = 0; s < steps.size(); ++s) {
       for (const int n : steps[s].nodes) owner[static_cast<size_t>(n)] = static_cast<int>(s);
     }
-    for (const ValueId id : plan_.live_in_ids()) copy_value(id);
+    for (const ValueId id : old_.inputs) copy_value(id);
     for (size_t n = 0; n < old_.nodes.size(); ++n) {
       if (owner[n] < 0) {
         graph_->nodes.push_back(old_.nodes[n]);
@@ -50,7 +54,7 @@ class Layer {
       }
       // A step stands where its last node does: what reads its results comes after that.
       const auto s = static_cast<size_t>(owner[n]);
-      if (steps[s].nodes.back() == static_cast<int>(n)) add_step(s, reads[s]);
+      if (steps[s].nodes.back() == static_cast<int>(n)) add_step(s);
     }
     result_.graph = graph_;
     return std::move(result_);
@@ -58,8 +62,8 @@ class Layer {
 
  private:
   const ValueLayout* layout_of(ValueId id) const {
-    const auto found = values_.find(id);
-    return found == values_.end() ? nullptr : &found->second;
+    const auto found = recipe_.values.find(id);
+    return found == recipe_.values.end() ? nullptr : &found->second.layout;
   }
 
   /// Another value of the same dims, or of permuted ones; what is known of it is found anew.
@@ -79,7 +83,7 @@ class Layer {
     node.outputs = {to};
     ir::Attribute order;
     order.kind = ir::Attribute::Kind::integers;
-    order.integers = permutation(layout, static_cast<int64_t>(plan_.fact(id).dims->size()), back);
+    order.integers = permutation(layout, recipe_.values.at(id).rank, back);
     node.attributes.emplace("perm", std::move(order));
     graph_->nodes.push_back(std::move(node));
   }
@@ -92,15 +96,16 @@ class Layer {
     convert(id, id, stored_[id] = twin(id, "stored"), Layout::channels_last, false);
   }
 
-  void add_step(size_t s, const std::map<ValueId, Layout>& reads) {
-    const Step& step = plan_.steps()[s];
+  void add_step(size_t s) {
+    const LayoutRecipe::Step& step = recipe_.steps[s];
     std::map<ValueId, ValueId> renamed;
     std::vector<int>& all = result_.converting_steps[s];
     const auto last = [&] { return static_cast<int>(graph_->nodes.size()) - 1; };
-    for (const auto& [id, layout] : reads) {
+    for (const auto& [id, layout] : step.reads) {
       if (layout == Layout::plain) continue;
       const auto stored = stored_.find(id);
-      AXRUN_ASSERT(stored != stored_.end());
+      if (stored == stored_.end())
+        throw Error(Fault::internal, fmt::format("value {} is read before it is stored", id));
       convert(id, stored->second, renamed[id] = twin(id, "read"), layout, true);
       all.push_back(last());
     }
@@ -134,23 +139,91 @@ class Layer {
     }
   }
 
-  const Plan& plan_;
   const ir::Graph& old_;
-  const std::map<ValueId, ValueLayout>& values_;
+  const LayoutRecipe& recipe_;
   std::shared_ptr<ir::Graph> graph_;
   std::map<ValueId, ValueId> stored_;  ///< by plain values: the permuted ones
   LaidOut result_;
 };
 
+/// Everything that Layer takes for granted of a recipe, but for what it finds by itself.
+bool fits(const ir::Graph& graph, const LayoutRecipe& recipe) {
+  const auto is_value = [&](ValueId id) { return id >= 0 && static_cast<size_t>(id) < graph.values.size(); };
+  std::vector<bool> owned(graph.nodes.size(), false);
+  for (const LayoutRecipe::Step& step : recipe.steps) {
+    std::set<ValueId> made;
+    for (const int n : step.nodes) {
+      if (n < 0 || static_cast<size_t>(n) >= graph.nodes.size() || owned[static_cast<size_t>(n)])
+        return false;
+      owned[static_cast<size_t>(n)] = true;
+      const std::vector<ValueId>& outputs = graph.nodes[static_cast<size_t>(n)].outputs;
+      made.insert(outputs.begin(), outputs.end());
+    }
+    if (!std::is_sorted(step.nodes.begin(), step.nodes.end())) return false;
+    for (const ValueId id : step.outputs) {
+      if (id != ir::absent && made.count(id) == 0) return false;
+    }
+    for (const auto& [id, layout] : step.reads) {
+      if (!is_value(id) || static_cast<int>(layout) >= layout_count || recipe.values.count(id) == 0)
+        return false;
+    }
+  }
+  return std::all_of(recipe.values.begin(), recipe.values.end(), [&](const auto& value) {
+    const auto& [id, stored] = value;
+    return is_value(id) && static_cast<int>(stored.layout.made) < layout_count &&
+           stored.layout.is_there(stored.layout.made) && stored.layout.there >> layout_count == 0 &&
+           stored.rank >= least_rank && stored.rank <= most_rank;
+  });
+}
+
+/// Every value is made once, and before it is read.
+bool is_in_order(const ir::Graph& graph) {
+  std::vector<bool> there(graph.values.size(), false);
+  for (size_t id = 0; id < there.size(); ++id) there[id] = graph.values[id].constant.defined();
+  for (const ValueId id : graph.inputs) there[static_cast<size_t>(id)] = true;
+  for (const auto& [outer, inner] : graph.captures) there[static_cast<size_t>(inner)] = true;
+  std::vector<bool> made(there.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : ir::reads_of(node)) {
+      if (!there[static_cast<size_t>(id)]) return false;
+    }
+    for (const ValueId id : node.outputs) {
+      if (id == ir::absent) continue;
+      if (made[static_cast<size_t>(id)]) return false;
+      made[static_cast<size_t>(id)] = there[static_cast<size_t>(id)] = true;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 LaidOut lay_out(const Plan& plan, const std::map<ValueId, ValueLayout>& values,
                 const std::vector<std::map<ValueId, Layout>>& reads) {
-  return Layer(plan, values).run(reads);
+  LayoutRecipe recipe;
+  for (size_t s = 0; s < plan.steps().size(); ++s)
+    recipe.steps.push_back({plan.steps()[s].nodes, plan.steps()[s].outputs, reads[s]});
+  for (const auto& [id, layout] : values)
+    recipe.values[id] = {layout, static_cast<int64_t>(plan.fact(id).dims->size())};
+  LaidOut laid_out = Layer(plan.graph(), recipe).run();
+  laid_out.recipe = std::move(recipe);
+  return laid_out;
+}
+
+std::shared_ptr<const ir::Graph> lay_out(const ir::Graph& graph, const LayoutRecipe& recipe) {
+  if (!fits(graph, recipe)) return nullptr;
+  try {
+    std::shared_ptr<const ir::Graph> made = Layer(graph, recipe).run().graph;
+    return is_in_order(*made) ? made : nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 bool has_layouts(const ir::ValueFact& fact) {
-  if (!fact.dims || fact.dims->size() < 3 || fact.dims->size() > 5 || fact.constant.defined()) return false;
+  if (!fact.dims || fact.dims->size() < least_rank || fact.dims->size() > most_rank ||
+      fact.constant.defined())
+    return false;
   const auto shape = ir::constant_dims(*fact.dims);
   if (!shape || (*shape)[1] < 2) return false;
   return std::accumulate(shape->begin() + 2, shape->end(), int64_t{1}, std::multiplies<>()) > 1;

@@ -23,10 +23,27 @@ struct ValueLayout {
   bool is_there(Layout layout) const { return (there >> static_cast<int>(layout) & 1) != 0; }
 };
 
+/// What a graph is laid out by: of the same graph and the same recipe the same graph is made, node by node.
+struct LayoutRecipe {
+  /// Nodes that become one step, or whose values are not plain; all others are copied as they are.
+  struct Step {
+    std::vector<int> nodes;  ///< in order
+    std::vector<ir::ValueId> outputs;
+    std::map<ir::ValueId, Layout> reads;  ///< of values that are there in it
+  };
+  struct Stored {
+    ValueLayout layout;
+    int64_t rank = 0;
+  };
+  std::vector<Step> steps;
+  std::map<ir::ValueId, Stored> values;  ///< those that are not plain only
+};
+
 /// A graph that computes the same as the one of a plan, in which values are stored in other layouts: as
 /// permuted values, between conversions that are ordinary nodes.
 struct LaidOut {
   std::shared_ptr<const ir::Graph> graph;
+  LayoutRecipe recipe;  ///< its steps are those of the plan
   /// Per step of the plan: its own nodes in the new graph,
   std::vector<std::vector<int>> steps;
   /// and those with the conversions that belong to it; the same where it has none. As one step they read and
@@ -41,6 +58,10 @@ struct LaidOut {
 /// with the plan's graph.
 LaidOut lay_out(const Plan& plan, const std::map<ir::ValueId, ValueLayout>& values,
                 const std::vector<std::map<ir::ValueId, Layout>>& reads);
+
+/// The graph of a recipe, whoever wrote that: it computes what `graph` does, or there is none. Null where the
+/// recipe does not fit the graph.
+std::shared_ptr<const ir::Graph> lay_out(const ir::Graph& graph, const LayoutRecipe& recipe);
 
 /// Whether layouts other than the plain one differ from it: values of dims [N, C, spatial...] with more than
 /// one channel and more than one element in each.

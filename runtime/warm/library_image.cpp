@@ -9,6 +9,7 @@
 #include "ir/text.h"
 #include "runtime/knobs.h"
 #include "runtime/optimizer/kernel_entry.h"
+#include "runtime/warm/expression_image.h"
 
 namespace axrun::runtime {
 namespace {
@@ -34,87 +35,6 @@ std::vector<T> get_all(Reader& in) {
   std::vector<T> list(in.count(sizeof(T)));
   for (T& one : list) one = in.get<T>();
   return list;
-}
-
-void put(Writer& out, const std::vector<bool>& flags) {
-  put_count(out, flags.size());
-  for (const bool flag : flags) out.put(flag);
-}
-std::vector<bool> get_flags(Reader& in) {
-  std::vector<bool> flags(in.count(1));
-  for (size_t k = 0; k < flags.size(); ++k) flags[k] = in.get<bool>();
-  return flags;
-}
-
-void put(Writer& out, const std::vector<LinearDims>& list) {
-  put_count(out, list.size());
-  for (const LinearDims& dims : list) {
-    put_count(out, dims.size());
-    for (const LinearDim& dim : dims) {
-      out.put(dim.constant);
-      put_count(out, dim.terms.size());
-      for (const auto& [symbol, factor] : dim.terms) out.put(symbol).put(factor);
-    }
-  }
-}
-std::vector<LinearDims> get_dims(Reader& in, size_t symbols) {
-  std::vector<LinearDims> list(in.count(4));
-  for (LinearDims& dims : list) {
-    dims.resize(in.count(12));
-    for (LinearDim& dim : dims) {
-      dim.constant = in.get<int64_t>();
-      dim.terms.resize(in.count(12));
-      for (auto& [symbol, factor] : dim.terms) {
-        symbol = in.get<int>();
-        factor = in.get<int64_t>();
-        if (symbol < 0 || static_cast<size_t>(symbol) >= symbols || factor == 0) in.fail();
-      }
-    }
-  }
-  return list;
-}
-
-void put(Writer& out, const StepExpression& expression) {
-  out.put(expression.text);
-  put(out, expression.constant);
-  std::vector<bool> read;
-  for (const ir::TensorId id : expression.program.operands) read.push_back(id != ir::none);
-  put(out, read);
-  put_count(out, expression.symbols.size());
-  for (const std::string& symbol : expression.symbols) out.put(symbol);
-  put(out, expression.operand_dims);
-  put(out, expression.output_dims);
-}
-/// Without its program: KernelLibrary::expression makes it of the text when it is wanted.
-StepExpression get_expression(Reader& in) {
-  StepExpression expression;
-  expression.text = in.text(longest_text);
-  expression.constant = get_flags(in);
-  for (const bool read : get_flags(in)) expression.program.operands.push_back(read ? 0 : ir::none);
-  expression.symbols.resize(in.count(4));
-  for (std::string& symbol : expression.symbols) symbol = in.text(longest_name);
-  expression.operand_dims = get_dims(in, expression.symbols.size());
-  expression.output_dims = get_dims(in, expression.symbols.size());
-  const size_t operands = expression.program.operands.size();
-  if (expression.constant.size() != operands || expression.operand_dims.size() != operands) in.fail();
-  return expression;
-}
-
-void put(Writer& out, const search::Sizes& ranges) {
-  put_count(out, ranges.size());
-  for (const ir::loop::Size& range : ranges)
-    out.put(range.name).put(range.low).put(range.high).put(range.divisor);
-}
-search::Sizes get_ranges(Reader& in) {
-  search::Sizes ranges(in.count(28));
-  for (ir::loop::Size& range : ranges) {
-    range.name = in.text(longest_name);
-    range.low = in.get<int64_t>();
-    range.high = in.get<int64_t>();
-    range.divisor = in.get<int64_t>();
-    if (range.divisor < 1 || range.low < 0 || range.high < range.low) in.fail();
-  }
-  return ranges;
 }
 
 void put(Writer& out, const SizeValues& sizes) {
@@ -256,23 +176,29 @@ void LibraryImage::read(Reader& in, OptimizedKernel& record) {
   if (record.alternatives < 0 || record.alternatives_tried < 0 || record.steps < 0) in.fail();
 }
 
-void LibraryImage::for_kernels(const KernelLibrary& library,
-                               const std::function<void(const std::string& key, const GeneratedCode& code,
-                                                        const OptimizedKernel& record)>& call) {
-  struct Kernel {
-    std::string key;
-    GeneratedCode code;
-    OptimizedKernel record;
-  };
+std::vector<LibraryImage::Kernel> LibraryImage::kernels_of(const KernelLibrary& library) {
   std::vector<Kernel> kernels;
-  {
-    const std::lock_guard lock(library.mutex_);
-    for (const auto& entry : library.order_) {
-      if (entry->generated && entry->generated->rank == 0)
-        kernels.push_back({entry->key, *entry->generated, entry->record});
-    }
+  const std::lock_guard lock(library.mutex_);
+  for (const auto& entry : library.order_) {
+    if (entry->generated && entry->generated->rank == 0)
+      kernels.push_back(
+          {entry->key, *entry->shared_expression, entry->ranges, entry->record, *entry->generated});
   }
-  for (const Kernel& one : kernels) call(one.key, one.code, one.record);
+  return kernels;
+}
+
+void LibraryImage::write(Writer& out, const Kernel& kernel) {
+  runtime::write(out, kernel.expression);
+  runtime::write(out, kernel.ranges);
+  write(out, kernel.record);
+  write(out, kernel.code);
+}
+
+bool LibraryImage::read(Reader& in, Kernel& kernel) {
+  kernel.expression = read_expression(in);
+  kernel.ranges = read_ranges(in);
+  read(in, kernel.record);
+  return read(in, kernel.code);
 }
 
 void LibraryImage::learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience) {
@@ -355,8 +281,8 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
   for (const Entry* entry : entries) {
     out.put(entry->range == nullptr ? nobody : places.at(entry->range));
     out.put(entry->key).put(entry->role);
-    if (entry->range == nullptr) put(out, *entry->shared_expression);
-    put(out, entry->ranges);
+    if (entry->range == nullptr) runtime::write(out, *entry->shared_expression);
+    runtime::write(out, entry->ranges);
     const bool serves = entry->generated && (all || in_force.count(entry->generated->code.get()) != 0) &&
                         entry->generated->code->has_image();
     OptimizedKernel record = entry->record;
@@ -397,7 +323,7 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
   }
 }
 
-bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes) {
+std::vector<std::shared_ptr<KernelLibrary::Entry>> LibraryImage::read_entries(Reader& in) {
   using Entry = KernelLibrary::Entry;
   std::vector<std::shared_ptr<Entry>> entries(in.count(40));
   for (auto& entry : entries) {
@@ -406,7 +332,7 @@ bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs
     entry->key = in.text(longest_text);
     entry->role = in.get<KernelLibrary::Role>();
     if (range == nobody) {
-      entry->shared_expression = std::make_shared<const StepExpression>(get_expression(in));
+      entry->shared_expression = std::make_shared<const StepExpression>(read_expression(in));
     } else if (range < static_cast<size_t>(&entry - entries.data()) && entries[range]->range == nullptr) {
       entry->range = entries[range].get();
       entry->shared_expression = entry->range->shared_expression;
@@ -414,7 +340,7 @@ bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs
     } else {
       in.fail();
     }
-    entry->ranges = get_ranges(in);
+    entry->ranges = read_ranges(in);
     read(in, entry->record);
     entry->verdicts.resize(in.count(13));
     for (KernelVerdict& verdict : entry->verdicts) {
@@ -431,8 +357,25 @@ bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs
     }
     entry->record.from_cache = entry->generated.has_value();
     entry->record.code_bytes = entry->generated ? entry->record.code_bytes : 0;
-    if (in.failed()) return false;
+    if (in.failed()) return {};
   }
+  return entries;
+}
+
+std::optional<std::vector<LibraryImage::Kernel>> LibraryImage::kernels_in(Reader& in) {
+  std::vector<Kernel> kernels;
+  for (const auto& entry : read_entries(in)) {
+    if (!entry->generated) continue;
+    kernels.push_back(
+        {entry->key, *entry->shared_expression, entry->ranges, entry->record, *entry->generated});
+  }
+  if (in.failed()) return std::nullopt;
+  return kernels;
+}
+
+bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes) {
+  const std::vector<std::shared_ptr<KernelLibrary::Entry>> entries = read_entries(in);
+  if (in.failed()) return false;
   std::map<KernelLibrary::GroupKey, std::vector<std::shared_ptr<KernelLibrary::Form>>> forms;
   const size_t form_count = in.count(20);
   for (size_t k = 0; k < form_count; ++k) {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,18 +27,33 @@ class LibraryImage {
   /// right. resumes: more is to be tried for steps that have been.
   static bool read(cache::Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes);
 
-  /// Calls with every verified kernel of a default schedule, by what it computes for which sizes.
-  static void for_kernels(const KernelLibrary& library,
-                          const std::function<void(const std::string& key, const GeneratedCode& code,
-                                                   const OptimizedKernel& record)>& call);
+  /// A verified kernel: of what it is made, and for what.
+  struct Kernel {
+    std::string key;
+    StepExpression expression;  ///< without its program where that was read
+    search::Sizes ranges;
+    OptimizedKernel record;
+    GeneratedCode code;
+  };
+  /// Those of default schedules.
+  static std::vector<Kernel> kernels_of(const KernelLibrary& library);
+  /// Those of an image, whatever model it is of; nothing for bytes that cannot be right. What comes after
+  /// them is not looked at.
+  static std::optional<std::vector<Kernel>> kernels_in(cache::Reader& in);
   /// Adds what has been tried, how it has ended, and which groups of the graph's nodes serve as one step.
   static void learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience);
 
-  /// One kernel by itself.
+  /// One kernel by itself, but for its key.
+  static void write(cache::Writer& out, const Kernel& kernel);
+  static bool read(cache::Reader& in, Kernel& kernel);
   static void write(cache::Writer& out, const GeneratedCode& code);
   static bool read(cache::Reader& in, GeneratedCode& code);
   static void write(cache::Writer& out, const OptimizedKernel& record);
   static void read(cache::Reader& in, OptimizedKernel& record);
+
+ private:
+  /// Fewer than there are where the reader has failed.
+  static std::vector<std::shared_ptr<KernelLibrary::Entry>> read_entries(cache::Reader& in);
 };
 
 }  // namespace axrun::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <set>
 #include <utility>
@@ -9,18 +10,20 @@
 #include "ir/error.h"
 #include "runtime/cache/location.h"
 #include "runtime/optimizer/plan_tree.h"
+#include "runtime/warm/layout_image.h"
 #include "runtime/warm/origin.h"
+#include "runtime/warm/warm_keys.h"
 
 namespace axrun::runtime {
 namespace {
 
-constexpr uint32_t form = 1;  ///< of what is written here
+constexpr uint32_t form = form_of_entries;
 
 constexpr size_t longest_name = 4096;
 
 /// Which files of packed weights the plans of this key want.
 std::string key_of_weights(const std::string& plans) { return "weights for " + plans; }
-std::string key_of_kernel(const std::string& entry) { return "kernel of " + entry; }
+std::string key_of_kernel(const std::string& entry) { return std::string(prefix_of_kernels) + entry; }
 
 void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
   list.push_back(graph);
@@ -30,6 +33,14 @@ void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Gra
       for (const auto& body : attribute.graphs) add_bodies(body, list);
     }
   }
+}
+
+/// Shapes come that no session has met yet.
+bool has_open_sizes(const ir::Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ir::ValueId id) {
+    const std::optional<ir::Dims>& dims = graph.value(id).dims;
+    return !dims || !ir::constant_dims(*dims);
+  });
 }
 
 }  // namespace
@@ -64,7 +75,8 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
 const std::string& WarmStart::key(ThreadPool& pool) {
   if (key_.empty()) {
     contents_->meet(*graph_, pool);
-    key_ = fmt::format("plans of {}, {}", cache::to_text(identity_of(*graph_, *contents_)), settings_);
+    key_ =
+        fmt::format("{}{}, {}", prefix_of_plans, cache::to_text(identity_of(*graph_, *contents_)), settings_);
   }
   return key_;
 }
@@ -94,7 +106,7 @@ void WarmStart::fetch_weights(ThreadPool& pool) {
   kept_weights_ = std::move(kept);
 }
 
-void WarmStart::load(KernelLibrary& library) {
+void WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts) {
   if (key_.empty()) return;
   library.prepared().start_from(weights_);
   const std::optional<std::string> found = store_->get(cache::Part::code, key_);
@@ -102,29 +114,38 @@ void WarmStart::load(KernelLibrary& library) {
   cache::Reader in(*found);
   const bool right = in.get<uint32_t>() == form;
   const bool settled = in.get<bool>();
-  if (!right || !LibraryImage::read(in, library, graphs_, !settled || !weights_complete_) || !in.finished()) {
+  const std::optional<std::vector<ChosenLayouts::Choice>> choices =
+      read_layouts(in.text(longest_layouts), *graph_);
+  LibraryImage::Graphs graphs = graphs_;
+  for (size_t k = 0; choices && k < choices->size(); ++k) graphs.push_back((*choices)[k].graph);
+  if (!right || !choices || !LibraryImage::read(in, library, graphs, !settled || !weights_complete_) ||
+      !in.finished()) {
     store_->reject(cache::Part::code, key_);
     return;
   }
+  for (const ChosenLayouts::Choice& choice : *choices) layouts.choose(choice);
   const std::lock_guard lock(mutex_);
   stored_ = cache::hash_of_bytes(found->data(), found->size());
   use_.found = true;
   use_.settled = settled;
 }
 
-void WarmStart::save(const KernelLibrary& library, PlanTable& plans, bool settled) {
+void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans,
+                     bool settled) {
   if (!store_->writable()) return;
   try {
     std::set<const jit::KernelCode*> in_force;
-    // What is laid out in other ways is laid out again next time, from the kernels that served before.
-    bool laid_out = false;
     for (const std::shared_ptr<const Plan>& plan : plans.all()) {
-      laid_out = laid_out || &plan->graph() != graph_.get();
       for_new_kernels(*plan, nullptr, [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
-    out.put(form).put(settled && !laid_out);
-    LibraryImage::write(out, library, graphs_, in_force, laid_out);
+    const auto choices = layouts.all();
+    out.put(form).put(settled).put(write_layouts(choices));
+    LibraryImage::Graphs graphs = graphs_;
+    for (const auto& choice : choices) graphs.push_back(choice->graph);
+    // The kernels that served before serve shapes for which nothing was chosen.
+    const bool all = !choices.empty() && has_open_sizes(*graph_);
+    LibraryImage::write(out, library, graphs, in_force, all);
     keep_kernels(library);
     keep_experience(library);
     const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
@@ -177,17 +198,14 @@ void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
 }
 
 void WarmStart::keep_kernels(const KernelLibrary& library) {
-  LibraryImage::for_kernels(
-      library, [&](const std::string& entry, const GeneratedCode& code, const OptimizedKernel& record) {
-        const std::string key = key_of_kernel(entry);
-        if (record.from_cache || !stored_kernels_.insert(key).second || code.code->image().bytes.empty())
-          return;
-        cache::Writer out;
-        out.put(form);
-        LibraryImage::write(out, record);
-        LibraryImage::write(out, code);
-        store_->put(cache::Part::code, key, out.text());
-      });
+  for (const LibraryImage::Kernel& one : LibraryImage::kernels_of(library)) {
+    const std::string key = key_of_kernel(one.key);
+    if (one.record.from_cache || !stored_kernels_.insert(key).second || !one.code.code->has_image()) continue;
+    cache::Writer out;
+    out.put(form);
+    LibraryImage::write(out, one);
+    store_->put(cache::Part::code, key, out.text());
+  }
 }
 
 const Experience& WarmStart::experience() {
@@ -235,12 +253,11 @@ std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry
   const std::optional<std::string> found = store_->get(cache::Part::code, key);
   if (!found) return std::nullopt;
   cache::Reader in(*found);
-  KnownKernel known;
+  LibraryImage::Kernel known;
   const bool right = in.get<uint32_t>() == form;
-  LibraryImage::read(in, known.record);
-  if (right && LibraryImage::read(in, known.code) && in.finished()) {
+  if (right && LibraryImage::read(in, known) && in.finished()) {
     known.record.from_cache = true;
-    return known;
+    return KnownKernel{std::move(known.code), std::move(known.record)};
   }
   store_->reject(cache::Part::code, key);
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/cache/store.h"
+#include "runtime/optimizer/chosen_layouts.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/plan_table.h"
@@ -20,7 +21,8 @@
 namespace axrun::runtime {
 
 /// What a session starts from, and leaves for the next one with the same model: the kernels of the plans in
-/// force with their machine code, which steps are joined, what was tried and came to nothing.
+/// force with their machine code, which steps are joined, how values are laid out, what was tried and came to
+/// nothing.
 ///
 /// It is found by everything that the model computes with, every byte of its weights included: what is found
 /// fits the model, and is used without asking again what its steps compute.
@@ -31,11 +33,11 @@ class WarmStart {
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
             ThreadPool& pool);
 
-  /// Before the library is used. What cannot be used leaves it as it is.
-  void load(KernelLibrary& library);
+  /// Before the library is used. What cannot be used leaves both as they are.
+  void load(KernelLibrary& library, ChosenLayouts& layouts);
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
-  void save(const KernelLibrary& library, PlanTable& plans, bool settled);
+  void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
   /// Constants as these plans' kernels want them, for every process that computes with the same ones. Only
   /// where save() has stored something. Writes for about so long. Never throws.
   void keep_weights(const KernelLibrary& library, PlanTable& plans, std::chrono::milliseconds longest);
@@ -64,7 +66,7 @@ class WarmStart {
 
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
-  LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order
+  LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order; those laid out come after them
   const std::string settings_;
   const std::string structure_;  ///< key of the entry that says that there is something for such a model
   std::string key_;              ///< empty: not known yet

@@ -94,6 +94,10 @@ class Cache(unittest.TestCase):
         served = [kernel for kernel in reports[1]["kernels"] if kernel["code_bytes"]]
         self.assertTrue(served and all(kernel["from_cache"] for kernel in served))
         self.assertEqual(self.json("verify")["damaged"], 0)
+        deep = self.json("verify", "--deep")["deep"]
+        self.assertEqual(deep["worst"], "right", deep)
+        self.assertGreater(deep["kernels"]["right"], 0)
+        self.assertTrue(all(kernel["proof"].startswith("proved") for entry in deep["entries"] for kernel in entry["kernels"]))
         # Without a cache there is nothing to fill.
         self.assertEqual(axrun("optimize", model, "--no-cache")[0], 1)
         os.chmod(self.cache, 0o777)

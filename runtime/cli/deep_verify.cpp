@@ -1,0 +1,114 @@
+#include "runtime/cli/deep_verify.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "runtime/cli/options.h"
+#include "runtime/host_target.h"
+#include "runtime/warm/origin.h"
+#include "runtime/warm/recheck.h"
+
+namespace axrun::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using runtime::Recheck;
+using runtime::RecheckedEntry;
+using runtime::RecheckedKernel;
+
+int exit_code_of(Recheck outcome) {
+  switch (outcome) {
+    case Recheck::right:
+    case Recheck::not_checkable:
+      return exit_ok;
+    case Recheck::damaged:
+      return exit_model;
+    case Recheck::unknown:
+      return exit_unknown;
+    case Recheck::wrong:
+      return exit_mismatch;
+    case Recheck::refuted:
+      break;
+  }
+  return exit_refuted;
+}
+
+Json json_of(const RecheckedEntry& entry) {
+  Json kernels = Json::array();
+  for (const RecheckedKernel& one : entry.kernels)
+    kernels.push_back({{"ops", one.ops},
+                       {"kind", one.kind},
+                       {"sizes", one.sizes},
+                       {"outcome", name_of(one.outcome)},
+                       {"reason", one.reason},
+                       {"proof", one.proof},
+                       {"gate", one.gate}});
+  return {{"where", entry.where},
+          {"what", entry.what},
+          {"outcome", name_of(entry.outcome)},
+          {"reason", entry.reason},
+          {"kernels", std::move(kernels)}};
+}
+
+std::string text_of(const RecheckedEntry& entry) {
+  std::string text;
+  for (const RecheckedKernel& one : entry.kernels) {
+    if (one.outcome == Recheck::right) continue;
+    text += fmt::format("  {}: {} [{}]{}{} in {}: {}\n", name_of(one.outcome), one.ops, one.kind,
+                        one.sizes.empty() ? "" : " ", one.sizes, entry.where, one.reason);
+  }
+  if (entry.kernels.empty())
+    text = fmt::format("  {}: {} in {}: {}\n", name_of(entry.outcome), entry.what, entry.where, entry.reason);
+  return text;
+}
+
+}  // namespace
+
+DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
+  runtime::Rechecker rechecker(runtime::generator_text(), runtime::machine_text(), runtime::host_target(),
+                               {});
+  std::map<Recheck, int> kernels;
+  std::map<std::string, int> not_checked;
+  Json entries = Json::array();
+  std::string text;
+  Recheck worst = Recheck::right;
+  int count = 0;
+  cache::for_entries(settings, cache::Part::code, [&](const cache::StoredEntry& stored) {
+    const RecheckedEntry entry = rechecker.check(stored);
+    if (!entry.is_of_kernels) return;
+    ++count;
+    worst = std::max(worst, entry.outcome);
+    entries.push_back(json_of(entry));
+    for (const RecheckedKernel& one : entry.kernels) ++kernels[one.outcome];
+    if (entry.kernels.empty() && entry.outcome == Recheck::not_checkable) {
+      ++not_checked[entry.reason];
+    } else if (entry.outcome != Recheck::right) {
+      text += text_of(entry);
+    }
+    if (progress)
+      fmt::print(stderr, "{}: {}, {} kernels\n", entry.where, name_of(entry.outcome), entry.kernels.size());
+  });
+  DeepReport report;
+  report.exit_code = exit_code_of(worst);
+  Json counts = Json::object();
+  for (const auto& [outcome, times] : kernels) {
+    counts[std::string(name_of(outcome))] = times;
+    text += outcome == Recheck::right
+                ? fmt::format("{} kernels proved and tested again, their machine code made again: the same\n",
+                              times)
+                : fmt::format("{} kernels {}\n", times, name_of(outcome));
+  }
+  for (const auto& [reason, times] : not_checked)
+    text += fmt::format("{} entries not checkable: {}\n", times, reason);
+  text += count == 0
+              ? "no kernels are stored\n"
+              : "which steps of a model a kernel serves, and packed weights, are bound to the model: not "
+                "checkable without it\n";
+  report.json = {{"worst", name_of(worst)}, {"kernels", std::move(counts)}, {"entries", std::move(entries)}};
+  report.text = std::move(text);
+  return report;
+}
+
+}  // namespace axrun::cli

@@ -1,0 +1,35 @@
+#include "runtime/optimizer/chosen_layouts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace axrun::runtime {
+
+std::shared_ptr<const ir::Graph> ChosenLayouts::graph_for(const std::vector<ir::Shape>& shapes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(choices_.begin(), choices_.end(),
+                                  [&](const auto& choice) { return choice->shapes == shapes; });
+  return found == choices_.end() ? nullptr : (*found)->graph;
+}
+
+void ChosenLayouts::choose(Choice choice) {
+  drop(choice.shapes);
+  const std::lock_guard lock(mutex_);
+  choices_.push_back(std::make_shared<const Choice>(std::move(choice)));
+}
+
+void ChosenLayouts::drop(const std::vector<ir::Shape>& shapes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(choices_.begin(), choices_.end(),
+                                  [&](const auto& choice) { return choice->shapes == shapes; });
+  if (found == choices_.end()) return;
+  dropped_.push_back(std::move(*found));
+  choices_.erase(found);
+}
+
+std::vector<std::shared_ptr<const ChosenLayouts::Choice>> ChosenLayouts::all() const {
+  const std::lock_guard lock(mutex_);
+  return choices_;
+}
+
+}  // namespace axrun::runtime
