@@ -59,11 +59,15 @@ int64_t stride_of_steps(const Program& program, const ProductForm& form) {
 }  // namespace
 
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given) {
+  return plan_from_this_side(context, turned(context, given));
+}
+
+ContractionPlan plan_from_this_side(const PieceContext& context, const ProductForm& given) {
   const Program& program = context.program;
   const SizeFacts& facts = context.facts;
   const jit::Target& target = context.target;
   ContractionPlan plan;
-  plan.form = turned(context, given);
+  plan.form = given;
   const ProductForm& form = plan.form;
   const ir::Stage& sum = *form.sum;
   const auto extent = [&](int axis) {

@@ -44,5 +44,7 @@ struct ContractionPlan {
 };
 
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given);
+/// The same from the side that it is given from.
+ContractionPlan plan_from_this_side(const PieceContext& context, const ProductForm& form);
 
 }  // namespace axrun::search

@@ -15,6 +15,7 @@
 #include "search/schedule_store.h"
 #include "search/schedules/dynamic_program.h"
 #include "search/transposition.h"
+#include "search/turned_product.h"
 #include "search/work.h"
 
 namespace axrun::search {
@@ -309,6 +310,39 @@ Tiles tiles_near(const RegisterTile& best, const ContractionPlan& plan, const Ex
   return tiles;
 }
 
+ScheduledPlan as_given(const PieceContext& context, const ContractionPlan& usual,
+                       const GivenSchedule& given) {
+  ScheduledPlan plan;
+  plan.product =
+      with_tile(context, usual, usual.form.row == ir::none ? 1 : given.tile.rows, given.tile.columns);
+  plan.spread_outer = usual.spread == Spread::outer;
+  plan.decisions = written_decisions(plan, given.decisions);
+  return plan;
+}
+
+/// From the side of this plan, but for those whose texts are known.
+std::vector<ProductSchedule> schedules_of(const PieceContext& context, const ContractionPlan& usual,
+                                          std::set<std::string>& known) {
+  const Extents extents = extents_of(context, usual.form);
+  const CostModel cost(context.target);
+  const Specification s = specification_of(context, usual, extents, cost);
+  const Tiles tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
+  const Result result = Searches::of_process().find(context.target, s, tiles);
+  const double cores = usual.spread == Spread::outer ? static_cast<double>(cost.cores()) : 1;
+  const double batches = std::max(1.0, static_cast<double>(extents.outer) / cores);
+  std::vector<ProductSchedule> found;
+  for (const Result::OfTile& one : result.best) {
+    if (found.size() == most_schedules) break;
+    ProductSchedule next{as_given(context, usual, {{one.rows, one.columns}, one.schedule.decisions}),
+                         result.report};
+    join_loops(next.plan.decisions);
+    next.report.text = to_text(next.plan);
+    next.report.expected = one.schedule.cost * batches;
+    if (known.insert(next.report.text).second) found.push_back(std::move(next));
+  }
+  return found;
+}
+
 }  // namespace
 
 ScheduleSearches schedule_searches() { return Searches::of_process().totals(); }
@@ -325,35 +359,21 @@ size_t most_product_schedules(const PieceContext& context, const ProductForm& fo
 }
 
 ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given) {
-  const ContractionPlan usual = plan_contraction(context, form);
-  ScheduledPlan plan;
-  plan.product =
-      with_tile(context, usual, usual.form.row == ir::none ? 1 : given.tile.rows, given.tile.columns);
-  plan.spread_outer = usual.spread == Spread::outer;
-  plan.decisions = written_decisions(plan, given.decisions);
-  return plan;
+  return as_given(context, plan_contraction(context, form), given);
 }
 
 std::vector<ProductSchedule> product_schedules(const PieceContext& context, const ProductForm& form) {
   const ContractionPlan usual = plan_contraction(context, form);
-  const Extents extents = extents_of(context, usual.form);
-  const CostModel cost(context.target);
-  const Specification s = specification_of(context, usual, extents, cost);
-  const Tiles tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
-  const Result result = Searches::of_process().find(context.target, s, tiles);
-  const double cores = usual.spread == Spread::outer ? static_cast<double>(cost.cores()) : 1;
-  const double batches = std::max(1.0, static_cast<double>(extents.outer) / cores);
-  std::set<std::string> known = {to_text(as_schedule(usual, extents))};
-  std::vector<ProductSchedule> found;
-  for (const Result::OfTile& one : result.best) {
-    if (found.size() == most_schedules) break;
-    ProductSchedule next{scheduled_as(context, form, {{one.rows, one.columns}, one.schedule.decisions}),
-                         result.report};
-    join_loops(next.plan.decisions);
-    next.report.text = to_text(next.plan);
-    next.report.expected = one.schedule.cost * batches;
-    if (known.insert(next.report.text).second) found.push_back(std::move(next));
-  }
+  std::set<std::string> known = {to_text(as_schedule(usual, extents_of(context, usual.form)))};
+  std::vector<ProductSchedule> found = schedules_of(context, usual, known);
+  // Costs of the two sides are further from the truth than those of schedules of one side: one of the other
+  // is tried as well.
+  const std::optional<ProductForm> other = seen_from_other_side(context, form);
+  if (!other) return found;
+  std::vector<ProductSchedule> of_other = schedules_of(context, plan_from_this_side(context, *other), known);
+  if (of_other.empty()) return found;
+  if (found.size() == most_schedules) found.pop_back();
+  found.push_back(std::move(of_other.front()));
   return found;
 }
 

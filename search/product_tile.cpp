@@ -63,11 +63,12 @@ Dim ProductTile::rows_here() const {
   return row_tail ? min(here, rows_ - here * row_tile) : here;
 }
 
-/// Columns beyond the last one are computed where they can be read, up to the next whole vector.
+/// Columns beyond the last one are computed where they can be read: up to the next whole vector, and in all of
+/// the tile where masks would take registers, and instructions in the innermost loop.
 Dim ProductTile::lanes_computed() const {
   if (!right_padded) return columns_here();
   const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
-  if (!column_tail || !columns_.is_constant()) return width;
+  if (!column_tail || !columns_.is_constant() || !context_.target.masks) return width;
   return min(width, lanes * ceil_div(columns_ - width * column_tile, lanes));
 }
 

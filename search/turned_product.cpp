@@ -53,6 +53,30 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
   return cycles_turned(shape, target) < good_enough * straight;
 }
 
+bool has_two_sides(const ProductForm& form) {
+  return form.left_constant && !form.right_constant && form.row != ir::none;
+}
+
+bool may_be_turned(const Shape& shape, int64_t lanes) { return shape.columns >= 2 && shape.rows >= lanes; }
+
+Shape shape_of(const PieceContext& context, const ProductForm& form) {
+  const auto extent = [&](int axis) {
+    return context.facts.typical(form.sum->axes[static_cast<size_t>(axis)].extent);
+  };
+  Shape shape{extent(form.row), extent(form.column)};
+  for (const ir::Axis& axis : form.sum->reduce_axes) shape.depth *= context.facts.typical(axis.extent);
+  return shape;
+}
+
+ProductForm swapped(const ProductForm& form) {
+  ProductForm other = form;
+  std::swap(other.left, other.right);
+  std::swap(other.left_constant, other.right_constant);
+  std::swap(other.row, other.column);
+  other.across = true;
+  return other;
+}
+
 }  // namespace
 
 int64_t steps_worth_packing(int64_t columns) {
@@ -61,25 +85,21 @@ int64_t steps_worth_packing(int64_t columns) {
 }
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {
-  if (!form.left_constant || form.right_constant || form.row == ir::none) return form;
-  const auto extent = [&](int axis) {
-    return context.facts.typical(form.sum->axes[static_cast<size_t>(axis)].extent);
-  };
-  Shape shape{extent(form.row), extent(form.column)};
-  for (const ir::Axis& axis : form.sum->reduce_axes) shape.depth *= context.facts.typical(axis.extent);
+  if (!has_two_sides(form)) return form;
+  const Shape shape = shape_of(context, form);
   const int64_t lanes = context.target.lanes(4);
   constexpr double worth = 1.15;
-  if (shape.columns < 2 || shape.rows < lanes) return form;
+  if (!may_be_turned(shape, lanes)) return form;
   const bool fills_better = padding(shape.columns, lanes) >= worth * padding(shape.rows, lanes);
   const bool faster =
       columns_are_contiguous(context.program, form) && is_faster_turned(shape, context.target);
-  if (!fills_better && !faster) return form;
-  ProductForm other = form;
-  std::swap(other.left, other.right);
-  std::swap(other.left_constant, other.right_constant);
-  std::swap(other.row, other.column);
-  other.across = true;
-  return other;
+  return fills_better || faster ? swapped(form) : form;
+}
+
+std::optional<ProductForm> seen_from_other_side(const PieceContext& context, const ProductForm& form) {
+  if (!has_two_sides(form) || !may_be_turned(shape_of(context, form), context.target.lanes(4)))
+    return std::nullopt;
+  return turned(context, form).across ? form : swapped(form);
 }
 
 }  // namespace axrun::search

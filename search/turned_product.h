@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "search/piece.h"
 #include "search/product_form.h"
 
@@ -15,5 +17,8 @@ int64_t steps_worth_packing(int64_t columns);
 /// their results is less than what packing the right side takes. A convolution of 3x3 positions computes
 /// channels next to each other, not positions.
 ProductForm turned(const PieceContext& context, const ProductForm& form);
+
+/// The side that `turned` does not choose, where there is one.
+std::optional<ProductForm> seen_from_other_side(const PieceContext& context, const ProductForm& form);
 
 }  // namespace axrun::search

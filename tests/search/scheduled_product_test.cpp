@@ -47,6 +47,19 @@ TEST_P(FoundSchedules, AreProvedAndComputedByMachineCode) {
 INSTANTIATE_TEST_SUITE_P(Lowering, FoundSchedules, testing::ValuesIn(found_product_cases()),
                          [](const auto& info) { return info.param.name; });
 
+TEST(ScheduledProducts, OfConstantsAreTriedFromBothSides) {
+  const std::vector<Case> cases = found_product_cases();
+  const auto turned = std::find_if(cases.begin(), cases.end(),
+                                   [](const Case& c) { return c.name == "ScheduledFoundForTurnedSides"; });
+  ASSERT_NE(turned, cases.end());
+  for (const jit::Target& target : {avx512_like(), avx2_like()}) {
+    std::set<bool> sides;
+    for (Case c = *turned; lowered_case(c, target).program; ++c.rank)
+      sides.insert(lowered_case(c, target).schedule.text.find("turned") != std::string::npos);
+    EXPECT_EQ(sides.size(), 2U) << target.name;
+  }
+}
+
 /// What is known of alternatives, and that they differ.
 TEST(ScheduledProducts, AlternativesAreReported) {
   const auto expression = any_rows_product();
