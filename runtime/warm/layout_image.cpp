@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cache/bytes.h"
+#include "runtime/warm/lists.h"
 
 namespace axrun::runtime {
 namespace {
@@ -13,20 +13,6 @@ using cache::Writer;
 
 /// Of one model: each is a graph.
 constexpr size_t most_layouts = 64;
-
-void put_count(Writer& out, size_t count) { out.put(static_cast<uint32_t>(count)); }
-
-template <class T>
-void put_all(Writer& out, const std::vector<T>& list) {
-  put_count(out, list.size());
-  for (const T& one : list) out.put(one);
-}
-template <class T>
-std::vector<T> get_all(Reader& in) {
-  std::vector<T> list(in.count(sizeof(T)));
-  for (T& one : list) one = in.get<T>();
-  return list;
-}
 
 /// The graph is the same without it.
 bool changes_nothing(const LayoutRecipe::Step& step, const LayoutRecipe& recipe) {

@@ -10,6 +10,7 @@
 #include "runtime/knobs.h"
 #include "runtime/optimizer/kernel_entry.h"
 #include "runtime/warm/expression_image.h"
+#include "runtime/warm/lists.h"
 
 namespace axrun::runtime {
 namespace {
@@ -22,20 +23,6 @@ constexpr size_t longest_text = size_t{16} << 20, longest_name = size_t{64} << 1
 /// What a step takes for granted is small: shapes, and values that told one.
 constexpr size_t most_content = size_t{64} << 10;
 constexpr uint32_t nobody = ~uint32_t{0};
-
-void put_count(Writer& out, size_t count) { out.put(static_cast<uint32_t>(count)); }
-
-template <class T>
-void put_all(Writer& out, const std::vector<T>& list) {
-  put_count(out, list.size());
-  for (const T& one : list) out.put(one);
-}
-template <class T>
-std::vector<T> get_all(Reader& in) {
-  std::vector<T> list(in.count(sizeof(T)));
-  for (T& one : list) one = in.get<T>();
-  return list;
-}
 
 void put(Writer& out, const SizeValues& sizes) {
   put_count(out, sizes.size());
