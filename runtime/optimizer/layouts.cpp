@@ -173,7 +173,7 @@ void PlanImprover::move_shares(const Plan& before, const Plan& now, const LaidOu
         library_->place_for(symbolic_->inference(now.graph()), new_facts, now, step, 0);
     if (!to.entry) continue;
     library_->take_steps(
-        to.entry, to.sizes, *part.node,
+        to.entry, to.sizes, *step.node,
         {library_->place_for(symbolic_->inference(before.graph()), old_facts, before, part, 0)});
   }
 }

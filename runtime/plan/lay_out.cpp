@@ -73,12 +73,16 @@ class Layer {
     return graph_->add_value(std::move(value));
   }
 
+  std::string name_of_conversion(ValueId id) const {
+    return fmt::format("{}:layout{}", old_.value(id).name, graph_->nodes.size());
+  }
+
   /// `id` is the plain value's number in the old graph.
-  void convert(ValueId id, ValueId from, ValueId to, Layout layout, bool back) {
+  void convert(ValueId id, ValueId from, ValueId to, Layout layout, bool back, std::string name) {
     Node node;
     node.op = "Transpose";
     node.version = 13;
-    node.name = fmt::format("{}:layout{}", old_.value(id).name, graph_->nodes.size());
+    node.name = std::move(name);
     node.inputs = {from};
     node.outputs = {to};
     ir::Attribute order;
@@ -93,7 +97,7 @@ class Layer {
     const ValueLayout* layout = layout_of(id);
     if (layout == nullptr || layout->made != Layout::plain) return;
     if (!layout->is_there(Layout::channels_last)) return;
-    convert(id, id, stored_[id] = twin(id, "stored"), Layout::channels_last, false);
+    convert(id, id, stored_[id] = twin(id, "stored"), Layout::channels_last, false, name_of_conversion(id));
   }
 
   void add_step(size_t s) {
@@ -101,12 +105,14 @@ class Layer {
     std::map<ValueId, ValueId> renamed;
     std::vector<int>& all = result_.converting_steps[s];
     const auto last = [&] { return static_cast<int>(graph_->nodes.size()) - 1; };
+    // Steps are told by their first node: by the model's name of it, whatever it reads.
+    const std::string& name = old_.nodes[static_cast<size_t>(step.nodes.front())].name;
     for (const auto& [id, layout] : step.reads) {
       if (layout == Layout::plain) continue;
       const auto stored = stored_.find(id);
       if (stored == stored_.end())
         throw Error(Fault::internal, fmt::format("value {} is read before it is stored", id));
-      convert(id, stored->second, renamed[id] = twin(id, "read"), layout, true);
+      convert(id, stored->second, renamed[id] = twin(id, "read"), layout, true, name);
       all.push_back(last());
     }
     std::vector<ValueId> made;
@@ -129,11 +135,13 @@ class Layer {
       all.push_back(last());
     }
     for (const ValueId id : made) {
-      convert(id, renamed[id], stored_[id] = twin(id, "stored"), layout_of(id)->made, false);
+      convert(id, renamed[id], stored_[id] = twin(id, "stored"), layout_of(id)->made, false,
+              name_of_conversion(id));
       all.push_back(last());
     }
     // For whatever wants them plain: shapes that nobody computes in a run, too.
-    for (const ValueId id : made) convert(id, stored_[id], id, layout_of(id)->made, true);
+    for (const ValueId id : made)
+      convert(id, stored_[id], id, layout_of(id)->made, true, name_of_conversion(id));
     for (const ValueId id : step.outputs) {
       if (id != ir::absent) copy_value(id);
     }

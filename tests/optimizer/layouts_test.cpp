@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/layout_sites.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/plan/lay_out.h"
@@ -90,11 +91,10 @@ std::string text_of(const OptimizerStatus& status) {
   return text;
 }
 
-/// Conversions that are steps by themselves.
+/// Conversions that are steps by themselves; no model here has Transposes of its own.
 int conversions_in(const Plan& plan) {
-  return static_cast<int>(std::count_if(plan.steps().begin(), plan.steps().end(), [](const Step& step) {
-    return step.ops == "Transpose" && step.node->name.find(":layout") != std::string::npos;
-  }));
+  return static_cast<int>(std::count_if(plan.steps().begin(), plan.steps().end(),
+                                        [](const Step& step) { return step.ops == "Transpose"; }));
 }
 
 /// Has everything laid out channels-last, and compares the answers with the fallback's.
@@ -120,6 +120,34 @@ TEST(LayoutsOfPlans, ForcedOnesChangeNoAnswer) {
   const auto reads = [](const Step& step) { return step.ops.find("Transpose+Conv") != std::string::npos; };
   EXPECT_TRUE(std::any_of(plan->steps().begin(), plan->steps().end(), reads)) << text_of(status);
   EXPECT_LE(conversions_in(*plan), 6);
+}
+
+/// Steps and records are known to each other by the name and the operators of a step.
+TEST(LayoutsOfPlans, EveryGeneratedStepHasARecord) {
+  const Values input = {RuntimeValue(ModelMaker::random({2, 3, 10, 14}, 9))};
+  const auto session = laid_out(small_model(2), input);
+  const OptimizerStatus status = session->optimizer_status();
+  const auto plan = session->current_plan({input[0].tensor.shape()});
+  const std::vector<ir::Node>& nodes = session->model().graph->nodes;
+  int converting = 0;
+  for (const Step& step : plan->steps()) {
+    if (dynamic_cast<const JitKernel*>(step.kernel.get()) == nullptr) continue;
+    const std::string& name = step.node->name;
+    if (step.ops.starts_with("Transpose+")) {
+      ++converting;
+      EXPECT_TRUE(
+          std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& node) { return node.name == name; }))
+          << name << " is no name of the model's";
+    }
+    EXPECT_TRUE(std::any_of(status.kernels.begin(), status.kernels.end(),
+                            [&](const OptimizedKernel& kernel) {
+                              return kernel.ops == step.ops &&
+                                     std::find(kernel.nodes.begin(), kernel.nodes.end(), name) !=
+                                         kernel.nodes.end();
+                            }))
+        << name << " " << step.ops;
+  }
+  EXPECT_GT(converting, 0) << text_of(status);
 }
 
 /// Plans for other batches than the one for which layouts were chosen may be plain; kernels serve both.
