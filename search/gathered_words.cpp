@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "jit/byte_products.h"
 #include "search/decided_parts.h"
 #include "search/epilogue.h"
 #include "search/gathered_result.h"
+#include "search/integer_neighbours.h"
 #include "search/integer_product.h"
 #include "search/work.h"
 
@@ -24,7 +24,6 @@ using ir::loop::LoopKind;
 
 namespace {
 
-constexpr int64_t pair = 2, quad = 4;
 /// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
 constexpr int64_t most_taps = 8;
 
@@ -33,9 +32,9 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class Writer {
  public:
   Writer(PieceContext& context, const GatheredForm& form)
-      : together_(multiplies_bytes(context, form) ? quad : pair),
-        left_type_(together_ == quad ? ElementType::i8 : ElementType::i16),
-        right_type_(together_ == quad ? ElementType::u8 : ElementType::i16),
+      : neighbours_(
+            neighbours_of(context, form.left[0], form.right[0], form.sum->reduce_axes[0].extent.value())),
+        together_(neighbours_.count),
         context_(context),
         form_(form),
         sum_(*form.sum),
@@ -75,15 +74,6 @@ class Writer {
  private:
   using Body = std::function<void()>;
 
-  static bool multiplies_bytes(const PieceContext& context, const GatheredForm& form) {
-    const auto is = [&](ExprId id, ElementType type) {
-      const auto bounds = integer_bounds(context.program, id);
-      return bounds && bounds->low >= ir::integer_min(type) && bounds->high <= ir::integer_max(type);
-    };
-    return jit::has_byte_products(context.target) && form.sum->reduce_axes[0].extent.value() % quad == 0 &&
-           is(form.left[0], ElementType::i8) && is(form.right[0], ElementType::u8);
-  }
-
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   Dim& reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
@@ -97,7 +87,7 @@ class Writer {
   void choose_lines() {
     const auto& caches = context_.target.caches;
     const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
-    const int64_t line_bytes = depth_ * pitch_ * (quad / together_),
+    const int64_t line_bytes = depth_ * pitch_ * static_cast<int64_t>(ir::size_of(neighbours_.right)),
                   all = context_.facts.typical(extent(form_.line));
     const int64_t most = std::max<int64_t>(1, second / 2 / line_bytes);
     int64_t groups = ceil_of(all, std::min(all, most));
@@ -132,20 +122,6 @@ class Writer {
     return access;
   }
 
-  /// An integer as one of `type`, which holds it.
-  int narrow(ExprId id, ElementType type) {
-    const ir::Expr& expr = context_.program.exprs[static_cast<size_t>(id)];
-    if (expr.op == ScalarOp::cast) {
-      const ExprId inner = expr.args[0];
-      if (context_.program.exprs[static_cast<size_t>(inner)].type == type)
-        return values_.value(inner, point_);
-    }
-    return w_.operation(ScalarOp::cast, type, {values_.value(id, point_)});
-  }
-  int widened(const Access& access) {
-    return w_.operation(ScalarOp::cast, ElementType::i32, {w_.load(access)});
-  }
-
   /// Rows of the last tile that do not exist are the last one again.
   void pack_left(size_t k) {
     if (k == 0) {
@@ -154,7 +130,7 @@ class Writer {
       dims.insert(dims.end(), {ceil_div(rows_, Dim(height_)), Dim(reduce_extent(0).value() / together_)});
       for (size_t r = 1; r < reduce_count(); ++r) dims.push_back(reduce_extent(r));
       dims.insert(dims.end(), {Dim(height_), Dim(together_)});
-      left_ = w_.allocate("left_" + sum_.name, left_type_, dims, Level::memory);
+      left_ = w_.allocate("left_" + sum_.name, neighbours_.left, dims, Level::memory);
     }
     if (k < left_outer_.size()) {
       return w_.loop(LoopKind::sequential, "o" + std::to_string(k), extent(left_outer_[k]),
@@ -170,7 +146,8 @@ class Writer {
             const Dim row = height_ * it + i1;
             coordinate(form_.row) = row_tail_ ? min(row, rows_ - 1) : row;
             reduce_coordinate(0) = together_ * p + q;
-            w_.store(left(it, p, i1, q), Combine::assign, narrow(form_.left[0], left_type_));
+            w_.store(left(it, p, i1, q), Combine::assign,
+                     narrowed(context_, form_.left[0], neighbours_.left, point_));
           });
         });
       });
@@ -235,7 +212,7 @@ class Writer {
     Dims dims = {Dim(reduce_extent(0).value() / together_)};
     for (size_t k = 1; k < reduce_count(); ++k) dims.push_back(reduce_extent(k));
     dims.insert(dims.end(), {Dim(matrix_columns_), Dim(together_)});
-    matrix_ = w_.allocate("gathered_" + sum_.name, right_type_, dims, Level::cache);
+    matrix_ = w_.allocate("gathered_" + sum_.name, neighbours_.right, dims, Level::cache);
     const size_t count = reduce_count();
     const int64_t taps = count > 1 ? reduce_extent(count - 1).value() : 1;
     const bool apart = count > 1 && taps <= most_taps;
@@ -273,7 +250,7 @@ class Writer {
         w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
           coordinate(form_.place) = Dim(part.first) + j1;
           w_.store(gathered(p, Dim(pitch_) * l1 + coordinate(form_.place), q), Combine::assign,
-                   narrow(form_.right[0], right_type_));
+                   narrowed(context_, form_.right[0], neighbours_.right, point_));
         });
       });
     }
@@ -285,7 +262,7 @@ class Writer {
     if (filled == matrix_columns_) return;
     w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
       w_.loop(LoopKind::vector, "z1", Dim(matrix_columns_ - filled), [&](const Dim& z1) {
-        w_.store(gathered(p, Dim(filled) + z1, q), Combine::assign, w_.integer(0, right_type_));
+        w_.store(gathered(p, Dim(filled) + z1, q), Combine::assign, w_.integer(0, neighbours_.right));
       });
     });
   }
@@ -328,8 +305,8 @@ class Writer {
       w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
         w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
           w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) {
-            const int one = widened(left(row_tile_, p, i1, q)),
-                      each = widened(gathered(p, first_column_ + j1, q));
+            const int one = widened(w_, left(row_tile_, p, i1, q)),
+                      each = widened(w_, gathered(p, first_column_ + j1, q));
             w_.store({sums, {i1, j1}}, Combine::add, w_.mul(one, each));
           });
         });
@@ -355,8 +332,8 @@ class Writer {
     });
   }
 
-  const int64_t together_;  ///< neighbours along the sum
-  const ElementType left_type_, right_type_;
+  const Neighbours neighbours_;
+  const int64_t together_;  ///< of these, how many
   PieceContext& context_;
   const GatheredForm& form_;
   const ir::Stage& sum_;
@@ -392,6 +369,7 @@ FoundGathered find_gathered_words(const ir::Program& program, const ir::Stage& s
     found.reason = reason;
     return found;
   };
+  constexpr int64_t pair = 2;
   if (sum.reduce_axes[0].extent.value() % pair != 0) return no("a sum over what are no pairs");
   if (!form.left_constant) return no("a product of two that vary");
   if (form.left.size() != 1 || form.right.size() != 1) return no("a product of more than two");

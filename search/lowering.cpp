@@ -36,7 +36,8 @@ bool has_integer_schedules(const Program& program, const SizeFacts& facts, const
   for (const Piece& piece : pieces.pieces) {
     const ir::Stage& stage = program.stages[piece.range.first];
     const bool sums = stage.kind == ir::StageKind::reduce && stage.monoid.kind == ir::Monoid::Kind::sum;
-    const bool integers = is(piece, Piece::Kind::gathered_words) || is(piece, Piece::Kind::integer_product);
+    const bool integers = is(piece, Piece::Kind::gathered_words) || is(piece, Piece::Kind::integer_product) ||
+                          is(piece, Piece::Kind::integer_columns);
     const ir::ElementType type = program.tensors[static_cast<size_t>(stage.results[0])].type;
     // What constants come to is computed once.
     const bool prepared = constant[static_cast<size_t>(stage.results[0])];

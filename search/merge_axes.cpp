@@ -1,11 +1,14 @@
 #include "search/merge_axes.h"
 
+#include <algorithm>
+#include <set>
 #include <vector>
 
 #include "search/axis_cuts.h"
 #include "search/gathered_form.h"
 #include "search/linear.h"
 #include "search/rebuild.h"
+#include "search/stage_values.h"
 
 namespace axrun::search {
 
@@ -121,8 +124,8 @@ class Choice {
     Pairs& dims = dims_[static_cast<size_t>(stage.results[0])];
     const bool words = gathered_form(program_, stage, ir::ElementType::i32).has_value();
     const bool lines = words || gathered_form(program_, stage).has_value();
-    // Words are gathered line by line in any case.
-    if (words) give_up(axes_[s], stage.axes.size() - 2);
+    // Words are gathered line by line, but for those of lines that follow one another.
+    if (words && !reads_lines_whole(stage)) give_up(axes_[s], stage.axes.size() - 2);
     for (size_t d = 0; d + 1 < stage.groups.size(); ++d) {
       // Lines that are gathered are one dimension of the result, whether or not they are one axis.
       if (lines && d + 2 == stage.groups.size() && stage.groups[d].size() == 1 &&
@@ -182,6 +185,30 @@ class Choice {
     };
     return d + 2 == dims.size() && axes >= 3 && is(outer, axes - 2, d) && is(inner, axes - 1, d + 1) &&
            gathered_form(program_, stage).has_value();
+  }
+
+  /// Whether what a sum of products reads along its last two axes are all lines there are, in order. Of sums
+  /// in groups, where two axes are one dimension of the result, nothing makes products of matrices.
+  bool reads_lines_whole(const Stage& stage) const {
+    const auto last = static_cast<int>(stage.axes.size()) - 1;
+    const bool in_groups = std::any_of(stage.groups.begin(), stage.groups.end(),
+                                       [](const std::vector<int>& axes) { return axes.size() > 1; });
+    if (stage.reduce_axes.size() != 1 || in_groups) return false;
+    for (const ExprId id : loads_of(program_, stage.body[0])) {
+      const Expr& load = program_.exprs[static_cast<size_t>(id)];
+      const Dims& dims = program_.tensors[static_cast<size_t>(load.integer)].dims;
+      const std::set<int> used = axes_of(program_, id);
+      if (used.count(last) == 0 && used.count(last - 1) == 0) continue;
+      if (dims.size() < 2 || load.args[0] != ir::none) return false;
+      for (size_t back : {0, 1}) {
+        const auto index = linear_form(program_, load.indices[dims.size() - 1 - back]);
+        const auto axis = static_cast<size_t>(last) - back;
+        if (!index || index->single_axis() != static_cast<int>(axis) ||
+            !(stage.axes[axis].extent == dims[dims.size() - 1 - back]))
+          return false;
+      }
+    }
+    return true;
   }
 
   void check_load(size_t s, const Expr& load, std::vector<bool>& seen) {

@@ -1,6 +1,7 @@
 #include "search/pieces.h"
 
 #include "search/gathered_words.h"
+#include "search/integer_columns.h"
 #include "search/recurrence.h"
 
 namespace axrun::search {
@@ -13,7 +14,7 @@ std::string_view name_of(Piece::Kind kind) {
   constexpr std::string_view names[] = {
       "windows",         "gathered",          "contraction",     "rows",           "map",
       "recurrence",      "attention",         "integer product", "gathered words", "chained windows",
-      "chained product", "inverted residual", "pixels",          "mapped windows"};
+      "chained product", "inverted residual", "pixels",          "mapped windows", "integer columns"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -38,8 +39,8 @@ class Cutter {
       } else if (!chained_windows(at, piece) && !windows(at, piece) && !pixels(at, piece) &&
                  !gathered(at, piece) && !gathered_words(at, piece) && !attention(at, piece) &&
                  !inverted_residual(at, piece) && !mapped_windows(at, piece) && !chained_product(at, piece) &&
-                 !contraction(at, piece) && !integer_product(at, piece) && !rows(at, piece) &&
-                 !map(at, piece)) {
+                 !contraction(at, piece) && !integers(at, piece, Piece::Kind::integer_product) &&
+                 !integers(at, piece, Piece::Kind::integer_columns) && !rows(at, piece) && !map(at, piece)) {
         result.reason = "stage '" + program_.stages[at].name + "': " + reason_;
         return result;
       }
@@ -207,14 +208,15 @@ class Cutter {
     return true;
   }
 
-  bool integer_product(size_t at, Piece& piece) const {
-    piece.kind = Piece::Kind::integer_product;
+  bool integers(size_t at, Piece& piece, Piece::Kind kind) const {
+    piece.kind = kind;
+    const auto find = kind == Piece::Kind::integer_product ? find_integer_product : find_integer_columns;
     FoundIntegerProduct found;
     for (const size_t count : {size_t{2}, size_t{1}}) {
       const Stage* map = count == 2 ? epilogue(at) : nullptr;
       if (count == 2 && map == nullptr) continue;
       piece.range = {at, count};
-      found = find_integer_product(program_, program_.stages[at], map, constant_);
+      found = find(program_, program_.stages[at], map, constant_);
       if (found.found) break;
     }
     piece.integer_product = std::move(found.form);

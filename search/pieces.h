@@ -34,7 +34,8 @@ struct Piece {
     chained_product,
     inverted_residual,
     pixels,
-    mapped_windows
+    mapped_windows,
+    integer_columns
   };
   Kind kind = Kind::map;
   Range range;
@@ -48,7 +49,7 @@ struct Piece {
   ChainedWindowsForm chained_windows;
   ChainedProductForm chained_product;
   InvertedResidualForm inverted_residual;
-  IntegerProductForm integer_product;
+  IntegerProductForm integer_product;  ///< of integer columns too
 };
 std::string_view name_of(Piece::Kind kind);
 

@@ -9,6 +9,7 @@
 #include "search/contraction.h"
 #include "search/gathered.h"
 #include "search/gathered_words.h"
+#include "search/integer_columns.h"
 #include "search/integer_product.h"
 #include "search/inverted_residual.h"
 #include "search/map.h"
@@ -106,6 +107,8 @@ void write_default(PieceContext& context, const Piece& piece) {
                                      plan_inverted_residual(context, piece.inverted_residual));
     case Piece::Kind::integer_product:
       return write_integer_product(context, piece.integer_product);
+    case Piece::Kind::integer_columns:
+      return write_integer_columns(context, piece.integer_product);
     case Piece::Kind::recurrence:
       return write_recurrence(context, context.program.stages[piece.range.first]);
   }

@@ -110,6 +110,7 @@ class PhaseEmitter {
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
   LaneValue float_operation(const ir::loop::Value& value);
+  std::optional<LaneValue> quantized(const ir::loop::Value& cast);
   LaneValue function(const ir::lane::Program& program, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
   std::optional<ir::Dim> as_dim(int id) const;

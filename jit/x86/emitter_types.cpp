@@ -36,6 +36,7 @@ LaneValue PhaseEmitter::operation(const Value& v) {
     }
     case ScalarOp::cast:
     case ScalarOp::cast_saturate:
+      if (const auto found = quantized(v)) return *found;
       return typed_.convert(type_of(0), v.type, v.op == ScalarOp::cast_saturate, argument(0));
     default:
       break;

@@ -3,7 +3,8 @@
 //
 // A case is product_MxKxN, product_MxKxN_bias_gelu, softmax_MxN, layer_norm_MxN, lstm_STEPSxINPUTSxHIDDEN,
 // gru_STEPSxINPUTSxHIDDEN, gru_STEPSxINPUTSxHIDDEN_lengths, attention_HEADSxQUERIESxKEYSxSIZE, one of
-// planes.h, or FLOPS:FILE, a loop program that does FLOPS operations at its lowest sizes.
+// planes.h, step:NODE:MODEL (model_step.h), or FLOPS:FILE, a loop program that does FLOPS operations at its
+// lowest sizes.
 //
 // Every case is lowered, compiled and run as the optimiser does it, on one thread, with constant operands
 // prepared. Rounds of all cases are interleaved, and the multiply-add peak is measured before and after each
@@ -27,6 +28,7 @@
 #include "jit/detect.h"
 #include "jit/kernel_code.h"
 #include "perf/generated/cases.h"
+#include "perf/generated/model_step.h"
 #include "perf/kernels/buffer.h"
 #include "perf/kernels/interleave.h"
 #include "search/lowering.h"
@@ -185,7 +187,8 @@ int run(int argc, char** argv) {
     const size_t at = name.find('@');
     const size_t rank = at == std::string::npos ? 0 : std::strtoul(name.c_str() + at + 1, nullptr, 10);
     auto one = generated_case(name.substr(0, at));
-    if (one) one->name = name;
+    if (!one) one = model_step_case(name.substr(0, at));
+    if (one && at != std::string::npos) one->name += name.substr(at);
     if (!one && name.find(':') != std::string::npos) {
       one.emplace();
       one->name = name;

@@ -129,14 +129,23 @@ Program program_of(const ByteConvolution& c) {
   return b.finish();
 }
 
+std::string kind_of(const ByteConvolution& c) {
+  const bool points = c.kernel == std::vector<int64_t>{1, 1} && c.strides.empty();
+  return points && c.groups == 1 ? "integer columns" : "gathered words";
+}
+
 }  // namespace
 
 std::vector<Case> quantized_cases() {
   std::vector<Case> cases;
-  const auto add = [&](const ByteConvolution& c, const std::string& kind = "gathered words",
+  const auto add = [&](const ByteConvolution& c, const std::string& kind = {},
                        const search::Sizes& sizes = {}, const std::vector<SizeValues>& values = {{}}) {
-    cases.push_back(
-        {c.name, kind, [c] { return program_of(c); }, sizes, {false, true, true, true, true}, values});
+    cases.push_back({c.name,
+                     kind.empty() ? kind_of(c) : kind,
+                     [c] { return program_of(c); },
+                     sizes,
+                     {false, true, true, true, true},
+                     values});
   };
   const auto by_channels = [](ByteConvolution c) {
     c.by_channels = true;
@@ -175,8 +184,24 @@ std::vector<Case> quantized_cases() {
   add(by_channels({"ScaledFiltersOfBytesInGroups", {}, 2, 4, 6, {5, 6}, {3, 3}, {}, {1, 1}, Form::floats}));
   add(by_channels({"ScaledFiltersOfBytesAsFloats", {}, 1, 16, 9, {7, 9}, {1, 1}, {}, {}, Form::reals}));
   const ir::loop::Size h{"h", 3, 64, 1};
-  add({"BytesConvolvedOfAnyHeight", {}, 1, 4, 5, {sym("h"), 11}, {3, 3}, {}, {1, 1}}, "gathered words", {h},
+  add({"BytesConvolvedOfAnyHeight", {}, 1, 4, 5, {sym("h"), 11}, {3, 3}, {}, {1, 1}}, "", {h},
       {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
+  add({"BytesConvolvedAtPointsOfAnyHeight", {}, 1, 6, 25, {sym("h"), 11}, {1, 1}, {}, {}}, "", {h},
+      {{{"h", 3}}, {{"h", 16}}, {{"h", 33}}});
+  add({"BytesConvolvedAtPointsInGroups", {}, 3, 8, 7, {5, 7}, {1, 1}, {}, {}});
+  add({"BytesConvolvedAtFewPoints", {}, 1, 22, 33, {2, 2}, {1, 1}, {}, {}});
+  add({"SignedBytesConvolvedAtPoints",
+       {},
+       1,
+       14,
+       40,
+       {5, 10},
+       {1, 1},
+       {},
+       {},
+       Form::requantized,
+       ElementType::i8,
+       ElementType::u8});
   return cases;
 }
 
@@ -186,7 +211,7 @@ std::vector<Case> byte_cases() {
                        const std::vector<SizeValues>& values = {{}}) {
     c.symmetric = true;
     cases.push_back({c.name,
-                     "rows+gathered words",
+                     "rows+" + kind_of(c),
                      [c] { return program_of(c); },
                      sizes,
                      {false, true, true, true, true},

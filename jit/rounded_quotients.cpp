@@ -1,0 +1,28 @@
+#include "jit/rounded_quotients.h"
+
+#include <cmath>
+
+namespace axrun::jit {
+
+float refined_quotient(float x, float divisor, float inverse) {
+  const float near = x * inverse;
+  return std::fma(std::fma(-near, divisor, x), inverse, near);
+}
+
+bool rounds_as_quotient(float divisor, int64_t least, int64_t most) {
+  constexpr float smallest = 0x1p-60F, largest = 0x1p60F;
+  if (!(divisor >= smallest && divisor <= largest)) return false;
+  // Both are within a unit in the last place of the true quotient, the reciprocal's error included.
+  constexpr int neighbours = 4;
+  const float inverse = 1 / divisor;
+  for (int64_t k = least - 1; k <= most; ++k) {
+    float x = (static_cast<float>(k) + 0.5F) * divisor;
+    for (int n = 0; n < neighbours; ++n) x = std::nextafter(x, -INFINITY);
+    for (int n = -neighbours; n <= neighbours; ++n, x = std::nextafter(x, INFINITY)) {
+      if (std::nearbyint(refined_quotient(x, divisor, inverse)) != std::nearbyint(x / divisor)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace axrun::jit

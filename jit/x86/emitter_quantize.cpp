@@ -1,0 +1,78 @@
+// Floats that become integers of 8 bits as QuantizeLinear makes them: cast_saturate(round_even(x) + zero).
+// Numbers are brought between those that give the least and the largest integer first: then rounding to
+// integers and adding in integers is exact, and quotients need no division.
+#include <bit>
+#include <cmath>
+
+#include "ir/program.h"
+#include "jit/rounded_quotients.h"
+#include "jit/x86/emitter.h"
+
+namespace axrun::jit::x86 {
+
+using ir::ElementType;
+using ir::ScalarOp;
+using ir::lane::Opcode;
+using ir::loop::Value;
+
+namespace {
+
+/// An integer that the type has; nothing for other values.
+std::optional<int64_t> as_zero_point(const Value& v, ElementType type) {
+  if (v.op != ScalarOp::real) return std::nullopt;
+  const auto low = static_cast<double>(ir::integer_min(type)),
+             high = static_cast<double>(ir::integer_max(type));
+  const bool inside = v.real >= low && v.real <= high && v.real == std::floor(v.real);
+  return inside ? std::optional(static_cast<int64_t>(v.real)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LaneValue> PhaseEmitter::quantized(const Value& cast) {
+  const auto at_id = [&](int id) -> const Value& { return program_.values[static_cast<size_t>(id)]; };
+  const bool bytes = cast.type == ElementType::u8 || cast.type == ElementType::i8;
+  if (cast.op != ScalarOp::cast_saturate || !bytes) return std::nullopt;
+  const Value* sum = &at_id(cast.args[0]);
+  if (sum->type != ElementType::f32) return std::nullopt;
+  int64_t zero = 0;
+  if (sum->op == ScalarOp::add) {
+    const bool last = at_id(sum->args[1]).op == ScalarOp::real;
+    const auto found = as_zero_point(at_id(sum->args[last ? 1 : 0]), cast.type);
+    if (!found) return std::nullopt;
+    zero = *found;
+    sum = &at_id(sum->args[last ? 0 : 1]);
+  }
+  if (sum->op != ScalarOp::round_even) return std::nullopt;
+  const int64_t least = ir::integer_min(cast.type) - zero, most = ir::integer_max(cast.type) - zero;
+  int number = sum->args[0];
+  float divisor = 1;
+  bool divides = false;
+  if (const Value& quotient = at_id(number); quotient.op == ScalarOp::div) {
+    const Value& by = at_id(quotient.args[1]);
+    divides = by.op == ScalarOp::real && rounds_as_quotient(static_cast<float>(by.real), least, most);
+    if (divides) {
+      divisor = static_cast<float>(by.real);
+      number = quotient.args[0];
+    }
+  }
+  const auto constant = [&](float x) { return lanes_.constant(std::bit_cast<uint32_t>(x)); };
+  const LaneValue x = LaneValue::of(lanes_.in_register(value(number)));
+  // NaN becomes the least number: the instruction answers its second operand.
+  LaneValue bounded = lanes_.apply(Opcode::max, {x, constant(static_cast<float>(least) * divisor), {}});
+  bounded = lanes_.apply(Opcode::min, {bounded, constant(static_cast<float>(most) * divisor), {}});
+  if (divides) {
+    const LaneValue inverse = constant(1 / divisor);
+    LaneValue near = lanes_.apply(Opcode::mul, {bounded, inverse, {}});
+    bounded.dies = true;
+    const LaneValue rest = lanes_.apply(Opcode::fma, {near, constant(-divisor), bounded});
+    near.dies = true;
+    bounded = lanes_.apply(Opcode::fma, {rest, inverse, near});
+  }
+  LaneValue integer = lanes_.apply(Opcode::to_i32_nearest, {bounded, {}, {}});
+  if (zero != 0)
+    integer = lanes_.apply(Opcode::i32_add, {integer, lanes_.constant(static_cast<uint32_t>(zero)), {}});
+  if (cast.type == ElementType::u8) return integer;
+  return lanes_.apply(Opcode::select, {lanes_.apply(Opcode::equal, {x, x, {}}), integer, lanes_.constant(0)});
+}
+
+}  // namespace axrun::jit::x86
