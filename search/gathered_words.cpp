@@ -100,11 +100,7 @@ class Writer {
   void choose_tile() {
     const bool many = context_.target.vector_registers > 16;
     const int64_t vectors = std::clamp<int64_t>(ceil_of(lines_ * pitch_, lanes_), 1, many ? 4 : 2);
-    // Sums, a row of the right side, and an element of the left one; without dot products, words of them too.
-    const int64_t others = many ? vectors + 2 : 2 * vectors + 4;
-    const int64_t most = (context_.target.vector_registers - others) / vectors;
-    const int64_t rows = std::max<int64_t>(1, context_.facts.typical(rows_));
-    height_ = ceil_of(rows, ceil_of(rows, most));
+    height_ = tile_rows(context_.target, vectors, context_.facts.typical(rows_));
     width_ = vectors * lanes_;
     row_tail_ = !context_.facts.is_multiple(rows_, height_);
     const int64_t step = even_ ? lanes_ : width_;
@@ -159,6 +155,26 @@ class Writer {
     w_.loop(LoopKind::sequential, "p", Dim(reduce_extent(0).value() / together_),
             [&](const Dim& p) { other_axes(1, reduce_count(), [&] { body(p); }); });
   }
+  /// The same where each is little work: a few at a time, which are not counted.
+  void terms_of_tile(const std::function<void(const Dim& p)>& body) {
+    const size_t last = reduce_count() - 1;
+    const int64_t pairs = reduce_extent(0).value() / together_;
+    if (last != 0) {
+      const int64_t taps = reduce_extent(last).value();
+      if (taps > most_taps) return pairs_of_sum(body);
+      w_.loop(LoopKind::sequential, "p", Dim(pairs), [&](const Dim& p) {
+        other_axes(1, last, [&] {
+          w_.loop(LoopKind::unrolled, "k" + std::to_string(last), Dim(taps), [&](const Dim& tap) {
+            reduce_coordinate(last) = tap;
+            body(p);
+          });
+        });
+      });
+      return;
+    }
+    a_few_at_a_time(w_, pairs, body);
+  }
+
   void other_axes(size_t k, size_t end, const Body& body) {
     if (k >= end) return body();
     w_.loop(LoopKind::sequential, "k" + std::to_string(k), reduce_extent(k), [&](const Dim& here) {
@@ -301,7 +317,7 @@ class Writer {
     for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
       w_.store({sums, {i1, j1}}, Combine::assign, w_.integer(0, ElementType::i32));
     });
-    pairs_of_sum([&](const Dim& p) {
+    terms_of_tile([&](const Dim& p) {
       w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
         w_.loop(LoopKind::unrolled, "q", Dim(together_), [&](const Dim& q) {
           w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) {

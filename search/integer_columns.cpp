@@ -80,19 +80,11 @@ class Writer {
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
   Dim row_tiles() const { return ceil_div(rows_, Dim(height_)); }
 
-  /// The tallest tile of those with the fewest rows that do not exist.
   void choose_tile() {
     const bool many = context_.target.vector_registers > 16;
     const int64_t vectors =
         std::clamp<int64_t>(ceil_of(context_.facts.typical(columns_), lanes_), 1, many ? 4 : 2);
-    // Next to the sums: a row of the right side, an element of the left one, and products.
-    const int64_t most = (context_.target.vector_registers - vectors - 2) / vectors;
-    const int64_t rows = std::max<int64_t>(1, context_.facts.typical(rows_));
-    const auto computed = [rows](int64_t height) { return ceil_of(rows, height) * height; };
-    height_ = std::min(most, rows);
-    for (int64_t height = height_ - 1; 2 * height > most; --height) {
-      if (computed(height) < computed(height_)) height_ = height;
-    }
+    height_ = tile_rows(context_.target, vectors, context_.facts.typical(rows_));
     width_ = vectors * lanes_;
     row_tail_ = !context_.facts.is_multiple(rows_, height_);
     copied_ = form_.epilogue != nullptr && is_long(context_.program, *form_.epilogue);
@@ -209,19 +201,7 @@ class Writer {
     for_tile([&](const Dim& i1, const Dim& j1) {
       w_.store({sums, {i1, j1}}, Combine::assign, w_.integer(0, ElementType::i32));
     });
-    // Several in an iteration: counting them would take as long as a fourth of the work.
-    constexpr int64_t together = 4;
-    const int64_t whole = depth_ / together;
-    if (whole != 0) {
-      w_.loop(LoopKind::sequential, "pb", Dim(whole), [&](const Dim& pb) {
-        w_.loop(LoopKind::unrolled, "p1", Dim(together),
-                [&](const Dim& p1) { add_products(sums, together * pb + p1); });
-      });
-    }
-    if (depth_ % together != 0) {
-      w_.loop(LoopKind::unrolled, "p2", Dim(depth_ % together),
-              [&](const Dim& p2) { add_products(sums, Dim(together * whole) + p2); });
-    }
+    a_few_at_a_time(w_, depth_, [&](const Dim& p) { add_products(sums, p); });
     if (!copied_ && present_ != Dim(1)) return finish(sums, LoopKind::unrolled);
     // Lanes in registers are not elements; a single column is no vector.
     const int elements = w_.allocate("elements_" + sum_.name, ElementType::i32,
