@@ -362,9 +362,11 @@ void PhaseEmitter::emit_vector(const Loop& loop) {
     }
     lane_ = all.front();
     bind_lookups(compute);
+    size_t done = 0;
+    while (done + 1 < all.size() && write_bytes_of_two(compute, all[done], all[done + 1])) done += 2;
     std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
-    for (const Lane& lane : all) {
-      lane_ = lane;
+    for (; done < all.size(); ++done) {
+      lane_ = all[done];
       uses_.clear();
       write_value(compute, {});
       boundaries.push_back(cc_.cursor());

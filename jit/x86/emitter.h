@@ -107,6 +107,7 @@ class PhaseEmitter {
   // Statements
   void emit_compute(const ir::loop::Compute& compute);
   void write_value(const ir::loop::Compute& compute, LaneValue given);
+  bool write_bytes_of_two(const ir::loop::Compute& compute, const Lane& first, const Lane& second);
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
   LaneValue float_operation(const ir::loop::Value& value);

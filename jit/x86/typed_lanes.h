@@ -39,6 +39,9 @@ class TypedLanes {
                    const LaneValue& mask);
   void store(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask,
              uint32_t bits);
+  /// Two vectors of bytes after each other, all lanes of both; without mask registers.
+  void store_bytes_of_two(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& first,
+                          const LaneValue& second);
   void store_first(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value);
 
   // Values

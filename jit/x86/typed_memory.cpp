@@ -293,6 +293,20 @@ void TypedLanes::store(ElementType type, const Mem& to, const LaneValue& value, 
   lanes_.where_whole(mask, all, [&](const Gp&) { apart(); });
 }
 
+void TypedLanes::store_bytes_of_two(ElementType type, const Mem& to, const LaneValue& first,
+                                    const LaneValue& second) {
+  // Lanes 0..3 of both, then 4..7: instructions pack halves by themselves.
+  constexpr int middle_parts_exchanged = 0xd8;
+  const bool is_signed = ir::is_signed_integer(type);
+  const Vec words = lanes_.new_vector(), upper = cc_.newXmm(), bytes = cc_.newXmm();
+  cc_.emit(is_signed ? Inst::kIdVpackssdw : Inst::kIdVpackusdw, words, lanes_.in_register(first),
+           lanes_.in_register(second));
+  cc_.emit(Inst::kIdVextractf128, upper, words, imm(1));
+  cc_.emit(is_signed ? Inst::kIdVpacksswb : Inst::kIdVpackuswb, bytes, words.xmm(), upper);
+  cc_.emit(Inst::kIdVpshufd, bytes, bytes, imm(middle_parts_exchanged));
+  cc_.emit(Inst::kIdVmovups, to.cloneResized(16), bytes);
+}
+
 void TypedLanes::store_first(ElementType type, const Mem& to, const LaneValue& value) {
   switch (bytes_of(type)) {
     case 4:

@@ -1,4 +1,5 @@
-// Floats that become integers of 8 bits as QuantizeLinear makes them: cast_saturate(round_even(x) + zero).
+// Bytes: floats that become integers of 8 bits as QuantizeLinear makes them, cast_saturate(round_even(x) +
+// zero), and stores of these.
 // Numbers are brought between those that give the least and the largest integer first: then rounding to
 // integers and adding in integers is exact, and quotients need no division.
 #include <bit>
@@ -7,6 +8,7 @@
 #include "ir/program.h"
 #include "jit/rounded_quotients.h"
 #include "jit/x86/emitter.h"
+#include "jit/x86/interleave.h"
 
 namespace axrun::jit::x86 {
 
@@ -73,6 +75,36 @@ std::optional<LaneValue> PhaseEmitter::quantized(const Value& cast) {
     integer = lanes_.apply(Opcode::i32_add, {integer, lanes_.constant(static_cast<uint32_t>(zero)), {}});
   if (cast.type == ElementType::u8) return integer;
   return lanes_.apply(Opcode::select, {lanes_.apply(Opcode::equal, {x, x, {}}), integer, lanes_.constant(0)});
+}
+
+/// Bytes of two whole vectors that lie next to each other are stored at once; false, and nothing is made,
+/// where the statement does something else.
+bool PhaseEmitter::write_bytes_of_two(const ir::loop::Compute& compute, const Lane& first,
+                                      const Lane& second) {
+  const ir::loop::Access& target = compute.target;
+  const ElementType type = buffer(target.buffer).type;
+  const bool bytes = type == ElementType::u8 || type == ElementType::i8;
+  if (!bytes || lanes_.wide() || in_registers(target.buffer) || first.mask.defined() || second.mask.defined())
+    return false;
+  lane_ = first;
+  const Address address = linear_address_of(target);
+  if (compute.combine != ir::loop::Combine::assign || address.lane_step != ir::Dim(1)) return false;
+  LaneValue made[2];
+  std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
+  for (const bool last : {false, true}) {
+    lane_ = last ? second : first;
+    uses_.clear();
+    made[last ? 1 : 0] = value(compute.value);
+    boundaries.push_back(cc_.cursor());
+  }
+  interleave(cc_, boundaries, lanes_.registers() - lanes_.held() - registers_taken_);
+  lane_ = first;
+  typed_.store_bytes_of_two(type, memory(address, 1), made[0], made[1]);
+  for (const Lane& lane : {first, second}) {
+    lane_ = lane;
+    drop_loads(linear_address_of(target));
+  }
+  return true;
 }
 
 }  // namespace axrun::jit::x86
