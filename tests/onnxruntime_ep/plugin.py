@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import tempfile
+import unittest
 
 NAME = "AxrunExecutionProvider"
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE
@@ -19,6 +20,11 @@ def import_onnxruntime():
         print("skipped: %s" % error)
         sys.exit(SKIPPED)
     return onnxruntime, onnx, numpy
+
+
+def version_of(onnxruntime):
+    """(1, 27) for 1.27.0."""
+    return tuple(int(x) for x in onnxruntime.__version__.split(".")[:2])
 
 
 class Plugin:
@@ -74,3 +80,18 @@ class Plugin:
         session, text = self.session_and_log(model, threads, **given)
         found = re.findall(r"axrun: (\d+) of (\d+) nodes claimed, in (\d+) parts", text)
         return session, [tuple(int(x) for x in row) for row in found]
+
+
+class PluginCase(unittest.TestCase):
+    """Tests with the plugin registered: `plugin`. The program says which file it is in: `library`."""
+
+    library = None
+    plugin = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plugin = Plugin(cls.library).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.plugin.__exit__()
