@@ -29,6 +29,7 @@ ValueShape shape_of(const Host& host, const Value* value) {
     const std::int64_t* dims = nullptr;
     std::size_t rank = 0;
     host.call(type_and_shape, value, &shape.type, &dims, &rank);
+    shape.type = onnx_element_type(shape.type);
     if (rank > 0) shape.dims.assign(dims, dims + rank);
     return shape;
   }
@@ -37,6 +38,7 @@ ValueShape shape_of(const Host& host, const Value* value) {
   const HostObject<TensorInfo> info(host, release_tensor_info, made);
   std::size_t rank = 0;
   host.call(element_type, made, &shape.type);
+  shape.type = onnx_element_type(shape.type);
   host.call(dim_count, made, &rank);
   shape.dims.resize(rank);
   if (rank > 0) host.call(get_dims, made, shape.dims.data(), rank);
@@ -94,7 +96,7 @@ void borrow_into(const Host& host, const Value* value, ir::Tensor& tensor) {
   const std::int64_t* dims = nullptr;
   std::size_t rank = 0;
   host.call(type_and_shape, value, &type, &dims, &rank);
-  if (shared_type(type) != tensor.type() ||
+  if (shared_type(onnx_element_type(type)) != tensor.type() ||
       !std::equal(dims, dims + rank, tensor.shape().begin(), tensor.shape().end())) {
     tensor = borrowed(host, value);
     return;

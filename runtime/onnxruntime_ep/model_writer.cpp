@@ -329,7 +329,7 @@ int tensor_type(const Host& host, const ValueInfo* value) {
   host.call(as_tensor_info, type_info, &tensor);
   int type = 0;
   host.call(element_type, tensor, &type);
-  return type;
+  return onnx_element_type(type);
 }
 
 }  // namespace axrun::ort

@@ -80,6 +80,17 @@ enum AttributeType : int {
   attribute_tensor = 8,
 };
 
+/// ONNX's number of an element type (TensorProto.DataType) for the runtime's (ONNXTensorElementDataType):
+/// from 24 on they differ. 0, which is undefined in both, for types that came after this was written.
+constexpr int onnx_element_type(int type) {
+  constexpr int last_shared = 23;
+  if (type >= 0 && type <= last_shared) return type;
+  if (type == 24) return 25;  // UINT2
+  if (type == 25) return 26;  // INT2
+  if (type == 26) return 24;  // FLOAT8E8M0
+  return 0;
+}
+
 /// One function of a table. Functions that return a Status* answer null where all is well, and otherwise a
 /// status that the caller must release.
 template <class Signature>

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "onnx_import/element_codes.h"
 
 namespace axrun::ort {
 namespace {
@@ -75,6 +78,29 @@ TEST(OrtAbi, EverySlotIsWhereTheTableHasIt) {
     ++compared;
   }
   EXPECT_GT(compared, 90u);
+}
+
+/// The runtime's name of an element type as ONNX has it: FLOAT is FLOAT in both.
+TEST(OrtAbi, ElementTypesAreThoseOfTheTable) {
+  std::ifstream file(AXRUN_SOURCE_DIR "/../shared/reference/onnxruntime_abi_enums.tsv");
+  if (!file) GTEST_SKIP() << "no table of the interface beside the sources";
+  const std::string prefix = "ONNXTensorElementDataType\tONNX_TENSOR_ELEMENT_DATA_TYPE_";
+  int compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(prefix, 0) != 0) continue;
+    const std::size_t tab = line.find('\t', prefix.size());
+    std::string name = line.substr(prefix.size(), tab - prefix.size());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (name == "undefined") continue;
+    const auto* const code =
+        onnx_import::find_element_code(onnx_element_type(std::stoi(line.substr(tab + 1))));
+    ASSERT_NE(code, nullptr) << name;
+    EXPECT_EQ(code->name, name);
+    ++compared;
+  }
+  EXPECT_GE(compared, 26);
+  EXPECT_EQ(onnx_element_type(99), 0);
+  EXPECT_EQ(onnx_element_type(-1), 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import unittest
 
 from plugin import PluginCase, import_onnxruntime, version_of
 from plugin_models import info, inputs_of, model, perceptron
@@ -48,6 +49,23 @@ class Models(PluginCase):
             y = session.run(None, {"x": x})[0]
             self.assertEqual(y.dtype, x.dtype)
             np.testing.assert_array_equal(y, np.concatenate([x, x]))
+
+    @unittest.skipIf(VERSION < (1, 31) or not hasattr(T, "INT2"), "2-bit types are newer than this ONNX Runtime")
+    def test_types_of_two_bits(self):
+        """ONNX Runtime numbers them otherwise than ONNX does."""
+        made = model([helper.make_node("Cast", ["x"], ["y"], to=T.UINT2)], [info("x", ["n"])], [info("y", ["n"], T.UINT2)],
+                     opsets=(("", 25),), ir_version=13)
+        self.assertEqual(self.claimed(made)[1], (0, 1, 0))
+        for kind, packed, values in ((T.INT2, 0b10011100, [0, -1, 1, -2]), (T.UINT2, 0b10011100, [0, 3, 1, 2])):
+            graph = helper.make_graph([helper.make_node("DequantizeLinear", ["w", "scale"], ["d"]),
+                                       helper.make_node("Add", ["x", "d"], ["y"])], "graph", [info("x", [4])], [info("y", [4])],
+                                      [helper.make_tensor("w", kind, [4], bytes([packed]), raw=True),
+                                       numpy_helper.from_array(np.array(0.5, "f4"), "scale")])
+            made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13).SerializeToString()
+            session, claims = self.claimed(made)
+            self.assertEqual(claims, (2, 2, 1))
+            x = inputs_of(1, (4,))
+            np.testing.assert_allclose(session.run(None, {"x": x})[0], x + 0.5 * np.array(values, "f4"), rtol=1e-6)
 
     def test_strings_cross(self):
         made = model([helper.make_node("Concat", ["x", "c"], ["y"], axis=0)], [info("x", ["n"], T.STRING)],
