@@ -11,10 +11,16 @@ Api::Api(const std::string& library_path) {
   if (!library) throw HostError(HostError::user, std::string("can't load ONNX Runtime: ") + dlerror());
   const auto get_base = reinterpret_cast<const ApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get_base) throw HostError(HostError::user, "'" + library_path + "' is not ONNX Runtime's library");
-  const ApiBase* base = get_base();
-  version_ = base->get_version_string();
-  slots_ = base->get_api(api_version);
+  base_ = get_base();
+  version_ = base_->get_version_string();
+  slots_ = base_->get_api(api_version);
   if (!slots_) throw HostError(HostError::user, "ONNX Runtime " + version_ + " is older than 1.14");
+}
+
+void Api::require(std::uint32_t version) const {
+  if (base_->get_api(version) != nullptr) return;
+  throw HostError(HostError::user,
+                  "ONNX Runtime " + version_ + " is older than 1." + std::to_string(version));
 }
 
 void Api::raise(const char* name, Status* status) const {

@@ -13,7 +13,7 @@ namespace axrun::perf::ort {
 
 using namespace axrun::ort;
 
-/// Old enough for any library in use, new enough for every function that ort_host calls.
+/// Old enough for any library in use, new enough for every function that ort_host calls without a plugin.
 inline constexpr std::uint32_t api_version = 14;
 
 /// The loaded library; it stays loaded until the process ends.
@@ -23,6 +23,9 @@ class Api {
   explicit Api(const std::string& library_path);
 
   const std::string& version() const { return version_; }
+  /// To be asked for before functions of a version above api_version: they are in the same table. Throws
+  /// HostError where the library is older.
+  void require(std::uint32_t version) const;
 
   /// Calls a function that reports a status; throws HostError (the model's fault) with its message unless it
   /// is ok.
@@ -44,6 +47,7 @@ class Api {
   }
   [[noreturn]] void raise(const char* name, Status* status) const;
 
+  const ApiBase* base_ = nullptr;
   Table slots_ = nullptr;
   std::string version_;
 };

@@ -1,4 +1,5 @@
-// Runs a model in ONNX Runtime's CPU provider: the peer that axrun is measured against.
+// Runs a model in ONNX Runtime's CPU provider: the peer that axrun is measured against. With --plugin, in a
+// plugin execution provider first, such as ours.
 //
 // Its settings are what a user who wants speed would choose: all graph optimisations, one sequential
 // executor, the thread count of the measurement, and inputs and outputs bound to fixed memory. Everything
@@ -10,6 +11,7 @@
 
 #include "perf/host/host.h"
 #include "perf/ort_abi.h"
+#include "perf/ort_plugin.h"
 
 namespace axrun::perf {
 namespace {
@@ -21,10 +23,13 @@ class OrtEngine final : public Engine {
   explicit OrtEngine(const Options& options)
       : api_(library_path(options, "ORT_LIBRARY", "libonnxruntime.so")),
         env_(api_, ort::release_env),
+        plugin_(api_, env_),
         session_(api_, ort::release_session),
         binding_(api_, ort::release_io_binding) {
     api_.call(ort::create_env, ort::log_error, "ort_host", env_.out());
     api_.call(ort::default_allocator, &allocator_);
+    const auto plugin = options.engine.find("plugin");
+    if (plugin != options.engine.end()) plugin_.add(plugin->second);
     create_session(options);
     read_declarations();
   }
@@ -93,6 +98,8 @@ class OrtEngine final : public Engine {
     api_.call(ort::set_execution_mode, settings.get(), ort::sequential);
     api_.call(ort::set_intra_op_threads, settings.get(), options.threads);
     api_.call(ort::set_inter_op_threads, settings.get(), 1);
+    const auto chosen = options.engine.find("plugin-options");
+    plugin_.choose(settings.get(), chosen == options.engine.end() ? "" : chosen->second);
     api_.call(ort::create_session, env_.get(), options.model.c_str(), settings.get(), session_.out());
     session_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }
@@ -217,9 +224,10 @@ class OrtEngine final : public Engine {
     for (std::size_t k = 0; k < output_pointers_.size(); ++k) *output_values_[k].out() = output_pointers_[k];
   }
 
-  // Destroyed in reverse order: values and bindings before the session, the session before the environment.
+  // Destroyed in reverse order: values and bindings before the session, the session before what it runs in.
   ort::Api api_;
   Owned<ort::Env> env_;
+  ort::Plugin plugin_;
   ort::Allocator* allocator_ = nullptr;  // the library's own, never released
   double session_ms_ = 0;
   Owned<ort::Session> session_;
@@ -245,6 +253,8 @@ int main(int argc, char** argv) {
   return host_main(
       argc, argv,
       {"ort_host",
-       {{"library", "PATH", "libonnxruntime.so of the wheel (or ORT_LIBRARY in the environment)"}},
+       {{"library", "PATH", "libonnxruntime.so of the wheel (or ORT_LIBRARY in the environment)"},
+        {"plugin", "PATH", "a plugin that nodes are offered to first"},
+        {"plugin-options", "KEY=VALUE,...", "its options"}},
        [](const Options& options) { return std::make_unique<OrtEngine>(options); }});
 }
