@@ -26,7 +26,7 @@ except ImportError as error:
     sys.exit(77)
 
 OPSET = 21
-BATCH = 16
+BATCH = 64
 
 
 def draw(seed, number, only):
@@ -123,8 +123,9 @@ def compare(axrun, cases, folder, counts, findings):
     want = theirs(model, feed)
     got = ours(axrun, model, feed, folder) if want is not None else None
     if len(cases) > 1 and (want is None or isinstance(got, str)):
-        for case in cases:
-            compare(axrun, [case], folder, counts, findings)
+        middle = len(cases) // 2
+        compare(axrun, cases[:middle], folder, counts, findings)
+        compare(axrun, cases[middle:], folder, counts, findings)
         return
     if want is None:
         counts["refused by ONNX Runtime"] += len(cases)

@@ -23,7 +23,12 @@ struct CaseResult {
   std::string name;
   Outcome outcome = Outcome::passed;
   std::string why;
+  int generated = 0;  ///< steps that ran generated kernels when the answer was compared
+  int steps = 0;      ///< with a kernel, where the optimiser looked
 };
+
+/// What answers. `generated`: the automatic tier, after everything was swapped in that could be verified.
+enum class Answering { fallback, reference, generated };
 
 /// Folders below `root` that hold a model.onnx, sorted.
 std::vector<std::string> find_cases(const std::string& root);
@@ -31,8 +36,8 @@ std::vector<std::string> find_cases(const std::string& root);
 /// Whether the folder is one of Debian's libonnx-testdata.
 bool is_packaged(const std::string& folder);
 
-/// Runs one folder (model.onnx, test_data_set_K) on a tier and compares with the suite's tolerance:
+/// Runs one folder (model.onnx, test_data_set_K) and compares with the suite's tolerance:
 /// |got - want| <= 1e-7 + 1e-3 |want| unless the folder says otherwise; integers, booleans and strings equal.
-CaseResult run_case(const std::string& folder, runtime::Tier tier);
+CaseResult run_case(const std::string& folder, Answering answering);
 
 }  // namespace axrun::tests

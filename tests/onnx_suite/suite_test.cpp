@@ -1,6 +1,7 @@
 // ONNX's own suite: as Debian packages it (libonnx-testdata), or what AXRUN_SUITE=FOLDER holds
 // (newest_suite.py writes the newest one there). AXRUN_SUITE_REPORT=FILE writes every case's outcome,
-// AXRUN_SUITE_CASE=TEXT selects the cases with TEXT in their names.
+// AXRUN_SUITE_CASE=TEXT selects the cases with TEXT in their names. Every case is answered by precompiled
+// kernels, by the reference, and by generated kernels: these are in parts, which may run side by side.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <map>
 
 #include "tests/onnx_suite/suite_case.h"
+#include "tests/optimizer/knobs.h"
 
 namespace axrun::tests {
 namespace {
@@ -37,18 +39,25 @@ std::string category_of(const std::string& why) {
   return why.substr(start, why.find(' ', start) - start);
 }
 
-class OnnxSuite : public testing::TestWithParam<runtime::Tier> {};
+constexpr int parts = 4;
 
-TEST_P(OnnxSuite, PassesOrIsRefused) {
-  const std::vector<std::string> cases = chosen_cases();
-  if (cases.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
+/// Percent of the cases in which generated kernels have to be in force, so that the test says something.
+constexpr int least_generated = 40;
+
+/// Runs the cases k, k + step, ... and says how they ended.
+void run_cases(const std::vector<std::string>& cases, Answering answering, size_t first, size_t step) {
   std::map<Outcome, int> counts;
   std::map<std::string, std::vector<std::string>> refused;
   std::string report, mistakes, rounded;
-  for (const std::string& folder : cases) {
-    const CaseResult result = run_case(folder, GetParam());
+  int count = 0, with_steps = 0, with_generated = 0;
+  for (size_t k = first; k < cases.size(); k += step, ++count) {
+    const std::string& folder = cases[k];
+    const CaseResult result = run_case(folder, answering);
     ++counts[result.outcome];
-    report += fmt::format("{}\t{}\t{}\n", name_of(result.outcome), result.name, result.why);
+    with_steps += result.steps > 0 ? 1 : 0;
+    with_generated += result.generated > 0 ? 1 : 0;
+    report += fmt::format("{}\t{}\t{}\t{}/{}\n", name_of(result.outcome), result.name, result.why,
+                          result.generated, result.steps);
     if (result.outcome == Outcome::refused) refused[category_of(result.why)].push_back(result.name);
     if (result.outcome == Outcome::rounding) {
       rounded += fmt::format("  rounded otherwise: {}: {}\n", result.name, result.why);
@@ -59,8 +68,11 @@ TEST_P(OnnxSuite, PassesOrIsRefused) {
     }
   }
   if (const char* file = std::getenv("AXRUN_SUITE_REPORT")) std::ofstream(file, std::ios::app) << report;
-  fmt::print("{} cases:", cases.size());
-  for (const auto& [outcome, count] : counts) fmt::print(" {} {}", count, name_of(outcome));
+  fmt::print("{} cases:", count);
+  for (const auto& [outcome, number] : counts) fmt::print(" {} {}", number, name_of(outcome));
+  if (answering == Answering::generated) {
+    fmt::print("; generated kernels were in force in {} of {} with any kernel", with_generated, with_steps);
+  }
   fmt::print("\n{}", rounded);
   for (const auto& [category, names] : refused) {
     fmt::print("  refused for {}: {} ({}{})\n", category, names.size(), names[0],
@@ -68,14 +80,36 @@ TEST_P(OnnxSuite, PassesOrIsRefused) {
   }
   EXPECT_EQ(counts[Outcome::wrong] + counts[Outcome::failed], 0) << mistakes;
   if (std::getenv("AXRUN_SUITE_CASE") == nullptr) {
-    EXPECT_GE(counts[Outcome::passed] * 100, static_cast<int>(cases.size()) * 97);
+    EXPECT_GE(counts[Outcome::passed] * 100, count * 97);
+    if (answering == Answering::generated) {
+      EXPECT_GE(with_generated * 100, count * least_generated);
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, OnnxSuite, testing::Values(runtime::Tier::fallback, runtime::Tier::reference),
+class OnnxSuite : public testing::TestWithParam<Answering> {};
+
+TEST_P(OnnxSuite, PassesOrIsRefused) {
+  const std::vector<std::string> cases = chosen_cases();
+  if (cases.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
+  run_cases(cases, GetParam(), 0, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, OnnxSuite, testing::Values(Answering::fallback, Answering::reference),
                          [](const auto& tier) {
-                           return tier.param == runtime::Tier::fallback ? "fallback" : "reference";
+                           return tier.param == Answering::fallback ? "fallback" : "reference";
                          });
+
+class OnnxSuiteGenerated : public testing::TestWithParam<int> {};
+
+TEST_P(OnnxSuiteGenerated, PassesOrIsRefused) {
+  const std::vector<std::string> cases = chosen_cases();
+  if (cases.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_OPTIMIZE", "1"}};
+  run_cases(cases, Answering::generated, static_cast<size_t>(GetParam()), parts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, OnnxSuiteGenerated, testing::Range(0, parts));
 
 }  // namespace
 }  // namespace axrun::tests
