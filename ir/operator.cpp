@@ -86,7 +86,8 @@ const OperatorEntry* find_operator(std::string_view domain, std::string_view nam
 std::vector<OperatorEntry> all_operators() { return list_operators(); }
 
 bool is_graph_operator(std::string_view domain, std::string_view name) {
-  if (domain == "ai.onnx.ml") return name == "ZipMap";
+  if (domain == "ai.onnx.ml") return name == "ZipMap" || name == "CastMap" || name == "DictVectorizer";
+  if (domain == "com.microsoft") return name == "GreedySearch" || name == "BeamSearch";
   return domain.empty() &&
          std::find(graph_operators.begin(), graph_operators.end(), name) != graph_operators.end();
 }

@@ -200,11 +200,17 @@ void simplify_bodies(Graph& graph, SimplifyReport& report) {
           captured.dims = value.dims;
         }
         // What a body's inputs are is decided where it runs; the declared types may be stale.
+        std::vector<Value> declared;
         for (ValueId id : shared->inputs) {
+          declared.push_back(shared->value(id));
           shared->value(id).type = ElementType::undefined;
           shared->value(id).dims.reset();
         }
         const SimplifyReport inner = simplify(*shared);
+        // Only a decoder's inputs say of what size its first past states are.
+        for (size_t k = 0; node.domain == "com.microsoft" && k < declared.size(); ++k) {
+          shared->value(shared->inputs[k]) = declared[k];
+        }
         report.folded += inner.folded;
         report.folded_bytes += inner.folded_bytes;
         report.inlined += inner.inlined;

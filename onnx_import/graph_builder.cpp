@@ -38,12 +38,13 @@ class GraphBuilder {
   }
 
  private:
-  std::shared_ptr<ir::Graph> build_body(std::string_view bytes, Scope& parent) {
+  std::shared_ptr<ir::Graph> build_body(std::string_view bytes, Scope& parent, bool is_decoder) {
     check_nesting(parent);
     GraphDraft draft;
     Scope scope{.draft = draft,
                 .opsets = parent.opsets,
                 .parent_of_body = &parent,
+                .is_decoder = is_decoder,
                 .call = parent.call,
                 .prefix = parent.prefix,
                 .nesting = parent.nesting + 1};
@@ -121,7 +122,7 @@ class GraphBuilder {
       define(scope, input.name, id, {"a graph input", {}});
       graph.inputs.push_back(id);
       if (is_body) {
-        types.set_body_type(graph.value(id), input);
+        types.set_body_type(graph.value(id), input, scope.is_decoder);
       } else {
         inputs.emplace_back(id, input);
       }
@@ -270,6 +271,7 @@ class GraphBuilder {
   std::map<std::string, Attribute> attributes_of(Scope& scope, const NodeMessage& message,
                                                  const std::string& node_name) {
     std::map<std::string, Attribute> attributes;
+    const bool is_decoder = message.domain == "com.microsoft";
     for (const std::string_view bytes : message.attributes) {
       const auto attribute = read_message<AttributeMessage>(bytes, context_.unknown_fields);
       const Origin node{message.op_type, node_name};
@@ -277,8 +279,9 @@ class GraphBuilder {
       const auto [place, is_new] = attributes.try_emplace(std::string(attribute.name));
       if (!is_new) fail(what.text() + " is given twice");
       if (attribute.ref_attr_name.empty()) {
-        place->second = attribute_of(attribute, what, context_,
-                                     [&](std::string_view graph) { return build_body(graph, scope); });
+        place->second = attribute_of(attribute, what, context_, [&](std::string_view graph) {
+          return build_body(graph, scope, is_decoder);
+        });
       } else if (const Attribute* value = referenced_attribute(scope, attribute, what)) {
         place->second = *value;
       } else {

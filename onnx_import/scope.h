@@ -39,6 +39,7 @@ struct Scope {
   GraphDraft& draft;
   const Opsets& opsets;
   Scope* parent_of_body = nullptr;
+  bool is_decoder = false;             ///< a body whose inputs have the dims that they are declared with
   const FunctionCall* call = nullptr;  ///< the innermost, also in the bodies of its nodes
   std::string prefix = {};             ///< of all names: "outer call/inner call/"
   int nesting = 0;

@@ -131,12 +131,17 @@ void DeclaredTypes::set_types(ir::Graph& graph,
   }
 }
 
-void DeclaredTypes::set_body_type(ir::Value& value, const ValueInfoMessage& message) {
+void DeclaredTypes::set_body_type(ir::Value& value, const ValueInfoMessage& message, bool with_dims) {
   if (!message.type) return;
   const TypeMessage type = read_type(*message.type, context_.unknown_fields);
   // Bodies are often written without types: an incomplete one says as little as a missing one.
   if (innermost(type).kind != TypeMessage::Kind::tensor || innermost(type).element == 0) return;
-  set_kind(value, type, Origin{"body input", message.name});
+  const Origin what{"body input", message.name};
+  set_kind(value, type, what);
+  if (!with_dims || type.kind != TypeMessage::Kind::tensor || !type.has_shape ||
+      type.dims.size() > rank_limit)
+    return;
+  value.dims = dims_of(value, type, what);
 }
 
 void DeclaredTypes::set_output_kind(ir::Value& value, const ValueInfoMessage& message) {

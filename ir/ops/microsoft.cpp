@@ -46,6 +46,9 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_table_operators(table);
   microsoft_alias_operators(table);
   microsoft_matmul_operators(table);
+  microsoft_expert_operators(table);
+  microsoft_recurrent_operators(table);
+  microsoft_pooling_operators(table);
 }
 
 }  // namespace axrun::ir

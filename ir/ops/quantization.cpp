@@ -133,7 +133,15 @@ void define_dequantize_linear(const OperatorContext& context, Builder& b) {
 /// The scale and zero point that map the range of x, widened to include 0, onto 0..255; every operation is
 /// rounded to f32. A range of one point has scale 1.
 void define_dynamic_quantize_linear(const OperatorContext& context, Builder& b) {
-  const TensorRef x = typed_operand(b, context, 0, {ElementType::f32});
+  const QuantizedBytes bytes = quantized_to_bytes(b, typed_operand(b, context, 0, {ElementType::f32}));
+  b.output(bytes.values);
+  b.output(bytes.scale);
+  b.output(bytes.zero);
+}
+
+}  // namespace
+
+QuantizedBytes quantized_to_bytes(Builder& b, const TensorRef& x) {
   constexpr double steps = 255;
   const auto load = [&](const Indices&, const Indices& r) { return x(r); };
   const TensorRef smallest = b.reduce(Monoid::Kind::min, {}, x.dims(), load);
@@ -149,16 +157,12 @@ void define_dynamic_quantize_linear(const OperatorContext& context, Builder& b) 
     const Scalar distance = rounded(ElementType::f32, -low() / wide(scale({})));
     return cast_saturate(ElementType::u8, round_even(distance));
   });
-  const TensorRef y = b.map(x.dims(), [&](const Indices& i) {
+  const TensorRef values = b.map(x.dims(), [&](const Indices& i) {
     const Scalar quotient = rounded(ElementType::f32, wide(x(i)) / wide(scale({})));
     return quantized(ElementType::u8, quotient, zero({}));
   });
-  b.output(y);
-  b.output(scale);
-  b.output(zero);
+  return {values, scale, zero};
 }
-
-}  // namespace
 
 void quantization_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {

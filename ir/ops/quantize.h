@@ -15,6 +15,14 @@ Scalar quantized(ElementType type, const Scalar& value, const Scalar& zero_point
 Scalar requantized(ElementType type, const Scalar& sum, const Scalar& left_scale, const Scalar& right_scale,
                    const Scalar& result_scale, const Scalar& zero_point);
 
+/// x (f32) as DynamicQuantizeLinear quantises it: to u8, over the range of all its elements and 0.
+struct QuantizedBytes {
+  TensorRef values;
+  TensorRef scale;  ///< f32, one number
+  TensorRef zero;   ///< u8, one number
+};
+QuantizedBytes quantized_to_bytes(Builder& b, const TensorRef& x);
+
 /// Refuses a quantised operand (inputs, weights) of a type that the operators of opset 10 do not take: they
 /// take i8 and u8; QLinearMatMul takes the float8 types from opset 21 on.
 void check_quantized(const OperatorContext& context, int k, bool float8 = false);

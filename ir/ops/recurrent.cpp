@@ -10,6 +10,7 @@
 #include "ir/ops/compute.h"
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/indexing_parts.h"
+#include "ir/ops/quantize.h"
 #include "ir/ops/requirements.h"
 
 namespace axrun::ir {
@@ -93,7 +94,7 @@ Scalar Activation::operator()(const Scalar& x) const {
 }
 
 RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gates,
-                             const std::vector<std::string>& functions) {
+                             const std::vector<std::string>& functions, const WeightReader& weights) {
   RecurrentNode node;
   node.gates = gates;
   node.input = real_operand(b, context, 0);
@@ -113,18 +114,26 @@ RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gat
   context.check(node.clip >= 0, "attribute 'clip' is negative");
   node.activations = parse_activations(context, functions, node.directions);
 
-  context.check(context.rank(2) == 3, "R must have rank 3");
-  node.hidden = context.dims(2)[2];
+  if (weights) {
+    weights(node);
+    node.hidden = node.recurrence.dims()[2];
+  } else {
+    context.check(context.rank(2) == 3, "R must have rank 3");
+    node.hidden = context.dims(2)[2];
+  }
   if (const int64_t stated = context.integer("hidden_size", 0); stated > 0) {
     context.check(context.equal(node.hidden, Dim(stated)), "attribute 'hidden_size' differs from R");
   }
   for (int k : {1, 2, 3}) {
+    if (weights && k < 3) continue;
     context.check(!context.has(k) || context.type(k) == node.type, "the inputs must have one type");
   }
   const Dim directions(node.directions);
   const Dim rows = Dim(gates) * node.hidden;
-  node.weight = shaped_operand(b, context, 1, {directions, rows, node.input_size}, "W");
-  node.recurrence = shaped_operand(b, context, 2, {directions, rows, node.hidden}, "R");
+  if (!weights) node.weight = operand(b, context, 1);
+  check_dims(context, node.weight, {directions, rows, node.input_size}, "W");
+  if (!weights) node.recurrence = operand(b, context, 2);
+  check_dims(context, node.recurrence, {directions, rows, node.hidden}, "R");
   if (context.has(3)) node.bias = shaped_operand(b, context, 3, {directions, 2 * rows}, "B");
   if (context.has(4)) {
     typed_operand(b, context, 4, {ElementType::i32});
@@ -132,6 +141,14 @@ RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gat
     if (node.reverse || node.directions == 2) node.lengths = ends_within(b, node);
   }
   return node;
+}
+
+TensorRef through_bytes(Builder& b, const TensorRef& x) {
+  const QuantizedBytes bytes = quantized_to_bytes(b, x);
+  return b.map(x.dims(), [&](const Indices& i) {
+    const Scalar whole = cast(ElementType::i32, bytes.values(i)) - cast(ElementType::i32, bytes.zero({}));
+    return cast(ElementType::f32, whole) * bytes.scale({});
+  });
 }
 
 // The step
@@ -171,7 +188,8 @@ Scalar RecurrentStep::bias_at(int gate, const Scalar& hidden, bool recurrent) co
 Scalar RecurrentStep::input_bias(int gate, const Indices& i) const { return bias_at(gate, i[1], false); }
 Scalar RecurrentStep::recurrent_bias(int gate, const Indices& i) const { return bias_at(gate, i[1], true); }
 
-TensorRef RecurrentStep::product(const TensorRef& values, int first, int count) {
+TensorRef RecurrentStep::product(const TensorRef& given, int first, int count) {
+  const TensorRef values = node_.quantised ? through_bytes(b_, given) : given;
   return b_.sum({node_.batch, Dim(count) * node_.hidden}, {node_.hidden},
                 [&](const Indices& i, const Indices& k) {
                   const Scalar row = i[1] + Dim(first) * node_.hidden;

@@ -34,13 +34,24 @@ struct RecurrentNode {
   TensorRef bias;        ///< B [directions, 2 * gates * hidden], or undefined
   TensorRef lengths;     ///< of the sequences, [batch], or undefined
   std::vector<Activation> activations;
+  bool quantised = false;  ///< states are, before each product
 
   bool is_backward(int direction) const { return reverse || direction == 1; }
 };
 
+/// Sets weight, recurrence and what else differs where W and R are not what LSTM, GRU and RNN have; input and
+/// directions are there already.
+using WeightReader = std::function<void(RecurrentNode& node)>;
+
 /// `functions` names the default activations of one direction.
 RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gates,
-                             const std::vector<std::string>& functions);
+                             const std::vector<std::string>& functions, const WeightReader& weights = {});
+
+/// LSTM's outputs.
+void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights);
+
+/// x (f32) quantised to u8 as DynamicQuantizeLinear does, and back.
+TensorRef through_bytes(Builder& b, const TensorRef& x);
 
 /// One step of one direction inside the scan.
 class RecurrentStep {

@@ -13,9 +13,11 @@ Scalar gate_sum(const RecurrentStep& s, const TensorRef& recurrent, int gate, in
   return s.input(gate, i) + product + s.input_bias(gate, i) + s.recurrent_bias(gate, i);
 }
 
-void define_lstm(const OperatorContext& context, Builder& b) {
+}  // namespace
+
+void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights) {
   enum { input_gate, output_gate, forget_gate, cell_gate, gates };
-  const RecurrentNode node = recurrent_node(context, b, gates, {"Sigmoid", "Tanh", "Tanh"});
+  const RecurrentNode node = recurrent_node(context, b, gates, {"Sigmoid", "Tanh", "Tanh"}, weights);
   const bool coupled = flag(context, "input_forget", false);
   TensorRef peepholes;
   if (context.has(7)) {
@@ -44,6 +46,10 @@ void define_lstm(const OperatorContext& context, Builder& b) {
     return std::vector<TensorRef>{hidden, cell};
   });
 }
+
+namespace {
+
+void define_plain_lstm(const OperatorContext& context, Builder& b) { define_lstm(context, b, {}); }
 
 void define_gru(const OperatorContext& context, Builder& b) {
   enum { update_gate, reset_gate, hidden_gate, gates };
@@ -90,7 +96,7 @@ void define_rnn(const OperatorContext& context, Builder& b) {
 
 void recurrent_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {
-                                {"", "LSTM", 1, define_lstm},
+                                {"", "LSTM", 1, define_plain_lstm},
                                 {"", "GRU", 1, define_gru},
                                 {"", "RNN", 1, define_rnn},
                             });

@@ -1,4 +1,4 @@
-// Sequences, optionals and maps (ONNX operator specification, ai.onnx 11 and later; ZipMap of ai.onnx.ml).
+// Sequences and optionals (ONNX operator specification, ai.onnx 11 and later).
 #include <fmt/format.h>
 
 #include "ir/error.h"
@@ -69,34 +69,6 @@ RuntimeValue concat_from_sequence(const ir::Node& node, const Values& inputs) {
   return {new_axis ? stack(parts, axis) : concatenate(parts, axis), items[0].type};
 }
 
-/// Scores [N, classes] or [classes] to a sequence of maps from label to score.
-RuntimeValue zip_map(const ir::Node& node, const Values& inputs) {
-  const RuntimeValue& scores = input(node, inputs, 0);
-  const auto strings = node.attributes.find("classlabels_strings");
-  const auto integers = node.attributes.find("classlabels_int64s");
-  ir::Tensor keys;
-  if (strings != node.attributes.end() && !strings->second.strings.empty()) {
-    const auto& labels = strings->second.strings;
-    keys = ir::Tensor::from_strings({static_cast<int64_t>(labels.size())}, labels);
-  } else if (integers != node.attributes.end()) {
-    keys = ir::Tensor::from_i64(integers->second.integers);
-  } else {
-    fail_at(node, "class labels are missing");
-  }
-  const int rank = scores.tensor.rank();
-  if (rank < 1 || rank > 2 || scores.tensor.shape().back() != keys.size()) {
-    fail_at(node,
-            fmt::format("scores {} do not fit {} labels", ir::to_string(scores.tensor.shape()), keys.size()));
-  }
-  Values maps;
-  const int64_t rows = rank == 2 ? scores.tensor.shape()[0] : 1;
-  maps.reserve(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) {
-    maps.push_back(RuntimeValue::map(keys, rank == 2 ? take(scores.tensor, 0, row, false) : scores.tensor));
-  }
-  return RuntimeValue::sequence(std::move(maps));
-}
-
 RuntimeValue sequence_map_result(const std::vector<Values>& rows, size_t output) {
   Values column;
   for (const Values& row : rows) column.push_back(row[output]);
@@ -135,7 +107,6 @@ Values run_container_operator(const ir::Node& node, const Values& inputs, const 
   if (op == "SequenceConstruct") return {RuntimeValue::sequence(inputs)};
   if (op == "SplitToSequence") return {split_to_sequence(node, inputs)};
   if (op == "ConcatFromSequence") return {concat_from_sequence(node, inputs)};
-  if (op == "ZipMap") return {zip_map(node, inputs)};
   if (op == "SequenceMap") return sequence_map(node, inputs, run_body);
   if (op == "SequenceLength") {
     const auto size = static_cast<int64_t>(items_of(node, input(node, inputs, 0)).size());

@@ -45,6 +45,8 @@ int64_t scalar_of(const ir::Node& node, const RuntimeValue& value, const std::st
 
 std::vector<RuntimeValue> run_graph_operator(const ir::Node& node, const std::vector<RuntimeValue>& inputs,
                                              const RunBody& run_body) {
+  if (node.domain == "ai.onnx.ml") return run_map_operator(node, inputs);
+  if (node.domain == "com.microsoft") return run_text_generation(node, inputs, run_body);
   if (node.op == "If") return run_if(node, inputs, run_body);
   if (node.op == "Loop") return run_loop(node, inputs, run_body);
   if (node.op == "Scan") return run_scan(node, inputs, run_body);

@@ -31,6 +31,10 @@ std::vector<RuntimeValue> run_container_operator(const ir::Node& node,
                                                  const std::vector<RuntimeValue>& inputs,
                                                  const RunBody& run_body);
 
+std::vector<RuntimeValue> run_map_operator(const ir::Node& node, const std::vector<RuntimeValue>& inputs);
+std::vector<RuntimeValue> run_text_generation(const ir::Node& node, const std::vector<RuntimeValue>& inputs,
+                                              const RunBody& run_body);
+
 /// The body held by an attribute; Error(model) when it is missing.
 const ir::Graph& body_of(const ir::Node& node, const std::string& attribute);
 int64_t integer_attribute(const ir::Node& node, const std::string& name, int64_t otherwise);
