@@ -60,7 +60,14 @@ Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext&
 void check_operator(const ir::Node& node, ImportContext& context) {
   if (!context.options.check_operators) return;
   if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
-  if (ir::is_graph_operator(node.domain, node.op)) return;
+  if (ir::is_graph_operator(node.domain, node.op)) {
+    const auto kind = node.attributes.find("model_type");
+    if (node.domain != "com.microsoft" || kind == node.attributes.end() || kind->second.integer == 0) return;
+    context.unsupported.push_back(
+        fmt::format("{} {}: models of an encoder and a decoder", node.op, in_quotes(node.name)));
+    context.unsupported_node = ErrorPlace::of_node(node.name, node.op);
+    return;
+  }
   context.unsupported.push_back(fmt::format("{} {} ({} {}): {}", node.op, in_quotes(node.name),
                                             domain_name(node.domain), node.version, why_missing(node)));
   context.unsupported_node = ErrorPlace::of_node(node.name, node.op);

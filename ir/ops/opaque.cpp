@@ -194,10 +194,24 @@ void tf_idf_vectorizer(const OperatorContext& context, Builder& b) {
   b.output(b.opaque("count_ngrams", {x}, {{ElementType::f32, dims}}, payload(std::move(parameters)))[0]);
 }
 
+/// A file of bytes to pixels [height, width, channels].
+void image_decoder(const OperatorContext& context, Builder& b) {
+  const TensorRef file = typed_operand(b, context, 0, {ElementType::u8});
+  require_rank(context, 0, 1);
+  const std::string format = context.string("pixel_format", "RGB");
+  context.check(format == "RGB" || format == "BGR" || format == "Grayscale",
+                fmt::format("pixel_format '{}' is unknown", format));
+  using Pixels = ImageFormat::Pixels;
+  const Pixels pixels = format == "RGB" ? Pixels::rgb : format == "BGR" ? Pixels::bgr : Pixels::grayscale;
+  const Dims dims = {context.unknown_dim(0, 0), context.unknown_dim(0, 1), context.unknown_dim(0, 2)};
+  b.output(b.opaque("decode_image", {file}, {{ElementType::u8, dims}}, payload(ImageFormat{pixels}))[0]);
+}
+
 }  // namespace
 
 void opaque_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {{"", "Compress", 9, compress},
+                             {"", "ImageDecoder", 20, image_decoder},
                              {"", "NonMaxSuppression", 10, non_max_suppression},
                              {"", "NonZero", 9, nonzero},
                              {"", "RegexFullMatch", 20, regex_full_match},

@@ -27,6 +27,8 @@ void opaque_functions(std::vector<OpaqueEntry>& table) {
           {"match_strings", "the run of an automaton depends on the text", match_strings_function},
           {"count_ngrams", "a look-up in a dictionary of sequences, of strings or integers",
            count_ngrams_function},
+          {"decode_image", "a compressed file is no number, and the size of the image is in it",
+           decode_image_function},
       });
 }
 

@@ -98,6 +98,13 @@ struct NgramParameters {
   int64_t size = 0;  ///< of a row of the result
 };
 
+/// (bytes of a file) with a payload ImageFormat: pixels [height, width, channels], empty where nothing can be decoded.
+Tensors decode_image_function(const Stage& stage, const Tensors& arguments);
+struct ImageFormat {
+  enum class Pixels : uint8_t { rgb, bgr, grayscale };
+  Pixels pixels = Pixels::rgb;
+};
+
 /// The payload, which the stage must have.
 template <typename Payload>
 const Payload& payload_of(const Stage& stage) {

@@ -66,6 +66,8 @@ std::string reason_against(const Host& host, const Node* node, const Opsets& ops
     return fmt::format("axrun has no operator {} of {} {}", op, domain.empty() ? "ai.onnx" : domain,
                        version->second);
   }
+  if (domain == "com.microsoft" && ir::is_graph_operator(domain, op))
+    return "text generation stays with its host";
   for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
     int type = 0;
     host.call(attribute_type, attribute, &type);

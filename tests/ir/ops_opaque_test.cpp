@@ -189,5 +189,33 @@ TEST(Opaque, RegularExpressions) {
   EXPECT_THROW(Regex(std::string(100000, '(')), Error);
 }
 
+/// Pixels of a file in the format asked for.
+Tensor decoded(const std::string& file, const std::string& format) {
+  std::vector<int64_t> bytes;
+  for (const char c : file) bytes.push_back(static_cast<unsigned char>(c));
+  return NodeUnderTest("ImageDecoder", 20)
+      .input(ints({static_cast<int64_t>(bytes.size())}, bytes, ElementType::u8))
+      .set("pixel_format", format)
+      .run();
+}
+
+TEST(OpaqueOperators, ImagesAreDecoded) {
+  const std::string file = std::string("P6 2 1 255\n") + "\x0a\x14\x1e" + "\xff\x64\x02";
+  Tensor rgb;
+  try {
+    rgb = decoded(file, "RGB");
+  } catch (const Error& error) {
+    ASSERT_EQ(error.fault(), Fault::unsupported) << error.what();
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(rgb.shape(), (Shape{1, 2, 3}));
+  EXPECT_EQ(to_reals(rgb), (std::vector<double>{10, 20, 30, 255, 100, 2}));
+  EXPECT_EQ(to_reals(decoded(file, "BGR")), (std::vector<double>{30, 20, 10, 2, 100, 255}));
+  EXPECT_EQ(to_reals(decoded(file, "Grayscale")), (std::vector<double>{18, 135}));
+  EXPECT_EQ(decoded("no image", "RGB").shape(), (Shape{0, 0, 3}));
+  EXPECT_EQ(decoded("", "Grayscale").shape(), (Shape{0, 0, 1}));
+  EXPECT_THROW(decoded(file, "CMYK"), Error);
+}
+
 }  // namespace
 }  // namespace axrun::ir::test
