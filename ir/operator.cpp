@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "ir/error_place.h"
+#include "ir/graph_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -55,21 +55,28 @@ const Table& table() {
   return table;
 }
 
-constexpr std::array<std::string_view, 15> graph_operators = {"If",
-                                                              "Loop",
-                                                              "Scan",
-                                                              "SequenceMap",
-                                                              "SequenceEmpty",
-                                                              "SequenceConstruct",
-                                                              "SequenceAt",
-                                                              "SequenceErase",
-                                                              "SequenceInsert",
-                                                              "SequenceLength",
-                                                              "SplitToSequence",
-                                                              "ConcatFromSequence",
-                                                              "Optional",
-                                                              "OptionalGetElement",
-                                                              "OptionalHasElement"};
+constexpr GraphOperator graph_operator_table[] = {
+    {"", "If", 1},
+    {"", "Loop", 1},
+    {"", "Scan", 8},
+    {"", "SequenceMap", 17},
+    {"", "SequenceEmpty", 11},
+    {"", "SequenceConstruct", 11},
+    {"", "SequenceAt", 11},
+    {"", "SequenceErase", 11},
+    {"", "SequenceInsert", 11},
+    {"", "SequenceLength", 11},
+    {"", "SplitToSequence", 11},
+    {"", "ConcatFromSequence", 11},
+    {"", "Optional", 15},
+    {"", "OptionalGetElement", 15},
+    {"", "OptionalHasElement", 15},
+    {"ai.onnx.ml", "ZipMap", 1},
+    {"ai.onnx.ml", "CastMap", 1},
+    {"ai.onnx.ml", "DictVectorizer", 1},
+    {"com.microsoft", "GreedySearch", 1},
+    {"com.microsoft", "BeamSearch", 1},
+};
 
 }  // namespace
 
@@ -85,11 +92,11 @@ const OperatorEntry* find_operator(std::string_view domain, std::string_view nam
 
 std::vector<OperatorEntry> all_operators() { return list_operators(); }
 
+std::span<const GraphOperator> graph_operators() { return graph_operator_table; }
+
 bool is_graph_operator(std::string_view domain, std::string_view name) {
-  if (domain == "ai.onnx.ml") return name == "ZipMap" || name == "CastMap" || name == "DictVectorizer";
-  if (domain == "com.microsoft") return name == "GreedySearch" || name == "BeamSearch";
-  return domain.empty() &&
-         std::find(graph_operators.begin(), graph_operators.end(), name) != graph_operators.end();
+  return std::any_of(std::begin(graph_operator_table), std::end(graph_operator_table),
+                     [&](const GraphOperator& row) { return row.name == name && row.domain == domain; });
 }
 
 Program define_node(const Node& node, const std::vector<OperandInfo>& operands) {

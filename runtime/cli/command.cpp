@@ -17,6 +17,7 @@
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
+#include "runtime/cli/operators_report.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/reproduce.h"
@@ -98,6 +99,9 @@ int execute(const Options& options, Clock::time_point process_start) {
       return cache_command(options);
     case Options::Command::inspect:
       std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
+      return exit_ok;
+    case Options::Command::operators:
+      std::fputs((options.json ? operators_json() : operators_text()).c_str(), stdout);
       return exit_ok;
     case Options::Command::target:
       check_knobs();

@@ -180,6 +180,9 @@ Options parse_options(int argc, const char* const* argv) {
   CLI::App* knobs = app.add_subcommand("knobs");
   knobs->set_help_flag("--help,-h");
   knobs->add_flag("--json", options.json);
+  CLI::App* operators = app.add_subcommand("operators");
+  operators->set_help_flag("--help,-h");
+  operators->add_flag("--json", options.json);
   CLI::App* target = app.add_subcommand("target");
   target->set_help_flag("--help,-h");
   target->add_flag("--calibrate", options.calibrate);
@@ -210,6 +213,7 @@ Options parse_options(int argc, const char* const* argv) {
   if (app.got_subcommand(explain)) options.command = Options::Command::explain;
   if (app.got_subcommand(reproduce)) options.command = Options::Command::reproduce;
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
+  if (app.got_subcommand(operators)) options.command = Options::Command::operators;
   if (app.got_subcommand(target)) options.command = Options::Command::target;
   if (raw.version) options.command = Options::Command::version;
   return options;

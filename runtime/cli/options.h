@@ -25,7 +25,7 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, optimize, cache, explain, reproduce, inspect, knobs, target, version, help };
+  enum class Command { run, optimize, cache, explain, reproduce, inspect, knobs, operators, target, version, help };
   Command command = Command::run;
 
   std::string model;               ///< empty: the demonstration model

@@ -289,6 +289,9 @@ def resize(random):
                   pick(random, ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"])}
     if mode == "nearest":
         attributes["nearest_mode"] = pick(random, ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+        # Which neighbour of a whole coordinate floor and ceil take follows from how its terms were rounded.
+        if attributes["coordinate_transformation_mode"] == "half_pixel_symmetric":
+            attributes["nearest_mode"] = pick(random, ["round_prefer_floor", "round_prefer_ceil"])
     if mode == "cubic":
         attributes["cubic_coeff_a"] = pick(random, [-0.75, -0.5])
         attributes["exclude_outside"] = flag(random)
@@ -514,8 +517,8 @@ GENERATORS = {
     "Div": binary(FLOATS + [np.int32, np.int64], special=False, positive=True),
     "Mod": mod, "BitShift": bit_shift, "Cast": cast, "Clip": clip, "Where": where,
     "LeakyRelu": with_attributes([np.float32], lambda r: {"alpha": float(r.normal())}),
-    "Celu": with_attributes([np.float32], lambda r: {"alpha": 0.5 + float(r.random())}, roundings=64),
-    "ReduceSum": reduction(FLOATS + [np.int32, np.int64]), "ReduceMean": reduction(FLOATS + [np.int32], size=8),
+    "Celu": with_attributes([np.float32], lambda r: {"alpha": 0.5 + float(r.random())}, roundings=64, size=1),
+    "ReduceSum": reduction(FLOATS + [np.int32, np.int64], size=8), "ReduceMean": reduction(FLOATS + [np.int32], size=8),
     "ReduceMax": reduction(FLOATS + [np.int32, np.int64, np.int8, np.uint8]), "ReduceMin": reduction(FLOATS + [np.int32, np.int64, np.int8, np.uint8]),
     "ReduceProd": reduction(FLOATS), "ReduceL1": reduction([np.float32]), "ReduceL2": reduction([np.float32]),
     "ReduceSumSquare": reduction([np.float32]), "ReduceLogSumExp": reduction([np.float32], size=1),

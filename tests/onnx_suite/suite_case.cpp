@@ -12,6 +12,7 @@
 #include "ir/error.h"
 #include "onnx_import/import.h"
 #include "onnx_import/tensor_file.h"
+#include "tests/onnx_suite/random_check.h"
 
 namespace axrun::tests {
 namespace {
@@ -158,6 +159,37 @@ std::vector<RuntimeValue> read_values(const fs::path& folder, const std::string&
   return values;
 }
 
+/// "node", domain, operator, opset version and type of the first tensor it reads (else writes), for every
+/// node.
+std::string nodes_text(const ir::Graph& graph) {
+  std::string text;
+  for (const ir::Node& node : graph.nodes) {
+    ir::ElementType type = ir::ElementType::undefined;
+    for (const auto& values : {node.inputs, node.outputs}) {
+      for (const ir::ValueId id : values) {
+        if (id == ir::absent || type != ir::ElementType::undefined) continue;
+        const ir::Value& value = graph.value(id);
+        type = value.constant.defined() ? value.constant.type() : value.type;
+      }
+    }
+    text += fmt::format("node\t{}\t{}\t{}\t{}\n", node.domain, node.op, node.version, ir::name_of(type));
+  }
+  return text;
+}
+
+/// "kernel", operators joined by "+", and what they run on, for every step of a profile.
+std::string kernels_text(const runtime::Session& session) {
+  std::string text;
+  for (const runtime::StepProfile& step : session.profile()) {
+    const bool interpreted = step.kernel.starts_with("interpreter");
+    text += fmt::format("kernel\t{}\t{}\n", step.op,
+                        !step.proof.empty() ? "generated"
+                        : interpreted       ? "interpreted"
+                                            : "precompiled");
+  }
+  return text;
+}
+
 /// Runs the session until nothing is left that could be swapped in.
 void swap_everything(runtime::Session& session, const std::vector<RuntimeValue>& inputs) {
   constexpr double patience = 120;
@@ -179,7 +211,7 @@ std::vector<std::string> find_cases(const std::string& root) {
 
 bool is_packaged(const std::string& folder) { return folder.starts_with("/usr/share/libonnx-testdata/"); }
 
-CaseResult run_case(const std::string& folder, Answering answering) {
+CaseResult run_case(const std::string& folder, Answering answering, bool with_evidence) {
   CaseResult result;
   result.name = fs::path(folder).filename().string();
   const auto known = suite_mistakes.find(result.name);
@@ -195,9 +227,12 @@ CaseResult run_case(const std::string& folder, Answering answering) {
                    : answering == Answering::fallback ? Tier::fallback
                                                       : Tier::automatic;
     options.threads = 1;
+    options.profile = with_evidence;
     const auto session = runtime::Session::load(folder + "/model.onnx", options);
     // The session may have folded the generator: the file says.
-    const bool random = is_random(*onnx_import::import_file(folder + "/model.onnx").graph);
+    const auto graph = onnx_import::import_file(folder + "/model.onnx").graph;
+    const bool random = is_random(*graph);
+    if (with_evidence) result.evidence = nodes_text(*graph);
     if (random) result.outcome = Outcome::random;
     const Tolerance tolerance = tolerance_of(folder);
     for (int set = 0;; ++set) {
@@ -206,7 +241,23 @@ CaseResult run_case(const std::string& folder, Answering answering) {
       const auto want = read_values(data, "output", session->outputs());
       const auto inputs = read_values(data, "input", session->inputs());
       if (answering == Answering::generated) swap_everything(*session, inputs);
+      if (with_evidence) session->reset_profile();
       const auto got = session->run(inputs);
+      if (random) {
+        const auto has = [&](const char* op) {
+          return std::any_of(graph->nodes.begin(), graph->nodes.end(),
+                             [&](const ir::Node& node) { return node.op == op; });
+        };
+        const Draws draws = has("Dropout")   ? Draws::dropout
+                            : has("Greater") ? Draws::above
+                                             : Draws::bernoulli;
+        result.why = random_mistake(folder + "/model.onnx", options, draws, inputs);
+        if (!result.why.empty()) {
+          result.outcome = Outcome::wrong;
+          return result;
+        }
+      }
+      if (with_evidence && set == 0) result.evidence += kernels_text(*session);
       if (answering == Answering::generated) {
         const runtime::OptimizerStatus status = session->optimizer_status();
         result.generated += status.swapped;

@@ -10,7 +10,7 @@ namespace axrun::tests {
 /// How one case of ONNX's own suite ended.
 enum class Outcome {
   passed,
-  random,    ///< the outputs are random: only types and shapes were compared
+  random,    ///< the outputs are random: types, shapes, possible values and rates were compared
   refused,   ///< an operator, type or attribute axrun does not have, said by a clear message
   rounding,  ///< further from the stored answer than the tolerance, but no more than a few roundings of its
              ///< type
@@ -23,8 +23,9 @@ struct CaseResult {
   std::string name;
   Outcome outcome = Outcome::passed;
   std::string why;
-  int generated = 0;  ///< steps that ran generated kernels when the answer was compared
-  int steps = 0;      ///< with a kernel, where the optimiser looked
+  int generated = 0;     ///< steps that ran generated kernels when the answer was compared
+  int steps = 0;         ///< with a kernel, where the optimiser looked
+  std::string evidence;  ///< lines for coverage.py: the model's nodes, and what ran them
 };
 
 /// What answers. `generated`: the automatic tier, after everything was swapped in that could be verified.
@@ -38,6 +39,6 @@ bool is_packaged(const std::string& folder);
 
 /// Runs one folder (model.onnx, test_data_set_K) and compares with the suite's tolerance:
 /// |got - want| <= 1e-7 + 1e-3 |want| unless the folder says otherwise; integers, booleans and strings equal.
-CaseResult run_case(const std::string& folder, Answering answering);
+CaseResult run_case(const std::string& folder, Answering answering, bool with_evidence = false);
 
 }  // namespace axrun::tests

@@ -1,5 +1,6 @@
 // ONNX's own suite: as Debian packages it (libonnx-testdata), or what AXRUN_SUITE=FOLDER holds
 // (newest_suite.py writes the newest one there). AXRUN_SUITE_REPORT=FILE writes every case's outcome,
+// AXRUN_SUITE_EVIDENCE=FILE appends what ran the nodes of the cases that passed (see coverage.py),
 // AXRUN_SUITE_CASE=TEXT selects the cases with TEXT in their names. Every case is answered by precompiled
 // kernels, by the reference, and by generated kernels: these are in parts, which may run side by side.
 #include <fmt/format.h>
@@ -48,16 +49,20 @@ constexpr int least_generated = 40;
 void run_cases(const std::vector<std::string>& cases, Answering answering, size_t first, size_t step) {
   std::map<Outcome, int> counts;
   std::map<std::string, std::vector<std::string>> refused;
-  std::string report, mistakes, rounded;
+  std::string report, mistakes, rounded, evidence;
+  const char* evidence_file = std::getenv("AXRUN_SUITE_EVIDENCE");
   int count = 0, with_steps = 0, with_generated = 0;
   for (size_t k = first; k < cases.size(); k += step, ++count) {
     const std::string& folder = cases[k];
-    const CaseResult result = run_case(folder, answering);
+    const CaseResult result = run_case(folder, answering, evidence_file != nullptr);
     ++counts[result.outcome];
     with_steps += result.steps > 0 ? 1 : 0;
     with_generated += result.generated > 0 ? 1 : 0;
     report += fmt::format("{}\t{}\t{}\t{}/{}\n", name_of(result.outcome), result.name, result.why,
                           result.generated, result.steps);
+    const bool right = result.outcome == Outcome::passed || result.outcome == Outcome::rounding;
+    if (right || result.outcome == Outcome::random)
+      evidence += "case\t" + result.name + "\n" + result.evidence;
     if (result.outcome == Outcome::refused) refused[category_of(result.why)].push_back(result.name);
     if (result.outcome == Outcome::rounding) {
       rounded += fmt::format("  rounded otherwise: {}: {}\n", result.name, result.why);
@@ -68,6 +73,7 @@ void run_cases(const std::vector<std::string>& cases, Answering answering, size_
     }
   }
   if (const char* file = std::getenv("AXRUN_SUITE_REPORT")) std::ofstream(file, std::ios::app) << report;
+  if (evidence_file != nullptr) std::ofstream(evidence_file, std::ios::app) << evidence;
   fmt::print("{} cases:", count);
   for (const auto& [outcome, number] : counts) fmt::print(" {} {}", number, name_of(outcome));
   if (answering == Answering::generated) {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+namespace axrun::cli {
+
+/// Every operator that models may have: domain, name, the opset versions at which its definition changes, and
+/// what runs it before the optimiser does. The JSON is a list of objects.
+std::string operators_text();
+std::string operators_json();
+
+}  // namespace axrun::cli
