@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 
 namespace axrun::ir {
 namespace {
@@ -57,13 +58,13 @@ class Checker {
 }  // namespace
 
 const std::vector<GrammarRule>& grammar() {
-  static const std::vector<GrammarRule> rules = [] {
+  static const auto& rules = lasting([] {
     std::vector<GrammarRule> table;
     expression_rules(table);
     stage_rules(table);
     program_rules(table);
     return table;
-  }();
+  }());
   return rules;
 }
 

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "ir/lasting.h"
+
 namespace axrun::ir {
 
 const std::vector<OpaqueEntry>& all_opaque() {
-  static const std::vector<OpaqueEntry> entries = [] {
+  static const auto& entries = lasting([] {
     std::vector<OpaqueEntry> table;
     opaque_functions(table);
     std::sort(table.begin(), table.end(),
               [](const OpaqueEntry& a, const OpaqueEntry& b) { return a.name < b.name; });
     return table;
-  }();
+  }());
   return entries;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/error_place.h"
 #include "ir/graph_operators.h"
+#include "ir/lasting.h"
 
 namespace axrun::ir {
 namespace {
@@ -44,14 +45,14 @@ std::vector<OperatorEntry> list_operators() {
 }
 
 const Table& table() {
-  static const Table table = [] {
+  static const Table& table = lasting([] {
     Table built;
     for (const OperatorEntry& entry : list_operators()) built[{entry.domain, entry.name}].push_back(entry);
     for (auto& [key, rows] : built) {
       std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.since < b.since; });
     }
     return built;
-  }();
+  }());
   return table;
 }
 

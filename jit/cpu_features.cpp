@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 
 namespace axrun::jit {
 namespace {
@@ -15,7 +16,7 @@ using Id = asmjit::CpuFeatures::X86;
 
 // Sorted by name.
 const std::vector<CpuFeature>& table() {
-  static const std::vector<CpuFeature> rows = {
+  static const auto& rows = lasting<std::vector<CpuFeature>>({
       {"avx", Level::avx2, {"sse2"}},
       {"avx2", Level::avx2, {"avx"}},
       {"avx512_bf16", Level::avx512, {"avx512bw"}},
@@ -29,7 +30,7 @@ const std::vector<CpuFeature>& table() {
       {"fma", Level::avx2, {"avx"}},
       {"sse", Level::sse2, {}},
       {"sse2", Level::sse2, {"sse"}},
-  };
+  });
   return rows;
 }
 

@@ -181,7 +181,7 @@ class EmittedCode : public CallableCode {
 };
 
 std::mutex map_mutex;
-std::string map_path;  // empty: no map
+std::string& map_path = *new std::string;  // empty: no map; never destroyed, like what follows
 
 void EmittedCode::name_for_profilers() const {
   const std::lock_guard lock(map_mutex);
@@ -203,7 +203,7 @@ class InlineWorkers : public Workers {
 }  // namespace
 
 Workers& inline_workers() {
-  static InlineWorkers workers;
+  static auto& workers = *new InlineWorkers;
   return workers;
 }
 

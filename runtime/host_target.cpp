@@ -1,5 +1,6 @@
 #include "runtime/host_target.h"
 
+#include "ir/lasting.h"
 #include "jit/detect.h"
 #include "jit/target_file.h"
 #include "runtime/knobs.h"
@@ -21,7 +22,7 @@ jit::Target find_host_target() {
 }  // namespace
 
 const jit::Target& host_target() {
-  static const jit::Target target = find_host_target();
+  static const auto& target = lasting(find_host_target());
   return target;
 }
 

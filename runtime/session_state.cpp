@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ir/error_place.h"
+#include "ir/lasting.h"
 #include "ir/simplify.h"
 #include "runtime/knobs.h"
 #include "runtime/machine.h"
@@ -257,7 +258,7 @@ std::unique_ptr<SessionState::RunBuffers> SessionState::take_buffers() {
 
 void SessionState::give_back(std::unique_ptr<RunBuffers> used) {
   // Assigning from an empty tensor drops the caller's buffer and keeps the capacity for the shape.
-  static const ir::Tensor none;
+  static const auto& none = lasting(ir::Tensor());
   for (RuntimeValue& value : used->inputs) value.tensor = none;
   for (RuntimeValue& value : used->outputs) value.tensor = none;
   const std::lock_guard lock(buffers_mutex);

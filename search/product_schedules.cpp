@@ -117,7 +117,7 @@ class Searches {
   }
 
   static Searches& of_process() {
-    static Searches searches;
+    static auto& searches = *new Searches;  // never destroyed: see ir/lasting.h
     return searches;
   }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "ir/lasting.h"
+
 namespace axrun::verify {
 namespace {
 
@@ -68,7 +70,7 @@ double half_magnitude(double x) { return std::fabs(x) / 2; }
 }  // namespace
 
 const std::vector<MathReference>& math_references() {
-  static const std::vector<MathReference> references = {
+  static const auto& references = lasting<std::vector<MathReference>>({
       {"exp", [](double x) { return std::exp(x); }, precise<mpfr_exp>},
       {"log", [](double x) { return std::log(x); }, precise<mpfr_log>},
       {"tanh", [](double x) { return std::tanh(x); }, precise<mpfr_tanh>},
@@ -76,7 +78,7 @@ const std::vector<MathReference>& math_references() {
       {"erf", [](double x) { return std::erf(x); }, precise<mpfr_erf>},
       {"gelu", gelu, precise_gelu, half_magnitude},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, precise<mpfr_rec_sqrt>},
-  };
+  });
   return references;
 }
 

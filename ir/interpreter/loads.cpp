@@ -6,6 +6,7 @@
 #include "ir/element_access.h"
 #include "ir/error.h"
 #include "ir/interpreter/workspace.h"
+#include "ir/lasting.h"
 
 namespace axrun::ir::interpreter {
 namespace {
@@ -35,7 +36,7 @@ void read_lanes(const LaneSource& source, void* lanes, int count, Read read) {
 /// The values of the 16-bit and 8-bit float patterns.
 template <ElementType type>
 const float* float_table() {
-  static const std::unique_ptr<float[]> table = [] {
+  static const auto& table = lasting([] {
     const size_t patterns = size_of(type) == 2 ? 65536 : 256;
     std::unique_ptr<float[]> values(new float[patterns]);
     for (size_t k = 0; k < patterns; ++k) {
@@ -50,7 +51,7 @@ const float* float_table() {
       values[k] = static_cast<float>(value);
     }
     return values;
-  }();
+  }());
   return table.get();
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/error.h"
 #include "ir/isa/semantics.h"
+#include "ir/lasting.h"
 
 namespace axrun::ir::isa {
 namespace {
@@ -26,15 +27,17 @@ std::vector<Row> parse_tables() {
 }  // namespace
 
 const std::vector<Table>& tables() {
-  static const std::vector<Table> all = {
-      {"x86_sse2", Encoding::legacy, x86_sse2_rows},      {"x86_avx2", Encoding::vex, x86_avx2_rows},
-      {"x86_avx_vnni", Encoding::vex, x86_avx_vnni_rows}, {"x86_masks", Encoding::vex, x86_mask_rows},
-      {"x86_avx512", Encoding::evex, x86_avx512_rows},    {"x86_vnni_bf16", Encoding::evex, x86_vnni_rows}};
+  static const auto& all = lasting<std::vector<Table>>({{"x86_sse2", Encoding::legacy, x86_sse2_rows},
+                                                        {"x86_avx2", Encoding::vex, x86_avx2_rows},
+                                                        {"x86_avx_vnni", Encoding::vex, x86_avx_vnni_rows},
+                                                        {"x86_masks", Encoding::vex, x86_mask_rows},
+                                                        {"x86_avx512", Encoding::evex, x86_avx512_rows},
+                                                        {"x86_vnni_bf16", Encoding::evex, x86_vnni_rows}});
   return all;
 }
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> all = parse_tables();
+  static const auto& all = lasting(parse_tables());
   return all;
 }
 

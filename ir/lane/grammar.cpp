@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 
 namespace axrun::ir::lane {
 namespace {
@@ -102,7 +103,7 @@ Answer results_are_values(const Program& program) {
 }  // namespace
 
 const std::vector<GrammarRule>& grammar() {
-  static const std::vector<GrammarRule> rules = {
+  static const auto& rules = lasting<std::vector<GrammarRule>>({
       {"name", "the program's name is a word", nullptr, name_is_word},
       {"size", "the number of instructions is bounded", nullptr, size_is_bounded},
       {"opcode", "every operation is a row of the table", opcode_is_known},
@@ -113,7 +114,7 @@ const std::vector<GrammarRule>& grammar() {
       {"literal", "literals stand only where they belong; shifts are 0..31; tables exist",
        literal_is_in_range},
       {"results", "at least one result, each a value", nullptr, results_are_values},
-  };
+  });
   return rules;
 }
 

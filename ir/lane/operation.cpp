@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/lasting.h"
+
 namespace axrun::ir::lane {
 namespace {
 
@@ -89,7 +91,7 @@ std::string_view name_of(Type type) {
 }
 
 const std::vector<Operation>& operations() {
-  static const std::vector<Operation> rows = table();
+  static const auto& rows = lasting(table());
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // com.microsoft: tables and matrices of few bits whose rows are looked up or multiplied by.
 #include <fmt/format.h>
 
+#include "ir/lasting.h"
 #include "ir/ops/compute.h"
 #include "ir/ops/constant_table.h"
 #include "ir/ops/microsoft.h"
@@ -112,25 +113,14 @@ void gather_block_quantized(const OperatorContext& context, Builder& b) {
 
 /// The 16 numbers of FP4 and NF4 as bitsandbytes has them (Dettmers and others, "QLoRA", 2023, appendix E).
 const std::vector<double>& numbers_of_bnb4(bool normal_float) {
-  static const std::vector<double> fp4 = {
-      0, 5.208333333e-03F,  0.66666667F,  1,  0.33333333F,  0.5,  0.16666667F,  0.25,
-      0, -5.208333333e-03F, -0.66666667F, -1, -0.33333333F, -0.5, -0.16666667F, -0.25};
-  static const std::vector<double> nf4 = {-1.0F,
-                                          -0.6961928009986877F,
-                                          -0.5250730514526367F,
-                                          -0.39491748809814453F,
-                                          -0.28444138169288635F,
-                                          -0.18477343022823334F,
-                                          -0.09105003625154495F,
-                                          0.0F,
-                                          0.07958029955625534F,
-                                          0.16093020141124725F,
-                                          0.24611230194568634F,
-                                          0.33791524171829224F,
-                                          0.44070982933044434F,
-                                          0.5626170039176941F,
-                                          0.7229568362236023F,
-                                          1.0F};
+  static const auto& fp4 = lasting<std::vector<double>>(
+      {0, 5.208333333e-03F, 0.66666667F, 1, 0.33333333F, 0.5, 0.16666667F, 0.25, 0, -5.208333333e-03F,
+       -0.66666667F, -1, -0.33333333F, -0.5, -0.16666667F, -0.25});
+  static const auto& nf4 = lasting<std::vector<double>>(
+      {-1.0F, -0.6961928009986877F, -0.5250730514526367F, -0.39491748809814453F, -0.28444138169288635F,
+       -0.18477343022823334F, -0.09105003625154495F, 0.0F, 0.07958029955625534F, 0.16093020141124725F,
+       0.24611230194568634F, 0.33791524171829224F, 0.44070982933044434F, 0.5626170039176941F,
+       0.7229568362236023F, 1.0F});
   return normal_float ? nf4 : fp4;
 }
 

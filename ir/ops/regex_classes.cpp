@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/lasting.h"
+
 namespace axrun::ir {
 namespace {
 
-const Ranges digits = {{'0', '9'}};
-const Ranges spaces = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
-const Ranges word = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+const Ranges& digits = lasting<Ranges>({{'0', '9'}});
+const Ranges& spaces = lasting<Ranges>({{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}});
+const Ranges& word = lasting<Ranges>({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}});
 
 struct NamedClass {
   std::string_view name;
   Ranges ranges;
 };
-const std::array<NamedClass, 14> posix_classes = {{
+const auto& posix_classes = lasting<std::array<NamedClass, 14>>({{
     {"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
     {"alpha", {{'A', 'Z'}, {'a', 'z'}}},
     {"ascii", {{0, 0x7F}}},
@@ -29,7 +31,7 @@ const std::array<NamedClass, 14> posix_classes = {{
     {"upper", {{'A', 'Z'}}},
     {"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-}};
+}});
 
 }  // namespace
 

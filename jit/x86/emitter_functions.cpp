@@ -1,5 +1,6 @@
 // Vector math: functions of one float, written out from their lane programs.
 #include "ir/lane/math/math.h"
+#include "ir/lasting.h"
 #include "jit/x86/emitter.h"
 #include "jit/x86/functions.h"
 
@@ -9,8 +10,10 @@ using ir::ScalarOp;
 using ir::lane::Opcode;
 
 const ir::lane::Program* lane_program_of(ScalarOp op) {
-  static const ir::lane::Program exp = ir::lane::exp_program(), log = ir::lane::log_program(),
-                                 tanh = ir::lane::tanh_program(), erf = ir::lane::erf_program();
+  static const ir::lane::Program &exp = lasting(ir::lane::exp_program()),
+                                 &log = lasting(ir::lane::log_program()),
+                                 &tanh = lasting(ir::lane::tanh_program()),
+                                 &erf = lasting(ir::lane::erf_program());
   switch (op) {
     case ScalarOp::exp:
       return &exp;

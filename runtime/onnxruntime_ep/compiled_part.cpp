@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/lasting.h"
 #include "onnx_import/names.h"
 #include "runtime/onnxruntime_ep/host_pool.h"
 #include "runtime/onnxruntime_ep/host_value.h"
@@ -116,7 +117,7 @@ class CompiledPart::Lent {
   }
   Call& operator*() const { return *call_; }
   void give_back() {
-    static const ir::Tensor none;
+    static const auto& none = lasting(ir::Tensor());
     // Assigned from a tensor that stays, a tensor keeps the memory of its shape.
     for (ir::Tensor& output : call_->outputs) output = none;
     const std::lock_guard lock(part_.calls_mutex_);

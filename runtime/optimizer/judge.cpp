@@ -160,7 +160,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   verify::ProofOptions proof;
   proof.solver_milliseconds = request.solver_milliseconds;
   proof.seconds = request.proof_seconds;
-  static verify::Answers answers;  // layers have much in common, joint steps with their parts
+  static auto& answers = *new verify::Answers;  // layers have much in common, joint steps with their parts
   proof.answers = &answers;
   const verify::Evidence rewrite = verify::prove_rewrite(expression, lowered, program.sizes, proof);
   if (rewrite.verdict != verify::Verdict::proved) {

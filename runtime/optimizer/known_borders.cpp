@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/step_finder.h"
 #include "runtime/warm/warm_start.h"
@@ -52,7 +53,7 @@ class Apart final : public KernelSource {
 }  // namespace
 
 const Experience& PlanImprover::experience() const {
-  static const Experience none;
+  static const auto& none = lasting(Experience());
   return warm_ && !settings_.deterministic ? warm_->experience() : none;
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 #include "runtime/host_target.h"
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/jit_kernel.h"
@@ -53,8 +54,8 @@ void require_machine_code(const jit::Target& target) {
 }  // namespace
 
 PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& settings,
-                           std::shared_ptr<KernelLibrary> library, ChosenLayouts& layouts,
-                           StatusBoard& board, const Background::Place& place)
+                           std::shared_ptr<KernelLibrary> library, ChosenLayouts& layouts, StatusBoard& board,
+                           const Background::Place& place)
     : host_(host),
       settings_(settings),
       library_(std::move(library)),
@@ -393,7 +394,7 @@ void PlanImprover::compare(const Task& task) {
     better_equal = true;
     if (!is_generated(own)) present.push_back({&own, own.kernel});
     // A step that was joined from several has all of these in the fallback.
-    static const std::vector<Step> none;
+    static const auto& none = lasting(std::vector<Step>());
     for (const Step& one : is_generated(own) ? fallback_of(task.plan).steps() : none) {
       if (one.kernel &&
           std::includes(step.nodes.begin(), step.nodes.end(), one.nodes.begin(), one.nodes.end()))

@@ -7,6 +7,7 @@
 
 #include "ir/error.h"
 #include "ir/evaluate.h"
+#include "ir/lasting.h"
 
 namespace axrun::runtime {
 namespace {
@@ -74,7 +75,7 @@ bool StepContext::has_attribute(std::string_view name) const {
 }
 
 const std::vector<FactoryEntry>& all_factories() {
-  static const std::vector<FactoryEntry> table = [] {
+  static const auto& table = lasting([] {
     std::vector<FactoryEntry> rows;
     contraction_factories(rows);
     convolution_factories(rows);
@@ -91,17 +92,17 @@ const std::vector<FactoryEntry>& all_factories() {
     widening_factories(rows);
     map_factories(rows);
     return rows;
-  }();
+  }());
   return table;
 }
 
 std::vector<KernelFactory> factories_for(std::string_view domain, std::string_view op) {
   using Key = std::pair<std::string_view, std::string_view>;
-  static const std::map<Key, std::vector<KernelFactory>> index = [] {
+  static const auto& index = lasting([] {
     std::map<Key, std::vector<KernelFactory>> built;
     for (const FactoryEntry& row : all_factories()) built[{row.domain, row.op}].push_back(row.make);
     return built;
-  }();
+  }());
   const auto found = index.find({domain, op});
   std::vector<KernelFactory> factories = found == index.end() ? std::vector<KernelFactory>() : found->second;
   // Rows under the name "*" are tried for every operator: they read the expression, not the name.

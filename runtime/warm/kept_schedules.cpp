@@ -30,7 +30,7 @@ class InCache : public search::ScheduleStore {
 
 void keep_schedules_in(std::shared_ptr<cache::Store> store) {
   static std::mutex mutex;
-  static std::optional<std::filesystem::path> folder;
+  static auto& folder = *new std::optional<std::filesystem::path>;  // threads may run on at the end
   const std::lock_guard<std::mutex> lock(mutex);
   // Another store for the same folder would read it all again.
   if (store->settings().directory == folder) return;

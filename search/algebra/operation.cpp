@@ -11,6 +11,7 @@
 #include <set>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 #include "ir/operator.h"
 #include "ir/scanner.h"
 
@@ -185,11 +186,11 @@ Operation parse_operation(ir::text::Scanner& in) {
 
 int canonical_version(const std::string& domain, const std::string& op, int version) {
   // Their definitions ask for no version but that of legacy broadcasts, before 7.
-  static const std::set<std::string> steady = {
-      "Abs",         "Add",       "Conv",    "Cos",     "Div",   "Erf", "Exp",        "Gather",
-      "LeakyRelu",   "Log",       "MatMul",  "MaxPool", "Mul",   "Neg", "Reciprocal", "ReduceMax",
-      "ReduceMean",  "Relu",      "Sigmoid", "Sin",     "Sqrt",  "Sub", "Tanh",       "GlobalAveragePool",
-      "AveragePool", "Transpose", "Concat",  "Expand",  "Where", "Pow"};
+  static const auto& steady = lasting<std::set<std::string>>(
+      {"Abs",         "Add",       "Conv",    "Cos",     "Div",   "Erf", "Exp",        "Gather",
+       "LeakyRelu",   "Log",       "MatMul",  "MaxPool", "Mul",   "Neg", "Reciprocal", "ReduceMax",
+       "ReduceMean",  "Relu",      "Sigmoid", "Sin",     "Sqrt",  "Sub", "Tanh",       "GlobalAveragePool",
+       "AveragePool", "Transpose", "Concat",  "Expand",  "Where", "Pow"});
   const ir::OperatorEntry* entry = ir::find_operator(domain, op, version);
   if (entry == nullptr || !domain.empty() || steady.count(op) == 0) return version;
   return std::max(entry->since, std::min(version, 7));

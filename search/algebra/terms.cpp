@@ -8,6 +8,7 @@
 
 #include "ir/compose.h"
 #include "ir/error.h"
+#include "ir/lasting.h"
 #include "ir/operator.h"
 
 namespace axrun::search::algebra {
@@ -60,7 +61,7 @@ int Terms::kind_of(const Facts& facts) {
 }
 
 const std::string& Terms::name(TermId id) const {
-  static const std::string none;
+  static const auto& none = lasting(std::string());
   const Term& term = at(id);
   return term.operation < 0 ? none : operation(term.operation).name;
 }

@@ -104,6 +104,20 @@ class Library(unittest.TestCase):
                    "axrun::ir::define_node", "axrun::ir::simplify", "axrun::runtime::sse2", "axrun::runtime::avx2")
         self.assertEqual([name for name in strong if name.startswith(private)], [])
 
+    def test_nothing_that_threads_use_ends_before_they_do(self):
+        """Static variables with destructors: see ir/lasting.h. Programs, and what <iostream> brings, may have them."""
+        build = os.path.join(os.path.dirname(LIBRARY), "..")
+        objects = []
+        for folder in ("ir", "jit", "onnx_import", "runtime", "search", "verify"):
+            for where, _, names in os.walk(os.path.join(build, folder)):
+                if not re.search(r"/(axrun_serve|axrun_server|axrun_command|axrun_cli)\.dir", where):
+                    objects += [os.path.join(where, name) for name in names if name.endswith(".cpp.o")]
+        self.assertGreater(len(objects), 100)
+        listed = subprocess.run(["nm", "-A"] + objects, capture_output=True, text=True, check=True).stdout
+        at_exit, with_streams = ({line.split(":")[0] for line in listed.splitlines() if name in line}
+                                 for name in (" U __cxa_atexit", " _ZStL8__ioinit"))
+        self.assertEqual(sorted(os.path.relpath(path, build) for path in at_exit - with_streams), [])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

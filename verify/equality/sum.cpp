@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/arithmetic.h"
+#include "ir/lasting.h"
 #include "verify/equality/sum_parts.h"
 #include "verify/unproved.h"
 
@@ -236,7 +237,7 @@ Sum Algebra::over(const TermList& variables, const Sum& body) {
 }
 
 const Rational* Algebra::constant(const Sum& a) const {
-  static const Rational zero = 0;
+  static const auto& zero = lasting(Rational(0));
   if (a.pieces.empty()) return &zero;
   const Piece& piece = a.pieces[0];
   const bool plain = piece.variables.empty() && piece.domain.empty() && piece.factors.empty();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "ir/lasting.h"
+
 namespace axrun::ir::lane {
 
 const std::vector<MathFunction>& math_functions() {
-  static const std::vector<MathFunction> functions = {
+  static const auto& functions = lasting<std::vector<MathFunction>>({
       {"exp", "e^x", 1, exp_program},
       {"log", "natural logarithm; NaN below zero, -infinity at both zeros", 1, log_program},
       {"tanh", "hyperbolic tangent", 1.5, tanh_program},
@@ -14,7 +16,7 @@ const std::vector<MathFunction>& math_functions() {
       {"gelu", "x/2 * (1 + erf(x / sqrt(2))) as written: NaN at -infinity; cancels below zero", 2,
        gelu_program},
       {"rsqrt", "1 / sqrt(x); NaN below zero, an infinity of the same sign at zeros", 1.5, rsqrt_program},
-  };
+  });
   return functions;
 }
 
