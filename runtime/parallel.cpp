@@ -188,11 +188,15 @@ class TbbPool final : public ThreadPool {
   }
 
   /// TBB warns on standard error of an arena larger than the machine, unless the process's limit allows it.
-  /// Of several limits the lowest counts, so all pools set the same one.
-  static constexpr size_t process_limit = 1024;
+  /// Of several limits the lowest counts: this one is in nobody's way. It stays, since a pool may go when the
+  /// process has ended so far that TBB's list of limits is gone.
+  static void raise_process_limit() {
+    static const auto* const limit =
+        new tbb::global_control(tbb::global_control::max_allowed_parallelism, 1024);
+    static_cast<void>(limit);
+  }
   struct Arena {
-    explicit Arena(int threads) : arena(threads) {}
-    tbb::global_control limit{tbb::global_control::max_allowed_parallelism, process_limit};
+    explicit Arena(int threads) : arena(threads) { raise_process_limit(); }
     tbb::task_arena arena;
   };
   std::unique_ptr<Arena> arena_;
