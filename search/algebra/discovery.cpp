@@ -45,6 +45,7 @@ DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
   unknown += other.unknown;
   seconds += other.seconds;
   proving += other.proving;
+  complete = complete && other.complete;
   return *this;
 }
 
@@ -128,6 +129,8 @@ bool Discovery::merge_siblings(const Terms& model, const std::string& origin, Di
   bool found = false;
   for (const auto& [key, list] : siblings) {
     for (size_t k = 1; k < list.size(); ++k) {
+      counts.complete = counts.complete && (!options_.go_on || options_.go_on());
+      if (!counts.complete) return found;
       const Site site = site_of(model, {list[0], list[k]}, 2, false);
       ++counts.sites;
       if (!seen_.insert(site.text()).second) continue;
@@ -177,8 +180,14 @@ bool Discovery::merge_siblings(const Terms& model, const std::string& origin, Di
 DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin) {
   DiscoveryCounts counts;
   const double start = now();
-  for (TermId id = 0; id < model.size() && now() - start < options_.seconds; ++id) {
+  const auto may_go_on = [&] {
+    counts.complete = counts.complete && now() - start < options_.seconds;
+    counts.complete = counts.complete && (!options_.go_on || options_.go_on());
+    return counts.complete;
+  };
+  for (TermId id = 0; id < model.size(); ++id) {
     if (!is_sought(model, id)) continue;
+    if (!may_go_on()) break;
     const std::vector<TermId> children = model[id].children;
     std::vector<TermId> producers;
     for (const TermId child : children)
@@ -203,7 +212,7 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
       if (alike) look(producers);
     }
   }
-  merge_siblings(model, origin, counts);
+  if (counts.complete) merge_siblings(model, origin, counts);
   counts.seconds = now() - start;
   return counts;
 }

@@ -14,6 +14,7 @@ struct DiscoveryOptions {
   size_t most_proposals = 3000;  ///< per site
   size_t most_identities = 6;    ///< of a site that are put to the prover, those of few operations first
   double seconds = 1e9;          ///< after that no further site is begun
+  std::function<bool()> go_on;   ///< asked before every site; none: always
   std::function<void(const Rule&)> found;  ///< told of every rule that is new, whatever its evidence
 };
 
@@ -22,6 +23,7 @@ struct DiscoveryCounts {
   int64_t proposals = 0, survived = 0;
   int rules = 0, proved = 0, safe = 0, refuted = 0, unknown = 0;  ///< new ones
   double seconds = 0, proving = 0;
+  bool complete = true;  ///< every site has been looked at
   DiscoveryCounts& operator+=(const DiscoveryCounts& other);
 };
 

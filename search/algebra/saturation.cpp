@@ -15,6 +15,8 @@ std::string_view name_of(StopReason reason) {
       return "rounds";
     case StopReason::terms:
       return "terms";
+    case StopReason::stopped:
+      return "stopped";
   }
   return "";
 }
@@ -63,7 +65,12 @@ Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>
       Match match;
     };
     std::vector<Found> found;
+    const auto told_to_stop = [&] { return options.stop && options.stop(); };
     for (const auto& rule : rules) {
+      if (told_to_stop()) {
+        saturation.stopped = StopReason::stopped;
+        return saturation;
+      }
       for (const bool forward : {true, false}) {
         if (!rule->usable(forward) || (!forward && !options.both_directions)) continue;
         // What is joined would be joined with its own parts again and again.
@@ -74,6 +81,11 @@ Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>
     }
     bool changed = false;
     for (const Found& one : found) {
+      if (told_to_stop()) {
+        graph.rebuild();
+        saturation.stopped = StopReason::stopped;
+        return saturation;
+      }
       if (graph.full() || graph.terms().size() >= options.most_terms) {
         graph.rebuild();
         saturation.stopped = StopReason::terms;
@@ -114,8 +126,27 @@ std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& ro
   return windows;
 }
 
-std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph) {
-  std::map<TermId, TermId> copies;
+std::vector<Window> sibling_windows(const Terms& terms, const std::vector<TermId>& roots) {
+  constexpr size_t most_siblings = 8;
+  std::map<std::pair<int, TermId>, std::vector<TermId>> siblings;
+  for (const TermId id : reached_from(terms, roots)) {
+    const Term& term = terms[id];
+    if (term.operation < 0 || term.facts.constant || term.children.size() < 2 || !term.parameters.empty())
+      continue;
+    const Operation& operation = terms.operation(term.operation);
+    if (!is_sum_or_product(operation) && !is_index_map(operation))
+      siblings[{term.operation, term.children[0]}].push_back(id);
+  }
+  std::vector<Window> windows;
+  for (auto& [key, list] : siblings)
+    if (list.size() > 1 && list.size() <= most_siblings) windows.push_back({list, list});
+  return windows;
+}
+
+std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph,
+                                std::map<TermId, TermId>* all) {
+  std::map<TermId, TermId> own;
+  std::map<TermId, TermId>& copies = all != nullptr ? *all : own;
   const auto copy = [&](const auto& self, TermId id) -> TermId {
     if (const auto known = copies.find(id); known != copies.end()) return known->second;
     const Term& term = terms[id];
@@ -145,13 +176,16 @@ std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph
 std::optional<Improvement> improve(const Terms& terms, const Window& window,
                                    const std::vector<std::shared_ptr<const Rule>>& rules,
                                    const TermCost& cost, const SaturationOptions& options) {
-  EGraph graph({options.most_terms});
-  const std::vector<TermId> roots = copy_window(terms, window, graph);
+  const auto made = std::make_shared<EGraph>(EGraphLimits{options.most_terms});
+  EGraph& graph = *made;
+  std::map<TermId, TermId> copies;
+  const std::vector<TermId> roots = copy_window(terms, window, graph, &copies);
   if (roots.empty()) return std::nullopt;
   const Saturation saturation = saturate(graph, rules, options);
   const Extraction best = extract(graph, roots, cost, saturation);
   if (best.cost >= best.before * (1 - 1e-9)) return std::nullopt;
-  Improvement improvement{best.before, best.cost, {}, {}, saturation.stopped, graph.terms().size()};
+  Improvement improvement{best.before,          best.cost, {},    {},         saturation.stopped,
+                          graph.terms().size(), made,      roots, best.roots, std::move(copies)};
   for (size_t k = 0; k < roots.size(); ++k) {
     if (roots[k] == best.roots[k]) continue;
     const Explanation explanation = graph.explain(roots[k], best.roots[k]);

@@ -21,9 +21,10 @@ struct SaturationOptions {
   size_t most_matches = 400;    ///< of one rule in one round
   int most_joining_rounds = 2;  ///< in which rules with several roots are applied, from left to right
   bool both_directions = true;
+  std::function<bool()> stop;  ///< asked now and then: ends it, as a bound does
 };
 
-enum class StopReason : uint8_t { saturated, rounds, terms };
+enum class StopReason : uint8_t { saturated, rounds, terms, stopped };
 std::string_view name_of(StopReason reason);
 
 struct Saturation {
@@ -56,8 +57,13 @@ struct Window {
 std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& roots,
                                int most_operations = 12);
 
-/// A window's roots in a graph of their own: what is not in the window is a leaf.
-std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph);
+/// Operations of one kind on one first operand, which rules with several roots may join; each is a root.
+std::vector<Window> sibling_windows(const Terms& terms, const std::vector<TermId>& roots);
+
+/// A window's roots in a graph of their own: what is not in the window is a leaf. copies: what became of each
+/// term.
+std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph,
+                                std::map<TermId, TermId>* copies = nullptr);
 
 struct Improvement {
   double before = 0, after = 0;
@@ -65,6 +71,9 @@ struct Improvement {
   std::string text;  ///< the steps, by rule names
   StopReason stopped = StopReason::saturated;
   int terms = 0;
+  std::shared_ptr<const EGraph> graph;  ///< what the following are terms of
+  std::vector<TermId> from, to;         ///< of every root of the window
+  std::map<TermId, TermId> copies;      ///< of terms that the window has, or reads
 };
 /// The best equal program of a window that a chain of safe rules leads to, with its explanation, which has
 /// been replayed; nothing where none is cheaper.

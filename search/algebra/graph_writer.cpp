@@ -1,0 +1,257 @@
+#include "search/algebra/graph_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace axrun::search::algebra {
+namespace {
+
+using ir::Node;
+using ir::ValueId;
+
+/// Nodes for the terms of one window.
+class WindowWriter {
+ public:
+  WindowWriter(ir::Graph& graph, const Improvement& improvement, const GraphWriter& writer, int& made)
+      : graph_(graph), terms_(improvement.graph->terms()), writer_(writer), made_(made) {
+    for (const auto& [model, copy] : improvement.copies) known_.emplace(copy, model);
+  }
+
+  /// ir::absent where the term cannot be said in nodes.
+  ValueId write(TermId id) {
+    if (const auto done = written_.find(id); done != written_.end()) return done->second;
+    const ValueId made = make(id);
+    written_.emplace(id, made);
+    return made;
+  }
+  /// The value is what `made` is, which nobody else has asked for by this number.
+  void give(ValueId made, ValueId value) {
+    const bool is_new = new_.erase(made) != 0;
+    if (!is_new) {
+      add_node("Identity", "", 13, {made}, value);
+      return;
+    }
+    for (Node& node : nodes_) {
+      std::replace(node.inputs.begin(), node.inputs.end(), made, value);
+      std::replace(node.outputs.begin(), node.outputs.end(), made, value);
+    }
+    for (auto& [term, known] : written_) known = known == made ? value : known;
+  }
+  std::vector<Node> take() { return std::move(nodes_); }
+  void forward(ValueId from, ValueId to) { add_node("Identity", "", 13, {from}, to); }
+
+ private:
+  ValueId make(TermId id) {
+    const Term& term = terms_[id];
+    // What the graph has already.
+    if (const auto model = known_.find(id); model != known_.end()) {
+      const std::vector<ValueId>& values = writer_.values_of(model->second);
+      if (!values.empty()) return values.front();
+    }
+    if (term.literal) return literal(term);
+    if (term.operation < 0) return ir::absent;
+    const Operation& operation = terms_.operation(term.operation);
+    if (operation.result != 0) return ir::absent;
+    std::vector<TermId> children = term.children;
+    const bool many = is_sum_or_product(operation) && children.size() > 2;
+    if (many) {
+      // Constants, and what is small, together.
+      std::stable_sort(children.begin(), children.end(), [&](TermId a, TermId b) {
+        const Facts &x = terms_[a].facts, &y = terms_[b].facts;
+        if (x.constant != y.constant) return x.constant;
+        return elements(x) < elements(y);
+      });
+    }
+    std::vector<ValueId> inputs;
+    for (const TermId child : children) {
+      inputs.push_back(write(child));
+      if (inputs.back() == ir::absent) return ir::absent;
+    }
+    if (many) {
+      ValueId sum = inputs[0];
+      for (size_t k = 1; k < inputs.size(); ++k)
+        sum = add_node(operation.name, "", operation.version, {sum, inputs[k]});
+      return sum;
+    }
+    if (!operation.slots.empty()) {
+      std::vector<ValueId> all;
+      size_t child = 0, parameter = 0;
+      for (const Slot slot : operation.slots) {
+        if (slot == Slot::child) {
+          all.push_back(inputs[child++]);
+        } else if (slot == Slot::absent) {
+          all.push_back(ir::absent);
+        } else {
+          const auto known = ir::constant_dims(term.parameters[parameter++]);
+          if (!known) return ir::absent;
+          all.push_back(add_constant(ir::Tensor::from_i64(*known)));
+        }
+      }
+      inputs = std::move(all);
+    }
+    const ValueId made = add_node(operation.name, operation.domain, operation.version, std::move(inputs));
+    nodes_.back().attributes = operation.attributes;
+    return made;
+  }
+
+  static int64_t elements(const Facts& facts) {
+    const auto shape = ir::constant_dims(facts.dims);
+    return shape ? ir::element_count(*shape) : 0;
+  }
+
+  ValueId literal(const Term& term) {
+    const auto shape = ir::constant_dims(term.facts.dims);
+    if (!shape || ir::element_count(*shape) != 1) return ir::absent;
+    ir::Tensor tensor = ir::Tensor::allocate(term.facts.type, *shape);
+    tensor.set_real(0, *term.literal);
+    return add_constant(std::move(tensor));
+  }
+
+  ValueId add_constant(ir::Tensor tensor) {
+    ir::Value value;
+    value.name = fmt::format("algebra:constant_{}", graph_.values.size());
+    value.type = tensor.type();
+    value.dims = ir::to_dims(tensor.shape());
+    value.constant = std::move(tensor);
+    return graph_.add_value(std::move(value));
+  }
+
+  ValueId add_node(const std::string& op, const std::string& domain, int version, std::vector<ValueId> inputs,
+                   ValueId output = ir::absent) {
+    Node node;
+    node.name = fmt::format("algebra:{}_{}", op, made_++);
+    node.domain = domain;
+    node.op = op;
+    node.version = version;
+    node.inputs = std::move(inputs);
+    if (output == ir::absent) {
+      ir::Value value;
+      value.name = node.name;
+      output = graph_.add_value(std::move(value));
+      new_.insert(output);
+    }
+    node.outputs = {output};
+    nodes_.push_back(std::move(node));
+    return output;
+  }
+
+  ir::Graph& graph_;
+  const Terms& terms_;
+  const GraphWriter& writer_;
+  int& made_;
+  std::map<TermId, TermId> known_;  ///< terms of the model
+  std::map<TermId, ValueId> written_;
+  std::set<ValueId> new_;
+  std::vector<Node> nodes_;
+};
+
+/// Leaves out what nobody needs and puts nodes behind what they read. False where that cannot be.
+bool put_in_order(ir::Graph& graph) {
+  std::vector<int> maker(graph.values.size(), -1);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const ValueId id : graph.nodes[n].outputs)
+      if (id != ir::absent) maker[static_cast<size_t>(id)] = static_cast<int>(n);
+  }
+  enum class State : uint8_t { unseen, open, done };
+  const auto makers_of = [&](int n) {
+    std::vector<int> makers;
+    for (const ValueId id : ir::reads_of(graph.nodes[static_cast<size_t>(n)]))
+      if (const int made = maker[static_cast<size_t>(id)]; made >= 0) makers.push_back(made);
+    return makers;
+  };
+  std::vector<bool> needed(graph.nodes.size(), false);
+  std::vector<int> open;
+  const auto need = [&](int n) {
+    if (n < 0 || needed[static_cast<size_t>(n)]) return;
+    needed[static_cast<size_t>(n)] = true;
+    open.push_back(n);
+  };
+  for (const ValueId id : graph.outputs) need(maker[static_cast<size_t>(id)]);
+  while (!open.empty()) {
+    const int n = open.back();
+    open.pop_back();
+    for (const int made : makers_of(n)) need(made);
+  }
+  std::vector<State> state(graph.nodes.size(), State::unseen);
+  std::vector<Node> ordered;
+  for (size_t first = 0; first < graph.nodes.size(); ++first) {
+    if (!needed[first]) continue;
+    std::vector<int> path{static_cast<int>(first)};
+    while (!path.empty()) {
+      const int n = path.back();
+      State& own = state[static_cast<size_t>(n)];
+      if (own == State::done) {
+        path.pop_back();
+        continue;
+      }
+      const bool again = own == State::open;
+      own = State::open;
+      bool waits = false;
+      for (const int made : makers_of(n)) {
+        if (state[static_cast<size_t>(made)] == State::done) continue;
+        // What is open lies below on the path, or was put there by another reader.
+        if (state[static_cast<size_t>(made)] == State::open || again) return false;
+        path.push_back(made);
+        waits = true;
+      }
+      if (waits) continue;
+      own = State::done;
+      path.pop_back();
+      ordered.push_back(graph.nodes[static_cast<size_t>(n)]);
+    }
+  }
+  graph.nodes = std::move(ordered);
+  return true;
+}
+
+}  // namespace
+
+GraphWriter::GraphWriter(const ir::Graph& graph, const ModelTerms& terms)
+    : terms_(terms), graph_(std::make_shared<ir::Graph>(graph)) {
+  std::set<ValueId> met;
+  const auto meet = [&](ValueId id) {
+    if (id == ir::absent || !met.insert(id).second) return;
+    if (const TermId term = terms_.term_of(id); term != no_term) values_[term].push_back(id);
+  };
+  for (const ValueId id : graph.inputs) meet(id);
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) meet(id);
+    for (const ValueId id : node.outputs) meet(id);
+  }
+}
+
+const std::vector<ValueId>& GraphWriter::values_of(TermId term) const {
+  static const std::vector<ValueId> none;
+  const auto found = values_.find(term);
+  return found == values_.end() ? none : found->second;
+}
+
+bool GraphWriter::replace(const Window& window, const Improvement& improvement) {
+  auto changed = std::make_shared<ir::Graph>(*graph_);
+  WindowWriter writer(*changed, improvement, *this, made_);
+  std::set<ValueId> given;
+  for (size_t k = 0; k < window.roots.size(); ++k) {
+    if (improvement.from[k] == improvement.to[k]) continue;
+    const std::vector<ValueId>& values = values_of(window.roots[k]);
+    const ValueId made = writer.write(improvement.to[k]);
+    if (made == ir::absent || values.empty()) return false;
+    writer.give(made, values.front());
+    for (const ValueId value : values) {
+      if (value != values.front()) writer.forward(values.front(), value);
+      given.insert(value);
+    }
+  }
+  for (Node& node : changed->nodes)
+    for (ValueId& id : node.outputs)
+      if (given.count(id) != 0) id = ir::absent;
+  std::erase_if(changed->nodes, [](const Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id == ir::absent; });
+  });
+  for (Node& node : writer.take()) changed->nodes.push_back(std::move(node));
+  if (!put_in_order(*changed)) return false;
+  graph_ = std::move(changed);
+  return true;
+}
+
+}  // namespace axrun::search::algebra

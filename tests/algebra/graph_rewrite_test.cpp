@@ -1,0 +1,228 @@
+// Graphs of which windows are computed in another way.
+#include "search/algebra/graph_rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "search/algebra/discovery.h"
+#include "search/algebra/kernel_cost.h"
+#include "search/algebra/model_terms.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace search::algebra;
+using ir::ValueId;
+using Rules = std::vector<std::shared_ptr<const Rule>>;
+
+ir::Tensor values_of(const ir::Shape& shape, uint64_t seed) {
+  ir::Tensor tensor = ir::Tensor::allocate(ir::ElementType::f32, shape);
+  uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
+  for (int64_t k = 0; k < tensor.size(); ++k) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    tensor.set_real(k, static_cast<double>(state >> 40) / (1 << 23) - 1);
+  }
+  return tensor;
+}
+
+struct Maker {
+  ir::Graph graph;
+
+  ValueId input(const ir::Dims& dims) {
+    ir::Value value;
+    value.name = "input_" + std::to_string(graph.values.size());
+    value.type = ir::ElementType::f32;
+    value.dims = dims;
+    graph.inputs.push_back(graph.add_value(value));
+    return graph.inputs.back();
+  }
+  ValueId constant(ir::Tensor tensor) {
+    ir::Value value;
+    value.name = "constant_" + std::to_string(graph.values.size());
+    value.constant = std::move(tensor);
+    return graph.add_value(value);
+  }
+  ValueId weights(const ir::Shape& shape) { return constant(values_of(shape, graph.values.size())); }
+  ValueId node(const std::string& op, const std::vector<ValueId>& inputs,
+               std::map<std::string, ir::Attribute> attributes = {}) {
+    ir::Value value;
+    value.name = op + "_" + std::to_string(graph.values.size());
+    ir::Node node;
+    node.name = value.name;
+    node.op = op;
+    node.version = 17;
+    node.inputs = inputs;
+    node.outputs = {graph.add_value(value)};
+    node.attributes = std::move(attributes);
+    graph.nodes.push_back(node);
+    return node.outputs[0];
+  }
+};
+
+ir::Inference facts_of(const ir::Graph& graph) {
+  ir::Inference facts(graph, {});
+  facts.run();
+  return facts;
+}
+
+/// By definition, node by node: with inputs that are constants everything is folded.
+std::vector<ir::Tensor> answers(ir::Graph graph) {
+  for (const ValueId id : graph.inputs)
+    graph.value(id).constant = values_of(*ir::constant_dims(*graph.value(id).dims), 77 + id);
+  ir::Inference::Options options;
+  options.fold_bytes = int64_t{1} << 24;
+  ir::Inference facts(graph, options);
+  facts.run();
+  std::vector<ir::Tensor> found;
+  for (const ValueId id : graph.outputs) found.push_back(facts.fact(id).constant);
+  return found;
+}
+
+void expect_same_answers(const ir::Graph& one, const ir::Graph& other) {
+  const auto a = answers(one), b = answers(other);
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t k = 0; k < a.size(); ++k) {
+    ASSERT_TRUE(a[k].defined() && b[k].defined());
+    ASSERT_EQ(a[k].shape(), b[k].shape());
+    for (int64_t i = 0; i < a[k].size(); ++i) ASSERT_NEAR(a[k].get_real(i), b[k].get_real(i), 1e-4) << i;
+  }
+}
+
+RuleSet discovered(const ir::Graph& graph) {
+  RuleSet rules;
+  Discovery discovery(rules, {});
+  discovery.examine(ModelTerms(facts_of(graph)).terms(), "test");
+  return rules;
+}
+
+Rules usable(const RuleSet& set) {
+  Rules rules;
+  for (const auto& [id, rule] : set.rules()) rules.push_back(rule);
+  return rules;
+}
+
+GraphRewrite rewritten(const ir::Graph& graph, const Rules& rules) {
+  GraphRewriteOptions options;
+  options.cost = kernel_cost(Movement::is_free);
+  options.saturation.most_terms = 2000;
+  return rewrite_graph(facts_of(graph), rules, options);
+}
+
+int count_of(const ir::Graph& graph, const std::string& op) {
+  return static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                                        [&](const ir::Node& node) { return node.op == op; }));
+}
+
+/// Products of x with three matrices, each with its bias; the first two are outputs.
+Maker three_products() {
+  Maker m;
+  const ValueId x = m.input({8, 64});
+  std::vector<ValueId> parts;
+  for (const int64_t columns : {24, 16, 24})
+    parts.push_back(m.node("Add", {m.node("MatMul", {x, m.weights({64, columns})}), m.weights({columns})}));
+  m.graph.outputs = {parts[0], parts[1], m.node("Tanh", {parts[2]})};
+  return m;
+}
+
+TEST(GraphRewrite, ProductsWithASharedOperandAreMerged) {
+  const Maker m = three_products();
+  const RuleSet rules = discovered(m.graph);
+  const GraphRewrite found = rewritten(m.graph, usable(rules));
+  ASSERT_NE(found.graph, nullptr);
+  // Those of constants alone are computed before the run.
+  const ir::Inference facts = facts_of(*found.graph);
+  int products = 0;
+  for (const ir::Node& node : found.graph->nodes)
+    products += node.op == "MatMul" && !facts.is_constant(node.outputs[0]) ? 1 : 0;
+  EXPECT_EQ(products, 1);
+  EXPECT_EQ(found.graph->outputs, m.graph.outputs);
+  expect_same_answers(m.graph, *found.graph);
+  ASSERT_FALSE(found.windows.empty());
+  EXPECT_FALSE(found.windows[0].text.empty());
+  for (const auto& [id, forward] : found.windows[0].uses) {
+    ASSERT_NE(rules.find(id), nullptr) << id;
+    EXPECT_TRUE(rules.find(id)->usable(forward));
+  }
+}
+
+TEST(GraphRewrite, RulesWithoutProofNeverFire) {
+  const Maker m = three_products();
+  const RuleSet rules = discovered(m.graph);
+  for (const bool equality : {true, false}) {
+    Rules unproved;
+    for (const auto& [id, rule] : rules.rules()) {
+      auto copy = std::make_shared<Rule>(*rule);
+      (equality ? copy->equality : copy->safety).verdict = verify::Verdict::unknown;
+      copy->safety_back.verdict = verify::Verdict::unknown;
+      unproved.push_back(copy);
+    }
+    EXPECT_EQ(rewritten(m.graph, unproved).graph, nullptr);
+  }
+  Rules not_established;
+  for (const auto& [id, rule] : rules.rules()) {
+    auto copy = std::make_shared<Rule>(*rule);
+    copy->established = false;
+    not_established.push_back(copy);
+  }
+  EXPECT_EQ(rewritten(m.graph, not_established).graph, nullptr);
+}
+
+TEST(GraphRewrite, LowRankProductsOfConstantsBecomeOne) {
+  Maker m;
+  const ValueId x = m.input({8, 32});
+  const ValueId low = m.node("MatMul", {m.node("MatMul", {x, m.weights({32, 24})}), m.weights({24, 32})});
+  m.graph.outputs = {m.node("Relu", {low})};
+  const GraphRewrite found = rewritten(m.graph, usable(discovered(m.graph)));
+  ASSERT_NE(found.graph, nullptr);
+  const ir::Inference facts = facts_of(*found.graph);
+  int products = 0;
+  for (const ir::Node& node : found.graph->nodes)
+    products += node.op == "MatMul" && !facts.is_constant(node.outputs[0]) ? 1 : 0;
+  EXPECT_EQ(products, 1);
+  expect_same_answers(m.graph, *found.graph);
+}
+
+/// The second operand of one product is made of another product: they cannot be one.
+TEST(GraphRewrite, ValuesNeverDependOnThemselves) {
+  Maker m;
+  const ValueId x = m.input({16, 16});
+  const ValueId first = m.node("MatMul", {x, m.weights({16, 16})});
+  const ValueId second = m.node("MatMul", {x, m.node("Softmax", {first})});
+  m.graph.outputs = {first, second};
+  Maker alike;  // for the rule
+  const ValueId y = alike.input({16, 16});
+  alike.graph.outputs = {alike.node("MatMul", {y, alike.weights({16, 16})}),
+                         alike.node("MatMul", {y, alike.weights({16, 16})})};
+  const Rules rules = usable(discovered(alike.graph));
+  EXPECT_NE(rewritten(alike.graph, rules).graph, nullptr);
+  const GraphRewrite found = rewritten(m.graph, rules);
+  if (found.graph != nullptr) expect_same_answers(m.graph, *found.graph);
+}
+
+/// One term, two values, both of which the model gives.
+TEST(GraphRewrite, EqualValuesStayApart) {
+  Maker m;
+  const ValueId x = m.input({8, 32}), a = m.weights({32, 24}), b = m.weights({24, 32});
+  m.graph.outputs = {m.node("MatMul", {m.node("MatMul", {x, a}), b}),
+                     m.node("MatMul", {m.node("MatMul", {x, a}), b})};
+  const GraphRewrite found = rewritten(m.graph, usable(discovered(m.graph)));
+  ASSERT_NE(found.graph, nullptr);
+  EXPECT_EQ(found.graph->outputs, m.graph.outputs);
+  EXPECT_EQ(count_of(*found.graph, "MatMul"), 2);
+  expect_same_answers(m.graph, *found.graph);
+}
+
+TEST(GraphRewrite, StopsWhenTold) {
+  const Maker m = three_products();
+  const Rules rules = usable(discovered(m.graph));
+  GraphRewriteOptions options;
+  options.cost = kernel_cost(Movement::is_free);
+  options.go_on = [] { return false; };
+  const GraphRewrite none = rewrite_graph(facts_of(m.graph), rules, options);
+  EXPECT_EQ(none.graph, nullptr);
+  EXPECT_EQ(none.looked_at, 0);
+}
+
+}  // namespace
+}  // namespace axrun::tests
