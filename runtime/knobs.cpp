@@ -12,10 +12,11 @@ namespace {
 
 // In the order of KnobName.
 constexpr std::array<Knob, 17> table = {{
-    {"AXRUN_ABLATE", "fusion,layouts,schedules,measurement", "none",
+    {"AXRUN_ABLATE", "fusion,layouts,algebra,schedules,measurement", "none",
      "what the optimiser does without, to show what it is worth: fusion (every operator has a kernel of its "
      "own), "
-     "layouts (values stay as the model has them), schedules (only default ones), measurement (what is "
+     "layouts (values stay as the model has them), algebra (they are computed as the model says), schedules "
+     "(only default ones), measurement (what is "
      "verified is "
      "swapped in without being compared)"},
     {"AXRUN_CACHE", "on|off", "on", "off: nothing is kept between processes, nor found"},
@@ -39,10 +40,12 @@ constexpr std::array<Knob, 17> table = {{
      "what runs parallel loops: oneTBB, or plain threads, which ThreadSanitizer can follow"},
     {"AXRUN_REPRODUCERS", "DIR", "reproducers in the folder of AXRUN_CACHE_DIR, where that is used",
      "folder for what is needed to repeat it where a kernel crashed, was refuted, or gave other results"},
-    {"AXRUN_SWAP", "faster|always|join|layouts", "faster",
+    {"AXRUN_SWAP", "faster|always|join|layouts|algebra", "faster",
      "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one "
      "where "
-     "one kernel for both is verified, and layouts: every value channels-last that can be: for tests"},
+     "one kernel for both is verified, layouts: every value channels-last that can be, and algebra: every "
+     "graph rewritten that looks cheaper: "
+     "for tests"},
     {"AXRUN_TARGET", "FILE", "what is detected",
      "description of the hardware, as axrun target --json writes it; fields that it lacks are detected"},
     {"AXRUN_THREADS", "N", "the processors this process may use",

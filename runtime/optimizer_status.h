@@ -119,6 +119,31 @@ struct LayoutReport {
   std::vector<Price> prices;
 };
 
+/// How a plan's graph was rewritten by identities.
+struct AlgebraReport {
+  struct Rule {
+    std::string name, equation;
+    bool forward = true;           ///< from left to right
+    std::string equality, safety;  ///< how each is known: "proved"
+    std::string origin;            ///< the model in which it was found
+  };
+  /// A part of the graph that is computed in another way.
+  struct Window {
+    std::vector<std::string> values;  ///< of the model
+    std::vector<Rule> rules;
+    std::string steps;             ///< what each rule makes of what, in order
+    double before = 0, after = 0;  ///< cost, as it was guessed
+  };
+  std::string
+      outcome;        ///< "rewritten", or "as the model: ..." with the reason; empty: it was not its turn yet
+  int rules = 0;      ///< that could be used
+  int found = 0;      ///< rules that this model has added
+  int looked_at = 0;  ///< windows
+  std::vector<Window> windows;  ///< of the graph that was tried last
+  double speedup = 0;           ///< of the model with it, over the plan before; 0: not measured
+  double seconds = 0;           ///< that it took
+};
+
 /// What the optimiser, or its helper process, has spent time on.
 struct OptimizerPhase {
   std::string name;              ///< "compare kernels", "helper: prove", ...
@@ -128,7 +153,7 @@ struct OptimizerPhase {
 
 /// What a session has had from the cache, and left there.
 struct CacheUse {
-  std::string folder;     ///< empty: there is none, and `reason` says why
+  std::string folder;  ///< empty: there is none, and `reason` says why
   std::string reason;
   bool writable = false;
   bool found = false;    ///< plans of this very model
@@ -176,7 +201,8 @@ struct OptimizerStatus {
   std::vector<PlanSwap> swaps;
   std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
   CacheUse cache;
-  LayoutReport layouts;  ///< of the plan for which they were chosen last
+  LayoutReport layouts;   ///< of the plan for which they were chosen last
+  AlgebraReport algebra;  ///< of the plan that was rewritten last
 };
 AXRUN_API const char* name_of(OptimizerStatus::State state);
 

@@ -123,6 +123,10 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.always = settings.always || settings.force_layouts;
   settings.join = settings.join && !settings.force_layouts;
   settings.layouts = !ablated("layouts") && (!settings.always || settings.force_layouts);
+  settings.force_algebra = knob_says(KnobName::swap, "algebra");
+  settings.always = settings.always || settings.force_algebra;
+  settings.algebra =
+      !ablated("algebra") && !settings.deterministic && (!settings.always || settings.force_algebra);
   std::shared_ptr<WarmStart> warm = open_warm_start(settings);
   const char* const reproducers = knob_value(KnobName::reproducers);
   if (reproducers != nullptr) {

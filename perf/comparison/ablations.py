@@ -11,7 +11,7 @@ from comparison.measure import Plan, measure
 from comparison.programs import Host, optimising
 
 FULL = "full"
-PARTS = ("fusion", "layouts", "schedules", "measurement")  # as AXRUN_ABLATE names them
+PARTS = ("fusion", "layouts", "algebra", "schedules", "measurement")  # as AXRUN_ABLATE names them
 
 KEPT = ("tried", "left", "seconds", "finished")  # of what each program's optimiser says of every launch
 

@@ -13,7 +13,7 @@ enum class Part : uint8_t {
   schedules,     ///< what the search for schedules found: portable
   plans,         ///< which steps are joined, which layouts values have, which kernels serve: portable
   verdicts,      ///< what was refused, and why: portable
-  certificates,  ///< loop programs with their proofs: portable
+  certificates,  ///< what was proved, rules of algebra among it: portable
   code,          ///< machine code
   measurements,  ///< what took how long here
 };

@@ -21,6 +21,7 @@
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/reproduce.h"
+#include "runtime/cli/rules_command.h"
 #include "runtime/cli/run_model.h"
 #include "runtime/cli/target_report.h"
 #include "runtime/cli/watchdog.h"
@@ -97,6 +98,9 @@ int execute(const Options& options, Clock::time_point process_start) {
     case Options::Command::cache:
       check_knobs();
       return cache_command(options);
+    case Options::Command::rules:
+      check_knobs();
+      return rules_command(options);
     case Options::Command::inspect:
       std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
       return exit_ok;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -106,6 +107,22 @@ std::string details_of(const ExplainedStep& step) {
   return text;
 }
 
+/// What was computed in another way, by which rules, on whose word, and what came of it.
+std::string algebra_text(const runtime::AlgebraReport& report, bool details) {
+  if (report.outcome.empty()) return "";
+  std::string text = fmt::format("algebra: {}{}; {} proved rules, {} windows looked at\n", report.outcome,
+                                 report.speedup > 0 ? ", " + ratio_text(report.speedup) : "", report.rules,
+                                 report.looked_at);
+  for (const runtime::AlgebraReport::Window& window : report.windows) {
+    text += fmt::format("  {}:\n", fmt::join(window.values, ", "));
+    for (const runtime::AlgebraReport::Rule& rule : window.rules)
+      text += fmt::format("    {}{}: {}; equality {}, safety {}\n", rule.name,
+                          rule.forward ? "" : " (right to left)", rule.equation, rule.equality, rule.safety);
+    if (details) text += window.steps;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation, bool details) {
@@ -129,6 +146,7 @@ std::string explanation_text(const Explanation& explanation, bool details) {
       text += fmt::format("  {:>7.2f} s  {}: {} generated kernels, {}\n", swap.seconds, swap.what,
                           swap.generated, ratio_text(swap.speedup));
     }
+    text += algebra_text(status.algebra, details);
   }
   for (const std::string& note : record.notes) text += fmt::format("note: {}\n", note);
   std::vector<const ExplainedStep*> order;

@@ -8,6 +8,10 @@ const char* const help_text = R"(Runs ONNX models.
   axrun [options]                 the same with a small demonstration model
   axrun cache list|verify|prune|export FILE|import FILE [--json]
                                   what is kept between processes: see below
+  axrun rules [NAME] [--cache-dir DIR] [--json]
+                                  identities of tensor expressions that the cache has: which are proved, and where
+                                  each was found; with a NAME it is proved again, and its proof printed
+  axrun rules --discover MODEL... look for more in these models
   axrun optimize MODEL [options]  fill the cache ahead of time (--budget S; 60): later runs start from what was
                                   found; run again, it goes on from there
   axrun explain MODEL [NODE ...] [options]

@@ -41,6 +41,32 @@ Json layouts_json(const runtime::LayoutReport& report) {
           {"seconds", report.seconds}, {"prices", std::move(prices)}};
 }
 
+Json algebra_json(const runtime::AlgebraReport& report) {
+  Json windows = Json::array();
+  for (const runtime::AlgebraReport::Window& window : report.windows) {
+    Json rules = Json::array();
+    for (const runtime::AlgebraReport::Rule& rule : window.rules)
+      rules.push_back({{"name", rule.name},
+                       {"equation", rule.equation},
+                       {"direction", rule.forward ? "left to right" : "right to left"},
+                       {"equality", rule.equality},
+                       {"safety", rule.safety},
+                       {"origin", rule.origin}});
+    windows.push_back({{"values", window.values},
+                       {"rules", std::move(rules)},
+                       {"steps", window.steps},
+                       {"cost_before", window.before},
+                       {"cost_after", window.after}});
+  }
+  return {{"outcome", report.outcome},
+          {"rules", report.rules},
+          {"found", report.found},
+          {"looked_at", report.looked_at},
+          {"speedup", number(report.speedup)},
+          {"seconds", report.seconds},
+          {"windows", std::move(windows)}};
+}
+
 }  // namespace
 
 Json cache_json(const runtime::CacheUse& use) {
@@ -122,6 +148,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"kernels", std::move(kernels)},
           {"phases", std::move(phases)},
           {"layouts", layouts_json(status.layouts)},
+          {"algebra", algebra_json(status.algebra)},
           {"swaps", std::move(swaps)}};
 }
 

@@ -142,6 +142,17 @@ CLI::App* add_cache_commands(CLI::App& app, Options& options) {
   return cache;
 }
 
+/// axrun rules [NAME] [--discover MODEL...]
+CLI::App* add_rules_command(CLI::App& app, Options& options) {
+  CLI::App* rules = app.add_subcommand("rules");
+  rules->set_help_flag("--help,-h");
+  CLI::Option* name = rules->add_option("NAME", options.rule);
+  rules->add_option("--discover", options.discover)->excludes(name);
+  rules->add_option("--cache-dir", options.cache_dir);
+  rules->add_flag("--json", options.json);
+  return rules;
+}
+
 void check_numbers(const Options& options) {
   for (const auto& value : {options.seconds, options.timeout, options.budget, options.tolerance}) {
     if (value && !std::isfinite(*value)) {
@@ -159,6 +170,7 @@ Options parse_options(int argc, const char* const* argv) {
   app.set_help_flag("--help,-h");
   add_options(app, options, raw);
   CLI::App* cache = add_cache_commands(app, options);
+  CLI::App* rules = add_rules_command(app, options);
   CLI::App* inspect = app.add_subcommand("inspect");
   inspect->set_help_flag("--help,-h");
   inspect->add_option("MODEL", options.model)->required();
@@ -208,6 +220,7 @@ Options parse_options(int argc, const char* const* argv) {
   }
   check_numbers(options);
   if (app.got_subcommand(cache)) options.command = Options::Command::cache;
+  if (app.got_subcommand(rules)) options.command = Options::Command::rules;
   if (app.got_subcommand(inspect)) options.command = Options::Command::inspect;
   if (app.got_subcommand(optimize)) options.command = Options::Command::optimize;
   if (app.got_subcommand(explain)) options.command = Options::Command::explain;

@@ -25,7 +25,20 @@ enum ExitCode : int {
 
 /// Everything the command line says.
 struct Options {
-  enum class Command { run, optimize, cache, explain, reproduce, inspect, knobs, operators, target, version, help };
+  enum class Command {
+    run,
+    optimize,
+    cache,
+    rules,
+    explain,
+    reproduce,
+    inspect,
+    knobs,
+    operators,
+    target,
+    version,
+    help
+  };
   Command command = Command::run;
 
   std::string model;               ///< empty: the demonstration model
@@ -60,6 +73,10 @@ struct Options {
   bool deterministic = false;
   std::string cache_dir;
   bool no_cache = false;
+
+  // Of the command rules.
+  std::string rule;                   ///< its name; empty: all are listed
+  std::vector<std::string> discover;  ///< models to look for rules in
 
   // Of the command cache.
   enum class CacheAction { list, verify, prune, export_to, import_from };

@@ -12,6 +12,13 @@ std::shared_ptr<const ir::Graph> ChosenLayouts::graph_for(const std::vector<ir::
   return found == choices_.end() ? nullptr : (*found)->graph;
 }
 
+std::optional<ChosenLayouts::By> ChosenLayouts::chosen_by(const std::vector<ir::Shape>& shapes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(choices_.begin(), choices_.end(),
+                                  [&](const auto& choice) { return choice->shapes == shapes; });
+  return found == choices_.end() ? std::nullopt : std::optional((*found)->by);
+}
+
 void ChosenLayouts::choose(Choice choice) {
   drop(choice.shapes);
   const std::lock_guard lock(mutex_);

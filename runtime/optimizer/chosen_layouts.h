@@ -2,25 +2,30 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "runtime/plan/lay_out.h"
 
 namespace axrun::runtime {
 
-/// In which layouts the model's values are stored, by the shapes of its inputs: plans for these are made of
-/// the graph that is laid out so, by whoever makes one. Any thread may ask.
+/// Other graphs that compute what the model's does, by the shapes of its inputs: plans for these are made of
+/// them, by whoever makes one. Values are stored in other layouts there, or computed in other ways. Any
+/// thread may ask.
 class ChosenLayouts {
  public:
+  enum class By : uint8_t { layouts, algebra };
   struct Choice {
     std::vector<ir::Shape> shapes;
-    LayoutRecipe recipe;
-    std::shared_ptr<const ir::Graph> graph;  ///< made of the model's by the recipe
+    By by = By::layouts;
+    LayoutRecipe recipe;  ///< of layouts: what the graph is made by, of the model's. Of algebra there is none
+    std::shared_ptr<const ir::Graph> graph;
   };
   /// mutex: one that no fork of the process finds locked.
   explicit ChosenLayouts(std::mutex& mutex) : mutex_(mutex) {}
 
-  /// Null where nothing was chosen.
+  /// Nothing, or null, where nothing was chosen.
+  std::optional<By> chosen_by(const std::vector<ir::Shape>& shapes) const;
   std::shared_ptr<const ir::Graph> graph_for(const std::vector<ir::Shape>& shapes) const;
   /// In place of what was chosen for these shapes.
   void choose(Choice choice);

@@ -30,6 +30,8 @@ double last_place(ir::ElementType type) {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+}  // namespace
+
 std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
   const bool real = ir::is_float(present.type()), single = present.type() == ir::ElementType::f32;
   double scale = 0;
@@ -62,6 +64,8 @@ std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate
   }
   return "";
 }
+
+namespace {
 
 std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
   if (present.bytes() == 0 || std::memcmp(present.data(), candidate.data(), present.bytes()) == 0) return "";

@@ -17,6 +17,9 @@ struct StepKernel {
   std::shared_ptr<const Kernel> kernel;
 };
 
+/// Empty where results agree as those of different rounding may; otherwise where they do not.
+std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output);
+
 /// A kernel and those that do its work at present, on equal buffers: made-up inputs, the model's own
 /// constants, integers that a run has read where they are known.
 class KernelComparison {
@@ -33,8 +36,8 @@ class KernelComparison {
   /// result is the same to the bit (NaN is NaN).
   std::string bit_difference();
   /// How long they take, in the same memory: two places may differ by more than two kernels. Nothing can be
-  /// compared afterwards. Every call is a piece of `background`. threads: of the runs that will use them; where
-  /// the pool has fewer, it is worked out what they would take.
+  /// compared afterwards. Every call is a piece of `background`. threads: of the runs that will use them;
+  /// where the pool has fewer, it is worked out what they would take.
   Ratio times(Background& background, const StopSignal& stop, int threads = 1);
 
  private:

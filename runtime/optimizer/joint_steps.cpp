@@ -126,8 +126,8 @@ bool PlanImprover::may_join(const JointTask& task, Growth growth) {
   return is_one_kind(kind) || (growth == Growth::pieces && task.task.is_light);
 }
 
-bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
-  const std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
+bool PlanImprover::join_steps(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job,
+                              Growth growth) {
   if (!plan || place_.stop.requested()) return false;
   const std::vector<JointTask> tasks = find_joints(step_times(*plan, job), growth == Growth::chains ? 3 : 2);
   std::set<std::pair<const Plan*, size_t>> taken;
@@ -163,7 +163,7 @@ bool PlanImprover::join_steps(const OptimizerJob& job, Growth growth) {
 
 void PlanImprover::grow(const OptimizerJob& job) {
   for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
-    while (settings_.join && join_steps(job, growth)) swap(job);
+    while (settings_.join && join_steps(host_.plans->current(job.shapes), job, growth)) swap(job);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "verify/numeric_gate.h"
 #include "verify/rewrite_proof.h"
 #include "verify/stand_ins.h"
+#include "verify/tensor_equality.h"
 
 namespace axrun::runtime {
 namespace {
@@ -137,11 +138,29 @@ std::optional<verify::GateOptions::Pair> exact_pair(const ir::Program& lowered,
   }
 }
 
+WorkerReply judge_identity(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
+  const ir::Program left = ir::parse(request.expression), right = ir::parse(request.lowered);
+  entering(WorkerStage::proving);
+  verify::ProofOptions options;
+  options.solver_milliseconds = request.solver_milliseconds;
+  options.seconds = request.proof_seconds;
+  options.counterexample_seconds = 0;
+  WorkerReply reply;
+  reply.refusal = "an identity is no kernel";
+  reply.proof = verify::prove_equal(left, right, *request.identity, options);
+  if (reply.proof.verdict == verify::Verdict::proved) {
+    reply.safety = verify::prove_safe(left, right, *request.identity, {}, options);
+    reply.safety_back = verify::prove_safe(right, left, *request.identity, {}, options);
+  }
+  return reply;
+}
+
 }  // namespace
 
 WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
-  WorkerReply reply;
   entering(WorkerStage::reading);
+  if (request.identity) return judge_identity(request, entering);
+  WorkerReply reply;
   const ir::loop::LoopProgram program = ir::loop::parse(request.program);
   const ir::Program expression = ir::parse(request.expression);
   const ir::Program lowered = ir::parse(request.lowered);

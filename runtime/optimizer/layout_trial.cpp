@@ -37,13 +37,7 @@ LayoutTrial::LayoutTrial(std::shared_ptr<const Plan> plan, LayoutSites sites, Ke
 
 std::shared_ptr<const Plan> LayoutTrial::plan_of(const LaidOut& laid_out,
                                                  std::shared_ptr<KernelSource> kernels) const {
-  PlanOptions options = builder_like(*plan_).options();
-  options.kernels = std::move(kernels);
-  std::vector<ir::ValueFact> facts;
-  for (const ir::ValueId id : plan_->live_in_ids()) facts.push_back(plan_->fact(id));
-  std::shared_ptr<const Plan> made = build_plan(laid_out.graph, plan_->live_in_ids(), facts, options);
-  made->prepare_nested(*plan_);
-  return made;
+  return build_like(*plan_, laid_out.graph, std::move(kernels));
 }
 
 std::shared_ptr<const Plan> LayoutTrial::laid_out_plan(std::shared_ptr<KernelLibrary> library) const {

@@ -7,7 +7,6 @@
 // clearly faster as a whole. Where a kernel is refused or slow its conversions are steps of their own.
 
 #include <algorithm>
-#include <numeric>
 
 #include "ir/error.h"
 #include "runtime/optimizer/layout_trial.h"
@@ -43,21 +42,6 @@ double spared(const LayoutSites& sites, double* taken) {
     spared += std::max(0.0, site.plain_microseconds - *site.last_microseconds);
   }
   return spared;
-}
-
-/// Of the plan's own steps, without those of nested plans.
-std::vector<double> own_times(const TreeTimes& times, const Plan& plan) {
-  for (const TreeTimes::Times& one : times.plans()) {
-    if (one.plan.get() == &plan) return one.microseconds;
-  }
-  return std::vector<double>(plan.steps().size(), 0);
-}
-
-double sum_of(const TreeTimes& times) {
-  double total = 1e-9;
-  for (const TreeTimes::Times& one : times.plans())
-    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
-  return total;
 }
 
 }  // namespace
@@ -110,7 +94,7 @@ void PlanImprover::measure_layouts(LayoutTrial& trial, const Plan& laid_out, con
     plain.keep_least(one);
     last.keep_least(other);
   }
-  trial.take_times(own_times(plain, trial.plan()), laid_out, own_times(last, laid_out));
+  trial.take_times(plain.own_times(trial.plan()), laid_out, last.own_times(laid_out));
 }
 
 bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total,
@@ -186,8 +170,8 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const PhaseClock::In phase(clock_, "choose layouts");
   const Clock::time_point start = Clock::now();
   const TreeTimes tree = step_times(*now, job);
-  const std::vector<double> times = own_times(tree, *now);
-  const double total = sum_of(tree);
+  const std::vector<double> times = tree.own_times(*now);
+  const double total = tree.total();
   LayoutReport report;
   const auto done = [&](bool swapped, const char* why) {
     report.outcome = why;
@@ -254,7 +238,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const bool swapped = put_in_force(job, now, better, ratio, "swap: layouts");
   if (swapped) {
     move_shares(*now, *better, laid_out);
-    layouts_.choose({job.shapes, std::move(laid_out.recipe), laid_out.graph});
+    layouts_.choose({job.shapes, ChosenLayouts::By::layouts, std::move(laid_out.recipe), laid_out.graph});
   }
   return done(swapped, swapped ? "channels-last" : "plain: the plan had changed");
 }

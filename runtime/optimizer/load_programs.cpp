@@ -124,14 +124,23 @@ LoadPrograms::LoadPrograms(LoadTimeWork work, StatusBoard& board)
   board_.update([&](OptimizerStatus& status) {
     status.folded_by_definition = work.by_definition;
     status.folded_bytes_by_definition = work.bytes_by_definition;
-    for (const FoldedNode& one : left_) {
-      LoadProgram program;
-      program.what = fmt::format("{} '{}'", one.node.op, one.node.name);
-      for (const Tensor& result : one.results)
-        program.bytes += result.defined() ? static_cast<int64_t>(result.bytes()) : 0;
-      status.load_programs.push_back(std::move(program));
-    }
+    for (const FoldedNode& one : left_) list(one, status);
   });
+}
+
+void LoadPrograms::list(const FoldedNode& folded, OptimizerStatus& status) {
+  LoadProgram program;
+  program.what = fmt::format("{} '{}'", folded.node.op, folded.node.name);
+  for (const Tensor& result : folded.results)
+    program.bytes += result.defined() ? static_cast<int64_t>(result.bytes()) : 0;
+  status.load_programs.push_back(std::move(program));
+}
+
+void LoadPrograms::add(std::vector<FoldedNode> folded) {
+  board_.update([&](OptimizerStatus& status) {
+    for (const FoldedNode& one : folded) list(one, status);
+  });
+  std::move(folded.begin(), folded.end(), std::back_inserter(left_));
 }
 
 const LoadPrograms::Known* LoadPrograms::program_for(const StepExpression& expression,

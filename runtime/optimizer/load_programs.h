@@ -35,6 +35,8 @@ class LoadPrograms {
  public:
   LoadPrograms(LoadTimeWork work, StatusBoard& board);
 
+  /// Of a graph that was made later.
+  void add(std::vector<FoldedNode> folded);
   bool done() const { return left_.empty(); }
   /// Has the next folded node judged; nothing where told to stop, or where the worker cannot be started.
   void check_next(const CandidateTools& tools, WorkerProcess& worker, const Background::Place& place);
@@ -48,6 +50,7 @@ class LoadPrograms {
   const Known* program_for(const StepExpression& expression, const SizeValues& sizes,
                            const CandidateTools& tools, WorkerProcess& worker,
                            const Background::Place& place);
+  static void list(const FoldedNode& folded, OptimizerStatus& status);
   void conclude(const Known& known, const std::string& difference);
 
   StatusBoard& board_;

@@ -120,18 +120,24 @@ void Optimizer::work(const Background::Place& place) {
     });
     PlanImprover improver(host_, settings_, library_, layouts_, board_, place);
     improver.know_kernels(warm_);
+    improver.when_folded([this](std::vector<FoldedNode> folded) { load_programs_.add(std::move(folded)); });
     improver.when_confirmed([&, last = std::chrono::steady_clock::time_point()]() mutable {
       const auto now = std::chrono::steady_clock::now();
       if (now - last < between_keeping) return;
       last = now;
       keep(place, false);
     });
+    const auto more_wanted = [this] {
+      const std::lock_guard lock(mutex_);
+      return !jobs_.empty();
+    };
     while (!place.stop.requested() && !board_.frozen()) {
       OptimizerJob job;
       bool more = false;
       {
         const Background::Piece piece(place.background);
-        const bool busy_without = improver.has_alternatives() || !load_programs_.done();
+        const bool busy_without =
+            improver.has_alternatives() || !load_programs_.done() || improver.has_algebra();
         more = next(job, busy_without);
         board_.set_state(more || busy_without ? State::working : State::waiting);
         settled = !more && !busy_without;
@@ -142,15 +148,16 @@ void Optimizer::work(const Background::Place& place) {
         continue;
       }
       if (improver.has_alternatives()) {
-        improver.try_alternatives([this] {
-          const std::lock_guard lock(mutex_);
-          return !jobs_.empty();
-        });
+        improver.try_alternatives(more_wanted);
         continue;
       }
       if (!load_programs_.done()) {
         improver.check_load_time(load_programs_);
         improver.watch();
+        continue;
+      }
+      if (improver.has_algebra()) {
+        improver.try_algebra(more_wanted);
         continue;
       }
       improver.watch();

@@ -202,6 +202,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   const bool plain_elsewhere = experience().layouts == Experience::Layouts::plain && settings_.layouts;
   if (!plain_elsewhere && choose_layouts(job)) grow(job);
   remember_alternatives(job, plain_elsewhere);
+  remember_algebra(job);
   const Background::Piece piece(place_.background);
   fallbacks_.clear();
   in_force_.clear();

@@ -16,6 +16,7 @@
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/chosen_layouts.h"
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/known_rules.h"
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
 #include "runtime/optimizer/phase_clock.h"
@@ -26,9 +27,14 @@
 #include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
 
+namespace axrun::search::algebra {
+struct GraphRewrite;
+}
+
 namespace axrun::runtime {
 
 class LayoutTrial;
+class Pieces;
 class WarmStart;
 struct Experience;
 
@@ -53,6 +59,8 @@ struct OptimizerSettings {
   bool schedules = true;       ///< alternatives to the default schedules are tried
   bool layouts = true;         ///< values may be laid out in other ways than the model's
   bool force_layouts = false;  ///< they are, channels-last, wherever they can be
+  bool algebra = true;         ///< graphs may be rewritten by proved identities
+  bool force_algebra = false;  ///< they are, wherever that looks cheaper
   WorkerOptions worker;
   std::string reproducers;  ///< folder for candidates that something was wrong with; empty: none
   LowerFunction lower = search::lower;
@@ -85,6 +93,14 @@ class PlanImprover {
   /// Tries them for one of the jobs so far, until all are tried or `wanted` says that there is something more
   /// important to do. Throws CannotGoOn.
   void try_alternatives(const std::function<bool()>& wanted);
+  /// Graphs of jobs so far have not been looked at for what could be computed in other ways.
+  bool has_algebra() const { return !algebra_.empty(); }
+  /// Looks for rules in one of them, and has its plan rewritten where that is faster; returns early where
+  /// `wanted` says that there is something more important to do, and goes on when called again. Throws
+  /// CannotGoOn.
+  void try_algebra(const std::function<bool()>& wanted);
+  /// Called with what was folded of a rewritten graph that came into force.
+  void when_folded(std::function<void(std::vector<FoldedNode>)> call) { when_folded_ = std::move(call); }
   /// One of what load has folded: when nothing else is to be done. Throws CannotGoOn.
   void check_load_time(LoadPrograms& programs);
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
@@ -165,7 +181,7 @@ class PlanImprover {
   };
   /// Has steps that read one another joined where one kernel for all is the faster one; false when none are.
   /// Consecutive steps grow together one by one, with a swap in between.
-  bool join_steps(const OptimizerJob& job, Growth growth);
+  bool join_steps(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job, Growth growth);
   /// Until nothing joins any more.
   void grow(const OptimizerJob& job);
   bool may_join(const JointTask& task, Growth growth);
@@ -204,6 +220,7 @@ class PlanImprover {
   Ratio compare_alternative(const Task& task, const GeneratedCode& code, TriedKernel::End& end);
   void count_alternatives(const std::vector<Task>& tasks);
   void remember_alternatives(const OptimizerJob& job, bool layouts = false);
+  void remember_algebra(const OptimizerJob& job);
   void compare(const Task& task);
   /// Of the task's candidate, whose results differ from those of the kernel in force.
   void keep_reproducer(const Task& task, const std::string& difference);
@@ -223,6 +240,22 @@ class PlanImprover {
   void measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job);
   /// A plan with layouts is in force: its kernels have the shares of those of `before`.
   void move_shares(const Plan& before, const Plan& now, const LaidOut& laid_out);
+  void know_rules();
+  /// False where it is to be gone on with another time.
+  bool look_for_rules(const Plan& plan, const std::function<bool()>& interrupted);
+  /// Puts a plan of a rewritten graph in the place of `now` where that is the faster one. True where it has;
+  /// the report says what was tried, and why not.
+  bool rewrite(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
+               const std::function<bool()>& interrupted, AlgebraReport& report);
+  bool try_rewritten(const std::shared_ptr<const Plan>& now, search::algebra::GraphRewrite& found,
+                     const OptimizerJob& job, AlgebraReport& report);
+  /// A plan of the graph with all kernels and joints that can be had; null where told to stop.
+  std::shared_ptr<const Plan> plan_rewritten(const std::shared_ptr<const Plan>& now,
+                                             const std::shared_ptr<const ir::Graph>& graph,
+                                             const OptimizerJob& job);
+  /// Says why where the plan's answers are not those of the fallback; empty where they are.
+  std::string wrong_answers(const std::shared_ptr<const Plan>& now, const Plan& better,
+                            const OptimizerJob& job);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
@@ -295,6 +328,12 @@ class PlanImprover {
     bool layouts = false;  ///< are still to be chosen: elsewhere plain ones were best
   };
   std::deque<Later> later_;
+  /// Whose graphs are to be rewritten, when nothing else is left to do.
+  std::deque<OptimizerJob> algebra_;
+  std::set<std::vector<ir::Shape>> rewritten_;  ///< shapes for which that was done
+  std::optional<KnownRules> rules_;             ///< when first needed
+  Pieces* pieces_ = nullptr;                    ///< of the work that asks for proofs
+  std::function<void(std::vector<FoldedNode>)> when_folded_;
 };
 
 }  // namespace axrun::runtime

@@ -153,11 +153,12 @@ void PlanImprover::watch() {
       if (undone) {
         blame(*trial.now, trial.before.get());
         if (&trial.now->graph() != &trial.before->graph()) {
+          const bool were_layouts = layouts_.chosen_by(trial.job.shapes) == ChosenLayouts::By::layouts;
           layouts_.drop(trial.job.shapes);
           for_entries(*trial.now, trial.before.get(), [&](auto& entry, const SizeValues& sizes, const auto*) {
             library_->give_steps_back(entry, sizes);
           });
-          if (warm_) warm_->note_layouts(Experience::Layouts::plain);
+          if (warm_ && were_layouts) warm_->note_layouts(Experience::Layouts::plain);
         }
         PlanSwap swap;
         swap.what = "undo: real runs became slower";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "ir/operation_count.h"
 #include "runtime/optimizer/jit_kernel.h"
@@ -67,6 +68,20 @@ void TreeTimes::step_done(const Plan& plan, size_t index, double, double elapsed
   }
   times_of(plan)[index] += std::max(0.0, std::min(own_us, elapsed_us - inside));
   done_.emplace_back(begin, elapsed_us);
+}
+
+std::vector<double> TreeTimes::own_times(const Plan& plan) const {
+  for (const Times& one : plans_) {
+    if (one.plan.get() == &plan) return one.microseconds;
+  }
+  return std::vector<double>(plan.steps().size(), 0);
+}
+
+double TreeTimes::total() const {
+  double total = 1e-9;
+  for (const Times& one : plans_)
+    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
+  return total;
 }
 
 void TreeTimes::keep_least(const TreeTimes& other) {

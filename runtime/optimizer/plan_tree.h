@@ -42,6 +42,10 @@ class TreeTimes final : public StepObserver {
   };
   /// In the order in which a step of each was done first.
   const std::vector<Times>& plans() const { return plans_; }
+  /// Of the plan's own steps, without those of nested plans; zeros where it was not run.
+  std::vector<double> own_times(const Plan& plan) const;
+  /// Of all plans; never 0.
+  double total() const;
   /// Keeps the lesser times of this run and another one; plans of either.
   void keep_least(const TreeTimes& other);
   /// In place of what was measured: what the steps' work is expected to take, whatever kernels do it. A

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 3;
+constexpr int protocol = 4;
 constexpr size_t longest_text = 4096;
 constexpr std::array<std::string_view, 4> stage_names = {"reading", "proving", "compiling", "testing"};
 
@@ -163,12 +163,35 @@ std::string mistake_in_hello(std::string_view text) {
   }
 }
 
+namespace {
+
+Json json_of(const std::optional<std::vector<ir::loop::Size>>& identity) {
+  if (!identity) return nullptr;
+  Json sizes = Json::array();
+  for (const ir::loop::Size& size : *identity)
+    sizes.push_back({{"name", size.name}, {"low", size.low}, {"high", size.high}, {"divisor", size.divisor}});
+  return sizes;
+}
+
+std::optional<std::vector<ir::loop::Size>> identity_from(const Json& json) {
+  if (member(json, "identity").is_null()) return std::nullopt;
+  constexpr int64_t many = int64_t{1} << 50;
+  std::vector<ir::loop::Size> sizes;
+  for (const Json& one : list(json, "identity"))
+    sizes.push_back({text_of(one, "name"), integer_of(one, "low", 0, many), integer_of(one, "high", 0, many),
+                     integer_of(one, "divisor", 1, many)});
+  return sizes;
+}
+
+}  // namespace
+
 std::string to_text(const WorkerRequest& request) {
   return printed({{"program", request.program},
                   {"expression", request.expression},
                   {"lowered", request.lowered},
                   {"sizes", request.sizes},
                   {"constant", request.constant},
+                  {"identity", json_of(request.identity)},
                   {"target", json_of(request.target)},
                   {"seed", request.seed},
                   {"solver_milliseconds", request.solver_milliseconds},
@@ -198,6 +221,7 @@ WorkerRequest request_from(std::string_view text) {
     if (!flag.is_boolean()) refuse("a flag of a constant is neither true nor false");
     request.constant.push_back(flag.get<bool>());
   }
+  request.identity = identity_from(json);
   request.target = target_from(member(json, "target"));
   request.seed = unsigned_of(json, "seed");
   request.solver_milliseconds = static_cast<unsigned>(integer_of(json, "solver_milliseconds", 1, 1 << 30));
@@ -215,6 +239,8 @@ std::string to_text(const WorkerReply& reply) {
                    {{"refusal", reply.refusal},
                     {"proof", json_of(reply.proof)},
                     {"gate", json_of(reply.gate)},
+                    {"safety", json_of(reply.safety)},
+                    {"safety_back", json_of(reply.safety_back)},
                     {"compile_seconds", reply.compile_seconds},
                     {"code_bytes", reply.code_bytes},
                     {"code_hash", reply.code_hash},
@@ -239,6 +265,8 @@ WorkerMessage message_from(std::string_view text) {
   reply.refusal = short_text_of(answer, "refusal");
   reply.proof = evidence_from(member(answer, "proof"));
   reply.gate = evidence_from(member(answer, "gate"));
+  reply.safety = evidence_from(member(answer, "safety"));
+  reply.safety_back = evidence_from(member(answer, "safety_back"));
   reply.compile_seconds = amount_of(answer, "compile_seconds");
   reply.code_bytes = unsigned_of(answer, "code_bytes");
   reply.code_hash = unsigned_of(answer, "code_hash");

@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/loop/loop_program.h"
 #include "jit/target.h"
 #include "verify/evidence.h"
 
 namespace axrun::runtime {
 
-/// What the worker program is asked: to prove, compile, test and time a loop program.
+/// What the worker program is asked: to prove, compile, test and time a loop program, or to prove an identity.
 struct WorkerRequest {
   std::string program;     ///< text of the loop program
   std::string expression;  ///< text of the tensor expression it is to compute: tested against this
@@ -22,6 +23,9 @@ struct WorkerRequest {
   /// Sizes at which it is tested; the first ones are those at which it is timed. Never empty.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
   std::vector<bool> constant;  ///< one per operand of `expression`
+  /// There is no kernel: are `expression` and `lowered` equal, and each as safe as the other, for all of these
+  /// sizes?
+  std::optional<std::vector<ir::loop::Size>> identity;
   jit::Target target;
   uint64_t seed = 1;
   unsigned solver_milliseconds = 2000;  ///< per question
@@ -35,6 +39,9 @@ struct WorkerReply {
   std::string refusal;  ///< why the kernel cannot live; empty: it can
   verify::Evidence proof;
   verify::Evidence gate;
+  /// Of an identity, which is refused as a kernel: `proof` is of both being equal, these of the range safety of
+  /// `lowered` in place of `expression`, and the other way round.
+  verify::Evidence safety, safety_back;
   double compile_seconds = 0;
   uint64_t code_bytes = 0;
   uint64_t code_hash = 0;        ///< hash_of_code

@@ -18,7 +18,7 @@ using Judge = std::function<WorkerReply(const WorkerRequest& request,
 /// and processor time.
 int serve_requests(int argument_count, char** arguments, const Judge& judge);
 
-/// Proves, compiles, tests and times.
+/// Proves, compiles, tests and times; or proves an identity.
 WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering);
 
 }  // namespace axrun::runtime

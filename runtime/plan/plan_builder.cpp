@@ -433,6 +433,17 @@ std::shared_ptr<const Plan> rebuilt(const Plan& plan, std::shared_ptr<KernelSour
   return builder_like(plan, &options).build();
 }
 
+std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const ir::Graph> graph,
+                                       std::shared_ptr<KernelSource> kernels) {
+  PlanOptions options = builder_like(plan).options();
+  options.kernels = std::move(kernels);
+  std::vector<ValueFact> facts;
+  for (const ValueId id : plan.live_in_ids()) facts.push_back(plan.fact(id));
+  std::shared_ptr<const Plan> made = build_plan(std::move(graph), plan.live_in_ids(), facts, options);
+  made->prepare_nested(plan);
+  return made;
+}
+
 std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
                                        const std::vector<ValueId>& live_in,
                                        const std::vector<ValueFact>& live_in_facts,

@@ -143,4 +143,9 @@ class PlanBuilder {
 /// A builder for the same plan once more, with other options where they are given.
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options = nullptr);
 
+/// A plan for the same shapes of another graph, which computes the same from the same inputs; with what is
+/// nested in it.
+std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const ir::Graph> graph,
+                                       std::shared_ptr<KernelSource> kernels);
+
 }  // namespace axrun::runtime

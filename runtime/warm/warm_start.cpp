@@ -10,6 +10,7 @@
 #include "ir/error.h"
 #include "runtime/cache/location.h"
 #include "runtime/optimizer/plan_tree.h"
+#include "runtime/warm/kept_rules.h"
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/origin.h"
 #include "runtime/warm/warm_keys.h"
@@ -139,12 +140,17 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
       for_new_kernels(*plan, nullptr, [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
-    const auto choices = layouts.all();
+    auto choices = layouts.all();
+    // What algebra has made is found again: until then the model's own plan serves.
+    const bool rewritten = std::erase_if(choices, [](const auto& choice) {
+                             return choice->by != ChosenLayouts::By::layouts;
+                           }) != 0;
+    settled = settled && !rewritten;
     out.put(form).put(settled).put(write_layouts(choices));
     LibraryImage::Graphs graphs = graphs_;
     for (const auto& choice : choices) graphs.push_back(choice->graph);
     // The kernels that served before serve shapes for which nothing was chosen.
-    const bool all = !choices.empty() && has_open_sizes(*graph_);
+    const bool all = rewritten || (!choices.empty() && has_open_sizes(*graph_));
     LibraryImage::write(out, library, graphs, in_force, all);
     keep_kernels(library);
     keep_experience(library);
@@ -246,6 +252,17 @@ void WarmStart::keep_experience(const KernelLibrary& library) {
   if (hash == stored_experience_) return;
   if (store_->put(cache::Part::plans, experience_key_, out.text()) == cache::Stored::stored)
     stored_experience_ = hash;
+}
+
+std::unique_ptr<search::algebra::RuleStore> WarmStart::rules() { return rules_in(store_); }
+
+bool WarmStart::is_examined() {
+  return examined_ || store_->get(cache::Part::certificates, key_of_examined(*graph_)).has_value();
+}
+
+void WarmStart::note_examined() {
+  examined_ = true;
+  store_->put(cache::Part::certificates, key_of_examined(*graph_), "");
 }
 
 std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {

@@ -17,6 +17,7 @@
 #include "runtime/warm/kept_weights.h"
 #include "runtime/warm/library_image.h"
 #include "runtime/warm/model_identity.h"
+#include "search/algebra/rule_store.h"
 
 namespace axrun::runtime {
 
@@ -53,6 +54,11 @@ class WarmStart {
   const Experience& experience();
   /// The layouts of the model's values have been chosen.
   void note_layouts(Experience::Layouts layouts) { layouts_ = layouts; }
+  /// Identities that have been found, for all models.
+  std::unique_ptr<search::algebra::RuleStore> rules();
+  /// Those of models of this structure have been looked for. Never throw.
+  bool is_examined();
+  void note_examined();
   CacheUse use() const;
 
  private:
@@ -81,6 +87,7 @@ class WarmStart {
   std::string experience_key_;
   std::optional<Experience> experience_;  ///< what was known before
   cache::Hash stored_experience_{};
+  bool examined_ = false;
   Experience::Layouts layouts_ = Experience::Layouts::unknown;
   CacheUse use_;
 };

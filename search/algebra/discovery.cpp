@@ -64,6 +64,10 @@ bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const 
   const double start = now();
   establish(*rule, options_.prover);
   counts.proving += now() - start;
+  if (!rule->established) {
+    counts.complete = false;
+    return false;
+  }
   rule->origin = origin;
   ++counts.rules;
   const bool proved = rule->equality.verdict == verify::Verdict::proved;

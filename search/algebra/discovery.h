@@ -10,7 +10,7 @@
 namespace axrun::search::algebra {
 
 struct DiscoveryOptions {
-  Prover prover = default_prover();
+  Prover prover;
   size_t most_proposals = 3000;  ///< per site
   size_t most_identities = 6;    ///< of a site that are put to the prover, those of few operations first
   double seconds = 1e9;          ///< after that no further site is begun

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "ir/error.h"
-#include "verify/tensor_equality.h"
 
 namespace axrun::search::algebra {
 namespace {
@@ -211,27 +210,14 @@ Sides sides(const Rule& rule) {
           program_of(rule.terms, rule.right, rule.variables)};
 }
 
-Prover default_prover(double seconds) {
-  verify::ProofOptions options;
-  options.seconds = seconds;
-  options.solver_milliseconds = 500;
-  options.counterexample_seconds = 0;
-  return {
-      [options](const ir::Program& left, const ir::Program& right, const std::vector<ir::loop::Size>& sizes) {
-        return verify::prove_equal(left, right, sizes, options);
-      },
-      [options](const ir::Program& left, const ir::Program& right, const std::vector<ir::loop::Size>& sizes) {
-        return verify::prove_safe(left, right, sizes, {}, options);
-      }};
-}
-
 void establish(Rule& rule, const Prover& prover) {
-  const Sides both = sides(rule);
-  rule.equality = prover.equal(both.left, both.right, rule.sizes);
+  const std::optional<IdentityEvidence> found = prover(sides(rule), rule.sizes);
+  if (!found) return;
+  rule.equality = found->equality;
   rule.safety = rule.safety_back = {verify::Verdict::unknown, "equality is not proved", 0};
   if (rule.equality.verdict == verify::Verdict::proved) {
-    rule.safety = prover.safe(both.left, both.right, rule.sizes);
-    rule.safety_back = prover.safe(both.right, both.left, rule.sizes);
+    rule.safety = found->safety;
+    rule.safety_back = found->safety_back;
   }
   rule.established = true;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,17 +55,18 @@ struct Sides {
 };
 Sides sides(const Rule& rule);
 
-/// Who decides. The default asks verify/.
-struct Prover {
-  std::function<verify::Evidence(const ir::Program&, const ir::Program&, const std::vector<ir::loop::Size>&)>
-      equal;
-  std::function<verify::Evidence(const ir::Program&, const ir::Program&, const std::vector<ir::loop::Size>&)>
-      safe;
+/// What is known of two sides, and of putting one in the place of the other.
+struct IdentityEvidence {
+  verify::Evidence equality, safety, safety_back;
 };
-/// seconds: for each proof, by the clock.
-Prover default_prover(double seconds = 10);
+/// Who decides; nothing where there is no answer at present.
+using Prover = std::function<std::optional<IdentityEvidence>(const Sides& sides,
+                                                             const std::vector<ir::loop::Size>& sizes)>;
+/// In this process, which needs verify/ for it. seconds: for each proof, by the clock.
+Prover prover_here(double seconds = 10);
 
-/// Asks for the proofs, for safety only where equality is proved; the rule is established after that.
+/// Asks for the proofs, for safety only where equality is proved; the rule is established after that, unless
+/// there was no answer.
 void establish(Rule& rule, const Prover& prover);
 
 /// A rule as text, and back. What is read is checked: operators exist, both sides are defined, agree in types

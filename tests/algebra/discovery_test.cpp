@@ -35,7 +35,9 @@ struct Found {
 
 Found discover(const SmallTerms& t) {
   Found found;
-  Discovery discovery(found.rules, {});
+  DiscoveryOptions options;
+  options.prover = prover_here();
+  Discovery discovery(found.rules, options);
   found.counts = discovery.examine(t.terms, "test");
   return found;
 }

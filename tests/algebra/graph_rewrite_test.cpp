@@ -91,7 +91,9 @@ void expect_same_answers(const ir::Graph& one, const ir::Graph& other) {
 
 RuleSet discovered(const ir::Graph& graph) {
   RuleSet rules;
-  Discovery discovery(rules, {});
+  DiscoveryOptions options;
+  options.prover = prover_here();
+  Discovery discovery(rules, options);
   discovery.examine(ModelTerms(facts_of(graph)).terms(), "test");
   return rules;
 }

@@ -110,7 +110,7 @@ TEST(RuleStore, LiesAreProvedAgain) {
   RuleSet set;
   set.add(lie);
   RuleSet read = RuleSet::parse(set.text());
-  read.establish(default_prover(5));
+  read.establish(prover_here(5));
   const Rule& rule = *read.rules().begin()->second;
   EXPECT_TRUE(rule.established);
   EXPECT_NE(rule.equality.verdict, verify::Verdict::proved);

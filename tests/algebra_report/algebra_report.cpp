@@ -156,11 +156,11 @@ int main(int count, char** arguments) {
   if (!wishes.store.empty()) {
     const auto start = Clock::now();
     rules = RuleSet::load(store);
-    rules.establish(default_prover(2));
+    rules.establish(prover_here(2));
     std::printf("%zu rules of the store, proved again in %.2f s\n", rules.size(), since(start));
   }
   DiscoveryOptions options;
-  options.prover = default_prover(2);
+  options.prover = prover_here(2);
   options.seconds = wishes.seconds;
   options.found = [&](const Rule& rule) {
     if (!wishes.verbose) return;

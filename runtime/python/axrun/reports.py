@@ -97,7 +97,7 @@ class Explanation(_FromJson):
     threads: int
     cpu: str
     steps: list  #: Step, in order of execution
-    optimiser: dict  #: state, swaps, phases, cache, layouts: as in `axrun explain --json`
+    optimiser: dict  #: state, swaps, phases, cache, layouts, algebra: as in `axrun explain --json`
     limits: dict  #: the machine's measured speeds
     json: dict = field(default_factory=dict, repr=False)  #: everything, as it was written
 

@@ -1,0 +1,152 @@
+#include "runtime/cli/rules_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "ir/error.h"
+#include "runtime/cli/json_text.h"
+#include "runtime/host_target.h"
+#include "runtime/optimizer/candidate.h"
+#include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/step_expression.h"
+#include "runtime/optimizer/worker_process.h"
+#include "runtime/session.h"
+#include "runtime/version.h"
+#include "runtime/warm/kept_rules.h"
+#include "runtime/warm/warm_start.h"
+
+namespace axrun::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using search::algebra::Rule;
+using search::algebra::RuleSet;
+using verify::Evidence;
+using verify::Verdict;
+
+/// The helper process that proves.
+struct Helper {
+  Helper() { tools.target = runtime::host_target(); }
+  search::algebra::Prover prover() { return runtime::prover_by(worker, tools, stop); }
+
+  runtime::CandidateTools tools;
+  runtime::WorkerProcess worker{runtime::WorkerOptions{}};
+  runtime::StopSignal stop;
+};
+
+std::string standing_of(const Rule& rule) {
+  if (rule.equality.verdict != Verdict::proved) return std::string(verify::name_of(rule.equality.verdict));
+  if (rule.safety.verdict == Verdict::proved && rule.safety_back.verdict == Verdict::proved) return "proved";
+  if (rule.safety.verdict == Verdict::proved) return "proved, safe from left to right";
+  if (rule.safety_back.verdict == Verdict::proved) return "proved, safe from right to left";
+  return "proved, not safe";
+}
+
+Json json_of(const Evidence& evidence) {
+  return {{"verdict", verify::name_of(evidence.verdict)}, {"text", evidence.text}};
+}
+
+Json json_of(const Rule& rule) {
+  return {{"name", rule.id},
+          {"equation", search::algebra::equation(rule)},
+          {"standing", standing_of(rule)},
+          {"equality", json_of(rule.equality)},
+          {"safety", json_of(rule.safety)},
+          {"safety_back", json_of(rule.safety_back)},
+          {"origin", rule.origin}};
+}
+
+void print(const Options& options, Json json, const std::string& text) {
+  Json whole = {{"schema_version", 1}, {"version", runtime::version()}};
+  whole.update(json);
+  std::fputs((options.json ? line_of(whole) : text).c_str(), stdout);
+}
+
+int list_rules(const Options& options, const RuleSet& rules, Json searched, std::string text) {
+  Json list = Json::array();
+  size_t usable = 0;
+  for (const auto& [id, rule] : rules.rules()) {
+    list.push_back(json_of(*rule));
+    usable += standing_of(*rule).starts_with("proved") && standing_of(*rule) != "proved, not safe" ? 1 : 0;
+    text += fmt::format("{}\n    {}\n    {}; found in {}\n", id, search::algebra::equation(*rule),
+                        standing_of(*rule), rule->origin.empty() ? "a model without a name" : rule->origin);
+  }
+  text += fmt::format("{} rules, {} of them proved and safe: each is proved again before it is used\n",
+                      rules.size(), usable);
+  Json json = {{"count", rules.size()}, {"usable", usable}, {"rules", std::move(list)}};
+  if (!searched.empty()) json["searched"] = std::move(searched);
+  print(options, std::move(json), text);
+  return exit_ok;
+}
+
+/// Believes nothing that is stored.
+int prove_rule(const Options& options, const RuleSet& rules) {
+  const std::shared_ptr<Rule> rule = rules.find(options.rule);
+  if (rule == nullptr) throw Error(Fault::user, fmt::format("the cache has no rule '{}'", options.rule));
+  Helper helper;
+  rule->established = false;
+  search::algebra::establish(*rule, helper.prover());
+  if (!rule->established) throw Error(Fault::internal, "the helper process that proves gives no answer");
+  const auto line = [](const char* what, const Evidence& evidence) {
+    return fmt::format("{}: {}{}{} ({:.3f} s)\n", what, verify::name_of(evidence.verdict),
+                       evidence.text.empty() ? "" : ", ", evidence.text, evidence.seconds);
+  };
+  std::string text = fmt::format("{}\n{}\n{}", rule->id, search::algebra::equation(*rule),
+                                 search::algebra::statement(*rule));
+  for (const ir::loop::Size& size : rule->sizes)
+    text += fmt::format("  for all {} from {} to {}\n", size.name, size.low, size.high);
+  text += line("equal", rule->equality);
+  if (rule->equality.verdict == Verdict::proved) {
+    text += line("safe from left to right", rule->safety);
+    text += line("safe from right to left", rule->safety_back);
+  }
+  text += fmt::format("found in {}\n", rule->origin);
+  Json json = json_of(*rule);
+  json["statement"] = search::algebra::statement(*rule);
+  print(options, {{"rule", std::move(json)}}, text);
+  if (rule->equality.verdict == Verdict::refuted) return exit_refuted;
+  return rule->equality.verdict == Verdict::proved ? exit_ok : exit_unknown;
+}
+
+/// Looks for identities in the graph of a model's plan, as its sessions do.
+Json discover(const std::string& path, runtime::KnownRules& rules, std::string& text) {
+  runtime::SessionOptions how;
+  how.tier = runtime::Tier::fallback;
+  how.threads = 1;
+  const auto session = runtime::Session::load(path, how);
+  std::vector<ir::Shape> shapes;
+  for (const runtime::RuntimeValue& value : runtime::make_inputs(*session, how, 0, 0, nullptr))
+    shapes.push_back(value.tensor.defined() ? value.tensor.shape() : ir::Shape());
+  session->prepare(shapes);
+  const auto plan = session->current_plan(shapes);
+  if (plan == nullptr) throw Error(Fault::internal, "there is no plan of " + path);
+  const int before = rules.found();
+  const bool complete = rules.discover(runtime::facts_of(*plan), path, nullptr);
+  if (!complete) throw Error(Fault::internal, "the helper process that proves gives no answer");
+  const int found = rules.found() - before;
+  text += fmt::format("{}: {} new rules\n", path, found);
+  return {{"model", path}, {"found", found}};
+}
+
+}  // namespace
+
+int rules_command(const Options& options) {
+  std::string why, text;
+  const std::shared_ptr<cache::Store> store = runtime::open_store(options.cache_dir, why);
+  if (store == nullptr) throw Error(Fault::user, "there is no cache: " + why);
+  Json searched = Json::array();
+  if (!options.discover.empty()) {
+    if (!store->writable()) throw Error(Fault::user, "the cache cannot be written to");
+    Helper helper;
+    runtime::KnownRules rules(runtime::rules_in(store), helper.prover());
+    for (const std::string& path : options.discover) searched.push_back(discover(path, rules, text));
+  }
+  const RuleSet rules = RuleSet::load(*runtime::rules_in(store));
+  if (!options.rule.empty()) return prove_rule(options, rules);
+  return list_rules(options, rules, std::move(searched), std::move(text));
+}
+
+}  // namespace axrun::cli

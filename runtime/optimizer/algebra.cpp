@@ -1,0 +1,329 @@
+// Graphs that compute what the model's does in another way: the part of PlanImprover that rewrites a whole
+// plan.
+//
+// When nothing else is left to do, identities are looked for in the model's own graph, and what is proved is
+// kept. Windows of the graph that take time are saturated with proved rules, and what is cheapest by guess is
+// written as a graph of ordinary nodes. Its plan gets kernels and joints of its own, its answers are compared
+// with the fallback's, and it comes into force where it is clearly faster as a whole.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/error.h"
+#include "runtime/optimizer/comparison.h"
+#include "runtime/optimizer/pieces.h"
+#include "runtime/optimizer/plan_improver.h"
+#include "runtime/optimizer/thread_time.h"
+#include "runtime/plan/plan_builder.h"
+#include "runtime/warm/warm_start.h"
+#include "search/algebra/graph_rewrite.h"
+#include "search/algebra/kernel_cost.h"
+
+namespace axrun::runtime {
+namespace {
+
+using search::algebra::GraphRewrite;
+using search::algebra::Movement;
+using Clock = std::chrono::steady_clock;
+
+/// Jobs whose inputs are held meanwhile; shapes of one session.
+constexpr size_t most_waiting = 4, most_shapes = 4;
+/// What the steps of a window must take of the model's time.
+constexpr double least_share = 0.01;
+/// Of saturation, in processor time: of one window, and of all.
+constexpr double window_seconds = 0.5, most_seconds = 20;
+constexpr int most_terms = 2500, most_rounds = 4;
+constexpr size_t most_matches = 80;
+/// New constants are held beside the model's own.
+constexpr int64_t most_constant_bytes = int64_t{512} << 20;
+
+/// The pieces that proofs interrupt, for as long as they are worked in.
+class AtWork {
+ public:
+  AtWork(Pieces*& place, Pieces& pieces) : place_(place) { place_ = &pieces; }
+  ~AtWork() { place_ = nullptr; }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  Pieces*& place_;
+};
+
+/// What the library knows of the plan's steps holds for the same nodes of another graph.
+void serve_twins(const Plan& plan, const ir::Graph& graph, KernelLibrary& library) {
+  std::map<std::string, int> places;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) places.emplace(graph.nodes[n].name, static_cast<int>(n));
+  const auto twin_of = [&](const ir::Node& node) {
+    const auto found = places.find(node.name);
+    if (found == places.end()) return -1;
+    const ir::Node& other = graph.nodes[static_cast<size_t>(found->second)];
+    return other.op == node.op && other.inputs == node.inputs && other.outputs == node.outputs ? found->second
+                                                                                               : -1;
+  };
+  for (const Step& step : plan.steps()) {
+    std::vector<int> twins;
+    for (const int n : step.nodes) twins.push_back(twin_of(plan.graph().nodes[static_cast<size_t>(n)]));
+    const bool all = std::none_of(twins.begin(), twins.end(), [](int n) { return n < 0; });
+    if (!twins.empty() && all && std::is_sorted(twins.begin(), twins.end()))
+      library.serve_as(plan.graph(), step.nodes, graph, twins);
+  }
+}
+
+int64_t bytes_of(const std::vector<FoldedNode>& folded) {
+  int64_t bytes = 0;
+  for (const FoldedNode& one : folded)
+    for (const ir::Tensor& result : one.results) bytes += static_cast<int64_t>(result.bytes());
+  return bytes;
+}
+
+std::vector<AlgebraReport::Window> described(const GraphRewrite& found, const ir::Graph& graph,
+                                             const KnownRules& rules) {
+  std::vector<AlgebraReport::Window> windows;
+  for (const search::algebra::RewrittenWindow& one : found.windows) {
+    AlgebraReport::Window window;
+    for (const ir::ValueId id : one.values) window.values.push_back(graph.value(id).name);
+    for (const auto& [id, forward] : one.uses) {
+      const auto rule = rules.find(id);
+      if (!rule) continue;
+      window.rules.push_back(
+          {id, search::algebra::equation(*rule), forward,
+           std::string(verify::name_of(rule->equality.verdict)),
+           std::string(verify::name_of((forward ? rule->safety : rule->safety_back).verdict)), rule->origin});
+    }
+    window.steps = one.text;
+    window.before = one.before;
+    window.after = one.after;
+    windows.push_back(std::move(window));
+  }
+  return windows;
+}
+
+}  // namespace
+
+void PlanImprover::remember_algebra(const OptimizerJob& job) {
+  if (!settings_.algebra || rewritten_.count(job.shapes) != 0 || rewritten_.size() >= most_shapes) return;
+  std::erase_if(algebra_, [&](const OptimizerJob& one) { return one.shapes == job.shapes; });
+  if (algebra_.size() == most_waiting) algebra_.pop_front();
+  algebra_.push_back(job);
+}
+
+std::string PlanImprover::wrong_answers(const std::shared_ptr<const Plan>& now, const Plan& better,
+                                        const OptimizerJob& job) {
+  const auto answers_of = [&](const Plan& plan) {
+    const Background::Piece piece(place_.background);
+    TreeTimes observer(place_.stop);
+    std::vector<RuntimeValue> answers(plan.graph().outputs.size());
+    plan.run(job.inputs, answers, {place_.pool, &observer});
+    return answers;
+  };
+  const std::vector<RuntimeValue> want = answers_of(fallback_of(now)), got = answers_of(better);
+  for (size_t k = 0; k < want.size(); ++k) {
+    if (!want[k].tensor.defined() || want[k].type == ir::ElementType::string) continue;
+    if (!got[k].tensor.defined() || got[k].tensor.type() != want[k].tensor.type() ||
+        got[k].tensor.shape() != want[k].tensor.shape())
+      return fmt::format("output {} is another one", k);
+    if (std::string difference = difference_of(want[k].tensor, got[k].tensor, k); !difference.empty())
+      return difference;
+  }
+  return "";
+}
+
+std::shared_ptr<const Plan> PlanImprover::plan_rewritten(const std::shared_ptr<const Plan>& now,
+                                                         const std::shared_ptr<const ir::Graph>& graph,
+                                                         const OptimizerJob& job) {
+  constexpr int most_growths = 4;
+  const auto build = [&] {
+    const Background::Piece piece(place_.background);
+    return build_like(*now, graph, library_);
+  };
+  {
+    const Background::Piece piece(place_.background);
+    symbolic_->add(graph);
+    serve_twins(*now, *graph, *library_);
+  }
+  std::shared_ptr<const Plan> plan = build();
+  for (const Task& task : find_tasks(*plan, job)) {
+    rest_when_throttled();
+    if (place_.stop.requested() || board_.frozen()) return nullptr;
+    try_task(task, job);
+    watch();
+  }
+  plan = build();
+  for (const Growth growth : {Growth::pairs, Growth::chains, Growth::pieces}) {
+    for (int k = 0; k < most_growths && settings_.join && join_steps(plan, job, growth); ++k) plan = build();
+    if (place_.stop.requested() || board_.frozen()) return nullptr;
+  }
+  return plan;
+}
+
+bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& now, GraphRewrite& found,
+                                 const OptimizerJob& job, AlgebraReport& report) {
+  std::vector<FoldedNode> folded;
+  {
+    const Background::Piece piece(place_.background);
+    folded = fold_weights(*found.graph, place_.pool);
+  }
+  if (bytes_of(folded) > most_constant_bytes) {
+    report.outcome = "as the model: new constants would take too much memory";
+    return false;
+  }
+  const std::shared_ptr<const Plan> better = plan_rewritten(now, found.graph, job);
+  if (!better) return false;
+  if (const std::string wrong = wrong_answers(now, *better, job); !wrong.empty()) {
+    report.outcome = "as the model: other answers: " + wrong;
+    return false;
+  }
+  Ratio ratio;
+  if (!settings_.force_algebra) ratio = compare_plans(*now, *better, job, Asked::faster);
+  if (place_.stop.requested()) return false;
+  report.speedup = ratio.median;
+  if (!settings_.force_algebra && !ratio.second_is_faster(share)) {
+    report.outcome = "as the model: not faster in the model";
+    return false;
+  }
+  const Background::Piece piece(place_.background);
+  if (!put_in_force(job, now, better, ratio, "swap: algebra")) {
+    report.outcome = "as the model: the plan had changed";
+    return false;
+  }
+  report.outcome = "rewritten";
+  layouts_.choose({job.shapes, ChosenLayouts::By::algebra, {}, found.graph});
+  if (when_folded_) when_folded_(std::move(folded));
+  return true;
+}
+
+bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
+                           const std::function<bool()>& interrupted, AlgebraReport& report) {
+  Pieces pieces(place_.background);
+  const AtWork at_work(pieces_, pieces);
+  const ir::Inference facts = facts_of(*now);
+  const auto go_on = [&] {
+    pieces.give_way();
+    return !interrupted();
+  };
+  const auto rules = rules_->usable_for(facts, go_on);
+  report.rules = static_cast<int>(rules.size());
+  if (interrupted()) return false;
+  pieces.pause();
+  const TreeTimes tree = step_times(*now, job);
+  pieces.resume();
+  const std::vector<double> times = tree.own_times(*now);
+  std::map<ir::ValueId, size_t> step_of;
+  for (size_t s = 0; s < now->steps().size(); ++s)
+    for (const int n : now->steps()[s].nodes)
+      for (const ir::ValueId id : now->graph().nodes[static_cast<size_t>(n)].outputs) step_of[id] = s;
+  const double end = seconds_of_thread() + most_seconds;
+  double window_end = end;
+  search::algebra::GraphRewriteOptions options;
+  options.saturation.most_terms = most_terms;
+  options.saturation.most_rounds = most_rounds;
+  options.saturation.most_matches = most_matches;
+  options.saturation.stop = [&] { return place_.stop.requested() || seconds_of_thread() > window_end; };
+  options.go_on = [&] {
+    const double now_at = seconds_of_thread();
+    window_end = std::min(now_at + window_seconds, end);
+    return go_on() && now_at < end;
+  };
+  options.weight = [&](const std::vector<ir::ValueId>& values) {
+    std::set<size_t> steps;
+    for (const ir::ValueId id : values)
+      if (const auto step = step_of.find(id); step != step_of.end()) steps.insert(step->second);
+    double taken = 0;
+    for (const size_t s : steps) taken += times[s];
+    const double weight = taken / tree.total();
+    return settings_.force_algebra || weight >= least_share ? std::max(weight, 1e-9) : 0.0;
+  };
+  report.outcome = "as the model: nothing would be cheaper";
+  std::string tried;
+  for (const Movement movement : {Movement::is_free, Movement::costs}) {
+    options.cost = search::algebra::kernel_cost(movement);
+    GraphRewrite found = search::algebra::rewrite_graph(facts, rules, options);
+    report.looked_at += found.looked_at;
+    if (interrupted()) return false;
+    std::string text;
+    for (const auto& window : found.windows) text += window.text;
+    if (!found.graph || text == tried) continue;
+    tried = text;
+    report.windows = described(found, now->graph(), *rules_);
+    pieces.pause();
+    const bool swapped = try_rewritten(now, found, job, report);
+    pieces.resume();
+    if (swapped) return true;
+    if (place_.stop.requested() || board_.frozen()) return false;
+  }
+  return false;
+}
+
+void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
+  const OptimizerJob job = algebra_.front();
+  const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
+  if (begun_) settle();
+  rest_when_throttled();
+  if (interrupted()) return;
+  const Clock::time_point start = Clock::now();
+  AlgebraReport report;
+  const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
+  bool swapped = false;
+  if (!now || !now->complete() || &now->graph() != host_.graph.get()) {
+    report.outcome = "as the model: its plan is another one already";
+  } else {
+    if (!symbolic_) symbolic_.emplace(host_.graph);
+    if (!rules_) know_rules();
+    try {
+      if (!look_for_rules(*now, interrupted)) return;
+      const PhaseClock::In phase(clock_, "choose algebra");
+      swapped = rewrite(now, job, interrupted, report);
+    } catch (const Error& error) {
+      report.outcome = fmt::format("as the model: {}", error.what());
+    }
+    if (interrupted() && !swapped) return;
+  }
+  report.found = rules_ ? rules_->found() : 0;
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  board_.update([&](OptimizerStatus& status) {
+    status.algebra = report;
+    status.left = 0;
+  });
+  rewritten_.insert(job.shapes);
+  algebra_.pop_front();
+  if (swapped) remember_alternatives(job);
+  const Background::Piece piece(place_.background);
+  fallbacks_.clear();
+  in_force_.clear();
+  integers_.clear();
+  timed_.reset();
+  give_memory_back();
+} catch (const RunStopped&) {
+}
+
+void PlanImprover::know_rules() {
+  const auto ask = prover_by(worker_, tools_, place_.stop);
+  rules_.emplace(warm_ ? warm_->rules() : nullptr,
+                 [this, ask](const search::algebra::Sides& sides, const std::vector<ir::loop::Size>& sizes) {
+                   pieces_->pause();
+                   auto evidence = ask(sides, sizes);
+                   pieces_->resume();
+                   return evidence;
+                 });
+}
+
+bool PlanImprover::look_for_rules(const Plan& plan, const std::function<bool()>& interrupted) {
+  const PhaseClock::In phase(clock_, "look for rules");
+  if (warm_ && warm_->is_examined()) return true;
+  bool complete = false;
+  {
+    Pieces pieces(place_.background);
+    const AtWork at_work(pieces_, pieces);
+    complete = rules_->discover(facts_of(plan), host_.graph->name, [&] {
+      pieces.give_way();
+      return !interrupted();
+    });
+  }
+  if (interrupted()) return false;
+  // Where the worker fails, what is known has to do.
+  if (complete && warm_) warm_->note_examined();
+  return true;
+}
+
+}  // namespace axrun::runtime

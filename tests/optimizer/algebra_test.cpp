@@ -1,0 +1,237 @@
+// Plans of graphs that compute what the model's does in another way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/host_target.h"
+#include "runtime/optimizer/candidate.h"
+#include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/worker_process.h"
+#include "runtime/session.h"
+#include "tests/algebra/small_terms.h"
+#include "tests/cache/folder.h"
+#include "tests/optimizer/knobs.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using ir::ElementType;
+using ir::ValueId;
+using search::algebra::Rule;
+using search::algebra::RuleSet;
+using search::algebra::TermId;
+using Values = std::vector<RuntimeValue>;
+
+constexpr double patience = 120;
+
+SessionOptions one_thread(Tier tier = Tier::automatic) {
+  SessionOptions options;
+  options.threads = 1;
+  options.tier = tier;
+  return options;
+}
+
+/// Queries, keys and values of one input, and attention over them.
+ModelMaker attention() {
+  ModelMaker m;
+  const ValueId x = m.input("x", ElementType::f32, {24, 32});
+  std::vector<ValueId> parts;
+  for (const uint64_t seed : {1, 3, 5})
+    parts.push_back(
+        m.node("Add", {m.node("MatMul", {x, m.weights({32, 16}, seed)}), m.weights({16}, seed + 1)}));
+  const ValueId turned =
+      m.node("Transpose", {parts[1]}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0})}});
+  const ValueId scores = m.node("Softmax", {m.node("MatMul", {parts[0], turned})});
+  m.output(m.node("MatMul", {scores, parts[2]}));
+  return m;
+}
+
+/// A product with a wide matrix and then with a narrow one, which together are narrow.
+ModelMaker low_rank(const ir::Dim& rows) {
+  ModelMaker m;
+  const ValueId x = m.input("x", ElementType::f32, {rows, 256});
+  const ValueId wide = m.node("MatMul", {x, m.weights({256, 384}, 1)});
+  m.output(m.node("Relu", {m.node("MatMul", {wide, m.weights({384, 16}, 2)})}));
+  return m;
+}
+
+Values fallback_answers(const ModelMaker& model, const Values& inputs) {
+  Values answers;
+  for (const RuntimeValue& value : model.session(one_thread(Tier::fallback))->run(inputs))
+    answers.emplace_back(value.tensor.clone());
+  return answers;
+}
+
+void expect_near(const Values& got, const Values& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t k = 0; k < want.size(); ++k) {
+    ASSERT_EQ(got[k].tensor.shape(), want[k].tensor.shape());
+    for (int64_t i = 0; i < want[k].tensor.size(); ++i)
+      ASSERT_NEAR(got[k].tensor.get_real(i), want[k].tensor.get_real(i), 2e-3) << "element " << i;
+  }
+}
+
+std::string text_of(const OptimizerStatus& status) {
+  std::string text = status.algebra.outcome + ", " + std::to_string(status.algebra.rules) +
+                     " rules, speedup " + std::to_string(status.algebra.speedup) + "\n";
+  for (const auto& window : status.algebra.windows) text += window.steps;
+  for (const PlanSwap& swap : status.swaps) text += swap.what + "\n";
+  return text;
+}
+
+int products_in(const Plan& plan) {
+  return static_cast<int>(std::count_if(plan.graph().nodes.begin(), plan.graph().nodes.end(),
+                                        [](const ir::Node& node) { return node.op == "MatMul"; }));
+}
+
+OptimizerStatus optimised(Session& session, const Values& inputs) {
+  for (int k = 0; k < 2; ++k) session.run(inputs);
+  EXPECT_TRUE(session.wait_for_optimizer(patience));
+  return session.optimizer_status();
+}
+
+TEST(AlgebraOfPlans, ProductsThatShareAnOperandAreMergedAndAnswersStay) {
+  const ModelMaker model = attention();
+  const Values input = {RuntimeValue(ModelMaker::random({24, 32}, 9))};
+  const Knobs knobs{{"AXRUN_SWAP", "algebra"}};
+  const auto session = model.session(one_thread());
+  const OptimizerStatus status = optimised(*session, input);
+  ASSERT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
+  const auto plan = session->current_plan({input[0].tensor.shape()});
+  // Of five; what is joined of constants was joined before the run.
+  EXPECT_EQ(products_in(*plan), 3) << text_of(status);
+  EXPECT_TRUE(std::none_of(plan->graph().nodes.begin(), plan->graph().nodes.end(),
+                           [](const ir::Node& node) { return node.op == "Concat"; }));
+  ASSERT_FALSE(status.algebra.windows.empty());
+  for (const auto& window : status.algebra.windows) {
+    EXPECT_FALSE(window.rules.empty());
+    EXPECT_FALSE(window.values.empty());
+    for (const AlgebraReport::Rule& rule : window.rules) {
+      EXPECT_EQ(rule.equality, "proved") << rule.name;
+      EXPECT_EQ(rule.safety, "proved") << rule.name;
+      EXPECT_NE(window.steps.find(rule.name), std::string::npos) << rule.name;
+    }
+  }
+  expect_near(session->run(input), fallback_answers(model, input));
+}
+
+TEST(AlgebraOfPlans, IsLeftOutWhereThatIsAskedFor) {
+  const Knobs knobs{{"AXRUN_ABLATE", "algebra,schedules"}};
+  const Values input = {RuntimeValue(ModelMaker::random({32, 256}, 9))};
+  const auto session = low_rank(32).session(one_thread());
+  const OptimizerStatus status = optimised(*session, input);
+  EXPECT_EQ(status.algebra.outcome, "");
+  EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 2);
+}
+
+/// Plans for other shapes are the model's own, unless there is something to be done for them.
+TEST(AlgebraOfPlans, WhatIsFasterComesIntoForce) {
+  const Knobs knobs{{"AXRUN_ABLATE", "schedules"}};
+  const ModelMaker model = low_rank(ir::Dim::symbol("rows"));
+  const auto session = model.session(one_thread());
+  for (const int64_t rows : {32, 17, 32}) {
+    const Values input = {RuntimeValue(ModelMaker::random({rows, 256}, 9))};
+    const OptimizerStatus status = optimised(*session, input);
+    EXPECT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
+    EXPECT_GT(status.algebra.speedup, 1.5);
+    if (rows == 32) {
+      EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 1);
+    }
+    expect_near(session->run(input), fallback_answers(model, input));
+  }
+}
+
+/// The next session starts with the model's own plan, and comes to the other one again.
+TEST(AlgebraOfPlans, IsFoundAgainByTheNextSession) {
+  const Knobs knobs{{"AXRUN_CACHE", "on"}};
+  const cache::TemporaryFolder folder;
+  const ModelMaker model = low_rank(32);
+  const Values input = {RuntimeValue(ModelMaker::random({32, 256}, 9))};
+  const Values want = fallback_answers(model, input);
+  SessionOptions options = one_thread();
+  options.cache_dir = folder.path().string();
+  for (const bool again : {false, true}) {
+    const auto session = model.session(options);
+    expect_near(session->run(input), want);
+    const OptimizerStatus status = optimised(*session, input);
+    EXPECT_EQ(status.cache.found, again);
+    EXPECT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
+    // The rules are in the cache by then: nothing is looked for.
+    EXPECT_EQ(status.algebra.found == 0, again) << status.algebra.found;
+    expect_near(session->run(input), want);
+  }
+}
+
+// Rules that a session may use
+// ------------------------------------------------------------------------------------------
+
+class InMemory : public search::algebra::RuleStore {
+ public:
+  explicit InMemory(std::string text) : text_(std::move(text)) {}
+  std::optional<std::string> load() override { return text_; }
+  void save(const std::string& text) override { text_ = text; }
+  void reject(const std::string& reason) override { ADD_FAILURE() << reason; }
+
+ private:
+  std::string text_;
+};
+
+std::shared_ptr<Rule> claimed(const SmallTerms& t, TermId left, TermId right) {
+  auto rule = std::make_shared<Rule>(search::algebra::canonical(t.terms, {left}, {right}));
+  rule->equality = rule->safety = rule->safety_back = {verify::Verdict::proved, "trust me", 0};
+  return rule;
+}
+
+TEST(KnownRules, WhatAStoreClaimsIsProvedByTheWorker) {
+  SmallTerms t;
+  const TermId x = t.input("x", {ir::Dim::symbol("n")});
+  const TermId twice = t.call("Relu", {t.call("Relu", {x})});
+  const auto truth = claimed(t, twice, t.call("Relu", {x})), lie = claimed(t, t.call("Relu", {x}), x);
+  RuleSet set;
+  set.add(truth);
+  set.add(lie);
+  ModelMaker model;
+  model.output(model.node("Relu", {model.node("Relu", {model.input("x", ElementType::f32, {8})})}));
+  ir::Inference facts(model.graph(), {});
+  facts.run();
+  CandidateTools tools;
+  tools.target = host_target();
+  WorkerProcess worker(WorkerOptions{});
+  const StopSignal stop;
+  KnownRules rules(std::make_unique<InMemory>(set.text()), prover_by(worker, tools, stop));
+  const auto usable = rules.usable_for(facts, nullptr);
+  ASSERT_EQ(usable.size(), 1u);
+  EXPECT_EQ(usable[0]->id, truth->id);
+  EXPECT_EQ(usable[0]->equality.text.find("trust me"), std::string::npos);
+  EXPECT_EQ(rules.find(lie->id)->equality.verdict, verify::Verdict::unknown);
+}
+
+/// A program that is no worker.
+TEST(KnownRules, WithoutAWorkerNothingIsUsable) {
+  SmallTerms t;
+  const TermId x = t.input("x", {ir::Dim::symbol("n")});
+  RuleSet set;
+  set.add(claimed(t, t.call("Relu", {t.call("Relu", {x})}), t.call("Relu", {x})));
+  ModelMaker model;
+  model.output(model.node("Relu", {model.node("Relu", {model.input("x", ElementType::f32, {8})})}));
+  ir::Inference facts(model.graph(), {});
+  facts.run();
+  CandidateTools tools;
+  tools.target = host_target();
+  WorkerOptions nobody;
+  nobody.program = "/bin/true";
+  WorkerProcess worker(nobody);
+  const StopSignal stop;
+  KnownRules rules(std::make_unique<InMemory>(set.text()), prover_by(worker, tools, stop));
+  EXPECT_TRUE(rules.usable_for(facts, nullptr).empty());
+  ModelMaker products = low_rank(32);
+  ir::Inference more(products.graph(), {});
+  more.run();
+  EXPECT_FALSE(rules.discover(more, "test", nullptr));
+  EXPECT_EQ(rules.found(), 0);
+}
+
+}  // namespace
+}  // namespace axrun::tests
