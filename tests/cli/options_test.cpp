@@ -125,7 +125,7 @@ TEST(Knobs, ListsAreOfKnownWords) {
   setenv("AXRUN_ABLATE", "fusion,fission", 1);
   ASSERT_EQ(runtime::knob_mistakes().size(), 1U);
   EXPECT_EQ(runtime::knob_mistakes()[0],
-            "AXRUN_ABLATE=fusion,fission: it takes some of fusion,layouts,schedules,measurement");
+            "AXRUN_ABLATE=fusion,fission: it takes some of fusion,layouts,algebra,schedules,measurement");
   unsetenv("AXRUN_ABLATE");
 }
 
