@@ -37,6 +37,8 @@ constexpr int most_terms = 2500, most_rounds = 4;
 constexpr size_t most_matches = 80;
 /// New constants are held beside the model's own.
 constexpr int64_t most_constant_bytes = int64_t{512} << 20;
+/// Factors of low rank are small next to their product.
+constexpr size_t most_growth = 1024;
 
 /// The pieces that proofs interrupt, for as long as they are worked in.
 class AtWork {
@@ -162,7 +164,7 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& now, GraphRe
   std::vector<FoldedNode> folded;
   {
     const Background::Piece piece(place_.background);
-    folded = fold_weights(*found.graph, place_.pool);
+    folded = fold_weights(*found.graph, place_.pool, {most_growth, most_constant_bytes});
   }
   if (bytes_of(folded) > most_constant_bytes) {
     report.outcome = "as the model: new constants would take too much memory";

@@ -15,8 +15,6 @@ namespace {
 
 using ir::Tensor;
 
-constexpr size_t largest_growth = 4;
-
 StepPort port_of(const ir::ValueFact& fact) {
   StepPort port;
   port.present = true;
@@ -27,7 +25,7 @@ StepPort port_of(const ir::ValueFact& fact) {
 }
 
 /// Whether the node works on constants alone and its results are plain tensors of a known, modest size.
-bool is_foldable(const ir::Node& node, const ir::Inference& inference) {
+bool is_foldable(const ir::Node& node, const ir::Inference& inference, const FoldLimits& limits) {
   size_t operand_bytes = 0, result_bytes = 0;
   for (ir::ValueId id : node.inputs) {
     if (id == ir::absent) continue;
@@ -42,7 +40,7 @@ bool is_foldable(const ir::Node& node, const ir::Inference& inference) {
     if (!shape || ir::size_of(fact.type) == 0) return false;
     result_bytes += static_cast<size_t>(ir::element_count(*shape)) * ir::size_of(fact.type);
   }
-  return operand_bytes > 0 && result_bytes <= largest_growth * operand_bytes;
+  return operand_bytes > 0 && result_bytes <= limits.growth * operand_bytes && result_bytes <= limits.bytes;
 }
 
 /// The node's results by the first kernel that takes it; empty when none does.
@@ -109,7 +107,7 @@ void release_unread(ir::Graph& graph, const std::vector<FoldedNode>& folded) {
 
 }  // namespace
 
-std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool) {
+std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const FoldLimits& limits) {
   ir::Inference::Options options;
   options.fold = false;
   ir::Inference inference(graph, options);
@@ -117,7 +115,7 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool) {
   std::vector<ir::Node> kept;
   for (ir::Node& node : graph.nodes) {
     for (ir::Graph* body : ir::bodies_of(node)) {
-      for (FoldedNode& one : fold_weights(*body, pool)) in_bodies.push_back(std::move(one));
+      for (FoldedNode& one : fold_weights(*body, pool, limits)) in_bodies.push_back(std::move(one));
     }
     auto program = inference.define(node);
     if (!program) {
@@ -130,7 +128,7 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool) {
       continue;
     }
     std::vector<Tensor> results;
-    if (is_foldable(node, inference)) {
+    if (is_foldable(node, inference, limits)) {
       try {
         results = execute(node, *program, inference, pool);
       } catch (const Error&) {

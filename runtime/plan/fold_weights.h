@@ -19,13 +19,19 @@ struct FoldedNode {
   std::vector<ir::Tensor> results;  ///< per output; undefined where nobody asked for it
 };
 
+/// What is left to the run: nodes whose results are larger.
+struct FoldLimits {
+  size_t growth = 4;  ///< as a multiple of what they are made from
+  size_t bytes = ~size_t{0};
+};
+
 /// Runs, once and for all, the nodes of a simplified graph that have only constants to work on and were too
 /// large for the reference interpreter: weights stored as bytes become floats. Such nodes disappear; bodies
 /// are entered. Those that make f32 of bytes or of floats of 16 bits stay beside their results, which are
-/// constants. Results of more than four times the size of what they are made from are left to the run.
+/// constants. Results beyond the limits are left to the run.
 /// Constants that nobody reads any more are let go.
 ///
 /// Only nodes with a kernel are folded. Returns them, in order.
-std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool);
+std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const FoldLimits& limits = {});
 
 }  // namespace axrun::runtime

@@ -6,8 +6,12 @@
 #include "runtime/host_target.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/step_expression.h"
 #include "runtime/optimizer/worker_process.h"
+#include "runtime/plan/fold_weights.h"
 #include "runtime/session.h"
+#include "search/algebra/graph_rewrite.h"
+#include "search/algebra/kernel_cost.h"
 #include "tests/algebra/small_terms.h"
 #include "tests/cache/folder.h"
 #include "tests/optimizer/knobs.h"
@@ -124,6 +128,48 @@ TEST(AlgebraOfPlans, IsLeftOutWhereThatIsAskedFor) {
   const OptimizerStatus status = optimised(*session, input);
   EXPECT_EQ(status.algebra.outcome, "");
   EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 2);
+}
+
+/// x W + (x A) B with small A and B: the sum of W and A B, which is far larger than A and B, is there before
+/// the run. The rules for it are those of two models.
+TEST(AlgebraOfPlans, WhatIsMadeOfConstantsIsFoldedHoweverLarge) {
+  const ir::Dim rows = 16;
+  ModelMaker sum, low;
+  ValueId x = sum.input("x", ElementType::f32, {rows, 24});
+  const ValueId one = sum.node("MatMul", {x, sum.weights({24, 24}, 1)});
+  sum.output(sum.node("Add", {one, sum.node("MatMul", {x, sum.weights({24, 24}, 2)})}));
+  x = low.input("x", ElementType::f32, {rows, 192});
+  const ValueId wide = low.node("MatMul", {x, low.weights({192, 192}, 1)});
+  const ValueId narrow = low.node("MatMul", {x, low.weights({192, 4}, 2)});
+  low.output(
+      low.node("Relu", {low.node("Add", {wide, low.node("MatMul", {narrow, low.weights({4, 192}, 3)})})}));
+  CandidateTools tools;
+  tools.target = host_target();
+  WorkerProcess worker(WorkerOptions{});
+  const StopSignal stop;
+  KnownRules rules(nullptr, prover_by(worker, tools, stop));
+  std::unique_ptr<Session> session;
+  for (const ModelMaker* model : {&sum, &low}) {
+    session = model->session(one_thread(Tier::fallback));
+    const int64_t columns = model == &sum ? 24 : 192;
+    session->prepare({{16, columns}});
+    const auto plan = session->current_plan({{16, columns}});
+    EXPECT_TRUE(rules.discover(facts_of(*plan), "test", nullptr));
+  }
+  const auto plan = session->current_plan({{16, 192}});
+  search::algebra::GraphRewriteOptions how;
+  how.cost = search::algebra::kernel_cost(search::algebra::Movement::is_free);
+  // The whole first.
+  how.weight = [](const std::vector<ValueId>& values) { return static_cast<double>(values.size()); };
+  const ir::Inference facts = facts_of(*plan);
+  const auto found = search::algebra::rewrite_graph(facts, rules.usable_for(facts, nullptr), how);
+  ASSERT_NE(found.graph, nullptr);
+  const auto pool = ThreadPool::make(1);
+  ir::Graph limited = *found.graph;
+  fold_weights(limited, *pool);
+  EXPECT_GT(limited.nodes.size(), 2u);
+  fold_weights(*found.graph, *pool, {1024, size_t{1} << 30});
+  EXPECT_EQ(found.graph->nodes.size(), 2u);
 }
 
 /// Plans for other shapes are the model's own, unless there is something to be done for them.
