@@ -1,9 +1,6 @@
 #include "jit/cpu_features.h"
 
-#include <asmjit/x86.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "ir/error.h"
@@ -11,8 +8,6 @@
 
 namespace axrun::jit {
 namespace {
-
-using Id = asmjit::CpuFeatures::X86;
 
 // Sorted by name.
 const std::vector<CpuFeature>& table() {
@@ -34,24 +29,27 @@ const std::vector<CpuFeature>& table() {
   return rows;
 }
 
-uint32_t asmjit_id(std::string_view name) {
-  static constexpr std::pair<std::string_view, uint32_t> ids[] = {
-      {"avx", Id::kAVX},
-      {"avx2", Id::kAVX2},
-      {"avx512_bf16", Id::kAVX512_BF16},
-      {"avx512_vnni", Id::kAVX512_VNNI},
-      {"avx512bw", Id::kAVX512_BW},
-      {"avx512dq", Id::kAVX512_DQ},
-      {"avx512f", Id::kAVX512_F},
-      {"avx512vl", Id::kAVX512_VL},
-      {"avx_vnni", Id::kAVX_VNNI},
-      {"f16c", Id::kF16C},
-      {"fma", Id::kFMA},
-      {"sse", Id::kSSE},
-      {"sse2", Id::kSSE2},
+/// The compiler's library has asked the processor when the program started; asking it again (asmjit's
+/// CpuInfo) takes a virtual machine long.
+bool is_supported(std::string_view name) {
+  static constexpr std::pair<std::string_view, bool (*)()> features[] = {
+      {"avx", [] { return __builtin_cpu_supports("avx") != 0; }},
+      {"avx2", [] { return __builtin_cpu_supports("avx2") != 0; }},
+      {"avx512_bf16", [] { return __builtin_cpu_supports("avx512bf16") != 0; }},
+      {"avx512_vnni", [] { return __builtin_cpu_supports("avx512vnni") != 0; }},
+      {"avx512bw", [] { return __builtin_cpu_supports("avx512bw") != 0; }},
+      {"avx512dq", [] { return __builtin_cpu_supports("avx512dq") != 0; }},
+      {"avx512f", [] { return __builtin_cpu_supports("avx512f") != 0; }},
+      {"avx512vl", [] { return __builtin_cpu_supports("avx512vl") != 0; }},
+      {"avx_vnni", [] { return __builtin_cpu_supports("avxvnni") != 0; }},
+      {"f16c", [] { return __builtin_cpu_supports("f16c") != 0; }},
+      {"fma", [] { return __builtin_cpu_supports("fma") != 0; }},
+      {"sse", [] { return __builtin_cpu_supports("sse") != 0; }},
+      {"sse2", [] { return __builtin_cpu_supports("sse2") != 0; }},
   };
-  for (const auto& [known, id] : ids)
-    if (known == name) return id;
+  __builtin_cpu_init();
+  for (const auto& [known, says] : features)
+    if (known == name) return says();
   throw axrun::Error(Fault::internal, "unknown CPU feature " + std::string(name));
 }
 
@@ -65,7 +63,7 @@ const CpuFeature* find_cpu_feature(std::string_view name) {
   return found == table().end() ? nullptr : &*found;
 }
 
-bool host_has(std::string_view name) { return asmjit::CpuInfo::host().features().has(asmjit_id(name)); }
+bool host_has(std::string_view name) { return is_supported(name); }
 
 std::string missing_feature(const std::vector<std::string>& features) {
   for (const std::string& feature : features)

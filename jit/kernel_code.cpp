@@ -61,7 +61,7 @@ std::string bytes_of(const Signature& signature) {
 class EmittedCode : public CallableCode {
  public:
   EmittedCode(const LoopProgram& program, const Target& target, const CompileOptions& options)
-      : runtime_(shared_runtime()), laid_out_(new LaidOut(program)) {
+      : memory_(shared_memory()), laid_out_(new LaidOut(program)) {
     const Layout& layout = laid_out().layout;
     signature_ = signature_of(program, layout);
     require_few_arguments(layout.arguments);
@@ -70,7 +70,7 @@ class EmittedCode : public CallableCode {
       throw Error(Fault::unsupported,
                   "code is made for AVX2 with FMA or for AVX-512, which " + target.name + " does not have");
     asmjit::CodeHolder holder;
-    require_ok(holder.init(runtime_->environment()), "code");
+    require_ok(holder.init(ExecutableMemory::environment()), "code");
     FirstError errors;
     asmjit::StringLogger logger;
     holder.setErrorHandler(&errors);
@@ -85,7 +85,7 @@ class EmittedCode : public CallableCode {
     compiler.finalize();
     errors.require_none(program.name);
     const char* base = nullptr;
-    require_ok(runtime_->add(&base, &holder), "executable memory");
+    require_ok(memory_->add(&base, &holder), "executable memory");
     base_ = base;
     bytes_ = holder.codeSize();
     has_addresses_ = holder.hasRelocEntries();
@@ -96,7 +96,8 @@ class EmittedCode : public CallableCode {
     if (options.annotate) assembly_.assign(logger.data(), logger.dataSize());
     name_for_profilers();
   }
-  explicit EmittedCode(CodeImage image) : runtime_(shared_runtime()), text_(std::move(image.program)) {
+  explicit EmittedCode(CodeView image)
+      : memory_(shared_memory()), owner_(std::move(image.owner)), text_(image.program) {
     const auto refuse = [&](const std::string& why) {
       throw Error(Fault::user, signature_.name + ": " + why);
     };
@@ -111,7 +112,7 @@ class EmittedCode : public CallableCode {
     }
     void* executed = nullptr;
     void* written = nullptr;
-    require_ok(runtime_->allocator()->alloc(&executed, &written, image.bytes.size()), "executable memory");
+    require_ok(memory_->alloc(&executed, &written, image.bytes.size()), "executable memory");
     std::memcpy(written, image.bytes.data(), image.bytes.size());
     base_ = static_cast<const char*>(executed);
     bytes_ = image.bytes.size();
@@ -120,7 +121,7 @@ class EmittedCode : public CallableCode {
     name_for_profilers();
   }
   ~EmittedCode() override {
-    if (base_ != nullptr) runtime_->release(base_);
+    if (base_ != nullptr) memory_->release(base_);
     delete laid_out_.load();
   }
   EmittedCode(const EmittedCode&) = delete;
@@ -140,7 +141,7 @@ class EmittedCode : public CallableCode {
     for (const PhaseFunction entry : entries_)
       image.entries.push_back(
           static_cast<uint32_t>(reinterpret_cast<uintptr_t>(entry) - reinterpret_cast<uintptr_t>(base_)));
-    image.program = text_.empty() ? ir::loop::print(program()) : text_;
+    image.program = text_.empty() ? ir::loop::print(program()) : std::string(text_);
     image.signature = bytes_of(text_.empty() ? whole_signature(laid_out()) : signature_);
     return image;
   }
@@ -171,8 +172,9 @@ class EmittedCode : public CallableCode {
     return laid_out_.compare_exchange_strong(known, read.get()) ? *read.release() : *known;
   }
 
-  std::shared_ptr<asmjit::JitRuntime> runtime_;
-  const std::string text_;  ///< of the program; empty where that was given
+  std::shared_ptr<ExecutableMemory> memory_;
+  const std::shared_ptr<const void> owner_;  ///< of the text
+  const std::string_view text_;              ///< of the program; empty where that was given
   mutable std::atomic<const LaidOut*> laid_out_{nullptr};
   const char* base_ = nullptr;
   size_t bytes_ = 0;
@@ -219,6 +221,11 @@ std::shared_ptr<const KernelCode> KernelCode::compile(const LoopProgram& program
 }
 
 std::shared_ptr<const KernelCode> KernelCode::load(CodeImage image) {
+  const auto owned = std::make_shared<const CodeImage>(std::move(image));
+  return load(CodeView{owned->bytes, owned->signature, owned->program, owned->entries, owned});
+}
+
+std::shared_ptr<const KernelCode> KernelCode::load(CodeView image) {
   return std::make_shared<EmittedCode>(std::move(image));
 }
 

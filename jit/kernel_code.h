@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/loop/loop_program.h"
@@ -41,6 +42,13 @@ struct CodeImage {
   std::string program;            ///< its text
 };
 
+/// The same where somebody else holds it: `owner` keeps all of it, and for as long as there is code of it.
+struct CodeView {
+  std::string_view bytes, signature, program;
+  std::vector<uint32_t> entries;
+  std::shared_ptr<const void> owner;
+};
+
 /// A loop program as machine code, for all sizes it claims. Immutable; its memory is never writable and
 /// executable at once, and is given back with the last owner.
 class KernelCode {
@@ -52,6 +60,7 @@ class KernelCode {
   /// The same from an image of such code for such a target. The bytes will be executed: whoever gives them
   /// answers for them. Throws Error(user) where they cannot be of any program. Its text is left unread.
   static std::shared_ptr<const KernelCode> load(CodeImage image);
+  static std::shared_ptr<const KernelCode> load(CodeView image);
   virtual ~KernelCode() = default;
 
   /// Of loaded code read from its text when it is asked for first. Throws Error(user) then where that is

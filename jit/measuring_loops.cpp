@@ -14,21 +14,21 @@ namespace x86 = asmjit::x86;
 /// A function void(const void* data, size_t bytes, int64_t count); loops use the arguments that they need.
 class EmittedLoop {
  public:
-  explicit EmittedLoop(const std::function<void(x86::Assembler&)>& emit) : runtime_(shared_runtime()) {
+  explicit EmittedLoop(const std::function<void(x86::Assembler&)>& emit) : memory_(shared_memory()) {
     asmjit::CodeHolder code;
-    require_ok(code.init(runtime_->environment()), "code for a measurement");
+    require_ok(code.init(ExecutableMemory::environment()), "code for a measurement");
     x86::Assembler assembler(&code);
     emit(assembler);
-    require_ok(runtime_->add(&function_, &code), "code for a measurement");
+    require_ok(memory_->add(&function_, &code), "code for a measurement");
   }
   EmittedLoop(const EmittedLoop&) = delete;
   EmittedLoop& operator=(const EmittedLoop&) = delete;
-  ~EmittedLoop() { runtime_->release(function_); }
+  ~EmittedLoop() { memory_->release(function_); }
 
   void operator()(const void* data, size_t bytes, int64_t count) const { function_(data, bytes, count); }
 
  private:
-  std::shared_ptr<asmjit::JitRuntime> runtime_;
+  std::shared_ptr<ExecutableMemory> memory_;
   void (*function_)(const void*, size_t, int64_t) = nullptr;
 };
 

@@ -177,7 +177,7 @@ class Emitter {
 }  // namespace
 
 struct SingleInstruction::Code {
-  std::shared_ptr<JitRuntime> runtime;
+  std::shared_ptr<ExecutableMemory> memory;
   InstructionChoice choice;
   Row row;  ///< the choice's row may be a temporary
   void (*function)(Block*) = nullptr;
@@ -186,22 +186,22 @@ struct SingleInstruction::Code {
 
 SingleInstruction::SingleInstruction(const InstructionChoice& choice) : code_(std::make_unique<Code>()) {
   AXRUN_ASSERT(choice.row->operands.size() <= most_operands);
-  code_->runtime = shared_runtime();
+  code_->memory = shared_memory();
   code_->row = *choice.row;
   code_->choice = choice;
   code_->choice.row = &code_->row;
   CodeHolder holder;
-  holder.init(code_->runtime->environment());
+  holder.init(ExecutableMemory::environment());
   const auto [start, end] = Emitter(code_->choice, holder).emit();
   const auto& bytes = holder.textSection()->buffer();
   code_->encoding.assign(reinterpret_cast<const char*>(bytes.data()) + start, end - start);
-  if (const asmjit::Error error = code_->runtime->add(&code_->function, &holder); error != kErrorOk)
+  if (const asmjit::Error error = code_->memory->add(&code_->function, &holder); error != kErrorOk)
     throw axrun::Error(Fault::unsupported,
                        std::string("executable memory: ") + DebugUtils::errorAsString(error));
 }
 
 SingleInstruction::~SingleInstruction() {
-  if (code_->function) code_->runtime->release(code_->function);
+  if (code_->function) code_->memory->release(code_->function);
 }
 
 std::string_view SingleInstruction::encoding() const { return code_->encoding; }

@@ -92,6 +92,13 @@ bool is_trusted_file(const fs::path& file) {
   return is_trusted(status);
 }
 
+bool is_trusted_folder(const fs::path& folder, bool of_root) {
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0) return errno == ENOENT;
+  return S_ISDIR(status.st_mode) && (status.st_mode & others_write) == 0 &&
+         (status.st_uid == geteuid() || (of_root && status.st_uid == 0));
+}
+
 bool is_trusted(const struct stat& status) {
   return S_ISREG(status.st_mode) && is_ours(status) && (status.st_mode & others_write) == 0;
 }

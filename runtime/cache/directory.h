@@ -26,5 +26,7 @@ std::string make_folder(const std::filesystem::path& folder);
 /// Whether a file is a plain one of ours (or root's) that nobody else can write to. Nothing there: trusted.
 bool is_trusted_file(const std::filesystem::path& file);
 bool is_trusted(const struct stat& status);
+/// The same of a folder, but for the way to it.
+bool is_trusted_folder(const std::filesystem::path& folder, bool of_root);
 
 }  // namespace axrun::cache

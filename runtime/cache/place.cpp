@@ -22,10 +22,8 @@ Place::Place(fs::path folder, bool writable, int busy_milliseconds)
                busy_milliseconds) {}
 
 bool Place::weights_are_trusted() const {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(weights(), error);
-  if (status.type() == fs::file_type::not_found) return true;
-  return status.type() == fs::file_type::directory && trust_in(weights(), !writable_).trusted;
+  // The way to it was looked at when the place was opened.
+  return is_trusted_folder(weights(), !writable_);
 }
 
 void Place::give_up(const Database& database) {

@@ -152,6 +152,15 @@ class DiskStore final : public Store {
     return nullptr;
   }
 
+  void reject_file(std::string_view key) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    count(Refusal::rejected);
+    if (!writable() || !places_[0]->weights_are_trusted()) return;
+    const FileName name{key, settings_.generator, settings_.machine};
+    std::error_code error;
+    std::filesystem::remove(places_[0]->weights() / name.text(), error);
+  }
+
   bool has_file(std::string_view key) const override {
     return exists(FileName{key, settings_.generator, settings_.machine});
   }

@@ -52,6 +52,8 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  /// Whoever reads it trusts nothing in it, but that it stays as it is.
+  std::string_view text() const { return {static_cast<const char*>(mapping_) + offset_, bytes_}; }
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(mapping_) + offset_, bytes_};
   }
@@ -88,6 +90,8 @@ class Store {
   /// A file that was put under the key, by the same version for the same machine; null where there is none.
   /// Its checksum has been looked at.
   virtual std::shared_ptr<const MappedFile> get_file(std::string_view key) = 0;
+  /// What get_file gave for this key made no sense: it goes, and is counted.
+  virtual void reject_file(std::string_view key) = 0;
   /// There is one, by its name; what is in it nobody has looked at.
   virtual bool has_file(std::string_view key) const = 0;
   /// `fill` gets so many zero bytes. The mapping of what was stored, in place of what was there; null where

@@ -39,7 +39,7 @@ class Surveyor {
 
  private:
   void add(const Database& database, const Database::Row& row) {
-    count(row.found.part, row.found.generator, row.found.machine, row.bytes, row.used);
+    count(row.found.part, "", row.found.generator, row.found.machine, row.bytes, row.used);
     if (!check_) return;
     const auto opened = open_any(row.found);
     if (const Refusal* refusal = std::get_if<Refusal>(&opened))
@@ -49,21 +49,23 @@ class Surveyor {
     const auto mapped = map_any(file.path, check_);
     if (const Refusal* refusal = std::get_if<Refusal>(&mapped)) {
       if (check_) result_.damages.push_back({file.path.string(), *refusal});
-      count(std::nullopt, "", "", file.bytes, file.used);
+      count(std::nullopt, "", "", "", file.bytes, file.used);
       return;
     }
     const FileFound& found = std::get<FileFound>(mapped);
     const bool marks = found.generator.empty() && found.machine.empty();
-    count(std::nullopt, found.generator, found.machine, file.bytes, file.used, marks);
+    count(std::nullopt, found.key.substr(0, found.key.find(' ')), found.generator, found.machine, file.bytes,
+          file.used, marks);
     const FileName name{found.key, found.generator, found.machine};
     if (check_ && file.path.filename() != name.text())
       result_.damages.push_back({file.path.string(), Refusal::other_key});
   }
-  void count(std::optional<Part> part, std::string_view generator, std::string_view machine, int64_t bytes,
-             int64_t used, bool marks = false) {
+  void count(std::optional<Part> part, const std::string& files, std::string_view generator,
+             std::string_view machine, int64_t bytes, int64_t used, bool marks = false) {
     const int kind = part ? static_cast<int>(*part) : marks ? -1 : -2;
-    Group& group = groups_[{kind, std::string(generator), std::string(machine)}];
+    Group& group = groups_[{kind, marks ? "" : files, std::string(generator), std::string(machine)}];
     group.part = part;
+    group.files = files;
     group.marks = marks;
     group.generator = generator;
     group.machine = machine;
@@ -74,7 +76,7 @@ class Surveyor {
 
   FolderSurvey& result_;
   bool check_;
-  std::map<std::tuple<int, std::string, std::string>, Group> groups_;
+  std::map<std::tuple<int, std::string, std::string, std::string>, Group> groups_;
 };
 
 FolderSurvey survey_of(const fs::path& folder, bool layer, const Settings& settings, bool check) {
@@ -94,6 +96,21 @@ FolderSurvey survey_of(const fs::path& folder, bool layer, const Settings& setti
   result.writable = place->writable();
   Surveyor(result, check).look_at(*place);
   return result;
+}
+
+/// Those that are there and can be used, the writable one first.
+std::vector<std::unique_ptr<Place>> places_of(const Settings& settings) {
+  std::vector<fs::path> folders = settings.layers;
+  if (!settings.directory.empty()) folders.insert(folders.begin(), settings.directory);
+  std::vector<std::unique_ptr<Place>> places;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (!fs::exists(folder, error)) continue;
+    std::string trouble;
+    auto place = open_place(folder, folder != settings.directory, settings.busy_milliseconds, trouble);
+    if (place != nullptr) places.push_back(std::move(place));
+  }
+  return places;
 }
 
 /// Rows of a database, or files, that are to go.
@@ -129,15 +146,7 @@ void for_entries(const Settings& settings, Part part, const std::function<void(c
     int64_t row = 0;
     std::string subject, origin, generator, machine, checksum, body;
   };
-  std::vector<fs::path> folders = settings.layers;
-  if (!settings.directory.empty()) folders.insert(folders.begin(), settings.directory);
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (!fs::exists(folder, error)) continue;
-    std::string trouble;
-    const std::unique_ptr<Place> place =
-        open_place(folder, folder != settings.directory, settings.busy_milliseconds, trouble);
-    if (place == nullptr) continue;
+  for (const std::unique_ptr<Place>& place : places_of(settings)) {
     Database& database = place->database_of(part);
     std::vector<Kept> kept;
     database.each([&](const Database::Row& row) {
@@ -154,6 +163,22 @@ void for_entries(const Settings& settings, Part part, const std::function<void(c
       auto& [key, payload] = std::get<Opened>(opened);
       call({fmt::format("{} row {}", database.file().string(), one.row), part, one.generator, one.machine,
             std::move(key), std::move(payload)});
+    }
+  }
+}
+
+void for_files(const Settings& settings, std::string_view prefix,
+               const std::function<void(const StoredEntry&)>& call) {
+  for (const std::unique_ptr<Place>& place : places_of(settings)) {
+    for (const FileInFolder& file : files_in(place->weights())) {
+      const auto looked_at = map_any(file.path, false);
+      const FileFound* found = std::get_if<FileFound>(&looked_at);
+      if (found == nullptr || !found->key.starts_with(prefix)) continue;
+      const auto mapped = map_any(file.path, true);
+      if (std::holds_alternative<Refusal>(mapped)) continue;
+      const FileFound& whole = std::get<FileFound>(mapped);
+      call({file.path.string(), Part::code, whole.generator, whole.machine, whole.key,
+            std::string(whole.file->text())});
     }
   }
 }

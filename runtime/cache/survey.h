@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cache/parts.h"
@@ -15,6 +16,7 @@ namespace axrun::cache {
 /// Entries of one kind, version and machine; files have no part.
 struct Group {
   std::optional<Part> part;
+  std::string files;   ///< of files: the first word of their keys
   bool marks = false;  ///< files that say what the folder has something for (Store::mark), of every version
   std::string generator, machine;
   int64_t entries = 0, bytes = 0;  ///< as they are stored
@@ -51,6 +53,9 @@ struct StoredEntry {
 };
 /// Calls with what is whole of such entries, folder by folder. No database is held meanwhile.
 void for_entries(const Settings& settings, Part part, const std::function<void(const StoredEntry&)>& call);
+/// The same with files whose keys begin like this (their part is `code`).
+void for_files(const Settings& settings, std::string_view prefix,
+               const std::function<void(const StoredEntry&)>& call);
 
 /// What prune removes, besides what is damaged and what processes that were killed left behind.
 struct PruneOptions {

@@ -39,7 +39,9 @@ std::string time_text(int64_t seconds) {
 }
 
 std::string_view kind_of(const Group& group) {
-  return group.part ? name_of(*group.part) : group.marks ? "marks" : "weights";
+  if (group.part) return name_of(*group.part);
+  if (group.marks || group.files == "models") return "marks";
+  return group.files == "plans" ? "models" : "weights";
 }
 bool is_portable(const Group& group) { return group.part && is_portable(*group.part); }
 

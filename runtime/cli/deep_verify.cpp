@@ -9,6 +9,7 @@
 #include "runtime/host_target.h"
 #include "runtime/warm/origin.h"
 #include "runtime/warm/recheck.h"
+#include "runtime/warm/warm_keys.h"
 
 namespace axrun::cli {
 namespace {
@@ -75,7 +76,7 @@ DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
   std::string text;
   Recheck worst = Recheck::right;
   int count = 0;
-  cache::for_entries(settings, cache::Part::code, [&](const cache::StoredEntry& stored) {
+  const auto check = [&](const cache::StoredEntry& stored) {
     const RecheckedEntry entry = rechecker.check(stored);
     if (!entry.is_of_kernels) return;
     ++count;
@@ -89,7 +90,9 @@ DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
     }
     if (progress)
       fmt::print(stderr, "{}: {}, {} kernels\n", entry.where, name_of(entry.outcome), entry.kernels.size());
-  });
+  };
+  cache::for_entries(settings, cache::Part::code, check);
+  cache::for_files(settings, runtime::prefix_of_plans, check);
   DeepReport report;
   report.exit_code = exit_code_of(worst);
   Json counts = Json::object();

@@ -40,7 +40,7 @@ struct KernelLibrary::Entry {
 };
 
 struct KernelLibrary::Form {
-  StepExpression expression;
+  std::shared_ptr<const StepExpression> expression;
   std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
   std::vector<ir::Shape> shapes;  ///< then
   /// What it takes for granted that is constant in some plans of the graph only.

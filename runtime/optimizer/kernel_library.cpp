@@ -74,7 +74,7 @@ std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey
       if (form->shapes == shapes) return form;
       continue;
     }
-    const auto found = sizes_for(form->expression, shapes);
+    const auto found = sizes_for(*form->expression, shapes);
     if (!found || !covers(form->entry->ranges, *found)) continue;
     sizes = *found;
     return form;
@@ -315,12 +315,12 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     return place;
   }
   auto form = std::make_shared<Form>();
-  form->expression = std::move(*expression);
+  form->expression = std::make_shared<const StepExpression>(std::move(*expression));
   form->contents = std::move(contents);
   place.sizes = *sizes;
-  const search::Sizes ranges = ranges_around(form->expression, *sizes);
-  std::string entry_key = form->expression.text;
-  for (const bool constant : form->expression.constant) entry_key += constant ? 'c' : '-';
+  const search::Sizes ranges = ranges_around(*form->expression, *sizes);
+  std::string entry_key = form->expression->text;
+  for (const bool constant : form->expression->constant) entry_key += constant ? 'c' : '-';
   entry_key += text_of(ranges);
 
   const std::lock_guard lock(mutex_);
@@ -328,7 +328,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   if (!entry) {
     entry = std::make_shared<Entry>();
     entry->key = entry_key;
-    entry->shared_expression = std::make_shared<const StepExpression>(form->expression);
+    entry->shared_expression = form->expression;
     entry->ranges = ranges;
     entry->record.ops = step.ops;
     entry->record.sizes = text_of(ranges);

@@ -81,8 +81,9 @@ void LibraryImage::write(Writer& out, const GeneratedCode& code) {
   out.put(code.kind).put(static_cast<uint32_t>(code.rank));
 }
 
-bool LibraryImage::read(Reader& in, GeneratedCode& code) {
-  jit::CodeImage image;
+bool LibraryImage::read(Reader& in, GeneratedCode& code, std::shared_ptr<const void> owner) {
+  jit::CodeView image;
+  image.owner = std::move(owner);
   image.program = in.text(longest_text);
   image.signature = in.text(longest_text);
   image.bytes = in.text(longest_text);
@@ -181,11 +182,11 @@ void LibraryImage::write(Writer& out, const Kernel& kernel) {
   write(out, kernel.code);
 }
 
-bool LibraryImage::read(Reader& in, Kernel& kernel) {
+bool LibraryImage::read(Reader& in, Kernel& kernel, std::shared_ptr<const void> owner) {
   kernel.expression = read_expression(in);
   kernel.ranges = read_ranges(in);
   read(in, kernel.record);
-  return read(in, kernel.code);
+  return read(in, kernel.code, std::move(owner));
 }
 
 void LibraryImage::learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience) {
@@ -310,7 +311,8 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
   }
 }
 
-std::vector<std::shared_ptr<KernelLibrary::Entry>> LibraryImage::read_entries(Reader& in) {
+std::vector<std::shared_ptr<KernelLibrary::Entry>> LibraryImage::read_entries(
+    Reader& in, const std::shared_ptr<const void>& owner) {
   using Entry = KernelLibrary::Entry;
   std::vector<std::shared_ptr<Entry>> entries(in.count(40));
   for (auto& entry : entries) {
@@ -335,7 +337,7 @@ std::vector<std::shared_ptr<KernelLibrary::Entry>> LibraryImage::read_entries(Re
       verdict.use = in.get<bool>();
       verdict.speedup = in.get<double>();
     }
-    if (in.get<bool>() && read(in, entry->generated.emplace())) {
+    if (in.get<bool>() && read(in, entry->generated.emplace(), owner)) {
       const auto operands = entry->shared_expression->program.operands.size();
       for (const int input : entry->generated->inputs) {
         if (input < 0 || static_cast<size_t>(input) >= operands) in.fail();
@@ -349,9 +351,10 @@ std::vector<std::shared_ptr<KernelLibrary::Entry>> LibraryImage::read_entries(Re
   return entries;
 }
 
-std::optional<std::vector<LibraryImage::Kernel>> LibraryImage::kernels_in(Reader& in) {
+std::optional<std::vector<LibraryImage::Kernel>> LibraryImage::kernels_in(
+    Reader& in, const std::shared_ptr<const void>& owner) {
   std::vector<Kernel> kernels;
-  for (const auto& entry : read_entries(in)) {
+  for (const auto& entry : read_entries(in, owner)) {
     if (!entry->generated) continue;
     kernels.push_back(
         {entry->key, *entry->shared_expression, entry->ranges, entry->record, *entry->generated});
@@ -360,8 +363,9 @@ std::optional<std::vector<LibraryImage::Kernel>> LibraryImage::kernels_in(Reader
   return kernels;
 }
 
-bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes) {
-  const std::vector<std::shared_ptr<KernelLibrary::Entry>> entries = read_entries(in);
+bool LibraryImage::read(Reader& in, const std::shared_ptr<const void>& owner, KernelLibrary& library,
+                        const Graphs& graphs, bool resumes) {
+  const std::vector<std::shared_ptr<KernelLibrary::Entry>> entries = read_entries(in, owner);
   if (in.failed()) return false;
   std::map<KernelLibrary::GroupKey, std::vector<std::shared_ptr<KernelLibrary::Form>>> forms;
   const size_t form_count = in.count(20);
@@ -380,7 +384,7 @@ bool LibraryImage::read(Reader& in, KernelLibrary& library, const Graphs& graphs
     if (in.failed()) return false;
     if (place != nobody) {
       form->entry = entries[place];
-      form->expression = *form->entry->shared_expression;
+      form->expression = form->entry->shared_expression;
     }
     form->shapes.resize(in.count(4));
     for (ir::Shape& shape : form->shapes) shape = get_all<int64_t>(in);

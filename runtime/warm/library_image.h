@@ -24,8 +24,10 @@ class LibraryImage {
   static void write(cache::Writer& out, const KernelLibrary& library, const Graphs& graphs,
                     const std::set<const jit::KernelCode*>& in_force, bool all);
   /// Into a library that knows nothing of these graphs: all, or nothing and false for bytes that cannot be
-  /// right. resumes: more is to be tried for steps that have been.
-  static bool read(cache::Reader& in, KernelLibrary& library, const Graphs& graphs, bool resumes);
+  /// right. owner: of what is read, kept as long as its code. resumes: more is to be tried for steps that
+  /// have been.
+  static bool read(cache::Reader& in, const std::shared_ptr<const void>& owner, KernelLibrary& library,
+                   const Graphs& graphs, bool resumes);
 
   /// A verified kernel: of what it is made, and for what.
   struct Kernel {
@@ -39,21 +41,23 @@ class LibraryImage {
   static std::vector<Kernel> kernels_of(const KernelLibrary& library);
   /// Those of an image, whatever model it is of; nothing for bytes that cannot be right. What comes after
   /// them is not looked at.
-  static std::optional<std::vector<Kernel>> kernels_in(cache::Reader& in);
+  static std::optional<std::vector<Kernel>> kernels_in(cache::Reader& in,
+                                                       const std::shared_ptr<const void>& owner);
   /// Adds what has been tried, how it has ended, and which groups of the graph's nodes serve as one step.
   static void learn(const KernelLibrary& library, const ir::Graph& graph, Experience& experience);
 
   /// One kernel by itself, but for its key.
   static void write(cache::Writer& out, const Kernel& kernel);
-  static bool read(cache::Reader& in, Kernel& kernel);
+  static bool read(cache::Reader& in, Kernel& kernel, std::shared_ptr<const void> owner);
   static void write(cache::Writer& out, const GeneratedCode& code);
-  static bool read(cache::Reader& in, GeneratedCode& code);
+  static bool read(cache::Reader& in, GeneratedCode& code, std::shared_ptr<const void> owner);
   static void write(cache::Writer& out, const OptimizedKernel& record);
   static void read(cache::Reader& in, OptimizedKernel& record);
 
  private:
   /// Fewer than there are where the reader has failed.
-  static std::vector<std::shared_ptr<KernelLibrary::Entry>> read_entries(cache::Reader& in);
+  static std::vector<std::shared_ptr<KernelLibrary::Entry>> read_entries(
+      cache::Reader& in, const std::shared_ptr<const void>& owner);
 };
 
 }  // namespace axrun::runtime

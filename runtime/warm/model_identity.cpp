@@ -32,9 +32,6 @@ void for_tensors(const ir::Graph& graph, const std::function<void(const ir::Tens
 
 class Description {
  public:
-  /// contents: null where what is in constants does not count.
-  explicit Description(const Contents* contents) : contents_(contents) {}
-
   void add(const ir::Graph& graph) {
     count(graph.values.size());
     for (const ir::Value& value : graph.values) {
@@ -74,10 +71,6 @@ class Description {
     for (const int64_t extent : tensor.shape()) out_.put(extent);
     if (tensor.type() == ir::ElementType::string) {
       for (int64_t k = 0; k < tensor.size(); ++k) out_.put(std::string_view(tensor.strings()[k]));
-    } else if (tensor.bytes() > 0 && contents_ != nullptr) {
-      const auto hash = contents_->known(tensor.data(), tensor.bytes());
-      AXRUN_ASSERT(hash.has_value());
-      for (const uint8_t byte : *hash) out_.put(byte);
     }
   }
   void add(const ir::Node& node) {
@@ -103,7 +96,6 @@ class Description {
     }
   }
 
-  const Contents* contents_;
   Writer out_;
 };
 
@@ -150,16 +142,25 @@ void Contents::meet(const std::vector<ir::Tensor>& constants, ThreadPool& pool) 
   hashes_.merge(fresh);
 }
 
-cache::Hash identity_of(const ir::Graph& graph, const Contents& contents) {
-  Description description(&contents);
+cache::Hash structure_of(const ir::Graph& graph) {
+  Description description;
   description.add(graph);
   return cache::hash_of_bytes(description.text().data(), description.text().size());
 }
 
-cache::Hash structure_of(const ir::Graph& graph) {
-  Description description(nullptr);
-  description.add(graph);
-  return cache::hash_of_bytes(description.text().data(), description.text().size());
+cache::Hash identity_of(const ir::Graph& graph, const cache::Hash& structure, const Contents& contents) {
+  Writer out;
+  const auto put = [&](const cache::Hash& hash) {
+    for (const uint8_t byte : hash) out.put(byte);
+  };
+  put(structure);
+  for_tensors(graph, [&](const ir::Tensor& tensor) {
+    if (!has_bytes(tensor)) return;
+    const auto hash = contents.known(tensor.data(), tensor.bytes());
+    AXRUN_ASSERT(hash.has_value());
+    put(*hash);
+  });
+  return cache::hash_of_bytes(out.text().data(), out.text().size());
 }
 
 }  // namespace axrun::runtime

@@ -26,10 +26,11 @@ class Contents {
   std::map<std::pair<const void*, size_t>, cache::Hash> hashes_;
 };
 
-/// Equal for graphs of equal nodes, attributes, types, dims and constants, byte by byte; names are no part
-/// of it but those of open sizes. Contents must have met the graph.
-cache::Hash identity_of(const ir::Graph& graph, const Contents& contents);
-/// The same but for what is in constants: takes no time, and differs only where identities do.
+/// Equal for graphs of equal nodes, attributes, types and dims; names are no part of it but those of open
+/// sizes, nor what is in constants.
 cache::Hash structure_of(const ir::Graph& graph);
+/// The same with what is in constants, byte by byte. structure: the graph's. Contents must have met the
+/// graph.
+cache::Hash identity_of(const ir::Graph& graph, const cache::Hash& structure, const Contents& contents);
 
 }  // namespace axrun::runtime

@@ -10,6 +10,7 @@
 #include "ir/text.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_sizes.h"
+#include "runtime/warm/plans_image.h"
 #include "runtime/warm/warm_keys.h"
 
 namespace axrun::runtime {
@@ -167,7 +168,8 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
     return result;
   };
   std::vector<LibraryImage::Kernel> kernels;
-  cache::Reader in(entry.payload);
+  const auto owner = std::make_shared<const std::string>(entry.payload);
+  cache::Reader in(*owner);
   const bool one = entry.key.starts_with(prefix_of_kernels), plans = entry.key.starts_with(prefix_of_plans);
   result.what = one ? "a kernel" : plans ? "the kernels of a model" : entry.key;
   result.is_of_kernels = one || plans;
@@ -178,14 +180,14 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
     LibraryImage::Kernel& kernel = kernels.emplace_back();
     kernel.key = entry.key.substr(prefix_of_kernels.size());
     const bool right = in.get<uint32_t>() == form_of_entries;
-    if (!right || !LibraryImage::read(in, kernel) || !in.finished())
+    if (!right || !LibraryImage::read(in, kernel, owner) || !in.finished())
       return end(Recheck::damaged, "it makes no sense");
   } else {
-    const bool right = in.get<uint32_t>() == form_of_entries;
+    read_head(in);
     in.get<bool>();
     in.text(longest_layouts);
-    auto found = LibraryImage::kernels_in(in);
-    if (!right || !found) return end(Recheck::damaged, "it makes no sense");
+    auto found = LibraryImage::kernels_in(in, owner);
+    if (!found) return end(Recheck::damaged, "it makes no sense");
     kernels = std::move(*found);
   }
   for (const LibraryImage::Kernel& kernel : kernels) {

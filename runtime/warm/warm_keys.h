@@ -8,7 +8,7 @@ namespace axrun::runtime {
 
 /// Of what sessions leave in the cache: the beginning of every payload, and of keys.
 inline constexpr uint32_t form_of_entries = 1;
-/// form, settled, layouts (layout_image.h), library_image.h
+/// Of files: plans_image.h.
 inline constexpr std::string_view prefix_of_plans = "plans of ";
 /// form, LibraryImage::Kernel; behind it the kernel's key in libraries
 inline constexpr std::string_view prefix_of_kernels = "kernel of ";

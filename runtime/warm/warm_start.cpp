@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "ir/error.h"
@@ -20,10 +22,6 @@ namespace {
 
 constexpr uint32_t form = form_of_entries;
 
-constexpr size_t longest_name = 4096;
-
-/// Which files of packed weights the plans of this key want.
-std::string key_of_weights(const std::string& plans) { return "weights for " + plans; }
 std::string key_of_kernel(const std::string& entry) { return std::string(prefix_of_kernels) + entry; }
 
 void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
@@ -65,68 +63,69 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
     : store_(std::move(store)),
       graph_(std::move(graph)),
       settings_(std::move(settings)),
-      structure_(fmt::format("models like {}, {}", cache::to_text(structure_of(*graph_)), settings_)) {
+      structure_hash_(structure_of(*graph_)),
+      structure_(fmt::format("models like {}, {}", cache::to_text(structure_hash_), settings_)) {
   add_bodies(graph_, graphs_);
-  // Where there is nothing for any model of this structure, nobody waits for its constants to be read.
-  if (!store_->is_marked(structure_) || !store_->get(cache::Part::code, structure_)) return;
-  key(pool);
-  fetch_weights(pool);
+  // Where there is nothing for any model of this structure, nobody waits for its constants to be read, and no
+  // database is opened.
+  if (store_->has_file(structure_)) {
+    key(pool);
+    fetch(pool);
+  } else if (store_->is_marked(structure_)) {
+    store_->get(cache::Part::code, structure_);  // counts why it is of no use here
+  }
 }
 
 const std::string& WarmStart::key(ThreadPool& pool) {
   if (key_.empty()) {
     contents_->meet(*graph_, pool);
-    key_ =
-        fmt::format("{}{}, {}", prefix_of_plans, cache::to_text(identity_of(*graph_, *contents_)), settings_);
+    key_ = fmt::format("{}{}, {}", prefix_of_plans,
+                       cache::to_text(identity_of(*graph_, structure_hash_, *contents_)), settings_);
   }
   return key_;
 }
 
-void WarmStart::fetch_weights(ThreadPool& pool) {
+void WarmStart::fetch(ThreadPool& pool) {
   weights_ = std::make_shared<KeptWeights>(store_, [contents = contents_](const void* address, size_t bytes) {
     const std::optional<cache::Hash> known = contents->known(address, bytes);
     // What plans have made of the model's constants; whoever asks has it.
     return known ? *known : cache::hash_of_bytes(address, bytes);
   });
   weights_complete_ = !store_->writable();
-  const std::string list = key_of_weights(key_);
-  const std::optional<std::string> found = store_->get(cache::Part::code, list);
-  if (!found) return;
-  cache::Reader in(*found);
-  const bool right = in.get<uint32_t>() == form;
-  KeptWeights::Kept kept;
-  kept.in_time = in.get<bool>();
-  kept.names.resize(in.count(1));
-  for (std::string& name : kept.names) name = in.text(longest_name);
-  if (!right || !in.finished()) {
-    store_->reject(cache::Part::code, list);
-    return;
+  found_ = store_->get_file(key_);
+  if (!found_) return;
+  cache::Reader in(found_->text());
+  PlansHead head = read_head(in);
+  if (in.failed()) {
+    store_->reject_file(key_);
+    found_ = nullptr;
+  } else if (head.weights) {
+    const bool all = weights_->fetch(head.weights->names, pool);
+    weights_complete_ = (all && head.weights->in_time) || weights_complete_;
+    kept_weights_ = std::move(head.weights);
   }
-  const bool all = weights_->fetch(kept.names, pool);
-  weights_complete_ = (all && kept.in_time) || weights_complete_;
-  kept_weights_ = std::move(kept);
 }
 
 void WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts) {
   if (key_.empty()) return;
   library.prepared().start_from(weights_);
-  const std::optional<std::string> found = store_->get(cache::Part::code, key_);
+  const std::shared_ptr<const cache::MappedFile> found = std::exchange(found_, nullptr);
   if (!found) return;
-  cache::Reader in(*found);
-  const bool right = in.get<uint32_t>() == form;
+  cache::Reader in(found->text());
+  const PlansHead head = read_head(in);
   const bool settled = in.get<bool>();
   const std::optional<std::vector<ChosenLayouts::Choice>> choices =
       read_layouts(in.text(longest_layouts), *graph_);
   LibraryImage::Graphs graphs = graphs_;
   for (size_t k = 0; choices && k < choices->size(); ++k) graphs.push_back((*choices)[k].graph);
-  if (!right || !choices || !LibraryImage::read(in, library, graphs, !settled || !weights_complete_) ||
+  if (!choices || !LibraryImage::read(in, found, library, graphs, !settled || !weights_complete_) ||
       !in.finished()) {
-    store_->reject(cache::Part::code, key_);
+    store_->reject_file(key_);
     return;
   }
   for (const ChosenLayouts::Choice& choice : *choices) layouts.choose(choice);
   const std::lock_guard lock(mutex_);
-  stored_ = cache::hash_of_bytes(found->data(), found->size());
+  stored_ = head.plans;
   use_.found = true;
   use_.settled = settled;
 }
@@ -146,7 +145,7 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
                              return choice->by != ChosenLayouts::By::layouts;
                            }) != 0;
     settled = settled && !rewritten;
-    out.put(form).put(settled).put(write_layouts(choices));
+    out.put(settled).put(write_layouts(choices));
     LibraryImage::Graphs graphs = graphs_;
     for (const auto& choice : choices) graphs.push_back(choice->graph);
     // The kernels that served before serve shapes for which nothing was chosen.
@@ -155,12 +154,14 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
     keep_kernels(library);
     keep_experience(library);
     const cache::Hash hash = cache::hash_of_bytes(out.text().data(), out.text().size());
-    if (hash == stored_) return;  // only this thread changes it from now on
-    const bool is_first = key_.empty();
+    if (hash == stored_) return;                                  // only this thread changes it from now on
     const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
-    if (store_->put(cache::Part::code, key(*own), out.text()) != cache::Stored::stored) return;
+    key(*own);
+    if (!put_plans({kept_weights_, hash}, out.text())) return;
     stored_ = hash;
-    if (is_first) store_->put(cache::Part::code, structure_, "");
+    if (store_->has_file(structure_)) return;
+    store_->put(cache::Part::code, structure_, "");
+    store_->put_file(structure_, 0, [](auto) {});
     store_->mark(structure_);
   } catch (const std::exception&) {
     // The next session starts from what is there.
@@ -193,14 +194,25 @@ void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
     KeptWeights::Kept kept = weights.keep(library.prepared(), longest);
     kept_for_ = stored_;
     if (kept == kept_weights_) return;
-    cache::Writer out;
-    out.put(form).put(kept.in_time).put(static_cast<uint32_t>(kept.names.size()));
-    for (const std::string& name : kept.names) out.put(std::string_view(name));
-    if (store_->put(cache::Part::code, key_of_weights(key_), out.text()) == cache::Stored::stored)
-      kept_weights_ = std::move(kept);
+    const std::shared_ptr<const cache::MappedFile> plans = store_->get_file(key_);
+    if (!plans) return;
+    cache::Reader in(plans->text());
+    const PlansHead head = read_head(in);
+    // Another process may have others meanwhile, and sees to theirs.
+    if (in.failed() || head.plans != stored_) return;
+    const std::string_view rest = plans->text().substr(plans->text().size() - in.left());
+    if (put_plans({kept, stored_}, rest)) kept_weights_ = std::move(kept);
   } catch (const std::exception&) {
     // Whoever comes next packs.
   }
+}
+
+bool WarmStart::put_plans(const PlansHead& head, std::string_view plans) {
+  const std::string first = write_head(head);
+  return store_->put_file(key_, first.size() + plans.size(), [&](std::span<std::byte> file) {
+    std::memcpy(file.data(), first.data(), first.size());
+    std::memcpy(file.data() + first.size(), plans.data(), plans.size());
+  }) != nullptr;
 }
 
 void WarmStart::keep_kernels(const KernelLibrary& library) {
@@ -225,7 +237,7 @@ const Experience& WarmStart::known_experience() {
   if (experience_) return *experience_;
   experience_.emplace();
   // Whatever processors and threads there are.
-  experience_key_ = fmt::format("experience of models like {}", cache::to_text(structure_of(*graph_)));
+  experience_key_ = fmt::format("experience of models like {}", cache::to_text(structure_hash_));
   const std::optional<std::string> found = store_->get(cache::Part::plans, experience_key_);
   if (!found) return *experience_;
   cache::Reader in(*found);
@@ -267,12 +279,13 @@ void WarmStart::note_examined() {
 
 std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {
   const std::string key = key_of_kernel(entry);
-  const std::optional<std::string> found = store_->get(cache::Part::code, key);
+  std::optional<std::string> found = store_->get(cache::Part::code, key);
   if (!found) return std::nullopt;
-  cache::Reader in(*found);
+  const auto owner = std::make_shared<const std::string>(std::move(*found));
+  cache::Reader in(*owner);
   LibraryImage::Kernel known;
   const bool right = in.get<uint32_t>() == form;
-  if (right && LibraryImage::read(in, known) && in.finished()) {
+  if (right && LibraryImage::read(in, known, owner) && in.finished()) {
     known.record.from_cache = true;
     return KnownKernel{std::move(known.code), std::move(known.record)};
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cache/store.h"
@@ -17,6 +18,7 @@
 #include "runtime/warm/kept_weights.h"
 #include "runtime/warm/library_image.h"
 #include "runtime/warm/model_identity.h"
+#include "runtime/warm/plans_image.h"
 #include "search/algebra/rule_store.h"
 
 namespace axrun::runtime {
@@ -65,8 +67,9 @@ class WarmStart {
   void keep_kernels(const KernelLibrary& library);
   const Experience& known_experience();
   void keep_experience(const KernelLibrary& library);
-  /// Maps what an earlier process has packed for these plans.
-  void fetch_weights(ThreadPool& pool);
+  /// Maps the plans of an earlier process, and what it has packed for them.
+  void fetch(ThreadPool& pool);
+  bool put_plans(const PlansHead& head, std::string_view plans);
   /// Looks at every byte of the model's constants, the first time.
   const std::string& key(ThreadPool& pool);
 
@@ -74,13 +77,15 @@ class WarmStart {
   const std::shared_ptr<const ir::Graph> graph_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order; those laid out come after them
   const std::string settings_;
-  const std::string structure_;  ///< key of the entry that says that there is something for such a model
+  const cache::Hash structure_hash_;
+  const std::string structure_;  ///< key of what says that there is something for such a model
   std::string key_;              ///< empty: not known yet
   const std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();  ///< of the graph: with the key
   std::shared_ptr<KeptWeights> weights_;
-  std::optional<KeptWeights::Kept> kept_weights_;  ///< of these plans: what is said to be stored
-  cache::Hash kept_for_{};                         ///< plans for which this session has seen to that
-  bool weights_complete_ = true;                   ///< all is stored that may be
+  std::shared_ptr<const cache::MappedFile> found_;  ///< plans, until they are loaded
+  std::optional<KeptWeights::Kept> kept_weights_;   ///< of these plans: what is said to be stored
+  cache::Hash kept_for_{};                          ///< plans for which this session has seen to that
+  bool weights_complete_ = true;                    ///< all is stored that may be
   mutable std::mutex mutex_;
   cache::Hash stored_{};
   std::set<std::string> stored_kernels_;

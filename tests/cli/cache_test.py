@@ -134,7 +134,7 @@ class Cache(unittest.TestCase):
 
         def without_room():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 10, 40 << 10))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, 16 << 10))
 
         run = subprocess.run([AXRUN, "optimize", model, "--budget", "30", "--threads", "1", "--cache-dir", self.cache],
                              capture_output=True, text=True, timeout=120, env=environment, restore_signals=False,

@@ -59,9 +59,10 @@ class DeepVerify : public testing::Test {
       if (!entry.key.starts_with(prefix_of_kernels)) return;
       Stored one{entry.key, {}};
       one.kernel.key = entry.key.substr(prefix_of_kernels.size());
-      cache::Reader in(entry.payload);
+      const auto payload = std::make_shared<const std::string>(entry.payload);
+      cache::Reader in(*payload);
       EXPECT_EQ(in.get<uint32_t>(), form_of_entries);
-      EXPECT_TRUE(LibraryImage::read(in, one.kernel) && in.finished());
+      EXPECT_TRUE(LibraryImage::read(in, one.kernel, payload) && in.finished());
       if (one.kernel.record.ops == op) found = std::move(one);
     });
     EXPECT_FALSE(found.key.empty());

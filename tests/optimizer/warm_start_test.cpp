@@ -1,13 +1,18 @@
 // Sessions that start from what earlier ones have found.
+#include "runtime/warm/warm_start.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/cache/survey.h"
 #include "runtime/plan/joints.h"
 #include "runtime/warm/library_image.h"
+#include "runtime/warm/warm_keys.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
 
@@ -191,28 +196,71 @@ TEST_F(WarmStarts, OneRangeServesShapesThatTheFirstSessionNeverMet) {
 TEST_F(WarmStarts, DamageIsAMiss) {
   const Outcome before = optimised(layers(1), options());
   ASSERT_GT(before.generated, 0);
-  const fs::path file = folder_ / "machine.db";
-  ASSERT_TRUE(fs::exists(file));
+  // The plans: the longest file.
+  fs::path file;
+  uintmax_t longest = 0;
+  for (const auto& entry : fs::directory_iterator(folder_ / "weights")) {
+    if (entry.file_size() > longest) file = entry.path();
+    longest = std::max(longest, entry.file_size());
+  }
+  ASSERT_GT(longest, 4096U);
   std::string bytes(fs::file_size(file), 0);
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  int cold = 0;
-  for (size_t at = 300; at < bytes.size(); at += bytes.size() / 24) {
+  // Everywhere but in what fills up the first page.
+  std::vector<size_t> places;
+  for (size_t at = 0; at < 200; at += 25) places.push_back(at);
+  for (size_t at = 4096; at < bytes.size(); at += bytes.size() / 24) places.push_back(at);
+  ASSERT_GT(places.size(), 20U);
+  for (const size_t at : places) {
     std::string damaged = bytes;
-    for (size_t k = at; k < std::min(at + 64, bytes.size()); ++k) damaged[k] ^= 0x41;
-    // What lies beside it stays.
-    for (const char* suffix : {"", "-wal", "-shm", ".damaged"}) fs::remove(file.string() + suffix);
+    for (size_t k = at; k < std::min(at + 16, bytes.size()); ++k) damaged[k] ^= 0x41;
+    fs::remove(file);
     std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
     fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
     const Outcome after = first(layers(1), options());
-    if (after.status.cache.found) {
-      EXPECT_TRUE(same_bits(before, after)) << at;
-    } else {
-      ++cold;
-      expect_cold(after);
-      expect_close(before, after);
-    }
+    expect_cold(after);
+    EXPECT_FALSE(after.status.cache.refused.empty()) << at;
+    expect_close(before, after);
   }
-  EXPECT_GT(cold, 0);
+  // Half of it, and all of it again.
+  for (const size_t left : {bytes.size() / 2, size_t{4096}, size_t{100}, size_t{0}, bytes.size()}) {
+    fs::remove(file);
+    std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(left));
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    const Outcome after = first(layers(1), options());
+    EXPECT_EQ(after.status.cache.found, left == bytes.size()) << left;
+    EXPECT_EQ(after.status.cache.refused.empty(), left == bytes.size()) << left;
+    expect_close(before, after);
+  }
+}
+
+TEST_F(WarmStarts, WhatMakesNoSenseIsRejectedWhateverItsChecksumSays) {
+  const Outcome before = optimised(layers(1), options());
+  ASSERT_GT(before.generated, 0);
+  std::string key, bytes;
+  cache::Settings settings;
+  settings.directory = folder_;
+  cache::for_files(settings, prefix_of_plans, [&](const cache::StoredEntry& entry) {
+    key = entry.key;
+    bytes = entry.payload;
+  });
+  ASSERT_FALSE(bytes.empty());
+  std::string why;
+  int rejected = 0;
+  for (size_t k = 0; k < 60; ++k) {
+    std::string lie = bytes;
+    if (k % 2 == 0)
+      lie.resize(bytes.size() * k / 60);
+    else
+      for (size_t n = 0; n < 4; ++n) lie[std::min(k * 8 + n, lie.size() - 1)] = static_cast<char>(0xff);
+    open_store(folder_.string(), why)->put_file(key, lie.size(), [&](auto file) {
+      std::memcpy(file.data(), lie.data(), lie.size());
+    });
+    const Outcome after = first(layers(1), options());
+    rejected += after.status.cache.found ? 0 : 1;
+    expect_close(before, after);
+  }
+  EXPECT_GE(rejected, 30) << "whatever is cut off";
 }
 
 TEST_F(WarmStarts, NothingIsKeptWhereNobodyWants) {
@@ -253,8 +301,9 @@ TEST(LibraryImages, SayWhichJointsWereTriedInVain) {
     cache::Writer out;
     LibraryImage::write(out, library, {graph}, {}, false);
     auto copy = std::make_unique<KernelLibrary>(KernelLibrary::Options{});
-    cache::Reader in(out.text());
-    EXPECT_TRUE(LibraryImage::read(in, *copy, {graph}, true) && in.finished());
+    const auto text = std::make_shared<const std::string>(out.text());
+    cache::Reader in(*text);
+    EXPECT_TRUE(LibraryImage::read(in, text, *copy, {graph}, true) && in.finished());
     return copy;
   };
   KernelLibrary library({});
