@@ -24,6 +24,7 @@ OPTIMISER, NEUTRAL, ALONE = "optimiser", "neutral", "alone"
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 SAMPLES_PER_SECOND = 20
 SETTLED = "waiting"  # the optimiser's state with nothing left to do
+RUNS_BESIDE = 3  # the optimiser begins with the second
 
 _SIZES = {"BOOL": 1, "INT8": 1, "UINT8": 1, "INT16": 2, "UINT16": 2, "FP16": 2, "BF16": 2, "INT32": 4, "UINT32": 4,
           "FP32": 4, "INT64": 8, "UINT64": 8, "FP64": 8}
@@ -99,11 +100,13 @@ class Group:
 
 
 class Service:
-    """A running axrun-serve with one model called "m". To be used in a `with` block."""
+    """A running axrun-serve with a model called "m", and perhaps one called "beside". To be used in a `with` block."""
 
-    def __init__(self, program, model, optimise, cache, group=None):
+    def __init__(self, program, model, optimise, cache, group=None, beside=None):
         environment = {**os.environ, "AXRUN_CACHE_DIR": cache}
         command = [program, "m=" + model, "--port", "0", "--threads", "1", "--queue", "1000000"]
+        if beside:
+            command.append("beside=" + beside)
         if not optimise:
             command.append("--no-optimizer")
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -129,12 +132,22 @@ class Service:
         with urllib.request.urlopen("http://127.0.0.1:%d%s" % (self.port, path), timeout=30) as answer:
             return answer.read().decode()
 
-    def metadata(self):
-        return json.loads(self.get("/v2/models/m"))
+    def metadata(self, name="m"):
+        return json.loads(self.get("/v2/models/" + name))
 
-    def optimiser_state(self):
+    def run(self, name, times):
+        """So many requests to a model, one after the other."""
+        body, json_bytes = request_for(self.metadata(name))
+        for _ in range(times):
+            request = urllib.request.Request("http://127.0.0.1:%d/v2/models/%s/infer" % (self.port, name), data=body,
+                                             headers={"Inference-Header-Content-Length": str(json_bytes),
+                                                      "Content-Type": "application/octet-stream"})
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                answer.read()
+
+    def optimiser_state(self, name="m"):
         for line in self.get("/metrics").splitlines():
-            if line.startswith("axrun_optimizer_state{") and line.rsplit(" ", 1)[1] == "1":
+            if line.startswith("axrun_optimizer_state{") and 'model="%s"' % name in line and line.rsplit(" ", 1)[1] == "1":
                 return line.split('state="', 1)[1].split('"', 1)[0]
         return ""
 
@@ -270,12 +283,36 @@ def put_under_load(program, service, body, json_bytes, requests, rate, connectio
     return said
 
 
-def measure_window(kind, model, programs, load, before=None, group=None):
-    """One window on a service that starts for it. before: the window whose optimiser a neutral process stands for."""
+@contextlib.contextmanager
+def filled_cache(model, programs, seconds):
+    """A cache with all that there is to be found for a model; what it was said to have been at the end, if not that."""
     cache = tempfile.mkdtemp(prefix="axrun_service_")
     try:
-        with Service(programs["serve"], model.path, kind == OPTIMISER, cache, group) as service:
+        answer = subprocess.run([programs["axrun"], "optimize", model.path, "--threads", "1", "--budget", "%g" % seconds,
+                                 "--cache-dir", cache, "--quiet"], capture_output=True, text=True, check=False,
+                                env={**os.environ, "AXRUN_OPTIMIZER_PRIORITY": "normal"})
+        if answer.returncode != 0:
+            raise ServiceFailure(answer.stderr.strip() or "axrun optimize: exit %d" % answer.returncode)
+        yield cache
+    finally:
+        shutil.rmtree(cache)
+
+
+def measure_window(kind, model, programs, load, before=None, group=None):
+    """One window on a service that starts for it. before: the window whose optimiser a neutral process stands for.
+
+    load["beside"]: the model that the optimiser works on, in windows with it; then those without it have an optimiser as
+    well, which has nothing to do, and `model` starts from load["filled"] in both."""
+    cache = tempfile.mkdtemp(prefix="axrun_service_")
+    beside = load.get("beside")
+    try:
+        if beside:
+            shutil.copytree(load["filled"], cache, dirs_exist_ok=True)
+        with Service(programs["serve"], model.path, kind == OPTIMISER or bool(beside), cache, group,
+                     beside.path if beside else None) as service:
             body, json_bytes = request_for(service.metadata())
+            if beside and kind == OPTIMISER:
+                service.run("beside", RUNS_BESIDE)
             with Neutral(programs["load"], before) if kind == NEUTRAL else contextlib.nullcontext() as neutral:
                 send = lambda requests: put_under_load(programs["load"], service, body, json_bytes, requests,
                                                        load["rate"], load["connections"])
@@ -286,7 +323,9 @@ def measure_window(kind, model, programs, load, before=None, group=None):
                 with watch, Others(lambda: living + watch.helpers()) as others:
                     said = send(load["requests"])
                 now = group.counts() if group else (0, 0)
-            state = service.optimiser_state() if kind == OPTIMISER else ""
+            state = service.optimiser_state("beside" if beside else "m") if kind == OPTIMISER else ""
+            if beside and service.optimiser_state("m") != SETTLED:
+                raise ServiceFailure("the cache is not full: more seconds (--fill)")
     finally:
         shutil.rmtree(cache)
     return {**window_of(said["microseconds"]), "kind": kind, "seconds": said["seconds"], "shares": watch.shares(),

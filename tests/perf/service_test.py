@@ -3,7 +3,9 @@
 Run: [SERVICE_PROGRAMS=build/release] python3 tests/perf/service_test.py
 """
 
+import array
 import json
+import math
 import os
 import subprocess
 import sys
@@ -11,9 +13,11 @@ import tempfile
 import time
 import unittest
 
-PERF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "perf")
-sys.path.insert(0, PERF)
+HERE = os.path.dirname(os.path.abspath(__file__))
+PERF = os.path.join(HERE, "..", "..", "perf")
+sys.path[:0] = [PERF, os.path.join(HERE, "..", "python")]
 
+import models  # noqa: E402
 from comparison import service  # noqa: E402
 
 PROGRAMS = os.environ.get("SERVICE_PROGRAMS")
@@ -92,12 +96,26 @@ class Programs(unittest.TestCase):
         self.assertTrue(said["failure"])
 
     def test_a_small_measurement(self):
+        self.expect_a_measurement([])
+
+    def test_fixed_kernels(self):
+        """The optimiser works on another model; windows without it have one that has nothing to do."""
+        wide = models.tensor_type(models.FLOAT, (128, 256))
+        weights = array.array("f", [math.sin(k) / 16 for k in range(256 * 256)]).tobytes()
+        content = models.model([models.node("MatMul", ["x", "w"], ["a"]), models.node("Softmax", ["a"], ["y"])],
+                               {"x": wide}, {"y": wide}, [models.tensor(models.FLOAT, [256, 256], weights, "w")])
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as beside:
+            beside.write(content)
+            beside.flush()
+            self.expect_a_measurement(["--beside", beside.name])
+
+    def expect_a_measurement(self, more):
         with tempfile.TemporaryDirectory() as folder:
             model = os.path.join(PROGRAMS, "tests", "demonstration", "demonstration_1.onnx")
             told = os.path.join(folder, "told.json")
             ended = subprocess.run(
                 [sys.executable, os.path.join(PERF, "service"), model, "--programs", PROGRAMS, "--rounds", "2",
-                 "--requests", "200", "--rate", "200", "--attempts", "1", "--json", told], capture_output=True, text=True, check=False)
+                 "--requests", "200", "--rate", "200", "--attempts", "1", "--json", told] + more, capture_output=True, text=True, check=False)
             self.assertEqual(ended.returncode, 0, ended.stderr)
             with open(told, encoding="utf-8") as file:
                 row = json.load(file)["models"][0]
