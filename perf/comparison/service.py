@@ -324,8 +324,9 @@ def measure_window(kind, model, programs, load, before=None, group=None):
                     said = send(load["requests"])
                 now = group.counts() if group else (0, 0)
             state = service.optimiser_state("beside" if beside else "m") if kind == OPTIMISER else ""
-            if beside and service.optimiser_state("m") != SETTLED:
-                raise ServiceFailure("the cache is not full: more seconds (--fill)")
+            left = service.optimiser_state("m") if beside else SETTLED
+            if left != SETTLED:
+                raise ServiceFailure("the cache is not full, its optimiser is %s: more seconds (--fill)" % left)
     finally:
         shutil.rmtree(cache)
     return {**window_of(said["microseconds"]), "kind": kind, "seconds": said["seconds"], "shares": watch.shares(),
