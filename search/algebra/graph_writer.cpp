@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/lasting.h"
+
 namespace axrun::search::algebra {
 namespace {
 
@@ -222,7 +224,7 @@ GraphWriter::GraphWriter(const ir::Graph& graph, const ModelTerms& terms)
 }
 
 const std::vector<ValueId>& GraphWriter::values_of(TermId term) const {
-  static const std::vector<ValueId> none;
+  static const auto& none = lasting(std::vector<ValueId>());
   const auto found = values_.find(term);
   return found == values_.end() ? none : found->second;
 }

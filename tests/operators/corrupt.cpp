@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "ir/grammar.h"
 #include "ir/ops/tree_ensemble.h"
 
 namespace axrun::runtime {
@@ -83,8 +84,23 @@ struct Place {
   size_t at = 0;
 };
 
+/// Whether each expression is part of what a stage computes: an index that no body names is not.
+std::vector<bool> in_use(const ir::Program& program) {
+  std::vector<ir::ExprId> roots;
+  for (const ir::Stage& stage : program.stages)
+    for (const auto* some : {&stage.body, &stage.target, &stage.monoid.identity, &stage.monoid.combine})
+      roots.insert(roots.end(), some->begin(), some->end());
+  for (const ir::Stage& stage : program.stages)
+    if (stage.guard != ir::none) roots.push_back(stage.guard);
+  std::vector<bool> used(program.exprs.size());
+  for (const ir::ExprId id : ir::reachable(program, roots)) used[static_cast<size_t>(id)] = true;
+  return used;
+}
+
 void places_of(const ir::Program& program, int scan, std::vector<Place>& places) {
+  const std::vector<bool> used = in_use(program);
   for (size_t k = 0; k < program.exprs.size(); ++k) {
+    if (!used[k]) continue;
     const Expr& expr = program.exprs[k];
     const bool literal = expr.op == ScalarOp::real || expr.op == ScalarOp::integer;
     if (literal || expr.op == ScalarOp::axis || neighbour(expr.op)) places.push_back({scan, false, k});

@@ -14,9 +14,9 @@ struct Corruption {
   ir::Program program;
 };
 
-/// Up to `most` corruptions drawn from all places where an operation can be exchanged for its neighbour, a
-/// constant changed, an index frozen, or a tree's vote doubled; the steps of scans included. Some may be
-/// without effect: 0 + x and 0 - (-x), branches never taken.
+/// Up to `most` corruptions drawn from all places that are computed where an operation can be exchanged for
+/// its neighbour, a constant changed, an index frozen, or a tree's vote doubled; the steps of scans included.
+/// Some may be without effect: 0 + x and 0 - (-x), branches never taken.
 std::vector<Corruption> corruptions(const ir::Program& program, Random& random, size_t most);
 
 }  // namespace axrun::runtime
