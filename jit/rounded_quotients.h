@@ -4,12 +4,18 @@
 
 namespace axrun::jit {
 
-/// x / divisor without a division: q = x * inverse; q + (x - q * divisor) * inverse, the last two operations
-/// of each line rounded once (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000
-/// processor", 1990).
-float refined_quotient(float x, float divisor, float inverse);
+/// The reciprocal of a divisor, the nearest number and what is left of it.
+struct Reciprocal {
+  explicit Reciprocal(float divisor);
+  float high, low;
+};
 
-/// Whether round_even(refined_quotient(x, divisor, 1 / divisor)) is round_even(x / divisor) for every x whose
+/// x / divisor without a division: x * high + x * low, the sum and the first product rounded once
+/// (N. Brisebarre, J.-M. Muller, S. K. Raina, "Accelerating correctly rounded floating-point division when
+/// the divisor is known in advance", 2004).
+float quotient(float x, const Reciprocal& of_divisor);
+
+/// Whether round_even(quotient(x, Reciprocal(divisor))) is round_even(x / divisor) for every x whose
 /// quotient is between `least` and `most`: found out at all numbers near the ties, elsewhere both are too
 /// close to the true quotient to round differently. divisor: positive; false where it is so small or so large
 /// that bits might be lost.

@@ -23,6 +23,15 @@ namespace {
 /// What lies between must be more than the nearest caches keep in any case, and planes worth a loop.
 constexpr int64_t least_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{2} << 10;
 
+/// So many parts of a plane's columns lie after each other, each with every so many of them, where lanes step
+/// over columns: in these parts they are neighbours. With masks lanes are picked out of two vectors at once.
+int64_t column_parts(const PieceContext& context, const MappedWindowsForm& form) {
+  constexpr int64_t most = 2;  // every other byte is read by one shuffle
+  const int64_t step = column_step(context.program, form.windows, form.between);
+  const bool steps = step == form.windows.step && step > 1 && step <= most;
+  return steps && !context.target.masks && !strips_of(context.program, form.windows) ? step : 1;
+}
+
 class Writer {
  public:
   Writer(PieceContext& context, const MappedWindowsForm& form)
@@ -30,7 +39,8 @@ class Writer {
         form_(form),
         map_(context.program.stages[form.map]),
         tensor_(context.program.tensors[static_cast<size_t>(form.between)]),
-        plan_(plan_windows(context, form.windows)),
+        parts_(column_parts(context, form)),
+        plan_(plan_windows(context, over_parts(form.windows, parts_))),
         point_(map_.axes.size(), Dim(0)) {}
 
   void run() {
@@ -58,6 +68,11 @@ class Writer {
   }
 
  private:
+  static WindowsForm over_parts(WindowsForm windows, int64_t parts) {
+    windows.step /= parts;
+    return windows;
+  }
+
   void one_after_another() {
     const int buffer = context_.writer.allocate(tensor_.name, tensor_.type, tensor_.dims, Level::memory);
     context_.buffers[form_.between] = buffer;
@@ -98,6 +113,11 @@ class Writer {
     Dims dims;
     for (size_t d = 0; d < tensor_.dims.size(); ++d)
       if (index_.count(d) == 0) dims.push_back(tensor_.dims[d]);
+    const Dim parts(parts_);
+    if (parts_ > 1) {
+      dims.back() = parts;
+      dims.push_back(ceil_div(tensor_.dims.back(), parts));
+    }
     const int buffer = context_.writer.allocate("plane_" + tensor_.name, tensor_.type, dims, Level::cache);
     Dims indices;
     fill(buffer, 0, indices);
@@ -110,6 +130,9 @@ class Writer {
       Access access{buffer, {}};
       for (size_t d = 0; d < all.size(); ++d)
         if (index.count(d) == 0) access.indices.push_back(all[d]);
+      if (parts == Dim(1)) return access;
+      access.indices.back() = floor_mod(all.back(), parts);
+      access.indices.push_back(floor_div(all.back(), parts));
       return access;
     });
     context_.values.read_buffer(form_.between, context_.buffers[form_.between]);
@@ -128,20 +151,35 @@ class Writer {
       here = known->second;
       return fill(buffer, d + 1, indices);
     }
-    const bool last = d + 1 == tensor_.dims.size();
-    context_.writer.loop(last ? LoopKind::vector : LoopKind::sequential, "m" + std::to_string(d),
-                         tensor_.dims[d], [&](const Dim& m) {
-                           here = m;
-                           indices.push_back(m);
-                           fill(buffer, d + 1, indices);
-                           indices.pop_back();
-                         });
+    const std::string name = "m" + std::to_string(d);
+    if (d + 1 == tensor_.dims.size()) return fill_columns(buffer, name, here, indices);
+    context_.writer.loop(LoopKind::sequential, name, tensor_.dims[d], [&](const Dim& m) {
+      here = m;
+      indices.push_back(m);
+      fill(buffer, d + 1, indices);
+      indices.pop_back();
+    });
+  }
+
+  void fill_columns(int buffer, const std::string& name, Dim& here, const Dims& indices) {
+    const int64_t columns = tensor_.dims.back().value(), parts = parts_;
+    for (int64_t part = 0; part < parts; ++part) {
+      context_.writer.loop(LoopKind::vector, name, Dim((columns - part + parts - 1) / parts),
+                           [&](const Dim& m) {
+                             here = Dim(parts) * m + Dim(part);
+                             Dims place = indices;
+                             if (parts > 1) place.emplace_back(part);
+                             place.push_back(m);
+                             fill(buffer, tensor_.dims.size(), place);
+                           });
+    }
   }
 
   PieceContext& context_;
   const MappedWindowsForm& form_;
   const ir::Stage& map_;
   const ir::TensorDecl& tensor_;
+  int64_t parts_;  ///< see column_parts
   WindowsPlan plan_;
   bool spread_ = false;
   Dims point_;                        ///< of the map

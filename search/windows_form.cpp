@@ -233,6 +233,19 @@ int axis_outside_of_windows(const Program& program, const WindowsForm& windows, 
   return all ? *result : ir::none;
 }
 
+int64_t column_step(const Program& program, const WindowsForm& windows, ir::TensorId tensor) {
+  std::optional<int64_t> step;
+  for (const ExprId id : loads_of(program, windows.reduction->body[0])) {
+    const Expr& load = program.exprs[static_cast<size_t>(id)];
+    if (static_cast<ir::TensorId>(load.integer) != tensor) continue;
+    const auto linear = linear_form(program, load.indices.back());
+    const auto here = linear ? linear->coefficient(windows.column).constant() : std::nullopt;
+    if (!here || (step && *step != *here)) return 0;
+    step = here;
+  }
+  return step.value_or(0);
+}
+
 std::optional<Interior> interior_of(const Program& program, const WindowsForm& form, int axis) {
   const Stage& stage = *form.reduction;
   const auto extent = stage.axes[static_cast<size_t>(axis)].extent.constant();

@@ -43,6 +43,10 @@ FoundWindows find_windows(const ir::Program& program, const ir::Stage& reduction
 int axis_outside_of_windows(const ir::Program& program, const WindowsForm& windows, ir::TensorId tensor,
                             size_t dimension);
 
+/// Elements from one lane to the next of all that is read of a tensor, in its last dimension; 0 where loads
+/// differ.
+int64_t column_step(const ir::Program& program, const WindowsForm& windows, ir::TensorId tensor);
+
 /// Points of an axis at which no tap is left out by a guard: first <= point < end, for all sizes. Nothing
 /// where a guard's bounds are no literals.
 struct Interior {

@@ -111,7 +111,17 @@ class PhaseEmitter {
   LaneValue value(int id);
   LaneValue operation(const ir::loop::Value& value);
   LaneValue float_operation(const ir::loop::Value& value);
+  /// cast_saturate(round_even(number / divisor) + zero), of 8 bits.
+  struct Quantization {
+    int number = -1;
+    std::optional<float> divisor;
+    int64_t zero = 0;
+    int64_t least = 0, most = 0;  ///< of what the zero point is added to
+  };
+  std::optional<Quantization> quantization(const ir::loop::Value& cast) const;
+  LaneValue rounded_quotient(const Quantization& what, const LaneValue& bounded);
   std::optional<LaneValue> quantized(const ir::loop::Value& cast);
+  LaneValue quantized_to_pack(const Quantization& what);
   LaneValue function(const ir::lane::Program& program, const LaneValue& argument);
   LaneValue index_value(const ir::Dim& dim);
   std::optional<ir::Dim> as_dim(int id) const;
@@ -163,6 +173,8 @@ class PhaseEmitter {
   asmjit::x86::Mem inside(const asmjit::x86::Mem& place, int buffer, const std::vector<ir::Dim>& margins);
   LaneValue load_selected(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
   LaneValue load_typed(const ir::loop::Buffer& of, const Address& address, const Selection& lanes);
+  std::optional<LaneValue> load_every_other_byte(const ir::loop::Buffer& of, const Address& address,
+                                                 const Selection& lanes);
   std::optional<LaneValue> load_from_shared(const ir::loop::Buffer& of, const Address& address, int64_t step);
   std::optional<LaneValue> find_load(const std::string& key);
   void keep_load(const std::string& key, const LaneValue& value);

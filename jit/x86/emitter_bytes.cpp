@@ -1,5 +1,6 @@
 // Bytes: floats that become integers of 8 bits as QuantizeLinear makes them, cast_saturate(round_even(x) +
 // zero), and stores of these.
+//
 // Numbers are brought between those that give the least and the largest integer first: then rounding to
 // integers and adding in integers is exact, and quotients need no division.
 #include <bit>
@@ -30,51 +31,77 @@ std::optional<int64_t> as_zero_point(const Value& v, ElementType type) {
 
 }  // namespace
 
-std::optional<LaneValue> PhaseEmitter::quantized(const Value& cast) {
+std::optional<PhaseEmitter::Quantization> PhaseEmitter::quantization(const Value& cast) const {
   const auto at_id = [&](int id) -> const Value& { return program_.values[static_cast<size_t>(id)]; };
   const bool bytes = cast.type == ElementType::u8 || cast.type == ElementType::i8;
   if (cast.op != ScalarOp::cast_saturate || !bytes) return std::nullopt;
   const Value* sum = &at_id(cast.args[0]);
   if (sum->type != ElementType::f32) return std::nullopt;
-  int64_t zero = 0;
+  Quantization found;
   if (sum->op == ScalarOp::add) {
     const bool last = at_id(sum->args[1]).op == ScalarOp::real;
-    const auto found = as_zero_point(at_id(sum->args[last ? 1 : 0]), cast.type);
-    if (!found) return std::nullopt;
-    zero = *found;
+    const auto zero = as_zero_point(at_id(sum->args[last ? 1 : 0]), cast.type);
+    if (!zero) return std::nullopt;
+    found.zero = *zero;
     sum = &at_id(sum->args[last ? 0 : 1]);
   }
   if (sum->op != ScalarOp::round_even) return std::nullopt;
-  const int64_t least = ir::integer_min(cast.type) - zero, most = ir::integer_max(cast.type) - zero;
-  int number = sum->args[0];
-  float divisor = 1;
-  bool divides = false;
-  if (const Value& quotient = at_id(number); quotient.op == ScalarOp::div) {
+  found.least = ir::integer_min(cast.type) - found.zero;
+  found.most = ir::integer_max(cast.type) - found.zero;
+  found.number = sum->args[0];
+  if (const Value& quotient = at_id(found.number); quotient.op == ScalarOp::div) {
     const Value& by = at_id(quotient.args[1]);
-    divides = by.op == ScalarOp::real && rounds_as_quotient(static_cast<float>(by.real), least, most);
-    if (divides) {
-      divisor = static_cast<float>(by.real);
-      number = quotient.args[0];
+    if (by.op == ScalarOp::real && rounds_as_quotient(static_cast<float>(by.real), found.least, found.most)) {
+      found.divisor = static_cast<float>(by.real);
+      found.number = quotient.args[0];
     }
   }
+  return found;
+}
+
+LaneValue PhaseEmitter::rounded_quotient(const Quantization& what, const LaneValue& bounded) {
+  if (!what.divisor) return lanes_.apply(Opcode::to_i32_nearest, {bounded, {}, {}});
+  const Reciprocal reciprocal(*what.divisor);
   const auto constant = [&](float x) { return lanes_.constant(std::bit_cast<uint32_t>(x)); };
-  const LaneValue x = LaneValue::of(lanes_.in_register(value(number)));
+  LaneValue rest = lanes_.apply(Opcode::mul, {bounded, constant(reciprocal.low), {}});
+  rest.dies = true;
+  const LaneValue quotient = lanes_.apply(Opcode::fma, {bounded, constant(reciprocal.high), rest});
+  return lanes_.apply(Opcode::to_i32_nearest, {quotient, {}, {}});
+}
+
+std::optional<LaneValue> PhaseEmitter::quantized(const Value& cast) {
+  const std::optional<Quantization> what = quantization(cast);
+  if (!what) return std::nullopt;
+  const float unit = what->divisor.value_or(1);
+  const auto constant = [&](float x) { return lanes_.constant(std::bit_cast<uint32_t>(x)); };
+  const LaneValue x = LaneValue::of(lanes_.in_register(value(what->number)));
   // NaN becomes the least number: the instruction answers its second operand.
-  LaneValue bounded = lanes_.apply(Opcode::max, {x, constant(static_cast<float>(least) * divisor), {}});
-  bounded = lanes_.apply(Opcode::min, {bounded, constant(static_cast<float>(most) * divisor), {}});
-  if (divides) {
-    const LaneValue inverse = constant(1 / divisor);
-    LaneValue near = lanes_.apply(Opcode::mul, {bounded, inverse, {}});
-    bounded.dies = true;
-    const LaneValue rest = lanes_.apply(Opcode::fma, {near, constant(-divisor), bounded});
-    near.dies = true;
-    bounded = lanes_.apply(Opcode::fma, {rest, inverse, near});
-  }
-  LaneValue integer = lanes_.apply(Opcode::to_i32_nearest, {bounded, {}, {}});
-  if (zero != 0)
-    integer = lanes_.apply(Opcode::i32_add, {integer, lanes_.constant(static_cast<uint32_t>(zero)), {}});
+  LaneValue bounded = lanes_.apply(Opcode::max, {x, constant(static_cast<float>(what->least) * unit), {}});
+  bounded = lanes_.apply(Opcode::min, {bounded, constant(static_cast<float>(what->most) * unit), {}});
+  LaneValue integer = rounded_quotient(*what, bounded);
+  if (what->zero != 0)
+    integer =
+        lanes_.apply(Opcode::i32_add, {integer, lanes_.constant(static_cast<uint32_t>(what->zero)), {}});
   if (cast.type == ElementType::u8) return integer;
   return lanes_.apply(Opcode::select, {lanes_.apply(Opcode::equal, {x, x, {}}), integer, lanes_.constant(0)});
+}
+
+/// As quantized, for bytes without a sign, before the zero point is added, and without a lower bound: what is
+/// too small, and NaN, gives a negative number that packing makes 0, with the zero point or without. So a
+/// Relu in front of it changes nothing where the zero point is 0.
+LaneValue PhaseEmitter::quantized_to_pack(const Quantization& what) {
+  const auto at_id = [&](int id) -> const Value& { return program_.values[static_cast<size_t>(id)]; };
+  int number = what.number;
+  if (const Value& relu = at_id(number); relu.op == ScalarOp::max && what.zero == 0) {
+    const Value& bound = at_id(relu.args[1]);
+    if (bound.op == ScalarOp::real && bound.real == 0) number = relu.args[0];
+  }
+  const float most = static_cast<float>(what.most) * what.divisor.value_or(1);
+  // NaN stays: the instruction answers its second operand.
+  const LaneValue bounded = lanes_.apply(
+      Opcode::min,
+      {lanes_.constant(std::bit_cast<uint32_t>(most)), LaneValue::of(lanes_.in_register(value(number))), {}});
+  return rounded_quotient(what, bounded);
 }
 
 /// Bytes of two whole vectors that lie next to each other are stored at once; false, and nothing is made,
@@ -89,17 +116,19 @@ bool PhaseEmitter::write_bytes_of_two(const ir::loop::Compute& compute, const La
   lane_ = first;
   const Address address = linear_address_of(target);
   if (compute.combine != ir::loop::Combine::assign || address.lane_step != ir::Dim(1)) return false;
+  const Value& root = program_.values[static_cast<size_t>(compute.value)];
+  const std::optional<Quantization> what = type == ElementType::u8 ? quantization(root) : std::nullopt;
   LaneValue made[2];
   std::vector<asmjit::BaseNode*> boundaries = {cc_.cursor()};
   for (const bool last : {false, true}) {
     lane_ = last ? second : first;
     uses_.clear();
-    made[last ? 1 : 0] = value(compute.value);
+    made[last ? 1 : 0] = what ? quantized_to_pack(*what) : value(compute.value);
     boundaries.push_back(cc_.cursor());
   }
   interleave(cc_, boundaries, lanes_.registers() - lanes_.held() - registers_taken_);
   lane_ = first;
-  typed_.store_bytes_of_two(type, memory(address, 1), made[0], made[1]);
+  typed_.store_bytes_of_two(type, memory(address, 1), made[0], made[1], what ? what->zero : 0);
   for (const Lane& lane : {first, second}) {
     lane_ = lane;
     drop_loads(linear_address_of(target));

@@ -120,9 +120,33 @@ LaneValue PhaseEmitter::load_typed(const ir::loop::Buffer& of, const Address& ad
     return typed_.broadcast(of.type, place, lanes.guarded ? lanes.mask : LaneValue{});
   const uint32_t bits = lanes.bits.value_or(0);
   if (address.lane_step == Dim(1)) return typed_.load(of.type, place, lanes.mask, bits);
+  if (const auto bytes = load_every_other_byte(of, address, lanes)) return *bytes;
   const Gp first = integers_.value(Dim(0)), step = integers_.value(address.lane_step * Dim(element));
   cc_.lea(first, place);
   return typed_.load_apart(of.type, first, step, lanes.mask, bits);
+}
+
+/// Every other byte, out of 16 bytes after each other that are in the buffer: those from the first one on, or
+/// those up to the last one. Nothing where neither is known to be inside.
+std::optional<LaneValue> PhaseEmitter::load_every_other_byte(const ir::loop::Buffer& of,
+                                                             const Address& address, const Selection& lanes) {
+  constexpr int64_t window = 16;
+  const bool fits = size_of(of.type) == 1 && of.type != ElementType::boolean && !lanes_.wide() &&
+                    address.lane_step == Dim(2) && address.is_linear() && address.lookups.empty();
+  if (!fits || !lanes.bits || *lanes.bits == 0) return std::nullopt;
+  Dim elements = 1;
+  for (const Dim& dim : of.dims) elements = elements * at(dim);
+  const Dim low = address.form + Dim(address.displacement);
+  const int64_t before = window - 1 - 2 * (std::bit_width(*lanes.bits) - 1);
+  Address from = address;
+  int64_t shift = 0;
+  if (!facts_.is_nonnegative(low) || !facts_.is_nonnegative(elements - low - Dim(window))) {
+    if (!facts_.is_nonnegative(low - Dim(before))) return std::nullopt;
+    shift = before;
+  }
+  from.displacement -= shift;
+  from.lane_step = Dim(1);
+  return typed_.load_every_other_byte(of.type, memory(from, 1), static_cast<int>(shift), *lanes.bits);
 }
 
 }  // namespace axrun::jit::x86

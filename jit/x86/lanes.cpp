@@ -59,9 +59,25 @@ Vec Lanes::in_register(const LaneValue& a) {
   } else if (a.bits == 0xffffffffU && !wide_) {
     cc_.emit(Inst::kIdVpcmpeqd, vector, vector, vector);
   } else {
-    cc_.emit(Inst::kIdVbroadcastss, vector, cc_.newUInt32Const(ConstPoolScope::kLocal, a.bits));
+    bring(vector, a.bits);
   }
   return vector;
+}
+
+/// A whole vector lies in memory where it does for instructions that read it: to broadcast takes a unit that
+/// computes on some processors (AMD's Zen 3).
+void Lanes::bring(const Vec& to, uint32_t bits) {
+  if (wide_) {
+    cc_.emit(Inst::kIdVbroadcastss, to, cc_.newUInt32Const(ConstPoolScope::kLocal, bits));
+  } else {
+    cc_.emit(Inst::kIdVmovups, to, whole_vector(bits));
+  }
+}
+
+asmjit::x86::Mem Lanes::whole_vector(uint32_t bits) {
+  std::array<uint32_t, 8> lanes;
+  lanes.fill(bits);
+  return cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes));
 }
 
 Vec Lanes::fresh(const LaneValue& a) {
@@ -77,7 +93,7 @@ void Lanes::copy(const Vec& to, const LaneValue& from) {
   } else if (from.kind == Kind::constant && from.bits == 0) {
     cc_.emit(wide_ ? Inst::kIdVpxord : Inst::kIdVpxor, to, to, to);
   } else if (from.kind == Kind::constant) {
-    cc_.emit(Inst::kIdVbroadcastss, to, cc_.newUInt32Const(ConstPoolScope::kLocal, from.bits));
+    bring(to, from.bits);
   } else {
     cc_.emit(Inst::kIdVmovaps, to, from.vector);
   }
@@ -98,9 +114,7 @@ void Lanes::release(const std::vector<uint32_t>& constants) {
 Operand_ Lanes::last_operand(const LaneValue& a) {
   if (a.kind != Kind::constant || a.bits == 0 || held_.count(a.bits) != 0) return in_register(a);
   if (wide_) return cc_.newUInt32Const(ConstPoolScope::kLocal, a.bits)._1to16();
-  std::array<uint32_t, 8> lanes;
-  lanes.fill(a.bits);
-  return cc_.newConst(ConstPoolScope::kLocal, lanes.data(), sizeof(lanes));
+  return whole_vector(a.bits);
 }
 
 LaneValue Lanes::emit(InstId narrow, InstId wide, const LaneValue& a, const LaneValue& b) {

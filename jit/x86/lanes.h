@@ -126,6 +126,8 @@ class Lanes {
 
  private:
   asmjit::Operand_ last_operand(const LaneValue& a);
+  void bring(const asmjit::x86::Vec& to, uint32_t bits);
+  asmjit::x86::Mem whole_vector(uint32_t bits);
   LaneValue emit(asmjit::InstId narrow, asmjit::InstId wide, const LaneValue& a, const LaneValue& b);
   LaneValue compare(const LaneValue& a, const LaneValue& b, int predicate);
   LaneValue multiply_add(const std::array<LaneValue, 3>& arguments);

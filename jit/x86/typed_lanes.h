@@ -34,14 +34,18 @@ class TypedLanes {
   /// Lane k is at place + k * step bytes. `place` is overwritten.
   LaneValue load_apart(ir::ElementType type, const asmjit::x86::Gp& place, const asmjit::x86::Gp& step,
                        const LaneValue& mask, uint32_t bits);
+  /// Of bytes: lane k is byte first + 2 * k of the 16 at `from`, 0 where its bit is not set; 8 lanes.
+  LaneValue load_every_other_byte(ir::ElementType type, const asmjit::x86::Mem& from, int first,
+                                  uint32_t bits);
   /// Lane k is at base + offsets[k] bytes; elements of 32 or 64 bits.
   LaneValue gather(ir::ElementType type, const asmjit::x86::Gp& base, const LaneValue& offsets,
                    const LaneValue& mask);
   void store(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value, const LaneValue& mask,
              uint32_t bits);
-  /// Two vectors of bytes after each other, all lanes of both; without mask registers.
+  /// Two vectors of bytes after each other, all lanes of both; without mask registers. Integers that the type
+  /// has not are brought to its ends; `added` (a byte) first, to what is brought to the ends of 16 bits.
   void store_bytes_of_two(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& first,
-                          const LaneValue& second);
+                          const LaneValue& second, int64_t added);
   void store_first(ir::ElementType type, const asmjit::x86::Mem& to, const LaneValue& value);
 
   // Values

@@ -218,6 +218,20 @@ LaneValue TypedLanes::load_apart(ElementType type, const Gp& place, const Gp& st
   return load(type, stack, {}, 0);
 }
 
+LaneValue TypedLanes::load_every_other_byte(ElementType type, const Mem& from, int first, uint32_t bits) {
+  constexpr uint8_t nothing = 0x80;
+  std::array<uint8_t, 16> places;
+  places.fill(nothing);
+  for (int lane = 0; lane < count(); ++lane) {
+    if ((bits >> lane & 1) != 0) places[static_cast<size_t>(lane)] = static_cast<uint8_t>(first + 2 * lane);
+  }
+  const Vec bytes = cc_.newXmm();
+  cc_.emit(Inst::kIdVmovups, bytes, from.cloneResized(16));
+  cc_.emit(Inst::kIdVpshufb, bytes, bytes,
+           cc_.newConst(ConstPoolScope::kLocal, places.data(), places.size()));
+  return from_narrow(type, bytes, {});
+}
+
 /// Elements of one or two bytes out of lanes of 256 bits: as many as there are, in the lower half of the
 /// register, or its lowest quarter.
 Vec TypedLanes::packed(ElementType type, const LaneValue& value) {
@@ -294,13 +308,16 @@ void TypedLanes::store(ElementType type, const Mem& to, const LaneValue& value, 
 }
 
 void TypedLanes::store_bytes_of_two(ElementType type, const Mem& to, const LaneValue& first,
-                                    const LaneValue& second) {
+                                    const LaneValue& second, int64_t added) {
   // Lanes 0..3 of both, then 4..7: instructions pack halves by themselves.
   constexpr int middle_parts_exchanged = 0xd8;
   const bool is_signed = ir::is_signed_integer(type);
   const Vec words = lanes_.new_vector(), upper = cc_.newXmm(), bytes = cc_.newXmm();
-  cc_.emit(is_signed ? Inst::kIdVpackssdw : Inst::kIdVpackusdw, words, lanes_.in_register(first),
-           lanes_.in_register(second));
+  cc_.emit(Inst::kIdVpackssdw, words, lanes_.in_register(first), lanes_.in_register(second));
+  if (added != 0) {
+    const auto both = static_cast<uint32_t>(added & 0xffff) * 0x10001U;
+    cc_.emit(Inst::kIdVpaddsw, words, words, lanes_.in_register(lanes_.constant(both)));
+  }
   cc_.emit(Inst::kIdVextractf128, upper, words, imm(1));
   cc_.emit(is_signed ? Inst::kIdVpacksswb : Inst::kIdVpackuswb, bytes, words.xmm(), upper);
   cc_.emit(Inst::kIdVpshufd, bytes, bytes, imm(middle_parts_exchanged));

@@ -40,5 +40,34 @@ TEST(FewLanes, AreLoadedAndStoredAlone) {
   }
 }
 
+/// Rows of any length, so that 16 bytes fit into the buffer around some lanes' bytes, and not around others'.
+TEST(FewLanes, AreEveryOtherByte) {
+  using ir::ElementType;
+  for (int64_t columns = 2; columns <= 40; ++columns) {
+    for (const ElementType type : {ElementType::u8, ElementType::i8}) {
+      const std::string all = std::to_string(columns), even = std::to_string((columns + 1) / 2),
+                        odd = std::to_string(columns / 2);
+      const LoopProgram program =
+          ir::loop::parse(std::string("loops bytes() {\n  input x: ") +
+                          (type == ElementType::u8 ? "u8" : "i8") + "[3, " + all + "]\n  output y: i32[3, " +
+                          even + "]\n  output z: i32[3, " + odd + "]\n  for i < 3 {\n    vector v < " + even +
+                          " {\n      y[i, v] = cast:i32(x[i, 2*v])\n    }\n    vector w < " + odd +
+                          " {\n      z[i, w] = cast:i32(x[i, 2*w + 1])\n    }\n  }\n}\n");
+      Tensor x = Tensor::allocate(type, {3, columns});
+      for (int64_t k = 0; k < x.size(); ++k)
+        x.set_int(k, (k * 37 + 11) % 256 - (type == ElementType::i8 ? 128 : 0));
+      const ir::loop::Outcome want = interpret(program, {}, {x});
+      ASSERT_FALSE(want.mistake) << want.text;
+      for (const jit::Target& target : code_targets()) {
+        const auto got = run_code(jit::KernelCode::compile(program, target, {}), {}, {x});
+        for (size_t output : {size_t{0}, size_t{1}}) {
+          for (int64_t k = 0; k < got[output].size(); ++k)
+            ASSERT_EQ(got[output].get_int(k), want.outputs[output].get_int(k)) << columns << " at " << k;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace axrun::tests

@@ -44,10 +44,10 @@ std::string number(float x) {
   return text;
 }
 
-void expect_quantised(float scale, int zero, const std::string& type, bool divides) {
+void expect_quantised(float scale, int zero, const std::string& type, bool divides, bool relu = false) {
   const Tensor x = near_ties(divides ? scale : 1 / scale);
-  const std::string quotient =
-      std::string(divides ? "div" : "mul") + "(x[32*i0 + i1], " + number(scale) + ")";
+  const std::string read = relu ? "max(x[32*i0 + i1], 0:f32)" : "x[32*i0 + i1]";
+  const std::string quotient = std::string(divides ? "div" : "mul") + "(" + read + ", " + number(scale) + ")";
   const std::string text = "loops t(n: 1..20000) {\n  input x: f32[n]\n  output z: " + type +
                            "[n]\n  for i0 < (n + 31) / 32 {\n    vector i1 < min(32, n - 32*i0) {\n"
                            "      z[32*i0 + i1] = cast_saturate:" +
@@ -74,6 +74,7 @@ TEST(Quantize, RoundsAsTheQuotientDoes) {
   for (const float scale : scales) {
     for (const int zero : {0, 7, 128}) expect_quantised(scale, zero, "u8", true);
     for (const int zero : {0, -128, 127}) expect_quantised(scale, zero, "i8", true);
+    for (const int zero : {0, 7}) expect_quantised(scale, zero, "u8", true, true);
     if (HasFatalFailure()) return;
   }
 }

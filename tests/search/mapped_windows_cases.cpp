@@ -50,6 +50,13 @@ std::vector<Case> mapped_windows_cases() {
   };
   add({.name = "MappedWindows", .channels = 16, .height = 40, .width = 41});
   add({.name = "MappedWindowsWithAStride", .channels = 8, .height = 57, .width = 57, .strides = {2, 2}});
+  add({.name = "MappedWindowsOfFloatsWithAStride",
+       .channels = 14,
+       .height = 50,
+       .width = 52,
+       .strides = {2, 2},
+       .pads = {0, 0},
+       .bytes = false});
   add({.name = "MappedWindowsOfFive",
        .batch = {2},
        .channels = 6,
