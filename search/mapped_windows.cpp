@@ -21,7 +21,7 @@ using ir::loop::LoopKind;
 namespace {
 
 /// What lies between must be more than the nearest caches keep in any case, and planes worth a loop.
-constexpr int64_t least_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{2} << 10;
+constexpr int64_t least_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{1} << 10;
 
 /// So many parts of a plane's columns lie after each other, each with every so many of them, where lanes step
 /// over columns: in these parts they are neighbours. With masks lanes are picked out of two vectors at once.

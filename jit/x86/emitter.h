@@ -142,6 +142,7 @@ class PhaseEmitter {
   // Pairs of words
   bool are_packed(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
   bool emit_packed(const ir::loop::Loop& neighbours);
+  int unwrapped(int id) const;
   void add_packed(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
 
   // Loads

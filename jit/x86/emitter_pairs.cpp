@@ -5,12 +5,16 @@
 
 namespace axrun::jit::x86 {
 
+namespace Inst = asmjit::x86::Inst;
+using asmjit::imm;
 using ir::Dim;
 using ir::ElementType;
+using ir::ScalarOp;
 using ir::lane::Opcode;
 using ir::loop::Access;
 using ir::loop::Compute;
 using ir::loop::Loop;
+using ir::loop::Value;
 
 /// Whether iterations of a loop, as many as fill 32 bits, assign elements next to each other, lanes so many
 /// elements apart, of what is read elsewhere.
@@ -65,25 +69,44 @@ bool PhaseEmitter::emit_packed(const Loop& neighbours) {
   return found;
 }
 
+/// The value whose lowest bits are those of the one to be packed: that a cast wraps makes no difference.
+int PhaseEmitter::unwrapped(int id) const {
+  const Value& cast = program_.values[static_cast<size_t>(id)];
+  if (cast.op != ScalarOp::cast || form_of(cast.type) != Form::i32) return id;
+  const ElementType from = program_.values[static_cast<size_t>(cast.args[0])].type;
+  return ir::is_integer(from) && form_of(from) == Form::i32 && ir::size_of(from) >= ir::size_of(cast.type)
+             ? cast.args[0]
+             : id;
+}
+
 /// One vector of neighbours.
 void PhaseEmitter::add_packed(const Loop& neighbours, const Compute& compute, int64_t count) {
   const auto bits = static_cast<uint32_t>(32 / count);
+  const bool halves = count == 2 && !lanes_.wide();
+  const int wanted = unwrapped(compute.value);
   std::vector<Address> places;
   std::optional<LaneValue> all;
   for (int64_t k = 0; k < count; ++k) {
     literals_[neighbours.variable] = k;
     values_.clear();
     uses_.clear();
-    LaneValue one = LaneValue::of(lanes_.in_register(value(compute.value)));
+    LaneValue one = LaneValue::of(lanes_.in_register(value(wanted)));
     places.push_back(linear_address_of(compute.target));
     const auto shift = static_cast<uint32_t>(k) * bits;
     // Shifted to the top, the last one leaves behind what it is extended by.
-    if (k + 1 < count) {
+    if (k + 1 < count && !halves) {
       one = lanes_.apply(Opcode::i32_and, {one, lanes_.constant((1U << bits) - 1), {}}, 0);
       one.dies = true;
     }
     if (k > 0) one = lanes_.apply(Opcode::i32_shift_left, {one, {}, {}}, static_cast<int>(shift));
     one.dies = true;
+    if (all && halves) {
+      constexpr int odd_words = 0xaa;
+      const asmjit::x86::Vec both = lanes_.new_vector();
+      cc_.emit(Inst::kIdVpblendw, both, lanes_.in_register(*all), lanes_.in_register(one), imm(odd_words));
+      all = LaneValue::of(both);
+      continue;
+    }
     all = all ? lanes_.apply(Opcode::i32_or, {*all, one, {}}, 0) : one;
     all->dies = true;
   }
