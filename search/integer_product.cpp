@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "search/integer_neighbours.h"
 #include "search/prepared_parts.h"
 #include "search/work.h"
 
@@ -105,6 +106,8 @@ class Writer {
     height_ = (rows + tiles - 1) / tiles;
     row_tail_ = !context.facts.is_multiple(rows_, height_);
     column_tail_ = !context.facts.is_multiple(columns_, width_);
+    if (height_ == 1) right_ = narrowest();
+    padded_ = right_ != ElementType::i16;
   }
 
   void run() {
@@ -144,23 +147,38 @@ class Writer {
     return row_tail_ ? min(Dim(height_), rows_ - height_ * it) : Dim(height_);
   }
 
-  int word(ExprId id) { return w_.operation(ScalarOp::cast, ElementType::i16, {values_.value(id, point_)}); }
-  int widened(const Access& access) {
-    return w_.operation(ScalarOp::cast, ElementType::i32, {w_.load(access)});
+  /// A row waits for the right side, which is read once: as bytes, where they are, it is half as much.
+  ElementType narrowest() const {
+    const auto bounds = bounds_of(context_.program, form_.right[0]);
+    for (const ElementType type : {ElementType::i8, ElementType::u8}) {
+      if (bounds && bounds->low >= ir::integer_min(type) && bounds->high <= ir::integer_max(type))
+        return type;
+    }
+    return ElementType::i16;
   }
+  /// Columns of a tile that are computed: where zeros are packed beyond the last one, all.
+  Dim computed(const Dim& jt) const { return padded_ ? Dim(width_) : columns_of(jt); }
+
+  int word(ExprId id) { return w_.operation(ScalarOp::cast, ElementType::i16, {values_.value(id, point_)}); }
+  int widened(const Access& access) { return search::widened(w_, access); }
 
   /// [tile of columns, pair, column, neighbour]
   void pack_right() {
     const Dim tiles = ceil_div(columns_, Dim(width_));
-    packed_ = w_.allocate("packed_" + sum_.name, ElementType::i16,
-                          {tiles, Dim(depth_ / pair), Dim(width_), Dim(pair)}, Level::memory);
+    packed_ = w_.allocate("packed_" + sum_.name, right_, {tiles, Dim(depth_ / pair), Dim(width_), Dim(pair)},
+                          Level::memory);
     w_.loop(LoopKind::sequential, "jt", tiles, [&](const Dim& jt) {
       w_.loop(LoopKind::sequential, "p", Dim(depth_ / pair), [&](const Dim& p) {
         w_.loop(LoopKind::sequential, "q", Dim(pair), [&](const Dim& q) {
           w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& j1) {
             move_to(form_.column, width_ * jt + j1);
             point_.back() = pair * p + q;
-            w_.store({packed_, {jt, p, j1, q}}, Combine::assign, word(form_.right[0]));
+            w_.store({packed_, {jt, p, j1, q}}, Combine::assign,
+                     narrowed(context_, form_.right[0], right_, point_));
+          });
+          if (!padded_ || !column_tail_) return;
+          w_.loop(LoopKind::vector, "z1", Dim(width_) - columns_of(jt), [&](const Dim& z1) {
+            w_.store({packed_, {jt, p, columns_of(jt) + z1, q}}, Combine::assign, w_.integer(0, right_));
           });
         });
       });
@@ -206,7 +224,7 @@ class Writer {
 
   void for_tile(const Dim& jt, const std::function<void(const Dim& i1, const Dim& j1)>& body) {
     w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
-      w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& j1) { body(i1, j1); });
+      w_.loop(LoopKind::vector, "j1", computed(jt), [&](const Dim& j1) { body(i1, j1); });
     });
   }
 
@@ -216,20 +234,25 @@ class Writer {
     for_tile(jt, [&](const Dim& i1, const Dim& j1) {
       w_.store({sums, {i1, j1}}, Combine::assign, w_.integer(0, ElementType::i32));
     });
-    w_.loop(LoopKind::sequential, "p", Dim(depth_ / pair), [&](const Dim& p) {
+    const auto products = [&](const Dim& p) {
       w_.loop(LoopKind::unrolled, "i1", Dim(height_), [&](const Dim& i1) {
         w_.loop(LoopKind::unrolled, "q", Dim(pair), [&](const Dim& q) {
-          w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& j1) {
+          w_.loop(LoopKind::vector, "j1", computed(jt), [&](const Dim& j1) {
             move_to(form_.row, height_ * it + i1);
             move_to(form_.column, width_ * jt + j1);
             point_.back() = pair * p + q;
             const int left = widened({left_, {i1, point_.back()}}),
                       right = widened({packed_, {jt, p, j1, q}});
+            if (padded_ && column_tail_) return w_.store({sums, {i1, j1}}, Combine::add, w_.mul(left, right));
             w_.store({sums, {i1, j1}}, Combine::add, w_.mul(left, right), sum_.name, point_);
           });
         });
       });
-    });
+    };
+    if (padded_)
+      a_few_at_a_time(w_, depth_ / pair, products);
+    else
+      w_.loop(LoopKind::sequential, "p", Dim(depth_ / pair), products);
     w_.loop(LoopKind::unrolled, "i1", rows_of(it), [&](const Dim& i1) {
       w_.loop(LoopKind::vector, "j1", columns_of(jt), [&](const Dim& j1) {
         move_to(form_.row, height_ * it + i1);
@@ -262,6 +285,8 @@ class Writer {
   const Dim rows_, columns_;
   int64_t width_ = 0, height_ = 0;
   bool row_tail_ = false, column_tail_ = false;
+  ElementType right_ = ElementType::i16;  ///< as which it is packed
+  bool padded_ = false;
   Dims point_;      ///< of the sum: axes, then the reduce axis
   Dims map_point_;  ///< of the epilogue, where it is computed
   int packed_ = ir::none, left_ = ir::none;

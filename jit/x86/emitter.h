@@ -137,6 +137,7 @@ class PhaseEmitter {
   std::optional<Dot> as_dot(const ir::loop::Compute& compute, int64_t apart);
   bool are_dots(const ir::loop::Loop& neighbours, const ir::loop::Compute& compute, int64_t count);
   bool emit_dots(const ir::loop::Loop& neighbours);
+  Address as_each(const ir::loop::Compute& compute, const ir::loop::Loop& neighbours);
   void add_dots(const ir::loop::Compute& compute, int64_t count);
 
   // Pairs of words

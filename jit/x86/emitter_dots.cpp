@@ -1,5 +1,6 @@
 // Products of small integers that lie next to each other, added to lanes of 32 bits: statements in a row, for
 // one target, are one instruction where the processor has it.
+#include <algorithm>
 #include <utility>
 
 #include "jit/x86/conditions.h"
@@ -19,6 +20,12 @@ using ir::loop::Combine;
 using ir::loop::Compute;
 using ir::loop::Loop;
 using ir::loop::Value;
+
+namespace {
+
+bool is_byte(ElementType type) { return type == ElementType::u8 || type == ElementType::i8; }
+
+}  // namespace
 
 /// What is read for cast:i32(load), without a guard, from memory; null for other values.
 const Access* PhaseEmitter::widened_load(int id) const {
@@ -66,7 +73,7 @@ bool PhaseEmitter::are_dots(const Loop& neighbours, const Compute& compute, int6
     if (here != target || !follows(first->one, dot->one) || !follows(first->each, dot->each)) return false;
   }
   const ElementType one = buffer(first->one.buffer).type, each = buffer(first->each.buffer).type;
-  if (count == 2) return one == ElementType::i16 && each == ElementType::i16;
+  if (count == 2) return one == ElementType::i16 && (each == ElementType::i16 || is_byte(each));
   const bool bytes = (one == ElementType::u8 && each == ElementType::i8) ||
                      (one == ElementType::i8 && each == ElementType::u8);
   return bytes && (has_dots_ || !lanes_.wide());
@@ -84,11 +91,15 @@ bool PhaseEmitter::emit_dots(const Loop& neighbours) {
   if (compute == nullptr || range.high <= 0 || range.high > most_unrolled || lanes->step != 1) return false;
   facts_.set_range(lanes->variable, {0, range.high - 1});
   lane_ = Lane{lanes->variable, 0, {}, {}, {}};
-  const bool found = are_dots(neighbours, *compute, *count);
+  bool found = are_dots(neighbours, *compute, *count);
+  const bool widens = found && *count == 2 && is_byte(buffer(as_each(*compute, neighbours).buffer).type);
   lane_.reset();
+  const std::vector<Lane> all = found ? vectors_of(*lanes) : std::vector<Lane>();
+  // Pairs of bytes are no lanes that a mask could leave out.
+  if (widens && std::any_of(all.begin(), all.end(), [](const Lane& lane) { return lane.mask.defined(); }))
+    found = false;
   if (found) {
     comment(buffer(compute->target.buffer).name + " += dot products in lanes of " + lanes->variable);
-    const std::vector<Lane> all = vectors_of(*lanes);
     literals_[neighbours.variable] = 0;
     for (const Lane& lane : all) {
       lane_ = lane;
@@ -99,6 +110,14 @@ bool PhaseEmitter::emit_dots(const Loop& neighbours) {
   }
   facts_.forget_range(lanes->variable);
   return found;
+}
+
+/// What lanes read of products of pairs, at the first neighbour.
+PhaseEmitter::Address PhaseEmitter::as_each(const Compute& compute, const Loop& neighbours) {
+  literals_[neighbours.variable] = 0;
+  const Address each = as_dot(compute, 2)->each;
+  literals_.erase(neighbours.variable);
+  return each;
 }
 
 LaneValue PhaseEmitter::kept(const std::string& key, const std::function<LaneValue()>& make) {
@@ -114,12 +133,18 @@ void PhaseEmitter::add_dots(const Compute& compute, int64_t count) {
   const Vec into = slot(compute.target);
   const bool bytes = count == 4;
   const Selection lanes = present_lanes();
-  const auto element = bytes ? 1 : 2;
+  const ElementType each_type = buffer(dot.each.buffer).type;
+  const bool widens = !bytes && is_byte(each_type);
   const std::string one_key = load_key(dot.one, "") + " neighbours";
   const std::string each_key = load_key(dot.each, lanes.name) + " neighbours";
-  const auto read_one = [&] { return lanes_.broadcast(memory(dot.one, element)); };
+  const auto read_one = [&] { return lanes_.broadcast(memory(dot.one, bytes ? 1 : 2)); };
   const auto read_each = [&] {
-    return lanes_.load(memory(dot.each, element), lanes.mask, lanes.bits.value_or(0));
+    const Mem place = memory(dot.each, bytes || widens ? 1 : 2);
+    if (!widens) return lanes_.load(place, lanes.mask, lanes.bits.value_or(0));
+    const LaneValue words = LaneValue::of(lanes_.new_vector());
+    cc_.emit(each_type == ElementType::u8 ? Inst::kIdVpmovzxbw : Inst::kIdVpmovsxbw, words.vector,
+             place.cloneResized(static_cast<uint32_t>(2 * lanes_.count())));
+    return words;
   };
   const bool one_is_unsigned = buffer(dot.one.buffer).type == ElementType::u8;
   if (!bytes || has_dots_) {

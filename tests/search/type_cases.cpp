@@ -144,6 +144,20 @@ const Text texts[] = {
   s: i32[3, n, 64] = reduce sum (i0: 3, i1: n, i2: 64; r0: 20) { a[i0, i1, r0] * cast(i32, w[i2, r0]) }
 })",
      {1}},
+    {"ProductOfARowOfBytes",
+     "integer product",
+     R"(program m(x: u8[n, 1, 44], w: i8[70, 44]) -> (s) {
+  s: i32[n, 1, 70] = reduce sum (i0: n, i1: 1, i2: 70; r0: 44) {
+    (cast(i32, x[i0, i1, r0]) - 125:i32) * cast(i32, w[i2, r0])
+  }
+})",
+     {1}},
+    {"ProductOfARowOfBytesWithoutASign",
+     "integer product",
+     R"(program m(x: i8[n, 1, 40], w: u8[40, 64]) -> (s) {
+  s: i32[n, 1, 64] = reduce sum (i0: n, i1: 1, i2: 64; r0: 40) { cast(i32, x[i0, i1, r0]) * cast(i32, w[r0, i2]) }
+})",
+     {1}},
     {"ProductOfWords",
      "integer product",
      R"(program m(x: i16[n, 10], w: i16[10, 16]) -> (s) {
