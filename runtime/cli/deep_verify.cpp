@@ -1,6 +1,7 @@
 #include "runtime/cli/deep_verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <map>
@@ -46,11 +47,18 @@ Json json_of(const RecheckedEntry& entry) {
                        {"reason", one.reason},
                        {"proof", one.proof},
                        {"gate", one.gate}});
+  Json windows = Json::array();
+  for (const runtime::RecheckedWindow& one : entry.windows)
+    windows.push_back({{"values", one.values},
+                       {"rules", one.rules},
+                       {"outcome", name_of(one.outcome)},
+                       {"reason", one.reason}});
   return {{"where", entry.where},
           {"what", entry.what},
           {"outcome", name_of(entry.outcome)},
           {"reason", entry.reason},
-          {"kernels", std::move(kernels)}};
+          {"kernels", std::move(kernels)},
+          {"windows", std::move(windows)}};
 }
 
 std::string text_of(const RecheckedEntry& entry) {
@@ -60,7 +68,11 @@ std::string text_of(const RecheckedEntry& entry) {
     text += fmt::format("  {}: {} [{}]{}{} in {}: {}\n", name_of(one.outcome), one.ops, one.kind,
                         one.sizes.empty() ? "" : " ", one.sizes, entry.where, one.reason);
   }
-  if (entry.kernels.empty())
+  for (const runtime::RecheckedWindow& one : entry.windows)
+    if (one.outcome != Recheck::right)
+      text += fmt::format("  {}: {} rewritten by {} in {}: {}\n", name_of(one.outcome),
+                          fmt::join(one.values, ", "), fmt::join(one.rules, ", "), entry.where, one.reason);
+  if (text.empty())
     text = fmt::format("  {}: {} in {}: {}\n", name_of(entry.outcome), entry.what, entry.where, entry.reason);
   return text;
 }
@@ -70,7 +82,7 @@ std::string text_of(const RecheckedEntry& entry) {
 DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
   runtime::Rechecker rechecker(runtime::generator_text(), runtime::machine_text(), runtime::host_target(),
                                {});
-  std::map<Recheck, int> kernels;
+  std::map<Recheck, int> kernels, windows;
   std::map<std::string, int> not_checked;
   Json entries = Json::array();
   std::string text;
@@ -83,7 +95,8 @@ DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
     worst = std::max(worst, entry.outcome);
     entries.push_back(json_of(entry));
     for (const RecheckedKernel& one : entry.kernels) ++kernels[one.outcome];
-    if (entry.kernels.empty() && entry.outcome == Recheck::not_checkable) {
+    for (const runtime::RecheckedWindow& one : entry.windows) ++windows[one.outcome];
+    if (entry.kernels.empty() && entry.windows.empty() && entry.outcome == Recheck::not_checkable) {
       ++not_checked[entry.reason];
     } else if (entry.outcome != Recheck::right) {
       text += text_of(entry);
@@ -103,13 +116,25 @@ DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
                               times)
                 : fmt::format("{} kernels {}\n", times, name_of(outcome));
   }
+  Json window_counts = Json::object();
+  for (const auto& [outcome, times] : windows) {
+    window_counts[std::string(name_of(outcome))] = times;
+    text +=
+        outcome == Recheck::right
+            ? fmt::format("{} windows of graphs rewritten by rules that were proved again, and lead there\n",
+                          times)
+            : fmt::format("{} windows of graphs {}\n", times, name_of(outcome));
+  }
   for (const auto& [reason, times] : not_checked)
     text += fmt::format("{} entries not checkable: {}\n", times, reason);
   text += count == 0
               ? "no kernels are stored\n"
               : "which steps of a model a kernel serves, and packed weights, are bound to the model: not "
                 "checkable without it\n";
-  report.json = {{"worst", name_of(worst)}, {"kernels", std::move(counts)}, {"entries", std::move(entries)}};
+  report.json = {{"worst", name_of(worst)},
+                 {"kernels", std::move(counts)},
+                 {"windows", std::move(window_counts)},
+                 {"entries", std::move(entries)}};
   report.text = std::move(text);
   return report;
 }

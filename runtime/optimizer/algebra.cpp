@@ -18,6 +18,7 @@
 #include "runtime/plan/plan_builder.h"
 #include "runtime/warm/warm_start.h"
 #include "search/algebra/graph_rewrite.h"
+#include "search/algebra/graph_writer.h"
 #include "search/algebra/kernel_cost.h"
 
 namespace axrun::runtime {
@@ -25,8 +26,11 @@ namespace {
 
 using search::algebra::GraphRewrite;
 using search::algebra::Movement;
+using search::algebra::RewrittenWindow;
+using Windows = std::vector<RewrittenWindow>;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* rewritten_outcome = "rewritten";
 /// Jobs whose inputs are held meanwhile; shapes of one session.
 constexpr size_t most_waiting = 4, most_shapes = 4;
 /// What the steps of a window must take of the model's time.
@@ -35,10 +39,10 @@ constexpr double least_share = 0.01;
 constexpr double window_seconds = 0.5, most_seconds = 20;
 constexpr int most_terms = 2500, most_rounds = 4;
 constexpr size_t most_matches = 80;
-/// New constants are held beside the model's own.
-constexpr int64_t most_constant_bytes = int64_t{512} << 20;
-/// Factors of low rank are small next to their product.
-constexpr size_t most_growth = 1024;
+/// Besides all windows at once: windows that are alike, one kind after the other.
+constexpr size_t most_kinds = 8;
+/// Trials begin no later than that, by the clock.
+constexpr auto most_trial_time = std::chrono::seconds(60);
 
 /// The pieces that proofs interrupt, for as long as they are worked in.
 class AtWork {
@@ -52,10 +56,24 @@ class AtWork {
   Pieces*& place_;
 };
 
-/// What the library knows of the plan's steps holds for the same nodes of another graph.
+/// What the library knows of the plan's steps holds for the same nodes of another graph, where others read
+/// the same results of them. New nodes may have the names, and read the numbers, of other graphs' new nodes.
 void serve_twins(const Plan& plan, const ir::Graph& graph, KernelLibrary& library) {
   std::map<std::string, int> places;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) places.emplace(graph.nodes[n].name, static_cast<int>(n));
+  std::vector<std::vector<int>> readers(graph.values.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ir::Node& node = graph.nodes[n];
+    if (!search::algebra::is_new(node)) places.emplace(node.name, static_cast<int>(n));
+    for (const ir::ValueId id : ir::reads_of(node))
+      readers[static_cast<size_t>(id)].push_back(static_cast<int>(n));
+  }
+  const auto is_read_outside = [&](ir::ValueId id, const std::vector<int>& nodes) {
+    const std::vector<int>& all = readers[static_cast<size_t>(id)];
+    const bool given = std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
+    return given || std::any_of(all.begin(), all.end(), [&](int reader) {
+             return std::find(nodes.begin(), nodes.end(), reader) == nodes.end();
+           });
+  };
   const auto twin_of = [&](const ir::Node& node) {
     const auto found = places.find(node.name);
     if (found == places.end()) return -1;
@@ -67,22 +85,22 @@ void serve_twins(const Plan& plan, const ir::Graph& graph, KernelLibrary& librar
     std::vector<int> twins;
     for (const int n : step.nodes) twins.push_back(twin_of(plan.graph().nodes[static_cast<size_t>(n)]));
     const bool all = std::none_of(twins.begin(), twins.end(), [](int n) { return n < 0; });
-    if (!twins.empty() && all && std::is_sorted(twins.begin(), twins.end()))
-      library.serve_as(plan.graph(), step.nodes, graph, twins);
+    if (twins.empty() || !all || !std::is_sorted(twins.begin(), twins.end())) continue;
+    const bool same_outputs = std::all_of(twins.begin(), twins.end(), [&](int n) {
+      const std::vector<ir::ValueId>& outputs = graph.nodes[static_cast<size_t>(n)].outputs;
+      return std::all_of(outputs.begin(), outputs.end(), [&](ir::ValueId id) {
+        const bool is_output = std::find(step.outputs.begin(), step.outputs.end(), id) != step.outputs.end();
+        return id == ir::absent || is_output == is_read_outside(id, twins);
+      });
+    });
+    if (same_outputs) library.serve_as(plan.graph(), step.nodes, graph, twins);
   }
 }
 
-int64_t bytes_of(const std::vector<FoldedNode>& folded) {
-  int64_t bytes = 0;
-  for (const FoldedNode& one : folded)
-    for (const ir::Tensor& result : one.results) bytes += static_cast<int64_t>(result.bytes());
-  return bytes;
-}
-
-std::vector<AlgebraReport::Window> described(const GraphRewrite& found, const ir::Graph& graph,
+std::vector<AlgebraReport::Window> described(const Windows& found, const ir::Graph& graph,
                                              const KnownRules& rules) {
   std::vector<AlgebraReport::Window> windows;
-  for (const search::algebra::RewrittenWindow& one : found.windows) {
+  for (const RewrittenWindow& one : found) {
     AlgebraReport::Window window;
     for (const ir::ValueId id : one.values) window.values.push_back(graph.value(id).name);
     for (const auto& [id, forward] : one.uses) {
@@ -159,39 +177,53 @@ std::shared_ptr<const Plan> PlanImprover::plan_rewritten(const std::shared_ptr<c
   return plan;
 }
 
-bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& now, GraphRewrite& found,
+bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const Windows& windows,
                                  const OptimizerJob& job, AlgebraReport& report) {
-  std::vector<FoldedNode> folded;
+  const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
+  if (!now || !now->complete()) return false;
+  // What is in force already stays.
+  const bool is_first = report.outcome != rewritten_outcome;
+  const auto refuse = [&](const std::string& why) {
+    if (is_first) report.outcome = "as the model: " + why;
+    return false;
+  };
+  AlgebraReport tried = report;
+  tried.windows = described(windows, base->graph(), *rules_);
+  auto recipe = std::make_shared<AlgebraRecipe>();
+  RewrittenGraph made;
   {
     const Background::Piece piece(place_.background);
-    folded = fold_weights(*found.graph, place_.pool, {most_growth, most_constant_bytes});
+    std::set<std::string> names;
+    for (const RewrittenWindow& window : windows) {
+      recipe->windows.push_back(window.recipe);
+      for (const auto& [id, forward] : window.uses) names.insert(id);
+    }
+    for (const std::string& id : names) recipe->rules.push_back(search::algebra::print(*rules_->find(id)));
+    made = rewritten_graph(base->graph(), recipe->windows, place_.pool);
   }
-  if (bytes_of(folded) > most_constant_bytes) {
-    report.outcome = "as the model: new constants would take too much memory";
-    return false;
-  }
-  const std::shared_ptr<const Plan> better = plan_rewritten(now, found.graph, job);
+  if (made.graph == nullptr) return refuse("windows do not fit together");
+  if (made.takes_too_much) return refuse("new constants would take too much memory");
+  const std::shared_ptr<const Plan> better = plan_rewritten(now, made.graph, job);
   if (!better) return false;
-  if (const std::string wrong = wrong_answers(now, *better, job); !wrong.empty()) {
-    report.outcome = "as the model: other answers: " + wrong;
-    return false;
-  }
+  if (const std::string wrong = wrong_answers(now, *better, job); !wrong.empty())
+    return refuse("other answers: " + wrong);
   Ratio ratio;
   if (!settings_.force_algebra) ratio = compare_plans(*now, *better, job, Asked::faster);
   if (place_.stop.requested()) return false;
-  report.speedup = ratio.median;
+  tried.speedup = is_first ? ratio.median : report.speedup * ratio.median;
   if (!settings_.force_algebra && !ratio.second_is_faster(share)) {
-    report.outcome = "as the model: not faster in the model";
-    return false;
+    if (is_first) report = std::move(tried);
+    return refuse("not faster in the model");
   }
   const Background::Piece piece(place_.background);
-  if (!put_in_force(job, now, better, ratio, "swap: algebra")) {
-    report.outcome = "as the model: the plan had changed";
-    return false;
-  }
-  report.outcome = "rewritten";
-  layouts_.choose({job.shapes, ChosenLayouts::By::algebra, {}, found.graph});
-  if (when_folded_) when_folded_(std::move(folded));
+  if (!put_in_force(job, now, better, ratio, "swap: algebra")) return refuse("the plan had changed");
+  report = std::move(tried);
+  report.outcome = rewritten_outcome;
+  recipe->report = report;
+  auto laid_out = layouts_.choice_for(job.shapes);
+  if (laid_out && laid_out->algebra) laid_out = laid_out->base;
+  layouts_.choose({job.shapes, {}, std::move(recipe), std::move(laid_out), made.graph});
+  if (when_folded_) when_folded_(std::move(made.folded));
   return true;
 }
 
@@ -247,14 +279,39 @@ bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const Optimiz
     for (const auto& window : found.windows) text += window.text;
     if (!found.graph || text == tried) continue;
     tried = text;
-    report.windows = described(found, now->graph(), *rules_);
     pieces.pause();
-    const bool swapped = try_rewritten(now, found, job, report);
+    const bool swapped = try_windows(now, found.windows, job, report, interrupted);
     pieces.resume();
     if (swapped) return true;
     if (place_.stop.requested() || board_.frozen()) return false;
   }
   return false;
+}
+
+bool PlanImprover::try_windows(const std::shared_ptr<const Plan>& base, const Windows& windows,
+                               const OptimizerJob& job, AlgebraReport& report,
+                               const std::function<bool()>& interrupted) {
+  const Clock::time_point end = Clock::now() + most_trial_time;
+  report.windows = described(windows, base->graph(), *rules_);
+  if (try_rewritten(base, windows, job, report)) return true;
+  const AlgebraReport all = report;
+  // What one kind spares another may cost: by themselves, on top of those that pay.
+  std::vector<std::string> kinds;
+  for (const RewrittenWindow& window : windows)
+    if (std::find(kinds.begin(), kinds.end(), window.recipe.text) == kinds.end())
+      kinds.push_back(window.recipe.text);
+  std::set<std::string> taken;
+  for (size_t k = 0; k < std::min(kinds.size(), most_kinds) && kinds.size() > 1; ++k) {
+    if (interrupted() || Clock::now() > end) break;
+    std::set<std::string> tried = taken;
+    tried.insert(kinds[k]);
+    Windows some;
+    for (const RewrittenWindow& window : windows)
+      if (tried.count(window.recipe.text) != 0) some.push_back(window);
+    if (try_rewritten(base, some, job, report)) taken = std::move(tried);
+  }
+  if (taken.empty()) report = all;
+  return !taken.empty();
 }
 
 void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
@@ -266,8 +323,14 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
   const Clock::time_point start = Clock::now();
   AlgebraReport report;
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
+  const auto choice = layouts_.choice_for(job.shapes);
+  const ir::Graph* const expected = choice ? choice->graph.get() : host_.graph.get();
   bool swapped = false;
-  if (!now || !now->complete() || &now->graph() != host_.graph.get()) {
+  if (choice && choice->algebra) {
+    report = choice->algebra->report;  // of an earlier process
+  } else if (!now || !now->complete()) {
+    report.outcome = "as the model: not all of its steps are known before the run";
+  } else if (&now->graph() != expected) {
     report.outcome = "as the model: its plan is another one already";
   } else {
     if (!symbolic_) symbolic_.emplace(host_.graph);

@@ -5,18 +5,17 @@
 
 namespace axrun::runtime {
 
-std::shared_ptr<const ir::Graph> ChosenLayouts::graph_for(const std::vector<ir::Shape>& shapes) const {
+std::shared_ptr<const ChosenLayouts::Choice> ChosenLayouts::choice_for(
+    const std::vector<ir::Shape>& shapes) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(choices_.begin(), choices_.end(),
                                   [&](const auto& choice) { return choice->shapes == shapes; });
-  return found == choices_.end() ? nullptr : (*found)->graph;
+  return found == choices_.end() ? nullptr : *found;
 }
 
-std::optional<ChosenLayouts::By> ChosenLayouts::chosen_by(const std::vector<ir::Shape>& shapes) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(choices_.begin(), choices_.end(),
-                                  [&](const auto& choice) { return choice->shapes == shapes; });
-  return found == choices_.end() ? std::nullopt : std::optional((*found)->by);
+std::shared_ptr<const ir::Graph> ChosenLayouts::graph_for(const std::vector<ir::Shape>& shapes) const {
+  const auto choice = choice_for(shapes);
+  return choice ? choice->graph : nullptr;
 }
 
 void ChosenLayouts::choose(Choice choice) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/optimizer/rewritten_graph.h"
 #include "runtime/plan/lay_out.h"
 
 namespace axrun::runtime {
@@ -14,18 +15,18 @@ namespace axrun::runtime {
 /// thread may ask.
 class ChosenLayouts {
  public:
-  enum class By : uint8_t { layouts, algebra };
   struct Choice {
     std::vector<ir::Shape> shapes;
-    By by = By::layouts;
-    LayoutRecipe recipe;  ///< of layouts: what the graph is made by, of the model's. Of algebra there is none
+    LayoutRecipe recipe;                           ///< what the graph is made by, of the model's,
+    std::shared_ptr<const AlgebraRecipe> algebra;  ///< or this, by algebra, of the model's
+    std::shared_ptr<const Choice> base;            ///< or of this one's, which was chosen by layouts
     std::shared_ptr<const ir::Graph> graph;
   };
   /// mutex: one that no fork of the process finds locked.
   explicit ChosenLayouts(std::mutex& mutex) : mutex_(mutex) {}
 
-  /// Nothing, or null, where nothing was chosen.
-  std::optional<By> chosen_by(const std::vector<ir::Shape>& shapes) const;
+  /// Null where nothing was chosen.
+  std::shared_ptr<const Choice> choice_for(const std::vector<ir::Shape>& shapes) const;
   std::shared_ptr<const ir::Graph> graph_for(const std::vector<ir::Shape>& shapes) const;
   /// In place of what was chosen for these shapes.
   void choose(Choice choice);

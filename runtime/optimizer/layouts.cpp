@@ -238,7 +238,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const bool swapped = put_in_force(job, now, better, ratio, "swap: layouts");
   if (swapped) {
     move_shares(*now, *better, laid_out);
-    layouts_.choose({job.shapes, ChosenLayouts::By::layouts, std::move(laid_out.recipe), laid_out.graph});
+    layouts_.choose({job.shapes, std::move(laid_out.recipe), nullptr, nullptr, laid_out.graph});
   }
   return done(swapped, swapped ? "channels-last" : "plain: the plan had changed");
 }

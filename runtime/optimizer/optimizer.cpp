@@ -49,7 +49,12 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
                    settings_.share},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
-  if (warm_) warm_->load(*library_, layouts_);
+  if (!warm_) return;
+  load_programs_.add(warm_->load(*library_, layouts_));
+  for (const auto& choice : layouts_.all()) {
+    if (choice->algebra)
+      board_.update([&](OptimizerStatus& status) { status.algebra = choice->algebra->report; });
+  }
 }
 
 Optimizer::~Optimizer() { background_.stop(); }

@@ -28,7 +28,7 @@
 #include "runtime/plan_table.h"
 
 namespace axrun::search::algebra {
-struct GraphRewrite;
+struct RewrittenWindow;
 }
 
 namespace axrun::runtime {
@@ -247,8 +247,14 @@ class PlanImprover {
   /// the report says what was tried, and why not.
   bool rewrite(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
                const std::function<bool()>& interrupted, AlgebraReport& report);
-  bool try_rewritten(const std::shared_ptr<const Plan>& now, search::algebra::GraphRewrite& found,
-                     const OptimizerJob& job, AlgebraReport& report);
+  /// Those windows of the graph of `base` that pay, all or kinds of them.
+  bool try_windows(const std::shared_ptr<const Plan>& base,
+                   const std::vector<search::algebra::RewrittenWindow>& windows, const OptimizerJob& job,
+                   AlgebraReport& report, const std::function<bool()>& interrupted);
+  /// All of these, against the plan in force.
+  bool try_rewritten(const std::shared_ptr<const Plan>& base,
+                     const std::vector<search::algebra::RewrittenWindow>& windows, const OptimizerJob& job,
+                     AlgebraReport& report);
   /// A plan of the graph with all kernels and joints that can be had; null where told to stop.
   std::shared_ptr<const Plan> plan_rewritten(const std::shared_ptr<const Plan>& now,
                                              const std::shared_ptr<const ir::Graph>& graph,

@@ -153,8 +153,10 @@ void PlanImprover::watch() {
       if (undone) {
         blame(*trial.now, trial.before.get());
         if (&trial.now->graph() != &trial.before->graph()) {
-          const bool were_layouts = layouts_.chosen_by(trial.job.shapes) == ChosenLayouts::By::layouts;
+          const auto choice = layouts_.choice_for(trial.job.shapes);
+          const bool were_layouts = choice && !choice->algebra;
           layouts_.drop(trial.job.shapes);
+          if (choice && choice->base) layouts_.choose(*choice->base);
           for_entries(*trial.now, trial.before.get(), [&](auto& entry, const SizeValues& sizes, const auto*) {
             library_->give_steps_back(entry, sizes);
           });

@@ -7,9 +7,12 @@
 
 #include "ir/error.h"
 #include "ir/loop/loop_program.h"
+#include "ir/scanner.h"
 #include "ir/text.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_sizes.h"
+#include "runtime/optimizer/known_rules.h"
+#include "runtime/warm/algebra_image.h"
 #include "runtime/warm/plans_image.h"
 #include "runtime/warm/warm_keys.h"
 
@@ -159,6 +162,62 @@ RecheckedKernel Rechecker::check(const LibraryImage::Kernel& kernel) {
   return result;
 }
 
+std::vector<RecheckedWindow> Rechecker::check(const AlgebraRecipe& recipe) {
+  using search::algebra::Rule;
+  CandidateTools tools;
+  tools.target = target_;
+  const search::algebra::Prover prover = prover_by(worker_, tools, stop_);
+  std::map<std::string, std::shared_ptr<const Rule>> rules;
+  std::string damage;
+  try {
+    for (const std::string& text : recipe.rules) {
+      ir::text::Scanner in(text);
+      const auto rule = std::make_shared<Rule>(search::algebra::parse_rule(in));
+      search::algebra::establish(*rule, prover);
+      rules.emplace(rule->id, rule);
+    }
+  } catch (const Error& error) {
+    damage = error.what();
+  }
+  std::vector<RecheckedWindow> windows;
+  for (size_t k = 0; k < recipe.windows.size(); ++k) {
+    RecheckedWindow& window = windows.emplace_back();
+    const auto end = [&](Recheck outcome, std::string reason) {
+      if (outcome <= window.outcome) return;
+      window.outcome = outcome;
+      window.reason = std::move(reason);
+    };
+    if (!damage.empty() || recipe.report.windows.size() != recipe.windows.size()) {
+      end(Recheck::damaged, damage.empty() ? "its record is not of its windows" : damage);
+      continue;
+    }
+    window.values = recipe.report.windows[k].values;
+    std::vector<std::shared_ptr<const Rule>> used;
+    for (const AlgebraReport::Rule& one : recipe.report.windows[k].rules) {
+      window.rules.push_back(one.name);
+      const auto rule = rules.find(one.name);
+      if (rule == rules.end()) {
+        end(Recheck::damaged, one.name + " is not there");
+        continue;
+      }
+      used.push_back(rule->second);
+      if (!rule->second->established)
+        end(Recheck::not_checkable, "the helper process that proves gives no answer");
+      else if (rule->second->equality.verdict == verify::Verdict::refuted)
+        end(Recheck::refuted, one.name + " is refuted: " + rule->second->equality.text);
+      else if (!rule->second->usable(one.forward))
+        end(Recheck::unknown, one.name + " is not proved");
+    }
+    try {
+      if (window.outcome == Recheck::right && !search::algebra::follows_from(recipe.windows[k].text, used))
+        end(Recheck::unknown, "its rules do not lead there");
+    } catch (const Error& error) {
+      end(Recheck::damaged, error.what());
+    }
+  }
+  return windows;
+}
+
 RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
   RecheckedEntry result;
   result.where = entry.where;
@@ -186,10 +245,16 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
     read_head(in);
     in.get<bool>();
     in.text(longest_layouts);
+    const auto rewrites = rewrites_in(in.text(longest_rewrites));
+    if (!rewrites) return end(Recheck::damaged, "it makes no sense");
+    for (const AlgebraRecipe& one : *rewrites)
+      for (RecheckedWindow& window : check(one)) result.windows.push_back(std::move(window));
     auto found = LibraryImage::kernels_in(in, owner);
     if (!found) return end(Recheck::damaged, "it makes no sense");
     kernels = std::move(*found);
   }
+  for (const RecheckedWindow& window : result.windows)
+    if (window.outcome > result.outcome) end(window.outcome, window.reason);
   for (const LibraryImage::Kernel& kernel : kernels) {
     RecheckedKernel& last = result.kernels.emplace_back(check(kernel));
     if (last.outcome > result.outcome) end(last.outcome, last.reason);

@@ -12,6 +12,6 @@ inline constexpr uint32_t form_of_entries = 1;
 inline constexpr std::string_view prefix_of_plans = "plans of ";
 /// form, LibraryImage::Kernel; behind it the kernel's key in libraries
 inline constexpr std::string_view prefix_of_kernels = "kernel of ";
-inline constexpr size_t longest_layouts = size_t{4} << 20;
+inline constexpr size_t longest_layouts = size_t{4} << 20, longest_rewrites = size_t{16} << 20;
 
 }  // namespace axrun::runtime

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "ir/error.h"
 #include "runtime/cache/location.h"
 #include "runtime/optimizer/plan_tree.h"
+#include "runtime/warm/algebra_image.h"
 #include "runtime/warm/kept_rules.h"
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/origin.h"
@@ -62,6 +64,7 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
                      std::string settings, ThreadPool& pool)
     : store_(std::move(store)),
       graph_(std::move(graph)),
+      pool_(pool),
       settings_(std::move(settings)),
       structure_hash_(structure_of(*graph_)),
       structure_(fmt::format("models like {}, {}", cache::to_text(structure_hash_), settings_)) {
@@ -106,28 +109,31 @@ void WarmStart::fetch(ThreadPool& pool) {
   }
 }
 
-void WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts) {
-  if (key_.empty()) return;
+std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts) {
+  if (key_.empty()) return {};
   library.prepared().start_from(weights_);
   const std::shared_ptr<const cache::MappedFile> found = std::exchange(found_, nullptr);
-  if (!found) return;
+  if (!found) return {};
   cache::Reader in(found->text());
   const PlansHead head = read_head(in);
   const bool settled = in.get<bool>();
-  const std::optional<std::vector<ChosenLayouts::Choice>> choices =
-      read_layouts(in.text(longest_layouts), *graph_);
+  std::optional<std::vector<ChosenLayouts::Choice>> choices = read_layouts(in.text(longest_layouts), *graph_);
+  std::optional<ReadRewrites> rewrites = read_rewrites(in.text(longest_rewrites), *graph_, pool_);
+  if (choices && rewrites)
+    std::move(rewrites->choices.begin(), rewrites->choices.end(), std::back_inserter(*choices));
   LibraryImage::Graphs graphs = graphs_;
   for (size_t k = 0; choices && k < choices->size(); ++k) graphs.push_back((*choices)[k].graph);
-  if (!choices || !LibraryImage::read(in, found, library, graphs, !settled || !weights_complete_) ||
-      !in.finished()) {
+  if (!choices || !rewrites ||
+      !LibraryImage::read(in, found, library, graphs, !settled || !weights_complete_) || !in.finished()) {
     store_->reject_file(key_);
-    return;
+    return {};
   }
   for (const ChosenLayouts::Choice& choice : *choices) layouts.choose(choice);
   const std::lock_guard lock(mutex_);
   stored_ = head.plans;
   use_.found = true;
   use_.settled = settled;
+  return std::move(rewrites->folded);
 }
 
 void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans,
@@ -139,17 +145,15 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
       for_new_kernels(*plan, nullptr, [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
-    auto choices = layouts.all();
-    // What algebra has made is found again: until then the model's own plan serves.
-    const bool rewritten = std::erase_if(choices, [](const auto& choice) {
-                             return choice->by != ChosenLayouts::By::layouts;
-                           }) != 0;
-    settled = settled && !rewritten;
-    out.put(settled).put(write_layouts(choices));
+    const auto choices = layouts.all();
+    std::vector<std::shared_ptr<const ChosenLayouts::Choice>> laid_out, rewritten;
+    for (const auto& choice : choices) (choice->algebra ? rewritten : laid_out).push_back(choice);
+    out.put(settled).put(write_layouts(laid_out)).put(write_rewrites(rewritten));
     LibraryImage::Graphs graphs = graphs_;
-    for (const auto& choice : choices) graphs.push_back(choice->graph);
+    for (const auto* list : {&laid_out, &rewritten})
+      for (const auto& choice : *list) graphs.push_back(choice->graph);
     // The kernels that served before serve shapes for which nothing was chosen.
-    const bool all = rewritten || (!choices.empty() && has_open_sizes(*graph_));
+    const bool all = !choices.empty() && has_open_sizes(*graph_);
     LibraryImage::write(out, library, graphs, in_force, all);
     keep_kernels(library);
     keep_experience(library);

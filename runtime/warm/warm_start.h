@@ -31,13 +31,14 @@ namespace axrun::runtime {
 /// fits the model, and is used without asking again what its steps compute.
 class WarmStart {
  public:
-  /// settings: what else plans depend on (threads, what the optimiser may do), as text. pool: for the time of
-  /// the call.
+  /// settings: what else plans depend on (threads, what the optimiser may do), as text. pool: until load()
+  /// has returned.
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
             ThreadPool& pool);
 
-  /// Before the library is used. What cannot be used leaves both as they are.
-  void load(KernelLibrary& library, ChosenLayouts& layouts);
+  /// Before the library is used. What cannot be used leaves both as they are. Returns what was computed of
+  /// constants for graphs that were chosen.
+  std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts);
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
@@ -75,6 +76,7 @@ class WarmStart {
 
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
+  ThreadPool& pool_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order; those laid out come after them
   const std::string settings_;
   const cache::Hash structure_hash_;

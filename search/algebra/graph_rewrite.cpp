@@ -92,14 +92,17 @@ GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::sh
     }
     if (!writer.replace(window, *improvement)) continue;
     taken.insert(window.inner.begin(), window.inner.end());
-    RewrittenWindow done{improvement->text, improvement->uses, improvement->before, improvement->after, {}};
+    RewrittenWindow done{
+        improvement->text,      improvement->uses, improvement->before, improvement->after, {},
+        writer.recipes().back()};
     for (size_t k = 0; k < window.roots.size(); ++k) {
       if (improvement->from[k] != improvement->to[k])
         done.values.push_back(writer.values_of(window.roots[k]).front());
     }
     result.windows.push_back(std::move(done));
   }
-  if (!result.windows.empty()) result.graph = writer.graph();
+  // As it is made again of what was kept.
+  if (!result.windows.empty()) result.graph = rewritten(facts.graph(), writer.recipes());
   return result;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/infer.h"
-#include "search/algebra/saturation.h"
+#include "search/algebra/window_recipe.h"
 
 namespace axrun::search::algebra {
 
@@ -18,6 +18,7 @@ struct RewrittenWindow {
   std::set<std::pair<std::string, bool>> uses;  ///< rules, and in which direction
   double before = 0, after = 0;                 ///< cost
   std::vector<ir::ValueId> values;              ///< whose nodes are other ones now
+  WindowRecipe recipe;                          ///< by which it is done again
 };
 
 struct GraphRewriteOptions {

@@ -12,13 +12,15 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
+/// Of the names of nodes and values that are made.
+constexpr std::string_view prefix = "algebra:";
+
 /// Nodes for the terms of one window.
 class WindowWriter {
  public:
-  WindowWriter(ir::Graph& graph, const Improvement& improvement, const GraphWriter& writer, int& made)
-      : graph_(graph), terms_(improvement.graph->terms()), writer_(writer), made_(made) {
-    for (const auto& [model, copy] : improvement.copies) known_.emplace(copy, model);
-  }
+  /// known: values of terms that the graph has already.
+  WindowWriter(ir::Graph& graph, const Terms& terms, std::map<TermId, ValueId> known, int& made)
+      : graph_(graph), terms_(terms), known_(std::move(known)), made_(made) {}
 
   /// ir::absent where the term cannot be said in nodes.
   ValueId write(TermId id) {
@@ -46,11 +48,7 @@ class WindowWriter {
  private:
   ValueId make(TermId id) {
     const Term& term = terms_[id];
-    // What the graph has already.
-    if (const auto model = known_.find(id); model != known_.end()) {
-      const std::vector<ValueId>& values = writer_.values_of(model->second);
-      if (!values.empty()) return values.front();
-    }
+    if (const auto known = known_.find(id); known != known_.end()) return known->second;
     if (term.literal) return literal(term);
     if (term.operation < 0) return ir::absent;
     const Operation& operation = terms_.operation(term.operation);
@@ -112,7 +110,7 @@ class WindowWriter {
 
   ValueId add_constant(ir::Tensor tensor) {
     ir::Value value;
-    value.name = fmt::format("algebra:constant_{}", graph_.values.size());
+    value.name = fmt::format("{}constant_{}", prefix, graph_.values.size());
     value.type = tensor.type();
     value.dims = ir::to_dims(tensor.shape());
     value.constant = std::move(tensor);
@@ -122,7 +120,7 @@ class WindowWriter {
   ValueId add_node(const std::string& op, const std::string& domain, int version, std::vector<ValueId> inputs,
                    ValueId output = ir::absent) {
     Node node;
-    node.name = fmt::format("algebra:{}_{}", op, made_++);
+    node.name = fmt::format("{}{}_{}", prefix, op, made_++);
     node.domain = domain;
     node.op = op;
     node.version = version;
@@ -140,9 +138,8 @@ class WindowWriter {
 
   ir::Graph& graph_;
   const Terms& terms_;
-  const GraphWriter& writer_;
+  const std::map<TermId, ValueId> known_;
   int& made_;
-  std::map<TermId, TermId> known_;  ///< terms of the model
   std::map<TermId, ValueId> written_;
   std::set<ValueId> new_;
   std::vector<Node> nodes_;
@@ -207,10 +204,80 @@ bool put_in_order(ir::Graph& graph) {
   return true;
 }
 
+/// Makes the nodes of one window. False, and the graph is of no use any more, where that cannot be.
+bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made) {
+  Terms terms;
+  const WindowSides sides = parse_window(recipe.text, terms);
+  if (sides.numbered.size() != recipe.values.size() || sides.from.size() != recipe.roots.size()) return false;
+  const auto exists = [count = graph.values.size()](ValueId id) {
+    return id >= 0 && static_cast<size_t>(id) < count;
+  };
+  std::map<TermId, ValueId> known;
+  for (size_t k = 0; k < recipe.values.size(); ++k) {
+    if (recipe.values[k] == ir::absent) continue;
+    if (!exists(recipe.values[k])) return false;
+    known.emplace(sides.numbered[k], recipe.values[k]);
+  }
+  WindowWriter writer(graph, terms, std::move(known), made);
+  std::set<ValueId> given;
+  for (size_t k = 0; k < recipe.roots.size(); ++k) {
+    const std::vector<ValueId>& values = recipe.roots[k];
+    if (values.empty() || !std::all_of(values.begin(), values.end(), exists)) return false;
+    const ValueId root = writer.write(sides.to[k]);
+    if (root == ir::absent) return false;
+    writer.give(root, values.front());
+    for (const ValueId value : values) {
+      if (value != values.front()) writer.forward(values.front(), value);
+      given.insert(value);
+    }
+  }
+  for (Node& node : graph.nodes)
+    for (ValueId& id : node.outputs)
+      if (given.count(id) != 0) id = ir::absent;
+  std::erase_if(graph.nodes, [](const Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id == ir::absent; });
+  });
+  for (Node& node : writer.take()) graph.nodes.push_back(std::move(node));
+  return true;
+}
+
+/// What is read is there, and made once.
+bool is_whole(const ir::Graph& graph) {
+  std::vector<bool> there(graph.values.size(), false);
+  const auto make = [&](ValueId id) {
+    const bool before = there[static_cast<size_t>(id)];
+    there[static_cast<size_t>(id)] = true;
+    return !before;
+  };
+  for (size_t id = 0; id < graph.values.size(); ++id) there[id] = graph.values[id].constant.defined();
+  for (const ValueId id : graph.inputs) there[static_cast<size_t>(id)] = true;
+  for (const auto& [outer, inner] : graph.captures) there[static_cast<size_t>(inner)] = true;
+  const auto is_there = [&](ValueId id) { return there[static_cast<size_t>(id)]; };
+  for (const Node& node : graph.nodes) {
+    const std::vector<ValueId> reads = ir::reads_of(node);
+    if (!std::all_of(reads.begin(), reads.end(), is_there)) return false;
+    for (const ValueId id : node.outputs) {
+      // Weights that are widened are constants, with their nodes beside them.
+      const bool folded = id != ir::absent && graph.value(id).constant.defined();
+      if (id != ir::absent && !make(id) && !folded) return false;
+    }
+  }
+  return std::all_of(graph.outputs.begin(), graph.outputs.end(), is_there);
+}
+
 }  // namespace
 
-GraphWriter::GraphWriter(const ir::Graph& graph, const ModelTerms& terms)
-    : terms_(terms), graph_(std::make_shared<ir::Graph>(graph)) {
+bool is_new(const Node& node) { return node.name.starts_with(prefix); }
+
+std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes) {
+  auto changed = std::make_shared<ir::Graph>(graph);
+  int made = 0;
+  for (const WindowRecipe& recipe : recipes)
+    if (!apply(*changed, recipe, made)) return nullptr;
+  return put_in_order(*changed) && is_whole(*changed) ? changed : nullptr;
+}
+
+GraphWriter::GraphWriter(const ir::Graph& graph, const ModelTerms& terms) : terms_(terms), graph_(graph) {
   std::set<ValueId> met;
   const auto meet = [&](ValueId id) {
     if (id == ir::absent || !met.insert(id).second) return;
@@ -230,30 +297,36 @@ const std::vector<ValueId>& GraphWriter::values_of(TermId term) const {
 }
 
 bool GraphWriter::replace(const Window& window, const Improvement& improvement) {
-  auto changed = std::make_shared<ir::Graph>(*graph_);
-  WindowWriter writer(*changed, improvement, *this, made_);
-  std::set<ValueId> given;
+  std::map<TermId, TermId> of_model;
+  for (const auto& [model, copy] : improvement.copies) of_model.emplace(copy, model);
+  std::vector<TermId> from, to;
+  std::vector<std::vector<ValueId>> roots;
   for (size_t k = 0; k < window.roots.size(); ++k) {
     if (improvement.from[k] == improvement.to[k]) continue;
-    const std::vector<ValueId>& values = values_of(window.roots[k]);
-    const ValueId made = writer.write(improvement.to[k]);
-    if (made == ir::absent || values.empty()) return false;
-    writer.give(made, values.front());
-    for (const ValueId value : values) {
-      if (value != values.front()) writer.forward(values.front(), value);
-      given.insert(value);
+    from.push_back(improvement.from[k]);
+    to.push_back(improvement.to[k]);
+    roots.push_back(values_of(window.roots[k]));
+  }
+  const Terms& terms = improvement.graph->terms();
+  const auto value_of = [&](TermId id) {
+    const auto model = of_model.find(id);
+    if (model == of_model.end()) return ir::absent;
+    const std::vector<ValueId>& values = values_of(model->second);
+    return values.empty() ? ir::absent : values.front();
+  };
+  recipes_.push_back(recipe_of(terms, from, to, roots, value_of));
+  ir::Graph changed = graph_;
+  int made = made_;
+  if (apply(changed, recipes_.back(), made)) {
+    ir::Graph ordered = changed;
+    if (put_in_order(ordered) && is_whole(ordered)) {
+      graph_ = std::move(changed);
+      made_ = made;
+      return true;
     }
   }
-  for (Node& node : changed->nodes)
-    for (ValueId& id : node.outputs)
-      if (given.count(id) != 0) id = ir::absent;
-  std::erase_if(changed->nodes, [](const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id == ir::absent; });
-  });
-  for (Node& node : writer.take()) changed->nodes.push_back(std::move(node));
-  if (!put_in_order(*changed)) return false;
-  graph_ = std::move(changed);
-  return true;
+  recipes_.pop_back();
+  return false;
 }
 
 }  // namespace axrun::search::algebra

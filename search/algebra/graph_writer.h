@@ -2,16 +2,23 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <vector>
 
 #include "search/algebra/model_terms.h"
 #include "search/algebra/saturation.h"
+#include "search/algebra/window_recipe.h"
 
 namespace axrun::search::algebra {
 
-/// A copy of a graph whose windows are replaced one by one. After each the graph is in order again.
+/// The graph with the windows of all recipes replaced: ordinary nodes, in order, without what nobody needs.
+/// Null where the recipes do not fit it. Throws Error(user) for texts that make no sense.
+std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes);
+
+/// Of a node that a recipe made.
+bool is_new(const ir::Node& node);
+
+/// Finds recipes that fit together.
 class GraphWriter {
  public:
   /// terms: of this graph.
@@ -22,12 +29,13 @@ class GraphWriter {
   /// Makes the window's roots what the improvement says. False, and nothing has changed, where that cannot be
   /// said in nodes, or would have values depend on themselves.
   bool replace(const Window& window, const Improvement& improvement);
-  std::shared_ptr<ir::Graph> graph() const { return graph_; }
+  const std::vector<WindowRecipe>& recipes() const { return recipes_; }
 
  private:
   const ModelTerms& terms_;
-  std::shared_ptr<ir::Graph> graph_;
+  ir::Graph graph_;  ///< with what nobody needs any more, and in no order
   std::map<TermId, std::vector<ir::ValueId>> values_;
+  std::vector<WindowRecipe> recipes_;
   int made_ = 0;  ///< nodes so far: their names are numbered
 };
 

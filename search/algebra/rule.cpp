@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ir/error.h"
+#include "search/algebra/term_text.h"
 
 namespace axrun::search::algebra {
 namespace {
@@ -176,18 +177,13 @@ Rule canonical(const Terms& terms, const std::vector<TermId>& left, const std::v
 
 std::string print(const Terms& terms, TermId id) {
   const Term& term = terms[id];
-  if (term.literal) {
-    return fmt::format("={}:{}{}", *term.literal, ir::name_of(term.facts.type),
-                       ir::to_string(term.facts.dims));
-  }
+  if (term.literal) return print_literal(term);
   if (term.operation < 0) return "?" + term.leaf;
   std::vector<std::string> children;
   for (const TermId child : in_order(terms, term)) children.push_back(print(terms, child));
   const Operation& operation = terms.operation(term.operation);
   if (is_sum_or_product(operation)) std::sort(children.begin(), children.end());
-  std::string text = operation.key();
-  for (const ir::Dims& list : term.parameters) text += ir::to_string(list);
-  return fmt::format("{}({})", text, fmt::join(children, ", "));
+  return fmt::format("{}({})", print_operation(terms, id), fmt::join(children, ", "));
 }
 
 std::string statement(const Rule& rule) {

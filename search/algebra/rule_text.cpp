@@ -2,42 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 
 #include "ir/error.h"
 #include "ir/scanner.h"
 #include "search/algebra/rule.h"
+#include "search/algebra/term_text.h"
 
 namespace axrun::search::algebra {
 namespace {
 
 constexpr int deepest = 12;
-constexpr size_t most_variables = 16, most_roots = 4, most_children = 16, most_rank = 8, most_terms = 64;
+constexpr size_t most_variables = 16, most_roots = 4, most_children = 16, most_terms = 64;
 
 std::string quoted(const std::string& text) {
   std::string plain;
   for (const char c : text.substr(0, 200)) plain += c < 32 || c > 126 || c == '"' || c == '\\' ? ' ' : c;
   return "\"" + plain + "\"";
-}
-
-ir::Dims parse_dims(ir::text::Scanner& in) {
-  ir::Dims dims;
-  in.expect("[");
-  while (!in.accept("]")) {
-    if (!dims.empty()) in.expect(",");
-    if (dims.size() >= most_rank) in.fail("too many dims");
-    dims.push_back(in.dim(",]"));
-  }
-  return dims;
-}
-
-ir::ElementType parse_type(ir::text::Scanner& in) {
-  const auto type = ir::parse_element_type(in.name().text);
-  if (!type || *type == ir::ElementType::undefined || *type == ir::ElementType::string)
-    in.fail("no element type");
-  return *type;
 }
 
 class TermReader {
@@ -52,13 +33,8 @@ class TermReader {
       if (found == variables_.end()) in_.fail("no such variable");
       return found->second;
     }
-    if (in_.accept("=")) return literal();
-    const Operation operation = parse_operation(in_);
-    std::vector<ir::Dims> parameters;
-    while (in_.peek() == '[') {
-      if (parameters.size() >= 4) in_.fail("too many parameters");
-      parameters.push_back(parse_dims(in_));
-    }
+    if (in_.peek() == '=') return parse_literal(in_, rule_.terms);
+    const auto [operation, parameters] = parse_operation_with_parameters(in_);
     std::vector<TermId> children;
     in_.expect("(");
     while (!in_.accept(")")) {
@@ -72,20 +48,6 @@ class TermReader {
   }
 
  private:
-  TermId literal() {
-    const bool negative = in_.accept("-");
-    const std::string_view digits = in_.number();
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value))
-      in_.fail("not a finite number");
-    in_.expect(":");
-    const ir::ElementType type = parse_type(in_);
-    const ir::Dims dims = parse_dims(in_);
-    if (ir::product(dims) != ir::Dim(1)) in_.fail("a number has one element");
-    return rule_.terms.literal(type, negative ? -value : value, dims);
-  }
-
   ir::text::Scanner& in_;
   Rule& rule_;
   const std::map<std::string, TermId>& variables_;

@@ -13,7 +13,6 @@
 #include "search/algebra/graph_rewrite.h"
 #include "search/algebra/kernel_cost.h"
 #include "tests/algebra/small_terms.h"
-#include "tests/cache/folder.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -186,27 +185,6 @@ TEST(AlgebraOfPlans, WhatIsFasterComesIntoForce) {
       EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 1);
     }
     expect_near(session->run(input), fallback_answers(model, input));
-  }
-}
-
-/// The next session starts with the model's own plan, and comes to the other one again.
-TEST(AlgebraOfPlans, IsFoundAgainByTheNextSession) {
-  const Knobs knobs{{"AXRUN_CACHE", "on"}};
-  const cache::TemporaryFolder folder;
-  const ModelMaker model = low_rank(32);
-  const Values input = {RuntimeValue(ModelMaker::random({32, 256}, 9))};
-  const Values want = fallback_answers(model, input);
-  SessionOptions options = one_thread();
-  options.cache_dir = folder.path().string();
-  for (const bool again : {false, true}) {
-    const auto session = model.session(options);
-    expect_near(session->run(input), want);
-    const OptimizerStatus status = optimised(*session, input);
-    EXPECT_EQ(status.cache.found, again);
-    EXPECT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
-    // The rules are in the cache by then: nothing is looked for.
-    EXPECT_EQ(status.algebra.found == 0, again) << status.algebra.found;
-    expect_near(session->run(input), want);
   }
 }
 

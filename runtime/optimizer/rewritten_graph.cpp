@@ -1,0 +1,33 @@
+#include "runtime/optimizer/rewritten_graph.h"
+
+#include "search/algebra/graph_writer.h"
+
+namespace axrun::runtime {
+namespace {
+
+/// New constants are held beside the model's own.
+constexpr size_t most_constant_bytes = size_t{512} << 20;
+/// Factors of low rank are small next to their product.
+constexpr size_t most_growth = 1024;
+
+size_t bytes_of(const std::vector<FoldedNode>& folded) {
+  size_t bytes = 0;
+  for (const FoldedNode& one : folded)
+    for (const ir::Tensor& result : one.results) bytes += result.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+RewrittenGraph rewritten_graph(const ir::Graph& model,
+                               const std::vector<search::algebra::WindowRecipe>& windows, ThreadPool& pool) {
+  RewrittenGraph made;
+  const std::shared_ptr<ir::Graph> graph = search::algebra::rewritten(model, windows);
+  if (graph == nullptr) return made;
+  made.folded = fold_weights(*graph, pool, {most_growth, most_constant_bytes});
+  made.takes_too_much = bytes_of(made.folded) > most_constant_bytes;
+  made.graph = graph;
+  return made;
+}
+
+}  // namespace axrun::runtime

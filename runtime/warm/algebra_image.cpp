@@ -1,0 +1,171 @@
+#include "runtime/warm/algebra_image.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "ir/error.h"
+#include "runtime/warm/layout_image.h"
+#include "runtime/warm/lists.h"
+#include "runtime/warm/model_identity.h"
+#include "runtime/warm/warm_keys.h"
+
+namespace axrun::runtime {
+namespace {
+
+using cache::Reader;
+using cache::Writer;
+using search::algebra::WindowRecipe;
+
+/// Of one model: each is a graph.
+constexpr size_t most_rewrites = 16;
+constexpr size_t longest_text = size_t{1} << 20;
+/// Steps in words are for people.
+constexpr size_t longest_steps = size_t{16} << 10;
+
+struct Kept {
+  std::vector<ir::Shape> shapes;
+  std::string layouts;      ///< of the graph that is rewritten: nothing for the model's
+  cache::Hash structure{};  ///< of the graph that is made
+  AlgebraRecipe algebra;
+};
+
+void write(Writer& out, const AlgebraReport& report) {
+  out.put(report.outcome).put(static_cast<int32_t>(report.rules)).put(static_cast<int32_t>(report.looked_at));
+  out.put(report.speedup);
+  put_count(out, report.windows.size());
+  for (const AlgebraReport::Window& window : report.windows) {
+    put_count(out, window.values.size());
+    for (const std::string& value : window.values) out.put(value);
+    put_count(out, window.rules.size());
+    for (const AlgebraReport::Rule& rule : window.rules)
+      out.put(rule.name)
+          .put(rule.equation)
+          .put(rule.forward)
+          .put(rule.equality)
+          .put(rule.safety)
+          .put(rule.origin);
+    out.put(std::string_view(window.steps).substr(0, longest_steps)).put(window.before).put(window.after);
+  }
+}
+
+AlgebraReport read_report(Reader& in) {
+  const auto text = [&] { return std::string(in.text(longest_text)); };
+  AlgebraReport report;
+  report.outcome = text();
+  report.rules = in.get<int32_t>();
+  report.looked_at = in.get<int32_t>();
+  report.speedup = in.get<double>();
+  report.windows.resize(in.count(28));
+  for (AlgebraReport::Window& window : report.windows) {
+    window.values.resize(in.count(4));
+    for (std::string& value : window.values) value = text();
+    window.rules.resize(in.count(21));
+    for (AlgebraReport::Rule& rule : window.rules) {
+      rule.name = text();
+      rule.equation = text();
+      rule.forward = in.get<bool>();
+      rule.equality = text();
+      rule.safety = text();
+      rule.origin = text();
+    }
+    window.steps = text();
+    window.before = in.get<double>();
+    window.after = in.get<double>();
+  }
+  return report;
+}
+
+void write(Writer& out, const ChosenLayouts::Choice& choice) {
+  put_count(out, choice.shapes.size());
+  for (const ir::Shape& shape : choice.shapes) put_all(out, shape);
+  out.put(choice.base ? write_layouts({choice.base}) : std::string());
+  for (const uint8_t byte : structure_of(*choice.graph)) out.put(byte);
+  const AlgebraRecipe& algebra = *choice.algebra;
+  put_count(out, algebra.windows.size());
+  for (const WindowRecipe& window : algebra.windows) {
+    out.put(window.text);
+    put_all(out, window.values);
+    put_count(out, window.roots.size());
+    for (const auto& root : window.roots) put_all(out, root);
+  }
+  put_count(out, algebra.rules.size());
+  for (const std::string& rule : algebra.rules) out.put(rule);
+  write(out, algebra.report);
+}
+
+Kept read_one(Reader& in) {
+  Kept kept;
+  kept.shapes.resize(in.count(4));
+  for (ir::Shape& shape : kept.shapes) shape = get_all<int64_t>(in);
+  kept.layouts = in.text(longest_layouts);
+  for (uint8_t& byte : kept.structure) byte = in.get<uint8_t>();
+  kept.algebra.windows.resize(in.count(12));
+  for (WindowRecipe& window : kept.algebra.windows) {
+    window.text = in.text(longest_text);
+    window.values = get_all<ir::ValueId>(in);
+    window.roots.resize(in.count(4));
+    for (auto& root : window.roots) root = get_all<ir::ValueId>(in);
+  }
+  kept.algebra.rules.resize(in.count(4));
+  for (std::string& rule : kept.algebra.rules) rule = in.text(longest_text);
+  kept.algebra.report = read_report(in);
+  return kept;
+}
+
+std::optional<std::vector<Kept>> read_all(std::string_view bytes) {
+  Reader in(bytes);
+  std::vector<Kept> list(std::min(in.count(32), most_rewrites + 1));
+  if (list.size() > most_rewrites) return std::nullopt;
+  for (Kept& one : list) one = read_one(in);
+  if (!in.finished()) return std::nullopt;
+  return list;
+}
+
+}  // namespace
+
+std::string write_rewrites(const std::vector<std::shared_ptr<const ChosenLayouts::Choice>>& choices) {
+  Writer out;
+  put_count(out, choices.size());
+  for (const auto& choice : choices) write(out, *choice);
+  return std::move(out).text();
+}
+
+std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Graph& model, ThreadPool& pool) {
+  std::optional<std::vector<Kept>> list = read_all(bytes);
+  if (!list) return std::nullopt;
+  ReadRewrites read;
+  for (Kept& one : *list) {
+    if (one.shapes.size() != model.inputs.size()) return std::nullopt;
+    try {
+      std::shared_ptr<const ChosenLayouts::Choice> base;
+      if (!one.layouts.empty()) {
+        auto laid_out = read_layouts(one.layouts, model);
+        if (!laid_out || laid_out->size() != 1) return std::nullopt;
+        base = std::make_shared<const ChosenLayouts::Choice>(std::move(laid_out->front()));
+      }
+      RewrittenGraph made = rewritten_graph(base ? *base->graph : model, one.algebra.windows, pool);
+      // Kernels are told by the places of their nodes.
+      if (made.graph == nullptr || structure_of(*made.graph) != one.structure) return std::nullopt;
+      std::move(made.folded.begin(), made.folded.end(), std::back_inserter(read.folded));
+      read.choices.push_back({std::move(one.shapes),
+                              {},
+                              std::make_shared<const AlgebraRecipe>(std::move(one.algebra)),
+                              std::move(base),
+                              std::move(made.graph)});
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+  return read;
+}
+
+std::optional<std::vector<AlgebraRecipe>> rewrites_in(std::string_view bytes) {
+  std::optional<std::vector<Kept>> list = read_all(bytes);
+  if (!list) return std::nullopt;
+  std::vector<AlgebraRecipe> recipes;
+  for (Kept& one : *list) recipes.push_back(std::move(one.algebra));
+  return recipes;
+}
+
+}  // namespace axrun::runtime
