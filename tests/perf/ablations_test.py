@@ -45,6 +45,26 @@ class Ablations(unittest.TestCase):
         self.assertIn("failed", ablations.line(failed, self.PARTS))
         self.assertIn("5 s, not finished, 3 left", ablations.line(failed, self.PARTS))
 
+    def test_of_one_part_the_gain_is_shown_and_of_algebra_the_rules(self):
+        report = {"algebra": {"outcome": "rewritten", "windows": [{"rules": [{"name": "b"}, {"name": "a"}]},
+                                                                  {"rules": [{"name": "a"}]}]}}
+        none = {"algebra": {"outcome": "as the model: not faster in the model", "windows": [{"rules": [{"name": "a"}]}]}}
+        changed, same, early = ({**row(1, 1), "ratios": {"algebra": {"median": 0.8, "low": 0.5, "high": 1.0}},
+                                 "algebra": [ablations.algebra_of(one) for one in launches]}
+                                for launches in ([report, none], [none, none], [{}, {}]))
+        parts = ["algebra"]
+        self.assertIn("gain by algebra", ablations.header(parts))
+        self.assertIn("+25.0% [+0.0%, +100.0%]", ablations.line(changed, parts))
+        self.assertIn("rewritten in 1 of 2: 2 windows by a, b", ablations.line(changed, parts))
+        self.assertIn("not faster in the model", ablations.line(same, parts))
+        self.assertIn("not reached in the time", ablations.line(early, parts))
+        summary = ablations.summarise([changed, same, early], parts)
+        self.assertEqual(summary["algebra"]["rewritten"], 1)
+        last = ablations.last_line(summary, parts)
+        self.assertIn("+25.0%", last)
+        self.assertIn("changed the plans of 1", last)
+        self.assertNotIn("gain", ablations.header(self.PARTS))
+
     def test_models_share_the_time_that_is_left(self):
         self.assertEqual(ablations.budget_of(30, None, 5, 2, 5), 30)
         self.assertEqual(ablations.budget_of(30, 1e6, 5, 2, 5), 30)
