@@ -183,14 +183,20 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const 
   if (!now || !now->complete()) return false;
   // What is in force already stays.
   const bool is_first = report.outcome != rewritten_outcome;
+  RewrittenGraph made;
   const auto refuse = [&](const std::string& why) {
+    // Its constants are let go with its plan.
+    if (made.graph && symbolic_) {
+      timed_.reset();
+      symbolic_->forget(*made.graph);
+      library_->forget(*made.graph);
+    }
     if (is_first) report.outcome = "as the model: " + why;
     return false;
   };
   AlgebraReport tried = report;
   tried.windows = described(windows, base->graph(), *rules_);
   auto recipe = std::make_shared<AlgebraRecipe>();
-  RewrittenGraph made;
   {
     const Background::Piece piece(place_.background);
     std::set<std::string> names;

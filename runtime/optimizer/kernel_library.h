@@ -117,6 +117,8 @@ class KernelLibrary final : public KernelSource {
   /// same numbers or dims.
   void serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
                 const std::vector<int>& twins);
+  /// What was said of the nodes of a graph that nobody will use: another one may get its address.
+  void forget(const ir::Graph& graph);
   /// From now on plans of the graph have one step for these nodes where there is a kernel for all of them.
   void know_joined(const ir::Graph& graph, const std::vector<int>& nodes);
 

@@ -17,6 +17,13 @@ void KernelLibrary::serve_as(const ir::Graph& graph, const std::vector<int>& nod
   if (is_joint) joined_[&other].push_back(twins);
 }
 
+void KernelLibrary::forget(const ir::Graph& graph) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(forms_, [&](const auto& form) { return form.first.first == &graph; });
+  std::erase_if(without_kernel_, [&](const auto& one) { return one.first == &graph; });
+  joined_.erase(&graph);
+}
+
 void KernelLibrary::know_joined(const ir::Graph& graph, const std::vector<int>& nodes) {
   const std::lock_guard lock(mutex_);
   std::vector<std::vector<int>>& known = joined_[&graph];

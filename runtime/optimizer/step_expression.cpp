@@ -196,6 +196,11 @@ void SymbolicFacts::add(std::shared_ptr<const ir::Graph> graph) {
   walk(*graphs_.back(), nullptr);
 }
 
+void SymbolicFacts::forget(const ir::Graph& graph) {
+  known_.erase(&graph);
+  std::erase_if(graphs_, [&](const auto& one) { return one.get() == &graph; });
+}
+
 void SymbolicFacts::walk(const ir::Graph& graph, const ir::Inference* enclosing) {
   const auto [place, fresh] = known_.try_emplace(&graph, graph, ir::Inference::Options());
   if (!fresh) return;

@@ -46,6 +46,8 @@ class SymbolicFacts {
   explicit SymbolicFacts(std::shared_ptr<const ir::Graph> graph);
   /// One more graph of the same inputs; nothing where it is known.
   void add(std::shared_ptr<const ir::Graph> graph);
+  /// Of a graph that was added: it need not be there any more.
+  void forget(const ir::Graph& graph);
   const ir::Inference& inference() const { return inference(*graphs_.front()); }
   /// Of the model's graph, one that was added, or any body in them.
   const ir::Inference& inference(const ir::Graph& graph) const { return known_.at(&graph); }
