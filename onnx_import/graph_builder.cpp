@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 
 #include "ir/error_place.h"
 #include "onnx_import/attributes.h"
+#include "onnx_import/gradient/gradient.h"
 #include "onnx_import/scope.h"
 #include "onnx_import/tensor_data.h"
 #include "onnx_import/topological_order.h"
@@ -69,6 +72,7 @@ class GraphBuilder {
     add_nodes(scope, nodes, {});
     add_outputs(scope, message);
     sort_nodes(scope.graph());
+    if (context_.options.check_operators) replace_composed(scope.draft);
     scope.draft.finish_names();
     return scope.draft.graph;
   }
@@ -144,15 +148,27 @@ class GraphBuilder {
     }
   }
 
-  // Nodes
-  // -------------------------------------------------------------------------------------------------------
-
-  void add_nodes(Scope& scope, const std::vector<NodeMessage>& nodes, const BoundOutputs& bound) {
-    context_.nodes += static_cast<int64_t>(nodes.size());
+  void count_nodes(int64_t more) {
+    context_.nodes += more;
     if (context_.nodes > context_.options.max_nodes) {
       throw Error(Fault::unsupported,
                   fmt::format("the model has more than {} nodes", context_.options.max_nodes));
     }
+  }
+
+  /// What is defined by graphs becomes ordinary nodes.
+  void replace_composed(GraphDraft& draft) {
+    const size_t written = draft.graph->nodes.size();
+    expand_gradients(draft, context_.options.max_nodes);
+    const size_t now = draft.graph->nodes.size();
+    if (now > written) count_nodes(static_cast<int64_t>(now - written));
+  }
+
+  // Nodes
+  // -------------------------------------------------------------------------------------------------------
+
+  void add_nodes(Scope& scope, const std::vector<NodeMessage>& nodes, const BoundOutputs& bound) {
+    count_nodes(static_cast<int64_t>(nodes.size()));
     std::vector<std::string> names = name_nodes(scope, nodes);
     // All outputs first: a node may come before those that it reads, in its own graph or an enclosing one.
     std::vector<std::vector<ValueId>> outputs(nodes.size());
@@ -252,6 +268,24 @@ class GraphBuilder {
     node.inputs = inputs_of(scope, message, node.name);
     node.attributes = attributes_of(scope, message, node.name);
     check_operator(node, context_);
+    if (is_gradient(node) && context_.options.check_operators) bind_gradient(scope, node);
+  }
+
+  /// Replaces the names in a Gradient's attributes by the numbers of the values that they have here.
+  void bind_gradient(Scope& scope, ir::Node& node) {
+    const auto number_of = [&](const std::string& name) {
+      const auto id = scope.find(gradient_names_.emplace_back(name));
+      if (!id || *id == ir::absent) {
+        fail(fmt::format("Gradient {}: {} is not defined", in_quotes(node.name), in_quotes(name)));
+      }
+      return *id;
+    };
+    for (auto& [key, attribute] : node.attributes) {
+      if (key != "xs" && key != "zs" && key != "y") continue;
+      for (const std::string& name : attribute.strings) attribute.integers.push_back(number_of(name));
+      if (key == "y") attribute.integer = number_of(attribute.string);
+      attribute.kind = key == "y" ? Attribute::Kind::integer : Attribute::Kind::integers;
+    }
   }
 
   static std::vector<ValueId> inputs_of(Scope& scope, const NodeMessage& message, const std::string& name) {
@@ -382,6 +416,7 @@ class GraphBuilder {
 
   const FunctionLibrary& functions_;
   ImportContext& context_;
+  std::deque<std::string> gradient_names_;  ///< scopes keep views of them
 };
 
 }  // namespace
