@@ -12,6 +12,7 @@
 
 #include "ir/error_place.h"
 #include "onnx_import/attributes.h"
+#include "onnx_import/flex_attention.h"
 #include "onnx_import/gradient/gradient.h"
 #include "onnx_import/scope.h"
 #include "onnx_import/tensor_data.h"
@@ -159,6 +160,7 @@ class GraphBuilder {
   /// What is defined by graphs becomes ordinary nodes.
   void replace_composed(GraphDraft& draft) {
     const size_t written = draft.graph->nodes.size();
+    expand_flex_attention(draft, context_.options.max_nodes);
     expand_gradients(draft, context_.options.max_nodes);
     const size_t now = draft.graph->nodes.size();
     if (now > written) count_nodes(static_cast<int64_t>(now - written));

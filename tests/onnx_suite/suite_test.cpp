@@ -28,7 +28,7 @@ std::vector<std::string> chosen_cases() {
 }
 
 const char* name_of(Outcome outcome) {
-  static constexpr const char* names[] = {"passed", "random", "refused",      "rounding",
+  static constexpr const char* names[] = {"passed", "random", "refused",      "bounded",
                                           "wrong",  "failed", "contradictory"};
   return names[static_cast<int>(outcome)];
 }
@@ -60,12 +60,12 @@ void run_cases(const std::vector<std::string>& cases, Answering answering, size_
     with_generated += result.generated > 0 ? 1 : 0;
     report += fmt::format("{}\t{}\t{}\t{}/{}\n", name_of(result.outcome), result.name, result.why,
                           result.generated, result.steps);
-    const bool right = result.outcome == Outcome::passed || result.outcome == Outcome::rounding;
+    const bool right = result.outcome == Outcome::passed || result.outcome == Outcome::bounded;
     if (right || result.outcome == Outcome::random)
       evidence += "case\t" + result.name + "\n" + result.evidence;
     if (result.outcome == Outcome::refused) refused[category_of(result.why)].push_back(result.name);
-    if (result.outcome == Outcome::rounding) {
-      rounded += fmt::format("  rounded otherwise: {}: {}\n", result.name, result.why);
+    if (result.outcome == Outcome::bounded) {
+      rounded += fmt::format("  bounded: {}: {}\n", result.name, result.why);
       EXPECT_FALSE(is_packaged(folder)) << rounded;
     }
     if (result.outcome == Outcome::wrong || result.outcome == Outcome::failed) {
