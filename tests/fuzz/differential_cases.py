@@ -2,7 +2,8 @@
 
 A case has `inputs`, and may have `attributes`, `outputs` (their number), `constants` (which inputs are part of the model),
 and how floats are compared: `sums` (at the size of the largest element), `size` (at least), `roundings`; `steps` by how much
-integers may differ."""
+integers may differ; `judged` is False where the derived bound is not asked: Resize's weights are numbers that f32 does not
+have, and the analysis takes them as they are."""
 import generation_models
 import numpy as np
 
@@ -305,7 +306,8 @@ def resize(random):
     else:
         scales = np.array([1.0] * (rank - 2) + list(random.choice([0.5, 0.75, 1, 1.5, 2, 2.5, 3], 2)), np.float32)
         inputs = [x, None, scales]
-    return {"inputs": inputs, "attributes": attributes, "constants": [2, 3], "sums": True, "roundings": 32}
+    return {"inputs": inputs, "attributes": attributes, "constants": [2, 3], "sums": True, "roundings": 32,
+            "judged": False}
 
 
 def window_attributes(random, dims):
@@ -468,6 +470,10 @@ def mixture_of_experts(bits):
 def nhwc_max_pool(random):
     dims = int(random.integers(1, 4))
     kernel, attributes = window_attributes(random, dims)
+    # With strides larger than the window SAME would pad by less than nothing: their MaxPool refuses it, this one begins
+    # inside of the image, ours pads by nothing.
+    if attributes.get("auto_pad", "").startswith("SAME"):
+        attributes["strides"] = [min(pair) for pair in zip(kernel, attributes["strides"])]
     shape = [int(random.integers(1, 3))] + [int(n) for n in random.integers(5, 9, dims)] + [int(random.integers(1, 4))]
     return {"inputs": [values(random, shape, pick(random, [np.int8, np.uint8]))], "attributes": {**attributes, "kernel_shape": kernel},
             "domain": "com.microsoft"}

@@ -32,6 +32,17 @@ axrun::onnx_import::ImportOptions options() {
   return options;
 }
 
+/// What is refused otherwise, and what is composed of graphs, which becomes ordinary nodes.
+void import_checked(const uint8_t* data, size_t size) {
+  auto checked = options();
+  checked.check_operators = true;
+  try {
+    axrun::onnx_import::import_memory(data, size, {}, checked);
+  } catch (const Error& error) {
+    if (error.fault() == Fault::internal) report("checked import", error);
+  }
+}
+
 void import_and_export(const uint8_t* data, size_t size) {
   axrun::ir::Model model;
   try {
@@ -40,6 +51,7 @@ void import_and_export(const uint8_t* data, size_t size) {
     if (error.fault() == Fault::internal) report("import", error);
     return;
   }
+  import_checked(data, size);
   std::string bytes;
   try {
     bytes = axrun::onnx_import::export_memory(model);
