@@ -81,6 +81,8 @@ class ScatterElementsKernel final : public Kernel {
         size_(context.inputs[0].shape[axis]),
         narrow_(context.inputs[1].type == ElementType::i32),
         place_(place_of(context)) {
+    // A definition may take what is constant into its expression: then there is no operand.
+    if (context.inputs[1].constant != nullptr) constant_ = *context.inputs[1].constant;
     columns_ = indices_.back();
     rows_ = ir::element_count(indices_) / columns_;
     axis_stride_ = strides_[axis];
@@ -89,7 +91,7 @@ class ScatterElementsKernel final : public Kernel {
 
   void run(const KernelCall& call) const override {
     copy_base(call, bytes_);
-    const IndexReader reader{call.inputs[1], narrow_};
+    const IndexReader reader{constant_.defined() ? constant_.data() : call.inputs[1], narrow_};
     with_type(combine_, type_, [&](auto sample) {
       using T = decltype(sample);
       const auto* updates = static_cast<const T*>(call.inputs[2]);
@@ -120,6 +122,7 @@ class ScatterElementsKernel final : public Kernel {
   ir::Shape indices_, strides_;
   int64_t size_, rows_ = 0, columns_ = 0, axis_stride_ = 0;
   bool narrow_;
+  ir::Tensor constant_;  ///< the indices, where they are
   std::string place_;
 };
 
