@@ -1,6 +1,6 @@
 // Gradient of ai.onnx.preview.training: what it is replaced by is evaluated in double precision by the
 // operators' definitions and compared with differences of the function itself, and so are derivatives of
-// derivatives.
+// derivatives. Longer than other files: half of it is the table of operators.
 #include <fmt/format.h>
 
 #include <cmath>
