@@ -178,15 +178,12 @@ Evidence prove_safe(const ir::Program& original, const ir::Program& rewritten,
       return evidence(Verdict::unknown, "no size within the claimed ranges is known");
     Algebra algebra(terms, solver, nest.size_facts());
     Meaning before(original, nest.sizes(), algebra), after(rewritten, nest.sizes(), algebra);
-    const equality::RangeSafety old(original, sizes, ranges, before, algebra);
-    const equality::RangeSafety now(rewritten, sizes, ranges, after, algebra);
-    for (const auto& [kind, text] : now.hazards()) {
-      if (old.hazards().count(kind) == 0) return evidence(Verdict::unknown, text);
-    }
-    // What could not be negative, and is a difference now, has cancelled.
-    for (size_t k = 0; k < original.outputs.size(); ++k) {
-      if (old.output(k).low >= 0 && now.output(k).low < 0)
-        return evidence(Verdict::unknown, "an output that is not negative is a difference");
+    equality::RangeSafety old(original, before, algebra), now(rewritten, after, algebra);
+    const size_t operands = std::max(original.operands.size(), rewritten.operands.size());
+    for (const equality::Part& part : equality::parts_of(ranges, operands, sizes)) {
+      if (const auto why =
+              less_safe(old.within(part.ranges, part.sizes), now.within(part.ranges, part.sizes), part))
+        return evidence(Verdict::unknown, *why);
     }
     return evidence(Verdict::proved, "nothing goes wrong that did not before");
   } catch (const Unproved& unproved) {

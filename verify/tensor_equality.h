@@ -44,6 +44,11 @@ struct InputRange {
 /// subtracts what nearly cancels, for any inputs in the ranges, unless the original does so too. So a softmax
 /// without its maximum is equal and not safe.
 ///
+/// Asked for the ranges as a whole, and for parts of them (equality::parts_of): an original that may overflow
+/// somewhere excuses no overflow of small operands. Within a part, kinds of hazards count, not places: this
+/// screens by bounds, it does not follow single inputs. Cancellation: the first-order bound of what is
+/// rounded away may not grow by more than re-association explains.
+///
 /// ranges: by position of the operands; those that are missing or infinite are of any finite value of their
 /// type. Proved or unknown, with the stage and the operation at fault. Equality is not this function's
 /// business.

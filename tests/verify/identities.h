@@ -12,6 +12,8 @@ struct Identity {
 
 /// Equal for all inputs and sizes.
 std::vector<Identity> true_identities();
+/// Also equal, by more than one law, or by ones that the prover may not have: it must refute none.
+std::vector<Identity> hard_identities();
 /// Not equal: each has inputs and sizes at which the sides differ, or one of them is none.
 std::vector<Identity> false_identities();
 

@@ -7,18 +7,20 @@
 
 namespace axrun::tests {
 
-/// What became of mutants of the identities' right sides against the left sides.
+/// What became of mutants of identities (identity_mutations.h), each another text.
 struct MutantTrial {
-  int wrong = 0;      ///< an execution tells the sides apart
+  struct Counts {
+    int wrong = 0, survivors = 0, unsafe = 0;
+  };
+  int wrong = 0;      ///< an execution tells the sides apart, or shows the right one go wrong in f32
   int survivors = 0;  ///< of these: not one of 100 random small inputs at one size does
-  int refuted = 0, unknown = 0;
-  int equal_proved = 0, equal_unknown = 0;  ///< of those that nothing tells apart
-  std::vector<std::string> accepted;        ///< proved, and told apart
-  std::map<std::string, int> by_kind;       ///< of wrong ones
+  int equal_proved = 0, equal_unknown = 0;  ///< of those of which no execution shows anything
+  std::vector<std::string> accepted;        ///< wrong, and proved: equal, and safe where that is the mistake
+  std::map<std::string, Counts> by_kind;    ///< of wrong ones
   std::vector<double> seconds;
 };
 
-/// Until so many are wrong. only: identities whose names contain it.
+/// Until so many are wrong; the same ones for the same seed. only: identities whose names contain it.
 MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& only);
 
 }  // namespace axrun::tests

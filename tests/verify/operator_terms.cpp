@@ -154,7 +154,7 @@ class Composer {
     ir::Node node;
     node.name = "n" + std::to_string(values_.size());
     node.op = term.name;
-    node.version = 17;
+    node.version = term.name.rfind("Bitwise", 0) == 0 ? 18 : 17;
     for (const auto& [name, text] : term.attributes) node.attributes[name] = attribute_of(text);
     std::vector<ir::OperandInfo> infos;
     std::vector<ir::ValueId> operands;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/verify/identities.h"
 #include "tests/verify/operator_terms.h"
 
@@ -30,6 +32,36 @@ TEST_P(TrueIdentity, EachSideIsItself) {
     const verify::Evidence evidence = prove({identity.name, identity.inputs, side, side});
     EXPECT_EQ(evidence.verdict, Verdict::proved) << side << ": " << evidence.text;
   }
+}
+
+TEST(HardIdentities, NoneIsRefutedAndMostAreProved) {
+  int unknown = 0;
+  const std::vector<Identity> identities = hard_identities();
+  for (const Identity& identity : identities) {
+    const verify::Evidence evidence = prove(identity);
+    EXPECT_NE(evidence.verdict, Verdict::refuted) << identity.name << ": " << evidence.text;
+    unknown += evidence.verdict == Verdict::unknown ? 1 : 0;
+  }
+  EXPECT_LE(unknown, 10) << "of " << identities.size();
+}
+
+TEST(Integers, WhatWrapsIsNoWiderNumber) {
+  const std::string bytes = "u: u8 n; w: i8 n; v: u8 n";
+  // 255 * 255 does not fit 16 bits with a sign; three bytes times a byte do not.
+  EXPECT_EQ(
+      prove({"", bytes, "Cast(Mul(Cast(u; to=5), Cast(w; to=5)); to=6)", "Mul(Cast(u; to=6), Cast(w; to=6))"})
+          .verdict,
+      Verdict::proved);
+  EXPECT_EQ(
+      prove({"", bytes, "Cast(Mul(Cast(u; to=5), Cast(v; to=5)); to=6)", "Mul(Cast(u; to=6), Cast(v; to=6))"})
+          .verdict,
+      Verdict::refuted);
+  EXPECT_EQ(prove({"", bytes, "Cast(Sub(u, v); to=6)", "Sub(Cast(u; to=6), Cast(v; to=6))"}).verdict,
+            Verdict::refuted);
+  EXPECT_EQ(prove({"", bytes, "Cast(Sub(u, v); to=1)", "Sub(Cast(u; to=1), Cast(v; to=1))"}).verdict,
+            Verdict::refuted);
+  EXPECT_EQ(prove({"", bytes, "Cast(Cast(w; to=2); to=6)", "Cast(w; to=6)"}).verdict, Verdict::refuted);
+  EXPECT_EQ(prove({"", bytes, "Cast(Cast(w; to=12); to=1)", "Cast(w; to=1)"}).verdict, Verdict::refuted);
 }
 
 TEST_P(FalseIdentity, IsRefuted) {
@@ -73,6 +105,51 @@ TEST(RangeSafety, ScalesMoveAndVariancesKeepTheirForm) {
   const Identity overflow{"", "A: n, m", "Div(Mul(A, 0.0009765625), 4.0)",
                           "Div(Mul(Mul(A, 1073741824.0), Mul(A, 1073741824.0)), A)"};
   EXPECT_EQ(prove_safe(overflow, 1e15).verdict, Verdict::unknown);
+}
+
+constexpr double anything = std::numeric_limits<double>::infinity();
+
+TEST(RangeSafety, WhatOverflowsForHugeOperandsExcusesNothingForSmallOnes) {
+  const std::string inputs = "X: n, k; W: k, m; s: ";
+  const Identity huge{"", inputs, "MatMul(X, W)", "Div(Mul(MatMul(X, W), 1e35), 1e35)"};
+  EXPECT_EQ(prove(huge).verdict, Verdict::proved);
+  EXPECT_EQ(prove_safe(huge, anything).verdict, Verdict::unknown);
+  const Identity scale{"", inputs, "MatMul(Mul(X, s), W)", "Mul(MatMul(X, W), s)"};
+  EXPECT_EQ(prove_safe(scale, anything).verdict, Verdict::proved) << prove_safe(scale, anything).text;
+  const Identity division{"", inputs, "MatMul(Div(X, s), W)", "Div(MatMul(X, W), s)"};
+  EXPECT_EQ(prove_safe(division, anything).verdict, Verdict::proved) << prove_safe(division, anything).text;
+}
+
+TEST(RangeSafety, WhatIsRoundedAwayCounts) {
+  const Identity constant{"", "A: n, m", "Identity(A)", "Sub(Add(A, 1e9), 1e9)"};
+  EXPECT_EQ(prove(constant).verdict, Verdict::proved);
+  EXPECT_EQ(prove_safe(constant, anything).verdict, Verdict::unknown);
+  const Identity operand{"", "A: n, m; B: n, m", "Mul(A, B)", "Sub(Mul(Add(A, B), B), Mul(B, B))"};
+  EXPECT_EQ(prove(operand).verdict, Verdict::proved);
+  EXPECT_EQ(prove_safe(operand, anything).verdict, Verdict::unknown);
+  // What the original amplifies by its epsilon excuses nothing either.
+  const Identity normalised{"", "X: n, k; g: k; b: k", "LayerNormalization(X, g, b; axis=-1)",
+                            "Sub(Add(LayerNormalization(X, g, b; axis=-1), 1e9), 1e9)"};
+  EXPECT_EQ(prove_safe(normalised, anything).verdict, Verdict::unknown);
+}
+
+TEST(RangeSafety, ASoftmaxOfAMaximumNeedsItsMaximum) {
+  for (const std::string argument : {"Relu(A)", "ReduceMax(B; axes=[2], keepdims=0)"}) {
+    const std::string inputs = "A: n, m; B: n, m, k";
+    const Identity dropped{"", inputs, "Softmax(" + argument + "; axis=1)",
+                           "Div(Exp(" + argument + "), ReduceSum(Exp(" + argument + "), {1}; keepdims=1))"};
+    EXPECT_EQ(prove(dropped).verdict, Verdict::proved);
+    EXPECT_EQ(prove_safe(dropped, 1000).verdict, Verdict::unknown) << argument;
+    const Identity kept{
+        "", inputs, "MatMul(Softmax(" + argument + "; axis=1), Transpose(A; perm=[1, 0]))",
+        "Transpose(MatMul(A, Transpose(Softmax(" + argument + "; axis=1); perm=[1, 0])); perm=[1, 0])"};
+    EXPECT_EQ(prove_safe(kept, 1000).verdict, Verdict::proved) << prove_safe(kept, 1000).text;
+  }
+  // The original takes an unbounded exponential, of something else.
+  const Identity other{"", "A: n, m; B: n, m", "Mul(Softmax(A; axis=1), Exp(B))",
+                       "Mul(Div(Exp(A), ReduceSum(Exp(A), {1}; keepdims=1)), Exp(B))"};
+  EXPECT_EQ(prove(other).verdict, Verdict::proved);
+  EXPECT_EQ(prove_safe(other, anything).verdict, Verdict::unknown);
 }
 
 INSTANTIATE_TEST_SUITE_P(TensorEquality, TrueIdentity, testing::ValuesIn(true_identities()), test_name);

@@ -36,9 +36,52 @@ std::optional<Same::Excess> Same::excess(const Sum& a) {
   return std::nullopt;
 }
 
+/// A maximum with a positive factor, in place of which each of its branches is put: the value is the largest
+/// of what is returned.
+std::vector<Branch> Same::alternatives(const Branch& given) {
+  for (const Piece& piece : given.body.pieces) {
+    if (!piece.variables.empty() || !piece.domain.empty() || piece.coefficient <= 0) continue;
+    const Atom* maximum = nullptr;
+    Piece scale = piece;
+    scale.factors.clear();
+    bool positive = true;
+    for (const Factor& factor : piece.factors) {
+      const Atom& atom = algebra_.atom(factor.atom);
+      if (maximum == nullptr && atom.kind == Kind::maximum && factor.power == 1) {
+        maximum = &atom;
+        continue;
+      }
+      positive = positive && algebra_.sign_of_power(factor) == Algebra::Sign::positive;
+      scale.factors.push_back(factor);
+    }
+    if (maximum == nullptr || !positive) continue;
+    Sum rest{given.body.type, {}};
+    for (const Piece& other : given.body.pieces)
+      if (!(other == piece)) rest.pieces.push_back(other);
+    std::vector<Branch> found;
+    for (const Branch& closed : maximum->branches) {
+      Branch branch = closed.variables.empty() ? closed : algebra_.opened(closed);
+      branch.body = algebra_.add(rest, algebra_.multiply({given.body.type, {scale}}, branch.body));
+      branch.variables.insert(branch.variables.end(), given.variables.begin(), given.variables.end());
+      branch.domain.insert(branch.domain.end(), given.domain.begin(), given.domain.end());
+      std::sort(branch.domain.begin(), branch.domain.end());
+      for (Branch& deeper : alternatives(branch)) found.push_back(std::move(deeper));
+    }
+    return found;
+  }
+  return {given};
+}
+
 bool Same::below_its_maximum(const TermList& facts, const Sum& a) {
   const auto found = excess(a);
-  return found && covered(facts, {{}, {}, found->rest}, found->branches);
+  if (!found) return false;
+  const Branch whole{{}, {}, found->rest};
+  if (covered(facts, whole, found->branches)) return true;
+  const std::vector<Branch> parts = alternatives(whole);
+  return parts.size() > 1 || !(parts[0] == whole)
+             ? std::all_of(parts.begin(), parts.end(),
+                           [&](const Branch& part) { return covered(facts, part, found->branches); })
+             : false;
 }
 
 bool Same::holds_its_maximum(const TermList& facts, const Sum& a) {
@@ -52,9 +95,12 @@ bool Same::holds_its_maximum(const TermList& facts, const Sum& a) {
   }
   const auto found = excess(exponent);
   if (!found) return false;
-  const Branch terms{piece.variables, piece.domain, found->rest};
+  const Branch whole{piece.variables, piece.domain, found->rest};
+  // What is the largest of its alternatives is at least each of them.
+  std::vector<Branch> terms = alternatives(whole);
+  terms.push_back(whole);
   return std::all_of(found->branches.begin(), found->branches.end(),
-                     [&](const Branch& branch) { return covered(facts, branch, {terms}); });
+                     [&](const Branch& branch) { return covered(facts, branch, terms); });
 }
 
 }  // namespace axrun::verify::equality

@@ -42,6 +42,11 @@ class Meaning {
   /// Throws Unproved where a stage perhaps reads what is not there.
   void require_reads_inside();
 
+  /// Of an integer.
+  struct IntegerRange {
+    mpz_class low, high;
+  };
+
  private:
   struct Place {
     int stage;
@@ -58,6 +63,12 @@ class Meaning {
   Value comparison(const ir::Expr& e, const std::vector<Value>& args);
   Value logical(const ir::Expr& e, const std::vector<Value>& args);
   Value cast(const ir::Expr& e, const Value& argument);
+  // casts.cpp
+  static const Sum* cast_of(const Atom& atom);
+  std::optional<IntegerRange> atom_range(const Atom& atom) const;
+  std::optional<IntegerRange> integer_range(const Sum& sum) const;
+  std::optional<Sum> same_number(const Sum& sum, ir::ElementType to);
+  Sum cast_atom(int id, ir::ElementType to);
   Value rounded(ir::ElementType type, Value argument);
   Value product(const Value& a, const Value& b);
   Value sum(const Value& a, const Value& b);

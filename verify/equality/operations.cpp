@@ -110,7 +110,8 @@ Value Meaning::cast(const Expr& e, const Value& argument) {
         result.sum = algebra_.typed(argument.sum, to);
         return result;
       }
-      result.sum = algebra_.call(ScalarOp::cast, to, {argument.sum});
+      const auto number = same_number(argument.sum, to);
+      result.sum = number ? *number : algebra_.call(ScalarOp::cast, to, {argument.sum});
       return result;
     }
     if (e.op == ScalarOp::cast_saturate) {
@@ -134,6 +135,17 @@ Value Meaning::cast(const Expr& e, const Value& argument) {
     }
     result.sum = algebra_.call(e.op, to, {argument.sum});
     return result;
+  }
+  const bool whole = constant != nullptr && ir::is_float(from) && constant->get_den() == 1;
+  if (whole && abs(*constant) <= 127 && (*constant >= 0 || ir::is_signed_integer(to))) {
+    result.sum = algebra_.number(to, *constant);
+    return result;
+  }
+  if (ir::is_integer(from) && from != ElementType::boolean) {
+    if (auto number = same_number(argument.sum, to)) {
+      result.sum = std::move(*number);
+      return result;
+    }
   }
   const bool widens_truth = from == ElementType::boolean;
   const bool wraps = ir::is_integer(from) && e.op == ScalarOp::cast && ir::bits_of(to) <= ir::bits_of(from);

@@ -18,7 +18,7 @@ using ir::Dim;
 using ir::Program;
 using ir::Tensor;
 
-constexpr int trials = 24;
+constexpr int trials = 28;
 constexpr double most_elements = 20'000, most_work = 6e5;
 
 using Sizes = std::map<std::string, int64_t>;
@@ -48,21 +48,28 @@ std::optional<Sizes> sizes_of(const std::vector<ir::loop::Size>& claims, int tri
   return chosen;
 }
 
-/// Binary fractions that sums and products keep exact: of either sign, with zeros and ties, or of one sign.
+/// Kinds of inputs: binary fractions that sums and products keep exact, of either sign, with zeros and ties,
+/// or of one sign; large ones; and the numbers that the expressions themselves mention, where their branches
+/// meet.
+enum Inputs : int { mixed, negative, positive, fine, coarse, large, mentioned, kinds };
+
 Tensor input(const ir::TensorDecl& declared, const std::map<std::string, Dim>& sizes, int kind,
-             std::mt19937_64& random) {
+             const std::vector<double>& literals, std::mt19937_64& random) {
   ir::Shape shape;
   for (const Dim& dim : declared.dims) shape.push_back(dim.substitute(sizes).value());
   const bool real = ir::is_float(declared.type);
   const bool wide = declared.type == ir::ElementType::f32;
   Tensor tensor = Tensor::allocate(wide ? ir::ElementType::f64 : declared.type, shape);
-  const int64_t low = kind == 1 ? -9 : kind == 2 ? 1 : -4, high = kind == 1 ? -1 : kind == 2 ? 9 : 4;
-  const double unit = kind == 3 ? 0.125 : kind == 4 ? 2.75 : 1;
+  const int64_t low = kind == negative ? -9 : kind == positive ? 1 : -4;
+  const int64_t high = kind == negative ? -1 : kind == positive ? 9 : 4;
+  const double unit = kind == fine ? 0.125 : kind == coarse ? 2.75 : kind == large ? 131072 : 1;
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const int64_t value = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-    if (real) {
+    if (real && kind == mentioned) {
+      tensor.set_real(i, literals[static_cast<size_t>(random() % literals.size())]);
+    } else if (real) {
       tensor.set_real(i, static_cast<double>(value) * unit);
-    } else if (kind >= 3 && declared.type != ir::ElementType::boolean) {
+    } else if (kind >= fine && declared.type != ir::ElementType::boolean) {
       tensor.set_int(i, static_cast<int64_t>(random()));  // of the whole type: what wraps shows
     } else {
       tensor.set_int(i, declared.type == ir::ElementType::boolean ? value & 1
@@ -98,6 +105,26 @@ double largest_literal(const Program& program) {
     if (e.op == ir::ScalarOp::real && std::isfinite(e.real)) most = std::max(most, std::abs(e.real));
   }
   return most;
+}
+
+/// Of both programs, with either sign, 0 and 1.
+std::vector<double> literals_of(const Program& left, const Program& right) {
+  std::set<double> values{0, 1};
+  for (const Program* program : {&left, &right}) {
+    for (const ir::Expr& e : program->exprs) {
+      if (e.op != ir::ScalarOp::real || !(std::abs(e.real) <= 1e7)) continue;
+      values.insert(e.real);
+      values.insert(-e.real);
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+bool has(const Program& left, const Program& right, std::initializer_list<ir::ScalarOp> operations) {
+  for (const Program* program : {&left, &right})
+    for (const ir::Expr& e : program->exprs)
+      if (std::find(operations.begin(), operations.end(), e.op) != operations.end()) return true;
+  return false;
 }
 
 bool rounds(const Program& program) {
@@ -141,6 +168,7 @@ std::optional<std::string> compared(const Program& program, const std::vector<Te
       }
       const double x = a[k].get_real(i), y = b[k].get_real(i);
       if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      if (!std::isfinite(x) && !std::isfinite(y)) continue;  // neither is defined
       // Overflow in f64 is no difference over the reals.
       const bool huge = std::abs(x) > 1e100 || std::abs(y) > 1e100;
       if (huge || std::abs(x - y) <= tolerance * scale) continue;
@@ -157,13 +185,20 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
   const auto start = std::chrono::steady_clock::now();
   std::mt19937_64 random(1);
   const double literal = std::max(largest_literal(left), largest_literal(right));
-  const double tolerance = rounds(left) || rounds(right) ? 0.05 : 1e-8 + literal * 1e-13;
+  // A root of what should be 0 is the root of what was rounded away.
+  const bool roots = has(left, right, {ir::ScalarOp::sqrt, ir::ScalarOp::pow});
+  const double tolerance = rounds(left) || rounds(right) ? 0.05 : (roots ? 1e-6 : 1e-8) + literal * 1e-13;
+  // What overflows or underflows in f64 on the way may decide what comes out.
+  using enum ir::ScalarOp;
+  const bool may_be_large = !roots && !has(left, right, {exp, log, sinh, cosh, div});
+  const std::vector<double> literals = literals_of(left, right);
   ir::EvaluateOptions options;
   options.wide = true;
   for (int trial = 0; trial < trials; ++trial) {
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds) break;
     const auto sizes = sizes_of(claims, trial, random);
     if (!sizes) return std::nullopt;
+    if (trial % kinds == large && !may_be_large) continue;
     const std::map<std::string, Dim> known(sizes->begin(), sizes->end());
     std::string at;
     for (const auto& [name, value] : *sizes)
@@ -184,7 +219,8 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
           if (k < program->operands.size() && program->operands[k] != ir::none)
             declared = &program->tensors[static_cast<size_t>(program->operands[k])];
         }
-        operands.push_back(declared == nullptr ? Tensor() : input(*declared, known, trial % 5, random));
+        operands.push_back(declared == nullptr ? Tensor()
+                                               : input(*declared, known, trial % kinds, literals, random));
       }
       std::vector<std::vector<Tensor>> results;
       std::vector<std::string> mistakes(2);

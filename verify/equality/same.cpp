@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "verify/equality/digits.h"
 #include "verify/loop_nest.h"
 #include "verify/unproved.h"
-#include "verify/witness.h"
 
 namespace axrun::verify::equality {
 
@@ -13,12 +13,6 @@ using Kind = Atom::Kind;
 namespace {
 
 constexpr int most_steps = 4000, deepest = 24;
-
-std::map<Term, int64_t> unknowns(const TermList& variables) {
-  std::map<Term, int64_t> steps;
-  for (const Term v : variables) steps[v] = 1;
-  return steps;
-}
 
 }  // namespace
 
@@ -162,7 +156,7 @@ bool Same::matches(const TermList& facts, const Piece& p, const Piece& q, Match&
     if (!same_factors(both, p, q, there)) continue;
     std::vector<std::pair<Term, Term>> equations;
     for (const auto& [variable, value] : there) equations.emplace_back(value, variable);
-    std::map<Term, Term> back = solve(terms_, unknowns(p.variables), equations);
+    std::map<Term, Term> back = solve_digits(terms_, p.variables, equations);
     TermList returned;
     for (const Term v : p.variables) {
       const Term value = back.emplace(v, terms_.integer(0)).first->second;
@@ -227,7 +221,10 @@ bool Same::same_branches(const TermList& facts, const Atom& a, const Atom& b) {
   if (a.branches.size() != b.branches.size()) return false;
   const auto bodies = [&](bool swapped) {
     for (size_t k = 0; k < a.branches.size(); ++k) {
-      if (!same(facts, a.branches[k].body, b.branches[swapped ? 1 - k : k].body)) return false;
+      const Sum &one = a.branches[k].body, &other = b.branches[swapped ? 1 - k : k].body;
+      // The same sum in another type is another number where it wraps.
+      if (one.type != other.type && !(ir::is_float(one.type) && ir::is_float(other.type))) return false;
+      if (!same(facts, one, other)) return false;
     }
     return true;
   };
@@ -281,7 +278,7 @@ bool Same::paired(const TermList& facts, const Atom& a, const Atom& b) {
         const TermList mine = with(facts, branch.domain), theirs = with(facts, other.domain);
         std::vector<std::pair<Term, Term>> equations;
         for (const auto& [variable, value] : there) equations.emplace_back(value, variable);
-        std::map<Term, Term> back = solve(terms_, unknowns(branch.variables), equations);
+        std::map<Term, Term> back = solve_digits(terms_, branch.variables, equations);
         if (back.size() != branch.variables.size()) continue;
         TermList forth, home;
         for (const Term v : branch.variables)
@@ -330,14 +327,13 @@ std::vector<std::map<Term, Term>> Same::guesses(const TermList& variables, const
     });
   });
   std::vector<std::map<Term, Term>> found;
-  const std::map<Term, int64_t> open = unknowns(variables);
   int attempts = 0;
   std::vector<std::pair<Term, Term>> equations;
   const auto descend = [&](const auto& self, size_t next) -> void {
     if (attempts > 60 || found.size() > 12) return;
     if (next > 0) {
       ++attempts;
-      std::map<Term, Term> solved = solve(terms_, open, equations);
+      std::map<Term, Term> solved = solve_digits(terms_, variables, equations);
       if (solved.size() == variables.size()) {
         for (auto& entry : solved) entry.second = algebra_.simplified(entry.second);
         if (std::find(found.begin(), found.end(), solved) == found.end()) found.push_back(std::move(solved));

@@ -39,6 +39,7 @@ class Same {
     std::vector<Branch> branches;
   };
   std::optional<Excess> excess(const Sum& a);
+  std::vector<Branch> alternatives(const Branch& given);
   struct Basic {
     Need::Kind kind;
     Sum of;

@@ -203,6 +203,7 @@ bool Same::zero_by_cases(const TermList& facts, Sum difference) {
       continue;
     }
     try {
+      solver_.check_time();
       if (!Reals(algebra_).zero(rest)) return false;
     } catch (const z3::exception&) {
       return false;

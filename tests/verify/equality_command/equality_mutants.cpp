@@ -38,10 +38,18 @@ int main(int argc, char** argv) {
   const std::string only = argc > 3 ? argv[3] : "";
   int failures = 0;
   verify::ProofOptions options;
-  for (const bool equal : {true, false}) {
+  struct Table {
+    const char* name;
+    std::vector<Identity> identities;
+    bool equal;
+  };
+  const Table tables[] = {{"identities", true_identities(), true},
+                          {"hard identities", hard_identities(), true},
+                          {"wrong identities", false_identities(), false}};
+  for (const auto& [table, identities, equal] : tables) {
     std::map<Verdict, int> counts;
     std::vector<double> seconds;
-    for (const Identity& identity : equal ? true_identities() : false_identities()) {
+    for (const Identity& identity : identities) {
       if (identity.name.find(only) == std::string::npos) continue;
       try {
         const Inputs inputs = parse_inputs(identity.inputs);
@@ -63,20 +71,19 @@ int main(int argc, char** argv) {
         std::printf("BROKEN %s: %s\n", identity.name.c_str(), error.what());
       }
     }
-    std::printf("%s: %d proved, %d unknown, %d refuted\n", equal ? "identities" : "wrong identities",
-                counts[Verdict::proved], counts[Verdict::unknown], counts[Verdict::refuted]);
-    print_times(equal ? "proofs of identities" : "refutations", seconds);
+    std::printf("%s: %d proved, %d unknown, %d refuted\n", table, counts[Verdict::proved],
+                counts[Verdict::unknown], counts[Verdict::refuted]);
+    print_times(equal ? "  proofs" : "  refutations", seconds);
   }
   if (mutants > 0) {
     MutantTrial trial = try_identity_mutants(mutants, seed, only);
-    std::printf(
-        "mutants: %d wrong (executed), of which %d are equal at 100 random inputs of one size; accepted "
-        "%zu\n",
-        trial.wrong, trial.survivors, trial.accepted.size());
-    std::printf(
-        "  refuted by execution %d, proved %d; not told apart by any execution: %d proved, %d unknown\n",
-        trial.refuted, trial.unknown, trial.equal_proved, trial.equal_unknown);
-    for (const auto& [kind, count] : trial.by_kind) std::printf("  %-22s %d\n", kind.c_str(), count);
+    std::printf("mutants: %d wrong, each shown by an execution; accepted %zu; %d survive 100 random tests\n",
+                trial.wrong, trial.accepted.size(), trial.survivors);
+    std::printf("  of which no execution shows anything: %d proved, %d not\n", trial.equal_proved,
+                trial.equal_unknown);
+    std::printf("  %-24s %6s %9s %7s\n", "kind", "wrong", "survivors", "unsafe");
+    for (const auto& [kind, counts] : trial.by_kind)
+      std::printf("  %-24s %6d %9d %7d\n", kind.c_str(), counts.wrong, counts.survivors, counts.unsafe);
     print_times("mutants", trial.seconds);
     for (const std::string& accepted : trial.accepted) std::printf("ACCEPTED %s\n", accepted.c_str());
     failures += static_cast<int>(trial.accepted.size());
