@@ -143,6 +143,9 @@ def _launch(launch, commands, threads, hosts, plan, samples):
                 samples[name].first_lines.append(process.started)
                 if hosts[name].settles:
                     samples[name].settled.append(process.settle())
+                end = time.perf_counter() + hosts[name].first_seconds
+                while time.perf_counter() < end:
+                    process.run(1)
                 process.pause()
                 process.pin(processors)
         for name, process in running.items():

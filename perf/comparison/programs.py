@@ -24,6 +24,7 @@ class Host:
     command: list
     environment: dict
     settles: bool = False  # it works in the background after its start; rounds wait for the end of that
+    first_seconds: float = 0  # it cannot be asked whether it does: of runs before those that are measured
 
 
 def optimising(host, seconds, cache=None):
