@@ -15,10 +15,10 @@
 #include "runtime/optimizer/pieces.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/thread_time.h"
+#include "runtime/optimizer/twins.h"
 #include "runtime/plan/plan_builder.h"
 #include "runtime/warm/warm_start.h"
 #include "search/algebra/graph_rewrite.h"
-#include "search/algebra/graph_writer.h"
 #include "search/algebra/kernel_cost.h"
 
 namespace axrun::runtime {
@@ -55,47 +55,6 @@ class AtWork {
  private:
   Pieces*& place_;
 };
-
-/// What the library knows of the plan's steps holds for the same nodes of another graph, where others read
-/// the same results of them. New nodes may have the names, and read the numbers, of other graphs' new nodes.
-void serve_twins(const Plan& plan, const ir::Graph& graph, KernelLibrary& library) {
-  std::map<std::string, int> places;
-  std::vector<std::vector<int>> readers(graph.values.size());
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const ir::Node& node = graph.nodes[n];
-    if (!search::algebra::is_new(node)) places.emplace(node.name, static_cast<int>(n));
-    for (const ir::ValueId id : ir::reads_of(node))
-      readers[static_cast<size_t>(id)].push_back(static_cast<int>(n));
-  }
-  const auto is_read_outside = [&](ir::ValueId id, const std::vector<int>& nodes) {
-    const std::vector<int>& all = readers[static_cast<size_t>(id)];
-    const bool given = std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
-    return given || std::any_of(all.begin(), all.end(), [&](int reader) {
-             return std::find(nodes.begin(), nodes.end(), reader) == nodes.end();
-           });
-  };
-  const auto twin_of = [&](const ir::Node& node) {
-    const auto found = places.find(node.name);
-    if (found == places.end()) return -1;
-    const ir::Node& other = graph.nodes[static_cast<size_t>(found->second)];
-    return other.op == node.op && other.inputs == node.inputs && other.outputs == node.outputs ? found->second
-                                                                                               : -1;
-  };
-  for (const Step& step : plan.steps()) {
-    std::vector<int> twins;
-    for (const int n : step.nodes) twins.push_back(twin_of(plan.graph().nodes[static_cast<size_t>(n)]));
-    const bool all = std::none_of(twins.begin(), twins.end(), [](int n) { return n < 0; });
-    if (twins.empty() || !all || !std::is_sorted(twins.begin(), twins.end())) continue;
-    const bool same_outputs = std::all_of(twins.begin(), twins.end(), [&](int n) {
-      const std::vector<ir::ValueId>& outputs = graph.nodes[static_cast<size_t>(n)].outputs;
-      return std::all_of(outputs.begin(), outputs.end(), [&](ir::ValueId id) {
-        const bool is_output = std::find(step.outputs.begin(), step.outputs.end(), id) != step.outputs.end();
-        return id == ir::absent || is_output == is_read_outside(id, twins);
-      });
-    });
-    if (same_outputs) library.serve_as(plan.graph(), step.nodes, graph, twins);
-  }
-}
 
 std::vector<AlgebraReport::Window> described(const Windows& found, const ir::Graph& graph,
                                              const KnownRules& rules) {
@@ -160,7 +119,8 @@ std::shared_ptr<const Plan> PlanImprover::plan_rewritten(const std::shared_ptr<c
   {
     const Background::Piece piece(place_.background);
     symbolic_->add(graph);
-    serve_twins(*now, *graph, *library_);
+    for (const Twins& twins : twins_in(*now, *graph))
+      library_->serve_as(now->graph(), twins.nodes, *graph, twins.others);
   }
   std::shared_ptr<const Plan> plan = build();
   for (const Task& task : find_tasks(*plan, job)) {
