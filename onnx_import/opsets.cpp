@@ -28,6 +28,19 @@ std::string_view why_missing(const ir::Node& node) {
   return domain_known ? "unknown operator" : "unknown domain";
 }
 
+/// Of text generation: what is wrong, or missing here; empty for all else.
+std::string why_not_generated(const ir::Node& node) {
+  if (node.domain != "com.microsoft") return "";
+  const bool is_whisper = node.op == "WhisperBeamSearch";
+  const auto kind = node.attributes.find("model_type");
+  const int64_t type = kind == node.attributes.end() ? (is_whisper ? 2 : 0) : kind->second.integer;
+  if (is_whisper ? type != 2 : type != 0 && type != 1) return fmt::format("model_type {}", type);
+  for (size_t k = 3; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] != ir::absent) return fmt::format("output {}", k);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
@@ -61,10 +74,9 @@ void check_operator(const ir::Node& node, ImportContext& context) {
   if (!context.options.check_operators) return;
   if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
   if (ir::is_graph_operator(node.domain, node.op)) {
-    const auto kind = node.attributes.find("model_type");
-    if (node.domain != "com.microsoft" || kind == node.attributes.end() || kind->second.integer == 0) return;
-    context.unsupported.push_back(
-        fmt::format("{} {}: models of an encoder and a decoder", node.op, in_quotes(node.name)));
+    const std::string reason = why_not_generated(node);
+    if (reason.empty()) return;
+    context.unsupported.push_back(fmt::format("{} {}: {}", node.op, in_quotes(node.name), reason));
     context.unsupported_node = ErrorPlace::of_node(node.name, node.op);
     return;
   }

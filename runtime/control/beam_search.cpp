@@ -33,9 +33,11 @@ struct Finished {
   }
 };
 
+constexpr size_t mask_input = 9, decoder_ids = 10, logits_processor = 11, temperature = 14;
+
 struct Parameters {
   int64_t longest = 0, beams = 1, returned = 1, eos = -1, padding = -1;
-  float length_penalty = 1;
+  float length_penalty = 1, temperature = 1;
   bool early_stopping = false;
 };
 
@@ -58,32 +60,31 @@ class BeamSearch {
     if (p_.beams < 1 || p_.beams > most_beams || p_.returned < 1 || p_.returned > p_.beams) {
       fail_at(node, fmt::format("{} beams, of which {} are wanted", p_.beams, p_.returned));
     }
-    for (size_t k = 10; k < inputs.size(); ++k) {
-      if (inputs[k].present())
+    const bool is_whisper = node.op == "WhisperBeamSearch";
+    for (size_t k = decoder_ids; k < inputs.size(); ++k) {
+      const bool is_known = is_whisper && (k == decoder_ids || k == temperature);
+      const bool is_neutral = k == logits_processor && number_input(node, inputs, k, 0) == 0;
+      if (inputs[k].present() && !is_known && !is_neutral)
         throw Error(Fault::unsupported, fmt::format("{} '{}': input {}", node.op, node.name, k));
     }
-    prompt_ = read_prompt(node, inputs, 9, p_.padding);
+    p_.temperature = static_cast<float>(number_input(node, inputs, temperature, 1));
+    if (!(p_.temperature > 0)) fail_at(node, "temperature must be positive");
+    prompt_ = read_beginning(node, inputs, mask_input, p_.padding);
     if (p_.longest <= prompt_.length)
       fail_at(node, fmt::format("max_length {} leaves nothing to generate", p_.longest));
   }
 
   Values run() {
-    std::vector<int64_t> ids, mask;
-    for (int64_t batch = 0; batch < prompt_.rows; ++batch) {
-      const auto first = prompt_.mask.begin() + batch * prompt_.length;
-      for (int64_t beam = 0; beam < p_.beams; ++beam) {
-        sequences_.push_back(prompt_.row(batch));
-        totals_.push_back(beam == 0 ? 0.0f : -1e9f);
-        ids.insert(ids.end(), sequences_.back().begin(), sequences_.back().end());
-        mask.insert(mask.end(), first, first + prompt_.length);
-      }
+    for (int64_t row = 0; row < prompt_.rows * p_.beams; ++row) {
+      sequences_.push_back(prompt_.row(row / p_.beams));
+      totals_.push_back(row % p_.beams == 0 ? 0.0f : -1e9f);
     }
     finished_.resize(static_cast<size_t>(prompt_.rows));
-    Decoder decoder(node_, run_body_, ids, mask, prompt_.rows * p_.beams);
+    const auto model = start_model(node_, inputs_, run_body_, mask_input, prompt_, p_.beams);
     for (int64_t length = prompt_.length; length < p_.longest; ++length) {
-      choose(decoder.scores(), length == prompt_.length);
+      choose(model->scores(), length == prompt_.length);
       if (std::all_of(finished_.begin(), finished_.end(), [](const Finished& f) { return f.done; })) break;
-      if (length + 1 < p_.longest) decoder.step(from_, chosen_);
+      if (length + 1 < p_.longest) model->step(from_, chosen_);
     }
     return results();
   }
@@ -99,7 +100,7 @@ class BeamSearch {
       const auto shift = static_cast<float>(std::log(total)) + largest;
       for (float& score : scores) score -= shift;
       rules_.apply(scores, sequences_[static_cast<size_t>(r)], first, r / p_.beams);
-      for (float& score : scores) score += totals_[static_cast<size_t>(r)];
+      for (float& score : scores) score = score / p_.temperature + totals_[static_cast<size_t>(r)];
     }
     vocabulary_ = next.vocabulary;
     if (node_.outputs.size() > 2) steps_.insert(steps_.end(), next.scores.begin(), next.scores.end());

@@ -59,6 +59,32 @@ double number_input(const ir::Node& node, const Values& inputs, size_t k, double
   return inputs[k].tensor.get_real(0);
 }
 
+NextScores last_scores(const ir::Node& node, const RuntimeValue& logits, int64_t rows, int64_t copies) {
+  const ir::Tensor& x = logits.tensor;
+  if (logits.kind != ir::ValueKind::tensor || !x.defined() || x.rank() != 3 || x.shape()[0] != rows ||
+      x.size() == 0) {
+    fail_at(node, fmt::format("logits of shape {} for {} rows",
+                              x.defined() ? ir::to_string(x.shape()) : "no tensor", rows));
+  }
+  const int64_t length = x.shape()[1], vocabulary = x.shape()[2];
+  NextScores next{rows * copies, vocabulary, {}};
+  next.scores.reserve(static_cast<size_t>(next.rows * vocabulary));
+  for (int64_t r = 0; r < next.rows; ++r) {
+    const int64_t first = (r / copies * length + length - 1) * vocabulary;
+    for (int64_t v = 0; v < vocabulary; ++v) {
+      next.scores.push_back(static_cast<float>(x.get_real(first + v)));
+    }
+  }
+  return next;
+}
+
+RuntimeValue picked(const RuntimeValue& x, int axis, const std::vector<int64_t>& rows) {
+  std::vector<ir::Tensor> parts;
+  parts.reserve(rows.size());
+  for (const int64_t row : rows) parts.push_back(take(x.tensor, axis, row, true));
+  return {concatenate(parts, axis), x.type};
+}
+
 Prompt read_prompt(const ir::Node& node, const Values& inputs, size_t mask_input, int64_t padding) {
   if (inputs.empty() || inputs[0].tensor.rank() != 2 || inputs[0].tensor.size() == 0) {
     fail_at(node, "input_ids must be [batch, length] and not empty");
@@ -76,6 +102,29 @@ Prompt read_prompt(const ir::Node& node, const Values& inputs, size_t mask_input
     for (const int64_t id : prompt.ids) prompt.mask.push_back(id == padding ? 0 : 1);
   }
   return prompt;
+}
+
+bool has_encoder(const ir::Node& node) {
+  return integer_attribute(node, "model_type", node.op == "WhisperBeamSearch" ? 2 : 0) != 0;
+}
+
+Prompt read_beginning(const ir::Node& node, const Values& inputs, size_t mask_input, int64_t padding) {
+  return has_encoder(node) ? read_decoder_beginning(node, inputs)
+                           : read_prompt(node, inputs, mask_input, padding);
+}
+
+std::unique_ptr<LanguageModel> start_model(const ir::Node& node, const Values& inputs,
+                                           const RunBody& run_body, size_t mask_input,
+                                           const Prompt& beginning, int64_t beams) {
+  if (has_encoder(node)) return start_encoder_decoder(node, inputs, run_body, mask_input, beginning, beams);
+  std::vector<int64_t> ids, mask;
+  for (int64_t r = 0; r < beginning.rows * beams; ++r) {
+    const auto first = r / beams * beginning.length;
+    ids.insert(ids.end(), beginning.ids.begin() + first, beginning.ids.begin() + first + beginning.length);
+    mask.insert(mask.end(), beginning.mask.begin() + first,
+                beginning.mask.begin() + first + beginning.length);
+  }
+  return std::make_unique<Decoder>(node, run_body, ids, mask, beginning.rows * beams);
 }
 
 // The decoder
@@ -111,26 +160,11 @@ void Decoder::run(const ir::Graph& body, const std::vector<int64_t>& ids,
   arguments.insert(arguments.end(), past_.begin(), past_.end());
   Values results(body.outputs.size());
   run_body_(body, arguments, results);
-  const ir::Tensor& logits = results[0].tensor;
-  if (logits.rank() != 3 || logits.shape()[0] != rows_ || logits.shape()[1] != length) {
-    fail_at(node_, fmt::format("the decoder's logits are {}", ir::to_string(logits.shape())));
-  }
   logits_ = results[0];
   past_.assign(results.begin() + 1, results.end());
 }
 
-NextScores Decoder::scores() const {
-  const ir::Shape& shape = logits_.tensor.shape();
-  NextScores next{rows_, shape[2], std::vector<float>(static_cast<size_t>(rows_ * shape[2]))};
-  for (int64_t r = 0; r < rows_; ++r) {
-    const int64_t first = (r * shape[1] + shape[1] - 1) * shape[2];
-    for (int64_t v = 0; v < shape[2]; ++v) {
-      next.scores[static_cast<size_t>(r * shape[2] + v)] =
-          static_cast<float>(logits_.tensor.get_real(first + v));
-    }
-  }
-  return next;
-}
+NextScores Decoder::scores() const { return last_scores(node_, logits_, rows_, 1); }
 
 void Decoder::step(const std::vector<int64_t>& from, const std::vector<int64_t>& ids) {
   std::vector<int64_t> identity(from.size());
@@ -142,11 +176,7 @@ void Decoder::step(const std::vector<int64_t>& from, const std::vector<int64_t>&
       masks_[r] = masks[static_cast<size_t>(from[r])];
       next_positions_[r] = positions[static_cast<size_t>(from[r])];
     }
-    for (RuntimeValue& state : past_) {
-      std::vector<ir::Tensor> rows;
-      for (const int64_t r : from) rows.push_back(take(state.tensor, 1, r, true));
-      state = RuntimeValue(concatenate(rows, 1), state.type);
-    }
+    for (RuntimeValue& state : past_) state = picked(state, 1, from);
   }
   std::vector<int64_t> positions;
   for (size_t r = 0; r < from.size(); ++r) {
@@ -213,7 +243,7 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
   constexpr size_t penalty = 3, mask = 6;
   const int64_t eos = integer_attribute(node, "eos_token_id", -1);
   const int64_t padding = integer_attribute(node, "pad_token_id", -1);
-  const Prompt prompt = read_prompt(node, inputs, mask, padding);
+  const Prompt prompt = read_beginning(node, inputs, mask, padding);
   const auto most = static_cast<int64_t>(number_input(node, inputs, 1, 0));
   if (most <= prompt.length) fail_at(node, fmt::format("max_length {} leaves nothing to generate", most));
   const ScoreRules rules(node, inputs, penalty, eos);
@@ -224,9 +254,9 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
     same[static_cast<size_t>(r)] = r;
   }
   std::vector<bool> done(sequences.size(), false);
-  Decoder decoder(node, run_body, prompt.ids, prompt.mask, prompt.rows);
+  const auto model = start_model(node, inputs, run_body, mask, prompt, 1);
   for (int64_t length = prompt.length; length < most; ++length) {
-    NextScores next = decoder.scores();
+    NextScores next = model->scores();
     std::vector<int64_t> ids;
     for (int64_t r = 0; r < prompt.rows; ++r) {
       const auto row = static_cast<size_t>(r);
@@ -239,7 +269,7 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
       sequences[row].push_back(ids.back());
     }
     if (std::find(done.begin(), done.end(), false) == done.end()) break;
-    if (length + 1 < most) decoder.step(same, ids);
+    if (length + 1 < most) model->step(same, ids);
   }
   std::vector<int64_t> all;
   for (auto& sequence : sequences) {
@@ -252,10 +282,6 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
 }  // namespace
 
 Values run_text_generation(const ir::Node& node, const Values& inputs, const RunBody& run_body) {
-  if (integer_attribute(node, "model_type", 0) != 0) {
-    throw Error(Fault::unsupported,
-                fmt::format("{} '{}': models of an encoder and a decoder", node.op, node.name));
-  }
   return node.op == "GreedySearch" ? run_greedy_search(node, inputs, run_body)
                                    : run_beam_search(node, inputs, run_body);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,19 +18,27 @@ struct NextScores {
   }
 };
 
+/// What says how the rows of a search may go on.
+class LanguageModel {
+ public:
+  virtual ~LanguageModel() = default;
+  /// Of the step before.
+  virtual NextScores scores() const = 0;
+  /// Another step: row r goes on from row `from[r]` of the step before, with the token `ids[r]`.
+  virtual void step(const std::vector<int64_t>& from, const std::vector<int64_t>& ids) = 0;
+};
+
 /// The decoder of a language model (attribute `decoder`; `init_decoder` for the first step where there is
 /// one), with its past: a body with inputs input_ids, position_ids, attention_mask, past_0, ... and outputs
 /// logits, present_0, ...
-class Decoder {
+class Decoder : public LanguageModel {
  public:
   /// The first step: `ids` [rows, length] with the mask (1 for what counts) of the same shape.
   Decoder(const ir::Node& node, const RunBody& run_body, const std::vector<int64_t>& ids,
           const std::vector<int64_t>& mask, int64_t rows);
 
-  /// Of the step before.
-  NextScores scores() const;
-  /// Another step: row r goes on from row `from[r]` of the step before, with the token `ids[r]`.
-  void step(const std::vector<int64_t>& from, const std::vector<int64_t>& ids);
+  NextScores scores() const override;
+  void step(const std::vector<int64_t>& from, const std::vector<int64_t>& ids) override;
 
  private:
   void run(const ir::Graph& body, const std::vector<int64_t>& ids, const std::vector<int64_t>& positions);
@@ -63,8 +72,12 @@ class ScoreRules {
 /// Input k as one number; `otherwise` where it is left out.
 double number_input(const ir::Node& node, const std::vector<RuntimeValue>& inputs, size_t k,
                     double otherwise);
-/// The prompt, [rows, length], and which of its tokens count: input `mask_input`, or those that are not
-/// padding.
+/// Of the last token of every row of `logits` [rows, length, vocabulary], each `copies` times.
+NextScores last_scores(const ir::Node& node, const RuntimeValue& logits, int64_t rows, int64_t copies);
+/// Elements `rows` of x along an axis.
+RuntimeValue picked(const RuntimeValue& x, int axis, const std::vector<int64_t>& rows);
+
+/// Tokens, [rows, length], and which of them count: input `mask_input`, or those that are not padding.
 struct Prompt {
   int64_t rows = 0;
   int64_t length = 0;
@@ -75,6 +88,23 @@ struct Prompt {
 };
 Prompt read_prompt(const ir::Node& node, const std::vector<RuntimeValue>& inputs, size_t mask_input,
                    int64_t padding);
+
+/// Whether the node's model has an encoder, too, whose input is then input 0 of the node.
+bool has_encoder(const ir::Node& node);
+/// What the sequences of a search begin with: the prompt, or what a decoder behind an encoder begins with.
+Prompt read_beginning(const ir::Node& node, const std::vector<RuntimeValue>& inputs, size_t mask_input,
+                      int64_t padding);
+/// The model after its first step, with `beams` rows for each of `beginning`.
+std::unique_ptr<LanguageModel> start_model(const ir::Node& node, const std::vector<RuntimeValue>& inputs,
+                                           const RunBody& run_body, size_t mask_input,
+                                           const Prompt& beginning, int64_t beams);
+
+// Of models with an encoder (encoder_decoder.cpp).
+Prompt read_decoder_beginning(const ir::Node& node, const std::vector<RuntimeValue>& inputs);
+std::unique_ptr<LanguageModel> start_encoder_decoder(const ir::Node& node,
+                                                     const std::vector<RuntimeValue>& inputs,
+                                                     const RunBody& run_body, size_t mask_input,
+                                                     const Prompt& beginning, int64_t beams);
 ir::Tensor integers_tensor(const std::vector<int64_t>& values, const ir::Shape& shape);
 
 std::vector<RuntimeValue> run_beam_search(const ir::Node& node, const std::vector<RuntimeValue>& inputs,

@@ -4,6 +4,7 @@ A case has `inputs`, and may have `attributes`, `outputs` (their number), `const
 and how floats are compared: `sums` (at the size of the largest element), `size` (at least), `roundings`; `steps` by how much
 integers may differ; `judged` is False where the derived bound is not asked: Resize's weights are numbers that f32 does not
 have, and the analysis takes them as they are."""
+import encoder_decoder_models
 import generation_models
 import numpy as np
 
@@ -538,4 +539,5 @@ GENERATORS = {
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
     "NhwcMaxPool": nhwc_max_pool, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
+    "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }

@@ -294,5 +294,23 @@ TEST(Graph, AttributesThatAreWrong) {
       with([](NodeProto& node) { add_attribute(node, "a", AttributeProto::INT).set_ref_attr_name("b"); }));
 }
 
+// Text generation: what has no meaning here is refused when the model is loaded.
+TEST(TextGeneration, IsRefusedAtOnceWhereItCannotRun) {
+  for (const auto& [op, type, outputs] :
+       {std::tuple{"BeamSearch", 2, 2}, {"WhisperBeamSearch", 1, 2}, {"WhisperBeamSearch", 2, 4}}) {
+    ModelProto model = empty_model();
+    add_opset(model, "com.microsoft", 1);
+    GraphProto& graph = *model.mutable_graph();
+    add_input(graph, "ids", {1, 2});
+    std::vector<std::string> names;
+    for (int k = 0; k < outputs; ++k) names.push_back("y" + std::to_string(k));
+    NodeProto& node = add_node(graph, op, {"ids"}, names, "search");
+    node.set_domain("com.microsoft");
+    add_int(node, "model_type", type);
+    for (const std::string& name : names) add_output(graph, name);
+    expect_import_error(Fault::unsupported, std::string(op) + " 'search': ", model);
+  }
+}
+
 }  // namespace
 }  // namespace axrun::onnx_import::test
