@@ -129,6 +129,37 @@ TEST(Microsoft, GroupQueryAttentionRotatesAndLooksThroughItsWindow) {
                                          0.0, 0.125, 0.125, 0.0, 0.0625, 0.9375});
 }
 
+/// The heads use two layouts: of two rows of blocks, the second one leaves out the first block, or nothing.
+/// The values are those of ONNX Runtime 1.32.
+TEST(Microsoft, SparseAttentionSeesTheBlocksOfItsLayout) {
+  const auto sparse = [](const std::vector<int64_t>& lengths) {
+    return microsoft("SparseAttention", 3)
+        .input(quarters({1, 2, 16}))
+        .input(quarters({1, 2, 8}))
+        .input(quarters({1, 2, 8}))
+        .input(quarters({1, 1, 32, 8}))
+        .input(quarters({1, 1, 32, 8}, 0.5))
+        .input(ints({2, 3}, {0, 1, 2, 0, 1, 3}, ElementType::i32))
+        .input(ints({2, 3}, {0, 1, -1, 0, 0, 1}, ElementType::i32))
+        .input(ints({1}, lengths, ElementType::i32))
+        .input(ints({1}, lengths, ElementType::i32))
+        .set("num_heads", int64_t{2})
+        .set("kv_num_heads", int64_t{1})
+        .set("sparse_block_size", int64_t{16})
+        .run_all();
+  };
+  const auto results = sparse({20});
+  expect_near(
+      results[0],
+      {-1.090651,  0.3864667, -0.3861317,  1.090986,   0.1516268, -0.6209716,  0.8561465, -0.001674701,
+       -0.3931527, 0.279763,  -0.08156398, -0.1910505, 0.2210418, -0.1933731,  0.2282373, 0.1328815,
+       -0.7116773, 0.3110412, -0.08289087, -0.377136,  0.1014457, -0.2924863,  0.7302321, 0.1762121,
+       -0.3211601, 0.3313794, 0.03447119,  -0.3374205, 0.3336563, -0.08539215, -0.205095, 0.2561293});
+  EXPECT_EQ(results[1].get_real(18 * 8), quarters({16}).get_real(0));
+  EXPECT_EQ(results[1].get_real(20 * 8), quarters({256}).get_real(160));
+  EXPECT_THROW(sparse({33}), Error);
+}
+
 TEST(Microsoft, SkipLayerNormalizationBroadcastsAndAnswersTheSum) {
   const auto results = microsoft("SkipLayerNormalization", 4)
                            .input(quarters({1, 2, 3}))
