@@ -8,6 +8,19 @@
 namespace axrun::tests {
 namespace {
 
+/// A bench whose optimiser has done what is asked for. That a kernel is faster it finds out by measuring,
+/// which may go wrong while others have the processors: another bench measures again. Null: it is never done.
+std::unique_ptr<Bench> bench_where(const std::function<std::unique_ptr<Bench>()>& make,
+                                   const std::function<bool(Bench&)>& is_done) {
+  constexpr int most_benches = 6;
+  for (int k = 0; k < most_benches; ++k) {
+    auto bench = make();
+    for (int run = 0; run < 40; ++run) bench->run();
+    if (bench->optimizer().wait(patience) && is_done(*bench)) return bench;
+  }
+  return nullptr;
+}
+
 TEST(Undo, WhatIsSlowerInTheModelIsNotPutInForce) {
   const Knobs knobs{};
   Bench bench;
@@ -26,11 +39,11 @@ TEST(Undo, WhatIsSlowerInTheModelIsNotPutInForce) {
 
 TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
   const Knobs knobs{};
-  Bench bench;
-  for (int k = 0; k < 40; ++k) bench.run();
-  ASSERT_TRUE(bench.optimizer().wait(patience));
-  ASSERT_TRUE(bench.says("swap")) << "the generated kernel is no faster";
-  ASSERT_GT(generated_steps(*bench.plan()), 0);
+  const auto found =
+      bench_where([] { return std::make_unique<Bench>(); },
+                  [](Bench& one) { return one.says("swap") && generated_steps(*one.plan()) > 0; });
+  ASSERT_NE(found, nullptr) << "the generated kernel is no faster";
+  Bench& bench = *found;
   bench.hindered = true;
   for (int k = 0; k < 40; ++k) bench.run();
   EXPECT_TRUE(comes_true([&] { return bench.says("undo"); }));
@@ -39,10 +52,10 @@ TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
 
 TEST(Undo, StepsThatWereJoinedComeApartAgain) {
   const Knobs knobs{};
-  Bench bench(two_steps(), 2);
-  for (int k = 0; k < 40; ++k) bench.run();
-  ASSERT_TRUE(bench.optimizer().wait(patience));
-  ASSERT_EQ(bench.plan()->steps().size(), 1u) << "the joint kernel is no faster";
+  const auto found = bench_where([] { return std::make_unique<Bench>(two_steps(), 2); },
+                                 [](Bench& one) { return one.plan()->steps().size() == 1; });
+  ASSERT_NE(found, nullptr) << "the joint kernel is no faster";
+  Bench& bench = *found;
   bench.hindered = true;
   for (int k = 0; k < 40; ++k) bench.run();
   EXPECT_TRUE(comes_true([&] { return bench.says("undo"); }));
