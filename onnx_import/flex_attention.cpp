@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -38,6 +39,10 @@ class Expansion {
     context_.check(node_.inputs.size() == 3 && context_.has(0) && context_.has(1) && context_.has(2) &&
                        node_.outputs.size() == 1 && context_.wants(0),
                    "Q, K, V and one output are needed");
+    for (size_t input = 0; input < 3; ++input) {
+      const auto& dims = w_.fact(node_.inputs[input]).dims;
+      context_.check(!dims || dims->size() == 4, "Q, K and V have four dimensions");
+    }
     const Var q = w_.var(node_.inputs[0]), k = w_.var(node_.inputs[1]), v = w_.var(node_.inputs[2]);
     const ElementType type = context_.type(0);
     if (!ir::is_float(type)) context_.unsupported("the type of Q is not known before a run, or no float");
@@ -153,7 +158,12 @@ void expand_flex_attention(GraphDraft& draft, int64_t most_nodes) {
     if (found == graph.nodes.end()) return;
     const ir::Node node = *found;
     graph.nodes.erase(found);
-    Expansion(draft, most_nodes, node).run();
+    try {
+      Expansion(draft, most_nodes, node).run();
+    } catch (const std::out_of_range&) {
+      throw PlacedError(Fault::model, fmt::format("{} '{}': an operand is missing", node.op, node.name),
+                        ErrorPlace::of_node(node.name, node.op));
+    }
     sort_nodes(graph);
   }
 }

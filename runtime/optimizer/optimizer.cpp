@@ -170,6 +170,8 @@ void Optimizer::work(const Background::Place& place) {
       if (!improver.is_watching()) keep(place, true);
       place.stop.wait_for(improver.is_watching() ? nap : long_nap, &bell_);
     }
+  } catch (const RunStopped&) {
+    // The stop came while plans were compared.
   } catch (const CannotGoOn& end) {
     board_.set_state(State::stopped, end.reason);
   } catch (const std::exception& error) {

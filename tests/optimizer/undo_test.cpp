@@ -50,6 +50,19 @@ TEST(Undo, WhatMakesRealRunsSlowerIsTakenBack) {
   EXPECT_EQ(generated_steps(*bench.plan()), 0);
 }
 
+TEST(Undo, AnOptimiserMayEndWhileRealRunsAreComparedAgain) {
+  const Knobs knobs{};
+  for (const int milliseconds : {30, 60, 100, 150, 200, 260, 330}) {
+    const auto bench =
+        bench_where([] { return std::make_unique<Bench>(); },
+                    [](Bench& one) { return one.says("swap") && generated_steps(*one.plan()) > 0; });
+    ASSERT_NE(bench, nullptr) << "the generated kernel is no faster";
+    bench->hindered = true;
+    for (int k = 0; k < 40; ++k) bench->run();
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  }
+}
+
 TEST(Undo, StepsThatWereJoinedComeApartAgain) {
   const Knobs knobs{};
   const auto found = bench_where([] { return std::make_unique<Bench>(two_steps(), 2); },
