@@ -52,8 +52,8 @@ struct OptimizedKernel {
   std::string kind;  ///< of the schedule: "contraction", "map", ...; empty where there is none
   State state = State::waiting;
   std::string reason;
-  int steps = 0;      ///< of the plans looked at that it can serve
-  double share = 0;   ///< part of their plan's time that these steps took when it was looked at first
+  int steps = 0;      ///< of the plans in force, looked at so far, that it serves or would
+  double share = 0;   ///< part of their plan's time that these steps took when they were timed last
   std::string sizes;  ///< the ones it is claimed for: "n0: 1..16384"; empty for fixed ones
   std::string proof;  ///< "proved: ..." of its loops; empty: not asked
   std::string gate;   ///< "tested: ..." of its machine code

@@ -150,6 +150,7 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const 
       timed_.reset();
       symbolic_->forget(*made.graph);
       library_->forget(*made.graph);
+      shares_.forget(*made.graph);
     }
     if (is_first) report.outcome = "as the model: " + why;
     return false;
@@ -320,10 +321,7 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
   algebra_.pop_front();
   if (swapped) remember_alternatives(job);
   const Background::Piece piece(place_.background);
-  fallbacks_.clear();
-  in_force_.clear();
-  integers_.clear();
-  timed_.reset();
+  clear_job();
   give_memory_back();
 } catch (const RunStopped&) {
 }

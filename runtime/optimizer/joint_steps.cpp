@@ -45,7 +45,7 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_joints(const TreeTimes& 
       }
       const double gain = all - heaviest + call_microseconds * static_cast<double>(count - 1);
       const KernelLibrary::Place place = library_->place_for(symbolic_->inference(own->graph()), concrete,
-                                                             *own, found.step, 0, KernelLibrary::Role::joint);
+                                                             *own, found.step, KernelLibrary::Role::joint);
       if (!place.entry) continue;
       const auto joint = std::make_shared<const Joint>(std::move(found));
       auto task = std::find_if(tasks.begin(), tasks.end(), [&](const JointTask& one) {
@@ -90,15 +90,8 @@ bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, s
   const Background::Piece piece(place_.background);
   for (const JointTask::Site& site : task.sites) {
     if (!is_free(taken, site.plan.get(), *site.joint)) continue;
-    const ir::Inference concrete = facts_of(*site.plan);
-    std::vector<KernelLibrary::Place> parts;
-    for (const size_t s : site.joint->steps) {
-      taken.insert({site.plan.get(), s});
-      parts.push_back(library_->place_for(symbolic_->inference(site.plan->graph()), concrete, *site.plan,
-                                          site.plan->steps()[s], 0));
-    }
-    joined |=
-        library_->join(site.plan->graph(), site.joint->step.nodes, task.task.entry, task.task.sizes, parts);
+    for (const size_t s : site.joint->steps) taken.insert({site.plan.get(), s});
+    joined |= library_->know_joined(site.plan->graph(), site.joint->step.nodes);
   }
   return joined;
 }

@@ -76,7 +76,6 @@ void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedK
   entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
   entry.generated = std::move(code);
   entry.verdicts.push_back(std::move(verdict));
-  take_steps_of_range(entry);
 }
 
 bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code) {

@@ -24,11 +24,6 @@ struct KernelLibrary::Entry {
   Entry* range = nullptr;                           ///< of a specialised entry: whose it is
   uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
   Role role = Role::step;
-  struct Taken {
-    std::shared_ptr<Entry> from;
-    double share = 0;
-  };
-  std::vector<Taken> taken;  ///< of a joint: the steps whose place it has taken
   /// What was in force before an alternative was taken over, and is again where that is blamed: the latest
   /// one last, until real runs have confirmed the alternatives.
   struct Earlier {
@@ -42,6 +37,7 @@ struct KernelLibrary::Entry {
 struct KernelLibrary::Form {
   std::shared_ptr<const StepExpression> expression;
   std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
+  std::string reason;             ///< then: why
   std::vector<ir::Shape> shapes;  ///< then
   /// What it takes for granted that is constant in some plans of the graph only.
   std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;

@@ -56,6 +56,14 @@ std::vector<std::pair<ir::ValueId, ir::Tensor>> contents_of(const Plan& plan, co
   return contents;
 }
 
+std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
+  std::vector<ir::Shape> shapes(step.inputs.size());
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
+  }
+  return shapes;
+}
+
 }  // namespace
 
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
@@ -116,8 +124,6 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, c
   if (entry.specialised.size() == most_specialised) {
     const auto oldest = std::min_element(entry.specialised.begin(), entry.specialised.end(),
                                          [](const auto& a, const auto& b) { return a->used < b->used; });
-    entry.record.steps += (*oldest)->record.steps;
-    entry.record.share += (*oldest)->record.share;
     std::erase(order_, *oldest);
     entry.specialised.erase(oldest);
   }
@@ -265,24 +271,29 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode&
   return made;
 }
 
-KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, const ir::Inference& concrete,
-                                              const Plan& plan, const Step& step, double share, Role role) {
-  std::vector<ir::Shape> shapes(step.inputs.size());
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
-  }
+std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan, const Step& step) const {
+  const std::vector<ir::Shape> shapes = input_shapes(plan, step);
+  const auto constant = [&](ir::ValueId id) {
+    const ir::Tensor& known = plan.fact(id).constant;
+    return known.defined() ? &known : nullptr;
+  };
+  const std::lock_guard lock(mutex_);
   Place place;
+  const auto form = matching_form({&plan.graph(), step.nodes}, shapes, constant, place.sizes);
+  if (!form) return std::nullopt;
+  place.entry = form->entry;
+  place.reason = form->reason;
+  return place;
+}
+
+KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, const ir::Inference& concrete,
+                                              const Plan& plan, const Step& step, Role role) {
+  if (std::optional<Place> known = known_place(plan, step)) return *std::move(known);
+  Place place;
+  const std::vector<ir::Shape> shapes = input_shapes(plan, step);
   const GroupKey key(&plan.graph(), step.nodes);
   {
     const std::lock_guard lock(mutex_);
-    const auto constant = [&](ir::ValueId id) {
-      const ir::Tensor& known = plan.fact(id).constant;
-      return known.defined() ? &known : nullptr;
-    };
-    if (const auto form = matching_form(key, shapes, constant, place.sizes)) {
-      place.entry = form->entry;
-      return place;
-    }
     const auto forms = forms_.find(key);
     if (forms != forms_.end() && forms->second.size() >= most_fixed_forms) {
       place.reason = "it has met too many shapes";
@@ -307,11 +318,11 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   }
   if (!sizes) {
     auto closed = std::make_shared<Form>();
-    closed->shapes = std::move(shapes);
+    closed->shapes = shapes;
     closed->contents = std::move(contents);
+    closed->reason = place.reason;
     const std::lock_guard lock(mutex_);
     forms_[key].push_back(std::move(closed));
-    if (role == Role::step) note_unexpressed(step.ops, *step.node, place.reason, 1, share);
     return place;
   }
   auto form = std::make_shared<Form>();
@@ -335,11 +346,6 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     entry->role = role;
     order_.push_back(entry);
   }
-  if (role == Role::step) {
-    ++entry->record.steps;
-    note_node(entry->record, *step.node);
-  }
-  entry->record.share += share;
   form->entry = entry;
   place.entry = entry;
   forms_[key].push_back(std::move(form));

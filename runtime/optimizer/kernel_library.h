@@ -60,8 +60,7 @@ class KernelLibrary final : public KernelSource {
 
   /// The entry for a step: known already, or made. `symbolic` is preferred where it fits the step's shapes,
   /// otherwise the expression at the plan's own shapes is taken, for a few shapes per step. Null, with a
-  /// reason, where the step has no expression. `share` is the step's part of the model's time, for the
-  /// record of a step that is new.
+  /// reason, where the step has no expression.
   struct Place {
     std::shared_ptr<Entry> entry;
     SizeValues sizes;
@@ -72,9 +71,19 @@ class KernelLibrary final : public KernelSource {
     joint  ///< of steps of the plan, which serve on: no record shows it before it takes their place
   };
   Place place_for(const ir::Inference& symbolic, const ir::Inference& concrete, const Plan& plan,
-                  const Step& step, double share, Role role = Role::step);
-  /// Records a step that has no kernel, and why, where it is new.
-  void note_without_kernel(const Plan& plan, size_t step, const std::string& reason, double share);
+                  const Step& step, Role role = Role::step);
+  /// The same where it is known already.
+  std::optional<Place> known_place(const Plan& plan, const Step& step) const;
+  /// A step of a plan in force, for the records.
+  struct Served {
+    std::shared_ptr<Entry> entry;  ///< whose kernel serves it, or would; null: it has no expression
+    std::string ops, node;         ///< node: its first one's name
+    std::string reason;            ///< why it has no expression
+    bool has_kernel = false;       ///< otherwise it runs bodies, or has no fixed shapes
+    double share = 0;              ///< of the time of its plan's runs
+  };
+  /// From now on the records' steps and shares are those of these steps.
+  void account(const std::vector<Served>& steps);
 
   /// The kernel of an accepted entry for a step of this plan, whatever the verdicts say; `instead`: of other
   /// code for the same expression. Null where it does not fit the step.
@@ -100,18 +109,6 @@ class KernelLibrary final : public KernelSource {
   bool serves(const Entry& entry, const SizeValues& sizes) const;
   /// Of that one over the kernel that was there before; 0: there is none, or it was not measured.
   double speedup_at(const Entry& entry, const SizeValues& sizes) const;
-  /// From now on plans have one step for these nodes where the entry serves it; the places of the steps that
-  /// it takes the place of give their share of the time to its record.
-  /// False where that is known already.
-  bool join(const ir::Graph& graph, const std::vector<int>& nodes, const std::shared_ptr<Entry>& entry,
-            const SizeValues& sizes, const std::vector<Place>& parts);
-
-  /// The entry, or what serves these sizes in its place, does the work of a step of each of these parts: their
-  /// shares of the time are its record's from now on.
-  void take_steps(const std::shared_ptr<Entry>& entry, const SizeValues& sizes, const ir::Node& node,
-                  const std::vector<Place>& parts);
-  /// The parts do it again.
-  void give_steps_back(Entry& entry, const SizeValues& sizes);
 
   /// What is known of these nodes holds for nodes of another graph that compute the same from values of the
   /// same numbers or dims.
@@ -120,7 +117,8 @@ class KernelLibrary final : public KernelSource {
   /// What was said of the nodes of a graph that nobody will use: another one may get its address.
   void forget(const ir::Graph& graph);
   /// From now on plans of the graph have one step for these nodes where there is a kernel for all of them.
-  void know_joined(const ir::Graph& graph, const std::vector<int>& nodes);
+  /// False where that is known already.
+  bool know_joined(const ir::Graph& graph, const std::vector<int>& nodes);
 
   /// end: of the default schedule's trial, where there has been one.
   void refuse(Entry& entry, const std::string& reason, std::optional<TriedKernel::End> end = std::nullopt);
@@ -192,18 +190,11 @@ class KernelLibrary final : public KernelSource {
                                       const ConstantOf& constant, SizeValues& sizes) const;
   /// What serves these sizes: the entry, or one specialised from it. Under the lock.
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
-  /// Under the lock: see take_steps and give_steps_back.
-  void move_steps_to(Entry& joint, const std::vector<Place>& parts) const;
-  static void move_steps_back(Entry& joint);
-  /// Under the lock: a specialised entry serves the steps now, in the place of the one for the range.
-  static void take_steps_of_range(Entry& entry);
   static TriedKernel* trial_of(Entry& entry, int rank);
   static void end_trial(Entry& entry, int rank, TriedKernel::End end);
-  static void note_node(OptimizedKernel& record, const ir::Node& node);
   /// False where the code is none that was taken over.
   bool give_back_earlier(Entry& entry, const jit::KernelCode* code);
-  void note_unexpressed(const std::string& ops, const ir::Node& node, const std::string& reason, int steps,
-                        double share);
+  OptimizedKernel& unexpressed(const Served& step);
 
   Options options_;
   mutable std::mutex mutex_;
@@ -214,7 +205,6 @@ class KernelLibrary final : public KernelSource {
   bool resumes_ = false;  ///< it began with what another process had found, and more is to be tried
   uint64_t uses_ = 0;     ///< of specialised entries
   std::vector<OptimizedKernel> unexpressed_;  ///< steps without an expression
-  std::set<std::pair<const ir::Graph*, const ir::Node*>> without_kernel_;
   std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
   jit::PreparedStore prepared_{mutex_};
 };

@@ -7,9 +7,6 @@
 namespace axrun::runtime {
 namespace {
 
-/// Of one expression: a model of equal layers has hundreds of steps that share one.
-constexpr size_t most_nodes = 256;
-
 }  // namespace
 
 const char* name_of(TriedKernel::End end) {
@@ -55,10 +52,6 @@ void KernelLibrary::end_trial(Entry& entry, int rank, TriedKernel::End end) {
   if (TriedKernel* const trial = trial_of(entry, rank)) trial->end = end;
 }
 
-void KernelLibrary::note_node(OptimizedKernel& record, const ir::Node& node) {
-  if (record.nodes.size() < most_nodes) record.nodes.push_back(node.name);
-}
-
 void KernelLibrary::note_trial(Entry& entry, TriedKernel trial) {
   const std::lock_guard lock(mutex_);
   if (TriedKernel* const known = trial_of(entry, trial.rank)) {
@@ -76,16 +69,6 @@ void KernelLibrary::note_times(Entry& entry, size_t rank, const Ratio& ratio) {
   trial->own_us = ratio.second_seconds * 1e6;
   trial->speedup = ratio.median;
   trial->rounds = ratio.rounds;
-}
-
-std::vector<OptimizedKernel> KernelLibrary::lost_joints() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<OptimizedKernel> records;
-  for (const auto& entry : order_) {
-    if (entry->role == Role::joint && entry->record.steps == 0 && !entry->record.trials.empty())
-      records.push_back(entry->record);
-  }
-  return records;
 }
 
 }  // namespace axrun::runtime

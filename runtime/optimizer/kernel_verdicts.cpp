@@ -93,12 +93,6 @@ void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
   entry.record.state = OptimizedKernel::State::accepted;
 }
 
-void KernelLibrary::take_steps_of_range(Entry& entry) {
-  if (entry.range == nullptr) return;
-  entry.record.steps += std::exchange(entry.range->record.steps, 0);
-  entry.record.share += std::exchange(entry.range->record.share, 0);
-}
-
 void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   std::unique_lock lock(mutex_);
   std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
@@ -113,7 +107,6 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
                           : TriedKernel::End::slower;
   }
   entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
-  if (used) take_steps_of_range(entry);
   // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
   if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
   const auto told = told_of(entry.record);
@@ -130,8 +123,6 @@ void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::Kern
   Entry& blamed = special ? *special : entry;
   if (give_back_earlier(blamed, code)) return;
   judge(blamed, {sizes, false, 0});
-  const std::lock_guard lock(mutex_);
-  move_steps_back(blamed);
 }
 
 std::vector<std::vector<int>> KernelLibrary::joined_groups(const ir::Graph& graph) {
@@ -160,33 +151,9 @@ double KernelLibrary::speedup_at(const Entry& entry, const SizeValues& sizes) co
   return special && choose(*special, sizes).use ? special->record.speedup : 0;
 }
 
-bool KernelLibrary::join(const ir::Graph& graph, const std::vector<int>& nodes,
-                         const std::shared_ptr<Entry>& entry, const SizeValues& sizes,
-                         const std::vector<Place>& parts) {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::vector<int>>& known = joined_[&graph];
-  if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
-  known.push_back(nodes);
-  Entry& joint = *serving(entry, sizes);
-  ++joint.record.steps;
-  if (!nodes.empty()) note_node(joint.record, graph.nodes[static_cast<size_t>(nodes.front())]);
-  move_steps_to(joint, parts);
-  return true;
-}
-
 void KernelLibrary::note(Entry& entry, const std::function<void(OptimizedKernel&)>& change) {
   const std::lock_guard lock(mutex_);
   change(entry.record);
-}
-
-std::vector<OptimizedKernel> KernelLibrary::records() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<OptimizedKernel> records;
-  for (const auto& entry : order_) {
-    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(entry->record);
-  }
-  records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
-  return records;
 }
 
 int64_t KernelLibrary::code_bytes() const {
@@ -200,29 +167,5 @@ int64_t KernelLibrary::code_bytes() const {
 }
 
 int64_t KernelLibrary::prepared_bytes() const { return static_cast<int64_t>(prepared_.bytes()); }
-
-void KernelLibrary::note_unexpressed(const std::string& ops, const ir::Node& node, const std::string& reason,
-                                     int steps, double share) {
-  auto record = std::find_if(unexpressed_.begin(), unexpressed_.end(), [&](const OptimizedKernel& one) {
-    return one.ops == ops && one.reason == reason;
-  });
-  if (record == unexpressed_.end()) {
-    record = unexpressed_.emplace(record);
-    record->ops = ops;
-    record->state = OptimizedKernel::State::refused;
-    record->reason = reason;
-  }
-  if (steps > 0) note_node(*record, node);
-  record->steps += steps;
-  record->share += share;
-}
-
-void KernelLibrary::note_without_kernel(const Plan& plan, size_t step, const std::string& reason,
-                                        double share) {
-  const Step& one = plan.steps()[step];
-  const std::lock_guard lock(mutex_);
-  if (without_kernel_.emplace(&plan.graph(), one.node).second)
-    note_unexpressed(one.ops, *one.node, reason, 0, share);
-}
 
 }  // namespace axrun::runtime

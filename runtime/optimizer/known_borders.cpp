@@ -82,7 +82,7 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_known_joints(const std::
     Joint joint = joint_within(step, *plan);
     if (joint.steps.empty()) continue;
     KernelLibrary::Place place = library_->place_for(symbolic_->inference(plan->graph()), concrete, *plan,
-                                                     joint.step, 0, KernelLibrary::Role::joint);
+                                                     joint.step, KernelLibrary::Role::joint);
     if (!place.entry) continue;
     const Experience::Trial* const trial = experience().of(library_->key(*place.entry));
     if (trial == nullptr || trial->seconds <= 0 || trial->seconds > longest_early) continue;

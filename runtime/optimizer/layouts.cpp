@@ -56,7 +56,7 @@ std::vector<PlanImprover::LayoutTask> PlanImprover::find_layout_tasks(
     Joint joint = trial.joint_of(k, *apart);
     if (joint.steps.empty()) continue;
     const KernelLibrary::Place place = library_->place_for(symbolic_->inference(apart->graph()), concrete,
-                                                           *apart, joint.step, 0, KernelLibrary::Role::joint);
+                                                           *apart, joint.step, KernelLibrary::Role::joint);
     if (!place.entry) continue;
     const double microseconds = sites[k].plain_microseconds;
     auto task = std::find_if(tasks.begin(), tasks.end(), [&](const LayoutTask& one) {
@@ -144,24 +144,6 @@ bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, do
   return true;
 }
 
-void PlanImprover::move_shares(const Plan& before, const Plan& now, const LaidOut& laid_out) {
-  const ir::Inference old_facts = facts_of(before), new_facts = facts_of(now);
-  const auto& wholes = laid_out.converting_steps;
-  for (const Step& step : now.steps()) {
-    const auto whole = std::find(wholes.begin(), wholes.end(), step.nodes);
-    if (step.nodes.empty() || whole == wholes.end()) continue;
-    const auto s = static_cast<size_t>(whole - wholes.begin());
-    if (wholes[s] == laid_out.steps[s]) continue;
-    const Step& part = before.steps()[s];
-    const KernelLibrary::Place to =
-        library_->place_for(symbolic_->inference(now.graph()), new_facts, now, step, 0);
-    if (!to.entry) continue;
-    library_->take_steps(
-        to.entry, to.sizes, *step.node,
-        {library_->place_for(symbolic_->inference(before.graph()), old_facts, before, part, 0)});
-  }
-}
-
 bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
   const bool open = now && now->complete() && &now->graph() == host_.graph.get();
@@ -236,10 +218,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     return done(false, "plain: not faster in the model");
   const Background::Piece piece(place_.background);
   const bool swapped = put_in_force(job, now, better, ratio, "swap: layouts");
-  if (swapped) {
-    move_shares(*now, *better, laid_out);
-    layouts_.choose({job.shapes, std::move(laid_out.recipe), nullptr, nullptr, laid_out.graph});
-  }
+  if (swapped) layouts_.choose({job.shapes, std::move(laid_out.recipe), nullptr, nullptr, laid_out.graph});
   return done(swapped, swapped ? "channels-last" : "plain: the plan had changed");
 }
 

@@ -104,6 +104,8 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
     const Background::Piece piece(place_.background);
     least.set_expected();
   }
+  const Background::Piece piece(place_.background);
+  shares_.note(least);
   timed_.emplace(plan.shared_from_this(), least);
   return least;
 }
@@ -111,10 +113,6 @@ TreeTimes PlanImprover::step_times(const Plan& plan, const OptimizerJob& job) {
 std::vector<PlanImprover::Task> PlanImprover::find_tasks(
     const Plan& plan, const OptimizerJob& job, const std::set<std::pair<const Plan*, size_t>>& without) {
   const TreeTimes times = step_times(plan, job);
-  double total = 1e-9;
-  for (const TreeTimes::Times& one : times.plans()) {
-    total = std::accumulate(one.microseconds.begin(), one.microseconds.end(), total);
-  }
   const PhaseClock::In phase(clock_, "express steps");
   const Background::Piece piece(place_.background);
   if (!symbolic_) symbolic_.emplace(host_.graph);
@@ -124,14 +122,9 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(
     const ir::Inference concrete = facts_of(*own);
     for (size_t s = 0; s < own->steps().size() && !place_.stop.requested(); ++s) {
       const Step& step = own->steps()[s];
-      const double share_of_time = microseconds[s] / total;
-      if (!step.kernel || step.nodes.empty()) {
-        library_->note_without_kernel(
-            *own, s, step.bodies ? "it runs its bodies" : "its results have no fixed shapes", share_of_time);
-        continue;
-      }
+      if (!step.kernel || step.nodes.empty()) continue;
       const KernelLibrary::Place found =
-          library_->place_for(symbolic_->inference(own->graph()), concrete, *own, step, share_of_time);
+          library_->place_for(symbolic_->inference(own->graph()), concrete, *own, step);
       if (!found.entry || without.count({own.get(), s}) != 0) continue;
       const auto known = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) {
         return task.entry == found.entry && task.sizes == found.sizes;
@@ -153,12 +146,11 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(
   return tasks;
 }
 
-void PlanImprover::count_swapped(const Plan& plan) {
-  const StepCount count = count_steps(plan);
-  board_.update([&](OptimizerStatus& status) {
-    status.steps = count.kernels;
-    status.swapped = count.generated;
-  });
+void PlanImprover::clear_job() {
+  fallbacks_.clear();
+  in_force_.clear();
+  integers_.clear();
+  timed_.reset();
 }
 
 void PlanImprover::count_left(const std::vector<Task>& tasks, size_t done) {
@@ -178,16 +170,13 @@ void PlanImprover::set_left(int64_t left) {
 void PlanImprover::improve(const OptimizerJob& job) try {
   std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
-  fallbacks_.clear();
-  in_force_.clear();
-  integers_.clear();
-  timed_.reset();
+  clear_job();
   joined_early_.clear();
   // Every step has a place in the library before some of them become one.
   std::vector<Task> tasks = find_tasks(*plan, job);
   {
     const Background::Piece piece(place_.background);
-    count_swapped(*plan);
+    account(*plan, job.shapes);
   }
   try_known(job);
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen(); };
@@ -204,10 +193,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   remember_alternatives(job, plain_elsewhere);
   remember_algebra(job);
   const Background::Piece piece(place_.background);
-  fallbacks_.clear();
-  in_force_.clear();
-  integers_.clear();
-  timed_.reset();
+  clear_job();
   give_memory_back();
 } catch (const RunStopped&) {
 }

@@ -23,6 +23,7 @@
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/status_board.h"
+#include "runtime/optimizer/step_shares.h"
 #include "runtime/optimizer/throttling.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
@@ -144,6 +145,13 @@ class PlanImprover {
     };
     std::vector<Site> sites;
   };
+  /// A step of a plan in force, known by its nodes: plans of several shapes share it where one kernel serves
+  /// all of them.
+  struct ServedStep {
+    std::shared_ptr<const ir::Graph> graph;
+    std::vector<int> nodes;
+    KernelLibrary::Served step;
+  };
   struct Trial {
     OptimizerJob job;
     std::shared_ptr<const Plan> before, now;
@@ -238,8 +246,6 @@ class PlanImprover {
   bool price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total, LayoutReport& report);
   /// Of the trial's plan and the other one, by turns.
   void measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job);
-  /// A plan with layouts is in force: its kernels have the shares of those of `before`.
-  void move_shares(const Plan& before, const Plan& now, const LaidOut& laid_out);
   void know_rules();
   /// False where it is to be gone on with another time.
   bool look_for_rules(const Plan& plan, const std::function<bool()>& interrupted);
@@ -285,8 +291,11 @@ class PlanImprover {
   /// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
   /// hardly needs it again.
   static void give_memory_back();
-  /// Says how many steps of the plan run generated kernels.
-  void count_swapped(const Plan& plan);
+  /// What is known of the job at hand is not needed any more.
+  void clear_job();
+  /// A plan is in force at these shapes: says how many of its steps run generated kernels, and which.
+  void account(const Plan& plan, const std::vector<ir::Shape>& shapes);
+  void add_steps(const Plan& plan, std::vector<ServedStep>& steps) const;
 
   const OptimizerHost& host_;
   const OptimizerSettings& settings_;
@@ -321,6 +330,9 @@ class PlanImprover {
   IntegersRead integers_;
   /// Of the job at hand.
   std::optional<std::pair<std::shared_ptr<const Plan>, TreeTimes>> timed_;
+  StepShares shares_;
+  /// What the kernels do in the plans in force.
+  std::map<std::vector<ir::Shape>, std::vector<ServedStep>> accounts_;
   std::vector<Trial> trials_;
   std::function<void()> when_confirmed_;
   std::shared_ptr<WarmStart> warm_;  ///< may be null

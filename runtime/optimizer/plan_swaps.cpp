@@ -33,7 +33,7 @@ void PlanImprover::for_entries(
   std::set<std::pair<KernelLibrary::Entry*, SizeValues>> called;  // steps share entries
   for_new_kernels(plan, without, [&](const Plan& own, const Step& step) {
     const KernelLibrary::Place place =
-        library_->place_for(symbolic_->inference(own.graph()), facts_of(own), own, step, 0);
+        library_->place_for(symbolic_->inference(own.graph()), facts_of(own), own, step);
     if (place.entry && called.insert({place.entry.get(), place.sizes}).second)
       call(*place.entry, place.sizes, code_of(step));
   });
@@ -111,7 +111,7 @@ bool PlanImprover::put_in_force(const OptimizerJob& job, const std::shared_ptr<c
   swap.what = what;
   swap.generated = generated_steps(*better);
   board_.add_swap(std::move(swap));
-  count_swapped(*better);
+  account(*better, job.shapes);
   board_.update([&](OptimizerStatus& status) {
     if (ratio.second_is_faster(0)) status.speedup = (status.speedup > 0 ? status.speedup : 1) * ratio.median;
   });
@@ -157,9 +157,6 @@ void PlanImprover::watch() {
           const bool were_layouts = choice && !choice->algebra;
           layouts_.drop(trial.job.shapes);
           if (choice && choice->base) layouts_.choose(*choice->base);
-          for_entries(*trial.now, trial.before.get(), [&](auto& entry, const SizeValues& sizes, const auto*) {
-            library_->give_steps_back(entry, sizes);
-          });
           if (warm_ && were_layouts) warm_->note_layouts(Experience::Layouts::plain);
         }
         PlanSwap swap;
@@ -167,7 +164,7 @@ void PlanImprover::watch() {
         swap.shapes = text_of(trial.job.shapes);
         swap.generated = generated_steps(*trial.before);
         board_.add_swap(std::move(swap));
-        count_swapped(*trial.before);
+        account(*trial.before, trial.job.shapes);
       }
     }
     const Background::Piece piece(place_.background);

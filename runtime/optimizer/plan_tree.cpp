@@ -12,16 +12,6 @@
 namespace axrun::runtime {
 namespace {
 
-/// The plans that hang at one place each, the one used last of those that hang at the same.
-std::vector<NestedPlan> latest_nested(const Plan& plan) {
-  std::vector<NestedPlan> latest;
-  for (NestedPlan& one : plan.nested()) {
-    const bool other = latest.empty() || latest.back().node != one.node || latest.back().body != one.body;
-    if (other) latest.push_back(std::move(one));
-  }
-  return latest;
-}
-
 const NestedPlan* find_place(const std::vector<NestedPlan>& plans, const NestedPlan& place) {
   const auto found =
       std::find_if(plans.begin(), plans.end(), [&](const NestedPlan& one) { return one.same_place(place); });
@@ -126,6 +116,15 @@ bool is_generated(const Step& step) { return dynamic_cast<const JitKernel*>(step
 const jit::KernelCode* code_of(const Step& step) {
   const auto* kernel = dynamic_cast<const JitKernel*>(step.kernel.get());
   return kernel != nullptr ? kernel->parts().code : nullptr;
+}
+
+std::vector<NestedPlan> latest_nested(const Plan& plan) {
+  std::vector<NestedPlan> latest;
+  for (NestedPlan& one : plan.nested()) {
+    const bool other = latest.empty() || latest.back().node != one.node || latest.back().body != one.body;
+    if (other) latest.push_back(std::move(one));
+  }
+  return latest;
 }
 
 StepCount count_steps(const Plan& plan) {

@@ -66,6 +66,9 @@ class TreeTimes final : public StepObserver {
   std::vector<std::pair<Clock::time_point, double>> done_;
 };
 
+/// The plans that hang at one place each, the one used last of those that hang at the same.
+std::vector<NestedPlan> latest_nested(const Plan& plan);
+
 bool is_generated(const Step& step);
 /// What its kernel was bound from; null where that was not generated.
 const jit::KernelCode* code_of(const Step& step);

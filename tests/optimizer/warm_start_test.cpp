@@ -294,7 +294,7 @@ TEST(LibraryImages, SayWhichJointsWereTriedInVain) {
   ASSERT_EQ(joints.size(), 1U);
   SymbolicFacts symbolic(graph);
   const auto place_in = [&](KernelLibrary& library) {
-    return library.place_for(symbolic.inference(*graph), facts_of(*plan), *plan, joints[0].step, 0,
+    return library.place_for(symbolic.inference(*graph), facts_of(*plan), *plan, joints[0].step,
                              KernelLibrary::Role::joint);
   };
   const auto copied = [&](const KernelLibrary& library) {
