@@ -1,4 +1,5 @@
 """Small models of an encoder and a decoder for BeamSearch (as T5) and WhisperBeamSearch: one layer of two heads over random embeddings."""
+import beam_search_outcomes
 import numpy as np
 from generation_models import flag, pick_penalty
 from onnx import TensorProto, helper, numpy_helper
@@ -147,4 +148,4 @@ def case(random, op):
     if whisper:
         inputs += [random.integers(1, vocabulary, (batch, first)).astype(np.int32) if first else None, None, None, None,
                    number(float(random.choice([0.5, 1, 3])), np.float32) if flag(random) else None]
-    return {"op": op, "inputs": inputs, "attributes": attributes, "domain": "com.microsoft", "outputs": 2, "ties": True, "roundings": 512, "size": 1}
+    return {"op": op, "inputs": inputs, "attributes": attributes, "domain": "com.microsoft", "outputs": 2, "may_answer": beam_search_outcomes.is_outcome, "roundings": 512, "size": 1}
