@@ -7,6 +7,7 @@ have, and the analysis takes them as they are."""
 import encoder_decoder_models
 import generation_models
 import numpy as np
+import sparse_attention_cases
 
 FLOATS = [np.float32, np.float64]
 SIGNED = [np.int8, np.int16, np.int32, np.int64]
@@ -537,7 +538,7 @@ GENERATORS = {
     "MaxPool": pool(False), "AveragePool": pool(True), "MatMul": matmul, "Gemm": gemm, "QuantizeLinear": quantize,
     "DequantizeLinear": dequantize, "LayerNormalization": normalization, "Reshape": reshape, "LSTM": recurrent(4), "GRU": recurrent(3),
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
-    "NhwcMaxPool": nhwc_max_pool, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
+    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
     "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }
