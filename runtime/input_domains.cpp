@@ -62,6 +62,9 @@ constexpr Use uses[] = {
     {"com.microsoft", "EmbedLayerNormalization", 1, Rule::index, 4, "", 0},
     {"com.microsoft", "EmbedLayerNormalization", 8, Rule::index, 3, "", 0},
     {"com.microsoft", "RotaryEmbedding", 1, Rule::index, 2, "", 0},
+    {"com.microsoft", "MRotaryEmbedding", 1, Rule::index, 2, "", 0},
+    {"com.microsoft", "QEmbedLayerNormalization", 0, Rule::index, 2, "", 0},
+    {"com.microsoft", "QEmbedLayerNormalization", 1, Rule::index, 4, "", 0},
 };
 
 /// Operators whose results are elements of their inputs; of most only input 0 counts.

@@ -49,6 +49,9 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_expert_operators(table);
   microsoft_recurrent_operators(table);
   microsoft_pooling_operators(table);
+  microsoft_gated_operators(table);
+  microsoft_diffusion_operators(table);
+  microsoft_tensor_operators(table);
 }
 
 }  // namespace axrun::ir

@@ -24,6 +24,9 @@ void microsoft_alias_operators(std::vector<OperatorEntry>& table);
 void microsoft_expert_operators(std::vector<OperatorEntry>& table);
 void microsoft_recurrent_operators(std::vector<OperatorEntry>& table);
 void microsoft_pooling_operators(std::vector<OperatorEntry>& table);
+void microsoft_gated_operators(std::vector<OperatorEntry>& table);
+void microsoft_diffusion_operators(std::vector<OperatorEntry>& table);
+void microsoft_tensor_operators(std::vector<OperatorEntry>& table);
 void microsoft_matmul_operators(std::vector<OperatorEntry>& table);
 
 /// The `count` results that operator `op` of ai.onnx has at `version` for the node's attributes and its first

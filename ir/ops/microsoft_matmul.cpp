@@ -136,8 +136,8 @@ Scalar field(const TensorRef& x, const Scalar& row, const Scalar& byte, const Sc
 }
 
 /// A times the transpose of a matrix [N, K] quantised in blocks along K. Inputs: A, B (N, blocks, bytes of a
-/// block), scales (N, blocks), zero points (N, blocks), packed like B or of the type of A, an unsupported
-/// order, and a bias (N).
+/// block), scales (N, blocks), zero points (N, blocks), packed like B or of the type of A, the block of each
+/// of the K rows where they are not in order, and a bias (N).
 void matmul_n_bits(const OperatorContext& context, Builder& b) {
   const TensorRef a = real_operand(b, context, 0);
   context.check(a.rank() > 0, "A is a scalar");
@@ -150,7 +150,6 @@ void matmul_n_bits(const OperatorContext& context, Builder& b) {
   context.check(context.equal(a.dims().back(), Dim(depth)),
                 fmt::format("A of shape {} for K = {}", to_string(a.dims()), depth));
   if (context.integer("weight_prepacked", 0) != 0) context.unsupported("prepacked weights");
-  if (context.has(4)) context.unsupported("input 'g_idx'");
   const int64_t blocks = (depth + block - 1) / block;
   const int64_t per_byte = 8 / bits;
   const int64_t bytes = block / per_byte;
@@ -170,17 +169,28 @@ void matmul_n_bits(const OperatorContext& context, Builder& b) {
     context.check(zeros_packed || is_real_type(zeros.type()), "zero_points have a type that is not allowed");
     zeros = matrix(zeros, zeros_packed ? (blocks + per_byte - 1) / per_byte : blocks, "zero_points");
   }
+  TensorRef order;
+  if (context.has(4)) {
+    order = typed_operand(b, context, 4, {ElementType::i32});
+    context.check(order.rank() == 1 && !context.less(order.dims()[0], Dim(depth)),
+                  fmt::format("g_idx of shape {}", to_string(order.dims())));
+  }
   const ElementType type = compute_type(a.type());
   const TensorRef weights = b.map_grouped(
       {Dim(columns), Dim(blocks), Dim(bytes), Dim(per_byte)}, {{0}, {1, 2, 3}}, [&](const Indices& i) {
         const Scalar value = cast(type, field(packed, i[0], i[1] * bytes + i[2], i[3], bits));
+        Scalar own = i[1];
+        if (order.defined()) {
+          const Scalar k = (i[1] * bytes + i[2]) * per_byte + i[3];
+          own = cast(ElementType::i64, order.guarded({k}, k < depth, b.integer(0, ElementType::i32)));
+        }
         Scalar zero = b.literal(type, static_cast<double>(int64_t{1} << (bits - 1)));
         if (zeros_packed) {
-          zero = cast(type, field(zeros, i[0], floor_div(i[1], per_byte), floor_mod(i[1], per_byte), bits));
+          zero = cast(type, field(zeros, i[0], floor_div(own, per_byte), floor_mod(own, per_byte), bits));
         } else if (zeros.defined()) {
-          zero = cast(type, zeros({i[0], i[1]}));
+          zero = cast(type, zeros({i[0], own}));
         }
-        return (value - zero) * cast(type, scales({i[0], i[1]}));
+        return (value - zero) * cast(type, scales({i[0], own}));
       });
   TensorRef bias;
   if (context.has(5)) bias = shaped_operand(b, context, 5, {Dim(columns)}, "the bias");

@@ -172,9 +172,15 @@ void simplified_layer_normalization(const OperatorContext& context, Builder& b) 
   if (context.wants(1)) b.output(inverse);
 }
 
+struct Embeddings {
+  TensorRef words, positions, segments;  ///< segments perhaps undefined
+  TensorRef gamma, beta;
+};
+
 /// Sum of word, position and segment embeddings, normalised; the number of unmasked words per sequence; the
-/// sum.
-void embed_layer_normalization(const OperatorContext& context, Builder& b) {
+/// sum. Inputs 0, 1, 7 and, where `has_positions`, 8 are ids of words and segments, the mask, and positions.
+void embed_and_normalize(const OperatorContext& context, Builder& b, const Embeddings& e,
+                         bool has_positions) {
   const auto ids_operand = [&](int k) {
     return typed_operand(b, context, k, {ElementType::i32, ElementType::i64});
   };
@@ -182,30 +188,27 @@ void embed_layer_normalization(const OperatorContext& context, Builder& b) {
   context.check(ids.rank() == 2, fmt::format("input_ids of shape {}", to_string(ids.dims())));
   const Dim& batch = ids.dims()[0];
   const Dim& length = ids.dims()[1];
-  const TensorRef words = real_operand(b, context, 2);
-  const TensorRef positions = real_operand(b, context, 3);
+  const auto& [words, positions, segments, gamma, beta] = e;
   context.check(words.rank() == 2 && positions.rank() == 2, "the embeddings must be matrices");
   const Dim& width = words.dims()[1];
   context.check(context.equal(positions.dims()[1], width), "the embeddings differ in width");
   TensorRef segment_ids;
-  TensorRef segments;
   context.check(context.has(1) == context.has(4), "segment_ids and segment_embedding go together");
   if (context.has(1)) {
     segment_ids = ids_operand(1);
     check_dims(context, segment_ids, ids.dims(), "segment_ids");
-    segments = real_operand(b, context, 4);
     context.check(segments.rank() == 2 && context.equal(segments.dims()[1], width),
                   "the embeddings differ in width");
   }
   TensorRef position_ids;
-  if (context.has(8)) {
+  if (has_positions && context.has(8)) {
     position_ids = ids_operand(8);
     context.check(
         position_ids.rank() == 2 && context.broadcast({position_ids.dims(), ids.dims()}) == ids.dims(),
         fmt::format("position_ids of shape {}", to_string(position_ids.dims())));
   }
-  const TensorRef gamma = vector_operand(context, b, 5, width);
-  const TensorRef beta = vector_operand(context, b, 6, width);
+  check_dims(context, gamma, {width}, "gamma");
+  check_dims(context, beta, {width}, "beta");
   TensorRef mask;
   if (context.has(7)) {
     mask = ids_operand(7);
@@ -232,7 +235,36 @@ void embed_layer_normalization(const OperatorContext& context, Builder& b) {
   } else {
     b.output(b.map({batch}, [&](const Indices&) { return b.integer(0, ElementType::i32); }));
   }
+  if (!has_positions) return;
   b.output(b.map(sum.dims(), [&](const Indices& i) { return cast(words.type(), sum(i)); }));
+}
+
+void embed_layer_normalization(const OperatorContext& context, Builder& b) {
+  Embeddings e;
+  e.words = real_operand(b, context, 2);
+  e.positions = real_operand(b, context, 3);
+  if (context.has(4)) e.segments = real_operand(b, context, 4);
+  e.gamma = real_operand(b, context, 5);
+  e.beta = real_operand(b, context, 6);
+  embed_and_normalize(context, b, e, true);
+}
+
+/// With tables of bytes: inputs 8 to 12 are their scales, 13 to 17 their zero points.
+void quantized_embed_layer_normalization(const OperatorContext& context, Builder& b) {
+  const auto dequantized = [&](int k) {
+    if (k == 4 && !context.has(k)) return TensorRef();
+    const TensorRef x = typed_operand(b, context, k, {ElementType::u8, ElementType::i8});
+    const int nth = k < 5 ? k - 2 : k - 5 + 3;
+    const TensorRef scale = typed_operand(b, context, 8 + nth, {ElementType::f32});
+    const TensorRef zero = typed_operand(b, context, 13 + nth, {x.type()});
+    return b.map(x.dims(), [&](const Indices& i) {
+      const Scalar centered = cast(ElementType::i32, x(i)) -
+                              cast(ElementType::i32, only_element(context, b, zero, "a zero point"));
+      return cast(ElementType::f32, centered) * only_element(context, b, scale, "a scale");
+    });
+  };
+  embed_and_normalize(
+      context, b, {dequantized(2), dequantized(3), dequantized(4), dequantized(5), dequantized(6)}, false);
 }
 
 }  // namespace
@@ -241,6 +273,7 @@ void microsoft_normalization_operators(std::vector<OperatorEntry>& table) {
   table.insert(
       table.end(),
       {{microsoft_domain, "EmbedLayerNormalization", 1, embed_layer_normalization},
+       {microsoft_domain, "QEmbedLayerNormalization", 1, quantized_embed_layer_normalization},
        {microsoft_domain, "SkipLayerNormalization", 1, skip_layer_normalization},
        {microsoft_domain, "SkipSimplifiedLayerNormalization", 1, skip_simplified_layer_normalization},
        {microsoft_domain, "SimplifiedLayerNormalization", 1, simplified_layer_normalization},

@@ -1,5 +1,7 @@
-// com.microsoft: RotaryEmbedding.
+// com.microsoft: RotaryEmbedding and MRotaryEmbedding.
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "ir/ops/attention.h"
 #include "ir/ops/compute.h"
@@ -61,7 +63,39 @@ void check_half(const OperatorContext& context, const Dim& half, const Dim& size
                             size.to_string()));
 }
 
-/// Inputs: x, position_ids, cos_cache, sin_cache. A single position id is that of the first position.
+/// Which of three positions (time, height, width) turns a pair: contiguous sections of the pairs, or every
+/// third pair each for height and width as far as their sections go.
+struct Sections {
+  std::vector<int64_t> sizes;
+  bool interleaved = false;
+
+  Sections(const OperatorContext& context, const Dim& half)
+      : sizes(context.integers("mrope_section")),
+        interleaved(bounded_integer(context, "mrope_layout", 0, 0, 1) == 1) {
+    int64_t whole = 0;
+    for (const int64_t size : sizes) {
+      context.check(size >= 0 && size <= int64_t{1} << 30, "a section is no size");
+      whole += size;
+    }
+    context.check(sizes.size() == 3 && context.equal(Dim(whole), half),
+                  "attribute 'mrope_section' must be three sizes that make up the caches' width");
+  }
+  Scalar stream(const Scalar& pair) const {
+    Builder& b = pair.builder();
+    const Scalar time = b.integer(0), height = b.integer(1), width = b.integer(2);
+    if (!interleaved) {
+      return select(pair < sizes[0], time, select(pair < sizes[0] + sizes[1], height, width));
+    }
+    const Scalar third = floor_mod(pair, 3);
+    const Scalar is_height = logical_and(third == 1, pair < sizes[1] * 3);
+    const Scalar is_width = logical_and(third == 2, pair < sizes[2] * 3);
+    return select(is_height, height, select(is_width, width, time));
+  }
+};
+
+/// Inputs: x, position_ids, cos_cache, sin_cache. A single position id is that of the first position. Where
+/// it is multimodal there are three of each position.
+template <bool multimodal>
 void microsoft_rotary_embedding(const OperatorContext& context, Builder& b) {
   const TensorRef x = real_operand(b, context, 0);
   const TensorRef ids = typed_operand(b, context, 1, {ElementType::i64});
@@ -83,13 +117,20 @@ void microsoft_rotary_embedding(const OperatorContext& context, Builder& b) {
     context.check(context.equal(half * 2, Dim(partial)), "the caches do not fit rotary_embedding_dim");
   check_half(context, half, size);
   const RotaryInput heads = rotary_input(context, x, size);
-  const bool single = ids.rank() == 1;
-  if (single) {
+  std::optional<Sections> sections;
+  if (multimodal) sections.emplace(context, half);
+  const bool single = !multimodal && ids.rank() == 1;
+  if (multimodal) {
+    check_dims(context, ids, {Dim(3), heads.batch(), heads.length()}, "position_ids");
+  } else if (single) {
     check_dims(context, ids, {Dim(1)}, "position_ids");
   } else {
     check_dims(context, ids, {heads.batch(), heads.length()}, "position_ids");
   }
-  const auto row = [&](const Indices& i) { return single ? ids({b.integer(0)}) + i[1] : ids({i[0], i[1]}); };
+  const auto row = [&](const Indices& i) {
+    if (sections) return ids({sections->stream(i[2]), i[0], i[1]});
+    return single ? ids({b.integer(0)}) + i[1] : ids({i[0], i[1]});
+  };
   b.output(turned(
       b, heads, half, flag(context, "interleaved", false),
       [&](const Indices& i) {
@@ -103,7 +144,8 @@ void microsoft_rotary_embedding(const OperatorContext& context, Builder& b) {
 }  // namespace
 
 void microsoft_rotary_operators(std::vector<OperatorEntry>& table) {
-  table.push_back({microsoft_domain, "RotaryEmbedding", 1, microsoft_rotary_embedding});
+  table.push_back({microsoft_domain, "MRotaryEmbedding", 1, microsoft_rotary_embedding<true>});
+  table.push_back({microsoft_domain, "RotaryEmbedding", 1, microsoft_rotary_embedding<false>});
 }
 
 }  // namespace axrun::ir

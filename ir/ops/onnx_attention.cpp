@@ -211,7 +211,7 @@ TensorRef attended(Builder& b, const AttentionNode& a, const TensorRef& probabil
   const auto term = [&](const Scalar& batch, const Scalar& kv_head, const Scalar& member, const Scalar& query,
                         const Scalar& element, const Scalar& position) {
     const Scalar weight = probability({batch, kv_head * a.group + member, query, position});
-    return cast(a.type, weight * widen(a.value(batch, kv_head, position, element)));
+    return cast(a.type, weight * cast(weight.type(), a.value(batch, kv_head, position, element)));
   };
   if (a.q.packed) {
     return b.reduce_grouped(Monoid::Kind::sum, {a.q.batch, a.q.length, a.k.heads, a.group, a.v.size},

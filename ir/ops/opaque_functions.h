@@ -45,6 +45,9 @@ struct SuppressionParameters {
   bool center_format = false;
 };
 
+/// (costs), [rows, columns] or [1, rows, columns]: rows and columns along the way, [2, length].
+Tensors cheapest_path_function(const Stage& stage, const Tensors& arguments);
+
 /// (x) with a payload TextConversion.
 Tensors cast_string_function(const Stage& stage, const Tensors& arguments);
 struct TextConversion {
@@ -98,7 +101,8 @@ struct NgramParameters {
   int64_t size = 0;  ///< of a row of the result
 };
 
-/// (bytes of a file) with a payload ImageFormat: pixels [height, width, channels], empty where nothing can be decoded.
+/// (bytes of a file) with a payload ImageFormat: pixels [height, width, channels], empty where nothing can be
+/// decoded.
 Tensors decode_image_function(const Stage& stage, const Tensors& arguments);
 struct ImageFormat {
   enum class Pixels : uint8_t { rgb, bgr, grayscale };

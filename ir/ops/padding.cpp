@@ -7,6 +7,7 @@
 #include "ir/ops/compute.h"
 #include "ir/ops/movement_parts.h"
 #include "ir/ops/requirements.h"
+#include "ir/ops/string_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -114,13 +115,11 @@ void define_pad(const OperatorContext& context, Builder& b) {
   if (context.has(2) && pad_mode(context) == PadMode::constant) {
     require_same_type(context, 0, 2);
     value = operand(b, context, 2);
-  } else {
-    require_type(context, 0, TypeClass::number_or_boolean);
   }
-  build_pad(context, b, margins_of(context, context.elements(1), axes), [&] {
-    return value.defined() ? only_element(context, b, value, "constant_value")
-                           : b.literal(context.type(0), 0);
-  });
+  std::function<Scalar()> nothing;
+  if (!value.defined()) nothing = nothing_of(b, context.type(0));
+  build_pad(context, b, margins_of(context, context.elements(1), axes),
+            [&] { return value.defined() ? only_element(context, b, value, "constant_value") : nothing(); });
 }
 
 }  // namespace

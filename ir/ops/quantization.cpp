@@ -82,12 +82,15 @@ bool is_quantized_type(ElementType type) {
 }
 
 /// y = saturate(round_half_even(x / scale) + zero_point). The quotient is rounded to the type of the scale,
-/// or to the attribute `precision` (opset 23), before it is rounded to an integer.
+/// or to the attribute `precision` (opset 23), before it is rounded to an integer. Scales that are powers of
+/// two (opset 28) say nothing of it: dividing by them is exact.
 void define_quantize_linear(const OperatorContext& context, Builder& b) {
   const std::initializer_list<ElementType> allowed = {ElementType::f32, ElementType::f16, ElementType::bf16,
                                                       ElementType::i32};
   const TensorRef x = typed_operand(b, context, 0, allowed);
-  const TensorRef scale = typed_operand(b, context, 1, allowed);
+  const TensorRef scale = typed_operand(
+      b, context, 1,
+      {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::i32, ElementType::f8e8m0});
   const Granularity g = granularity(context, x.dims(), scale.dims());
   const TensorRef zero = zero_point(context, b, scale, g);
   ElementType type = zero.defined() ? zero.type() : ElementType::u8;
@@ -97,7 +100,7 @@ void define_quantize_linear(const OperatorContext& context, Builder& b) {
     type = stated;
   }
   context.check(is_quantized_type(type), fmt::format("{} is not a quantized type", name_of(type)));
-  ElementType precision = is_float(scale.type()) ? scale.type() : ElementType::f32;
+  ElementType precision = is_real_type(scale.type()) ? scale.type() : ElementType::f32;
   if (context.integer("precision", 0) != 0) precision = type_attribute(context, "precision", std::nullopt);
   context.check(is_real_type(precision), "attribute 'precision' is not a float type");
   const bool saturate = flag(context, "saturate", true);
@@ -115,8 +118,8 @@ void define_dequantize_linear(const OperatorContext& context, Builder& b) {
   const TensorRef x = operand(b, context, 0);
   context.check(is_quantized_type(x.type()) || x.type() == ElementType::i32,
                 fmt::format("{} is not a quantized type", name_of(x.type())));
-  const TensorRef scale =
-      typed_operand(b, context, 1, {ElementType::f32, ElementType::f16, ElementType::bf16});
+  const TensorRef scale = typed_operand(
+      b, context, 1, {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::f8e8m0});
   const Granularity g = granularity(context, x.dims(), scale.dims());
   const TensorRef zero = zero_point(context, b, scale, g);
   context.check(!zero.defined() || zero.type() == x.type(), "the zero point must have the type of the input");

@@ -1,4 +1,4 @@
-// What is a scan along a dimension: CumSum, CumProd, and Det by elimination.
+// What is a scan along a dimension: CumSum, CumProd, and Det and Inverse (of com.microsoft) by elimination.
 
 #include <limits>
 
@@ -110,12 +110,50 @@ void define_det(const OperatorContext& context, Builder& b) {
   b.output(b.map(batch, [&](const Indices& i) { return cast(x.type(), results[1](i)); }));
 }
 
+/// Gauss-Jordan elimination with row pivoting, in float64, of the matrix and of the identity beside it. Of a
+/// matrix that has no inverse the result is not finite.
+void define_inverse(const OperatorContext& context, Builder& b) {
+  const TensorRef x = real_operand(b, context, 0);
+  context.check(x.rank() >= 2, "the input must have at least two dimensions");
+  const Dims dims = x.dims();
+  const Dim size = dims.back();
+  const size_t outer = dims.size() - 2;
+  context.check(context.equal(size, dims[outer]), "the matrices must be square");
+  const Dims batch = part(dims, 0, outer);
+  const TensorRef initial = b.map(dims, [&](const Indices& i) { return cast(ElementType::f64, x(i)); });
+  const TensorRef identity = b.map(dims, [&](const Indices& i) {
+    return select(i[outer] == i[outer + 1], b.real(ElementType::f64, 1), b.real(ElementType::f64, 0));
+  });
+  const auto results =
+      b.scan(size, {}, {initial, identity}, [&](Builder& step, const auto&, const auto& states) {
+        const Scalar t = step.time();
+        const TensorRef pivot = pivot_row(step, states[0], batch, size, t);
+        std::vector<TensorRef> next;
+        for (const TensorRef& side : states) {
+          next.push_back(step.map(dims, [&](const Indices& i) {
+            const Indices at = part(i, 0, outer);
+            const Scalar p = pivot(at), row = i[outer];
+            const Scalar source = select(row == t, p, select(row == p, t, row));
+            const auto element = [&](const TensorRef& of, const Scalar& r, const Scalar& c) {
+              return of(joined(at, {r, c}));
+            };
+            const Scalar scaled = element(side, p, i[outer + 1]) / element(states[0], p, t);
+            const Scalar rest = element(side, source, i[outer + 1]) - element(states[0], source, t) * scaled;
+            return select(row == t, scaled, rest);
+          }));
+        }
+        return Builder::StepResult{next, {}};
+      });
+  b.output(b.map(dims, [&](const Indices& i) { return cast(x.type(), results[1](i)); }));
+}
+
 }  // namespace
 
 void recurrence_operators(std::vector<OperatorEntry>& table) {
   table.insert(table.end(), {{"", "CumProd", 26, define_cumulative<ScalarOp::mul>},
                              {"", "CumSum", 11, define_cumulative<ScalarOp::add>},
-                             {"", "Det", 11, define_det}});
+                             {"", "Det", 11, define_det},
+                             {"com.microsoft", "Inverse", 1, define_inverse}});
 }
 
 }  // namespace axrun::ir

@@ -8,6 +8,7 @@
 #include "ir/ops/compute.h"
 #include "ir/ops/movement_parts.h"
 #include "ir/ops/requirements.h"
+#include "ir/ops/string_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -150,11 +151,12 @@ void define_center_crop_pad(const OperatorContext& context, Builder& b) {
         crop ? floor_div(dims[d] - asked[k], Dim(2)) : Dim(0) - floor_div(asked[k] - dims[d], Dim(2));
     dims[d] = asked[k];
   }
-  if (padded) require_type(context, 0, TypeClass::number_or_boolean);
+  std::function<Scalar()> nothing;
+  if (padded) nothing = nothing_of(b, x.type());
   b.output(b.map(dims, [&](const Indices& i) {
     Indices at;
     for (size_t d = 0; d < dims.size(); ++d) at.push_back(i[d] + offsets[d]);
-    return padded ? x.padded(at, 0) : x(at);
+    return padded ? x.padded(at, nothing()) : x(at);
   }));
 }
 
@@ -178,10 +180,10 @@ void define_reverse_sequence(const OperatorContext& context, Builder& b) {
 
 /// Zeros below (upper) or above the k-th diagonal of the last two dims.
 void define_trilu(const OperatorContext& context, Builder& b) {
-  require_type(context, 0, TypeClass::number_or_boolean);
   const TensorRef x = operand(b, context, 0);
   context.check(x.rank() >= 2, "the input must have at least two dimensions");
   const bool upper = flag(context, "upper", true);
+  const auto nothing = nothing_of(b, x.type());
   TensorRef diagonal;
   if (context.has(1)) {
     require_type(context, 1, TypeClass::integer);
@@ -191,7 +193,7 @@ void define_trilu(const OperatorContext& context, Builder& b) {
     const Scalar k =
         diagonal.defined() ? cast(ElementType::i64, only_element(context, b, diagonal, "k")) : b.integer(0);
     const Scalar distance = i.back() - i[i.size() - 2];
-    return select(upper ? distance >= k : distance <= k, x(i), b.literal(x.type(), 0));
+    return select(upper ? distance >= k : distance <= k, x(i), nothing());
   }));
 }
 

@@ -2,6 +2,7 @@
 // call.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,22 +15,30 @@ namespace axrun::ir {
 namespace {
 
 /// A depthwise convolution [B, C, L] whose window ends at each position; what precedes the input comes from
-/// the state, the last k - 1 positions.
+/// the state, the last (k - 1) dilation positions. That of com.microsoft may have a dilation, and channels
+/// last.
 void define_causal_convolution(const OperatorContext& context, Builder& b) {
   const TensorRef x = real_operand(b, context, 0);
   const TensorRef w = real_operand(b, context, 1);
   context.check(x.rank() == 3 && w.rank() == 3, "the input and the weight must have rank 3");
+  if (context.integer("ndim", 1) != 1) context.unsupported("attribute 'ndim'");
+  const int64_t dilation = bounded_integer(context, "dilation", 1, 1, int64_t{1} << 30);
+  const bool channels_last = flag(context, "channels_last", false);
+  const size_t channel_axis = channels_last ? 2 : 1, length_axis = channels_last ? 1 : 2;
+  const auto ordered = [&](auto batch, auto channel, auto place) {
+    return channels_last ? std::vector{batch, place, channel} : std::vector{batch, channel, place};
+  };
   for (int k : {1, 2, 3}) {
     context.check(!context.has(k) || context.type(k) == x.type(), "the inputs must have one type");
   }
   const Dim kernel = w.dims()[2];
-  check_dims(context, w, {x.dims()[1], Dim(1), kernel}, "the weight");
-  const Dim history = kernel - 1;
+  check_dims(context, w, {x.dims()[channel_axis], Dim(1), kernel}, "the weight");
+  const Dim history = (kernel - 1) * dilation;
   context.check(!history.is_constant() || history.value() >= 0, "the kernel is empty");
-  const Dims state_dims = {x.dims()[0], x.dims()[1], history};
+  const Dims state_dims = ordered(x.dims()[0], x.dims()[channel_axis], history);
   TensorRef bias;
   TensorRef past;
-  if (context.has(2)) bias = shaped_operand(b, context, 2, {x.dims()[1]}, "the bias");
+  if (context.has(2)) bias = shaped_operand(b, context, 2, {x.dims()[channel_axis]}, "the bias");
   if (context.has(3)) past = shaped_operand(b, context, 3, state_dims, "past_state");
   const std::string activation = context.string("activation", "none");
   context.check(activation == "none" || activation == "silu" || activation == "swish",
@@ -39,23 +48,26 @@ void define_causal_convolution(const OperatorContext& context, Builder& b) {
   const auto at = [&](const Indices& i, const Scalar& p) {
     const Scalar is_old = p < history;
     const Scalar zero = b.real(x.type(), 0);
-    const Scalar old_value = past.defined() ? past.guarded({i[0], i[1], p}, is_old, zero) : zero;
-    return select(is_old, old_value, x.guarded({i[0], i[1], p - history}, !is_old, zero));
+    const auto place = [&](const Scalar& position) { return ordered(i[0], i[channel_axis], position); };
+    const Scalar old_value = past.defined() ? past.guarded(place(p), is_old, zero) : zero;
+    return select(is_old, old_value, x.guarded(place(p - history), !is_old, zero));
   };
   const TensorRef sum = b.sum(x.dims(), {kernel}, [&](const Indices& i, const Indices& k) {
-    return widen(at(i, i[2] + k[0])) * widen(w({i[1], b.integer(0), k[0]}));
+    return widen(at(i, i[length_axis] + k[0] * dilation)) * widen(w({i[channel_axis], b.integer(0), k[0]}));
   });
   b.output(b.map(x.dims(), [&](const Indices& i) {
-    const Scalar value = bias.defined() ? sum(i) + widen(bias({i[1]})) : sum(i);
+    const Scalar value = bias.defined() ? sum(i) + widen(bias({i[channel_axis]})) : sum(i);
     return cast(x.type(), activation == "none" ? value : value * sigmoid(value));
   }));
-  b.output(b.map(state_dims, [&](const Indices& i) { return at(i, i[2] + x.dims()[2]); }));
+  b.output(
+      b.map(state_dims, [&](const Indices& i) { return at(i, i[length_axis] + x.dims()[length_axis]); }));
 }
 
 /// The inputs of LinearAttention, unpacked from [B, T, heads * size].
 struct LinearAttentionNode {
   Heads q, k, v;
-  Dim group;
+  Dim group;        ///< query heads of a key head
+  Dim sharers = 1;  ///< key heads of a query head
   bool gated = false;
   bool delta = false;
   double scale = 1;
@@ -72,7 +84,9 @@ LinearAttentionNode linear_attention_node(const OperatorContext& context, Builde
   LinearAttentionNode n;
   const int64_t q_heads = bounded_integer(context, "q_num_heads", 0, 1, most);
   const int64_t kv_heads = bounded_integer(context, "kv_num_heads", 0, 1, most);
-  context.check(q_heads % kv_heads == 0, "q_num_heads must be a multiple of kv_num_heads");
+  // More key heads than query heads are com.microsoft's.
+  context.check(q_heads % kv_heads == 0 || kv_heads % q_heads == 0,
+                "q_num_heads must be a multiple of kv_num_heads, or the other way round");
   for (int k : {0, 1, 2}) {
     context.check(context.rank(k) == 3 && context.type(k) == context.type(0),
                   "query, key and value must have rank 3 and one type");
@@ -80,7 +94,8 @@ LinearAttentionNode linear_attention_node(const OperatorContext& context, Builde
   n.q = heads_of(context, b, 0, q_heads);
   n.k = heads_of(context, b, 1, kv_heads);
   n.v = heads_of(context, b, 2, kv_heads);
-  n.group = Dim(q_heads / kv_heads);
+  n.group = Dim(std::max<int64_t>(q_heads / kv_heads, 1));
+  n.sharers = Dim(std::max<int64_t>(kv_heads / q_heads, 1));
   check_dims(context, n.k.tensor, {n.q.batch, n.q.length, Dim(kv_heads) * n.q.size}, "key");
   check_dims(context, n.v.tensor, {n.q.batch, n.q.length, Dim(kv_heads) * n.v.size}, "value");
   const std::string rule = context.string("update_rule", "gated_delta");
@@ -158,12 +173,13 @@ void define_linear_attention(const OperatorContext& context, Builder& b) {
         const TensorRef output =
             step.reduce_grouped(Monoid::Kind::sum, {n.q.batch, n.k.heads, n.group, n.v.size},
                                 {{0}, {1, 2, 3}}, {size}, [&](const Indices& i, const Indices& r) {
-                                  const Scalar query = widen(m.q(i[0], i[1] * n.group + i[2], time, r[0]));
+                                  const Scalar head = floor_div(i[1], n.sharers) * n.group + i[2];
+                                  const Scalar query = widen(m.q(i[0], head, time, r[0]));
                                   return query * state({i[0], i[1], r[0], i[3]}) * n.scale;
                                 });
         return Builder::StepResult{{state}, {output}};
       });
-  const Dims packed = {n.q.batch, n.q.length, n.q.heads * n.v.size};
+  const Dims packed = {n.q.batch, n.q.length, n.k.heads * n.group * n.v.size};
   b.output(b.map(packed, [&](const Indices& i) {
     return cast(n.q.tensor.type(), results[1]({i[1], i[0], i[2]}));
   }));

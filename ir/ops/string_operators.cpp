@@ -37,4 +37,10 @@ TensorRef choose_strings(Builder& b, const TensorRef& positions, const std::vect
                   string_table(values, otherwise))[0];
 }
 
+std::function<Scalar()> nothing_of(Builder& b, ElementType type) {
+  if (type != ElementType::string) return [&b, type] { return b.literal(type, 0); };
+  const TensorRef nowhere = b.map({}, [&](const Indices&) { return b.integer(-1); });
+  return [text = choose_strings(b, nowhere, {}, "")] { return text({}); };
+}
+
 }  // namespace axrun::ir

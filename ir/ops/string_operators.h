@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ TensorRef find_strings(Builder& b, const TensorRef& x, const std::vector<std::st
 /// The string at each position (i64); `otherwise` for positions outside 0..size-1.
 TensorRef choose_strings(Builder& b, const TensorRef& positions, const std::vector<std::string>& values,
                          const std::string& otherwise);
+
+/// Loads what stands where nothing is: 0, false, or the empty string.
+std::function<Scalar()> nothing_of(Builder& b, ElementType type);
 
 }  // namespace axrun::ir

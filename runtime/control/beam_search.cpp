@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "ir/error.h"
 #include "runtime/control/generation.h"
+#include "runtime/control/timestamps.h"
 
 namespace axrun::runtime {
 namespace {
@@ -63,7 +65,10 @@ class BeamSearch {
     const bool is_whisper = node.op == "WhisperBeamSearch";
     for (size_t k = decoder_ids; k < inputs.size(); ++k) {
       const bool is_known = is_whisper && (k == decoder_ids || k == temperature);
-      const bool is_neutral = k == logits_processor && number_input(node, inputs, k, 0) == 0;
+      const double value = k == logits_processor ? number_input(node, inputs, k, 0) : -1;
+      const bool has_timestamps = is_whisper && value == 1;
+      if (has_timestamps) timestamps_.emplace(node);
+      const bool is_neutral = value == 0 || has_timestamps;
       if (inputs[k].present() && !is_known && !is_neutral)
         throw Error(Fault::unsupported, fmt::format("{} '{}': input {}", node.op, node.name, k));
     }
@@ -100,7 +105,9 @@ class BeamSearch {
       const auto shift = static_cast<float>(std::log(total)) + largest;
       for (float& score : scores) score -= shift;
       rules_.apply(scores, sequences_[static_cast<size_t>(r)], first, r / p_.beams);
-      for (float& score : scores) score = score / p_.temperature + totals_[static_cast<size_t>(r)];
+      for (float& score : scores) score /= p_.temperature;
+      if (timestamps_) timestamps_->apply(scores, sequences_[static_cast<size_t>(r)]);
+      for (float& score : scores) score += totals_[static_cast<size_t>(r)];
     }
     vocabulary_ = next.vocabulary;
     if (node_.outputs.size() > 2) steps_.insert(steps_.end(), next.scores.begin(), next.scores.end());
@@ -188,6 +195,7 @@ class BeamSearch {
   const Values& inputs_;
   const RunBody& run_body_;
   ScoreRules rules_;
+  std::optional<TimestampRules> timestamps_;
   Parameters p_;
   Prompt prompt_;
   std::vector<std::vector<int64_t>> sequences_;  ///< a row for every beam of every prompt

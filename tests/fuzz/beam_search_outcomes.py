@@ -33,6 +33,7 @@ class Search:
         self.whisper = case["op"] == "WhisperBeamSearch"
         self.longest, self.least, self.beams, self.returned = (int(number(k, 0)) for k in (1, 2, 3, 4))
         self.length_penalty, self.penalty, self.temperature = number(5, 1), np.float32(number(6, 1)), np.float32(number(14, 1))
+        self.timed = number(11, 0) == 1 and attributes
         self.mask, self.prefix = inputs[7], None if inputs[8] is None else inputs[8][prompt]
         self.eos, self.ngram, self.early = attributes["eos_token_id"], attributes["no_repeat_ngram_size"], attributes["early_stopping"]
         self.encoder, self.decoder = session(attributes["encoder"]), session(attributes["decoder"])
@@ -89,7 +90,29 @@ class Search:
                 row[self.prefix == 0] = LOWEST
             if length < self.least:
                 row[self.eos] = LOWEST
-        return (x / self.temperature + totals[:, None]).reshape(-1)
+        x /= self.temperature
+        for row, sequence in zip(x, sequences) if self.timed else ():
+            self.keep_times(row, sequence)
+        return (x + totals[:, None]).reshape(-1)
+
+    def keep_times(self, row, sequence):
+        """Whisper's rules of timestamps."""
+        name = lambda text: self.timed[text + "_token_id"]
+        first, stamps = name("beginning_timestamp"), [t for t in sequence if t >= name("beginning_timestamp")]
+        begun = next((k + 1 for k, t in enumerate(sequence) if t >= first), len(sequence))
+        row[[name("no_timestamps"), name("start_of_lm")]] = LOWEST
+        if len(sequence) > begun:
+            row[[name("decoder_start"), name("translate"), name("transcribe")]] = LOWEST
+        last, before = sequence[-1] >= first, len(sequence) <= begun or sequence[-2] >= first
+        if last:
+            row[slice(first, None) if before else slice(0, self.eos)] = LOWEST
+        if stamps:
+            row[first:stamps[-1] + (0 if last and not before else 1)] = LOWEST
+        if len(sequence) == begun:
+            row[first + 51:] = LOWEST
+        times = row[first:][row[first:] > LOWEST].astype(np.float64)
+        if len(times) and np.log(np.exp(times - times.max()).sum()) + times.max() > row[:first].max():
+            row[:first] = LOWEST
 
     def orders(self, scores):
         """The first 2 * beams candidates, in every order that those of the same score might have."""

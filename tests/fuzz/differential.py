@@ -108,7 +108,7 @@ def ours(axrun, model, feed, folder):
     environment = {**os.environ, "AXRUN_OPTIMIZE": "0", "AXRUN_CACHE": "off"}
     command = [axrun, str(folder / "model.onnx"), "--data", str(folder), "--save", str(folder), "--runs", "1", "--warmup", "0",
                "--threads", "1", "--quiet"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         return "exit %d: %s" % (done.returncode, done.stderr.strip().replace("\n", " | ")[:300])
     return [numpy_helper.to_array(onnx.load_tensor(str(folder / ("output_%d.pb" % k)))) for k in range(len(model.graph.output))]
@@ -118,7 +118,7 @@ def derived_bounds(program, folder, count):
     """By output: the least and the greatest right results, flat, or None."""
     if program is None:
         return [None] * count
-    subprocess.run([program, folder], check=True, timeout=120)
+    subprocess.run([program, folder], check=True, timeout=600)
     bounds = []
     for k in range(count):
         file = pathlib.Path(folder) / ("bound_%d" % k)

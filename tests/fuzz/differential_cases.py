@@ -6,6 +6,7 @@ integers may differ; `judged` is False where the derived bound is not asked: Res
 have, and the analysis takes them as they are."""
 import encoder_decoder_models
 import generation_models
+import microsoft_cases
 import numpy as np
 import sparse_attention_cases
 
@@ -538,7 +539,7 @@ GENERATORS = {
     "MaxPool": pool(False), "AveragePool": pool(True), "MatMul": matmul, "Gemm": gemm, "QuantizeLinear": quantize,
     "DequantizeLinear": dequantize, "LayerNormalization": normalization, "Reshape": reshape, "LSTM": recurrent(4), "GRU": recurrent(3),
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
-    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
+    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
     "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }

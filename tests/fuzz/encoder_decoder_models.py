@@ -146,6 +146,12 @@ def case(random, op):
               number(pick_penalty(random), np.float32), mask if flag(random) else None, prefix if flag(random) else None,
               attention if not whisper and flag(random) else None]
     if whisper:
-        inputs += [random.integers(1, vocabulary, (batch, first)).astype(np.int32) if first else None, None, None, None,
+        timed = flag(random)
+        if timed:  # the last tokens are timestamps
+            beginning = int(random.integers(vocabulary // 2, vocabulary))
+            others = random.permutation(np.arange(1, beginning))[:4]
+            attributes |= {"eos_token_id": int(random.integers(1, beginning)), "beginning_timestamp_token_id": beginning}
+            attributes |= dict(zip(("no_timestamps_token_id", "start_of_lm_token_id", "translate_token_id", "transcribe_token_id"), map(int, others)))
+        inputs += [random.integers(1, vocabulary, (batch, first)).astype(np.int32) if first else None, np.array([timed], np.int32) if flag(random) or timed else None, None, None,
                    number(float(random.choice([0.5, 1, 3])), np.float32) if flag(random) else None]
     return {"op": op, "inputs": inputs, "attributes": attributes, "domain": "com.microsoft", "outputs": 2, "may_answer": beam_search_outcomes.is_outcome, "roundings": 512, "size": 1}

@@ -94,6 +94,14 @@ TEST(FlexAttention, BothAreModified) {
                  0.1872936, -0.3220611, 0.2145738, -0.3610776, 0.2447635, -0.4043796, 0.2763898, -0.4498443});
 }
 
+TEST(FlexAttention, AnInputOfAnotherRankIsRefused) {
+  ModelProto model = flex_model(true, false);
+  auto& shape =
+      *model.mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim()->RemoveLast();
+  expect_import_error(Fault::model, "Q, K and V have four dimensions", model);
+}
+
 TEST(FlexAttention, AModifierOfTwoInputsIsRefused) {
   ModelProto model = flex_model(true, false);
   model.mutable_graph()->mutable_node(0)->mutable_attribute(1)->mutable_g()->add_input()->set_name("z");
