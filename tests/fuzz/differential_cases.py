@@ -8,6 +8,7 @@ import encoder_decoder_models
 import generation_models
 import microsoft_cases
 import numpy as np
+import recurrent_bounds
 import sparse_attention_cases
 
 FLOATS = [np.float32, np.float64]
@@ -433,7 +434,8 @@ def recurrent(gates):
         attributes = {"hidden_size": hidden, "direction": direction}
         if gates == 3:
             attributes["linear_before_reset"] = flag(random)
-        return {"inputs": inputs, "attributes": attributes, "outputs": 3 if gates == 4 else 2, "roundings": 128, "size": 1}
+        return {"inputs": inputs, "attributes": attributes, "outputs": 3 if gates == 4 else 2, "roundings": 128, "size": 1,
+                "any_order": recurrent_bounds.is_within}
     return make
 
 
