@@ -117,7 +117,11 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const F
     for (ir::Graph* body : ir::bodies_of(node)) {
       for (FoldedNode& one : fold_weights(*body, pool, limits)) in_bodies.push_back(std::move(one));
     }
-    auto program = inference.define(node);
+    // Constants come of constants only: whatever else a node may give is not asked for.
+    const bool has_constants = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId id) {
+      return id == ir::absent || inference.is_constant(id);
+    });
+    auto program = has_constants ? inference.define(node) : std::nullopt;
     if (!program) {
       kept.push_back(std::move(node));
       continue;

@@ -117,6 +117,12 @@ void BodyPlans::list(std::vector<NestedPlan>& plans) const {
   }
 }
 
+int BodyPlans::open_steps() const {
+  int open = 0;
+  for (const Body& body : bodies_) open += body.plans->open_steps();
+  return open;
+}
+
 void BodyPlans::prepare(const BodyPlans& like) const {
   for (size_t b = 0; b < bodies_.size(); ++b) {
     prepare_like(*bodies_[b].plans, like.bodies_[b].plans->known(), [&](const Plan& plan) {
@@ -187,6 +193,8 @@ void Continuation::list(std::vector<NestedPlan>& plans) const {
     plans.push_back({nullptr, 0, std::move(known.key), std::move(known.plan)});
   }
 }
+
+int Continuation::open_steps() const { return plans_.open_steps(); }
 
 void Continuation::prepare(const Plan& plan, const Continuation& like) {
   if (live_in_ != like.live_in_) return;

@@ -22,6 +22,8 @@ class BodyPlans {
 
   /// Appends the plans made so far.
   void list(std::vector<NestedPlan>& plans) const;
+  /// Of these, and of what is nested in them.
+  int open_steps() const;
   /// Makes the plans that `like` has, of the same node in a plan for the same shapes.
   void prepare(const BodyPlans& like) const;
 
@@ -62,6 +64,8 @@ class Continuation {
 
   /// Appends the plans made so far.
   void list(std::vector<NestedPlan>& plans) const;
+  /// Of these, and of what is nested in them.
+  int open_steps() const;
   /// Makes the plans that `like` has, the continuation of a plan like `plan`.
   void prepare(const Plan& plan, const Continuation& like);
 

@@ -112,8 +112,10 @@ void Plan::prepare_nested(const Plan& like) const {
 
 int Plan::open_steps() const {
   int open = open_steps_;
-  for (const NestedPlan& nested : this->nested()) open += nested.plan->open_steps();
-  return open;
+  for (const Step& step : steps_) {
+    if (step.bodies) open += step.bodies->open_steps();
+  }
+  return continuation_ ? open + continuation_->open_steps() : open;
 }
 
 size_t Plan::frames() const {

@@ -68,6 +68,13 @@ std::vector<PlanCache::Known> PlanCache::known() const {
   return known;
 }
 
+int PlanCache::open_steps() const {
+  const std::lock_guard lock(mutex_);
+  int open = 0;
+  for (const Entry& entry : entries_) open += entry.plan->open_steps();
+  return open;
+}
+
 size_t PlanCache::size() const {
   const std::lock_guard lock(mutex_);
   return entries_.size();

@@ -29,6 +29,8 @@ class PlanCache {
   std::shared_ptr<const Plan> get(const std::string& key,
                                   const std::function<std::shared_ptr<const Plan>()>& build);
   size_t size() const;
+  /// Of the plans kept and what is nested in them, counted where they are: runs ask.
+  int open_steps() const;
   struct Known {
     std::string key;
     std::shared_ptr<const Plan> plan;
