@@ -1,15 +1,19 @@
 #include "tests/verify/identity_mutants.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "ir/error.h"
 #include "ir/evaluate.h"
 #include "ir/known_scalars.h"
 #include "tests/verify/identities.h"
 #include "tests/verify/identity_mutations.h"
+#include "tests/verify/limited_child.h"
 #include "tests/verify/operator_terms.h"
 #include "verify/equality/refutation.h"
 #include "verify/tensor_equality.h"
@@ -107,11 +111,43 @@ bool goes_wrong(const Inputs& inputs, const ir::Program& left, const ir::Program
   return false;
 }
 
+/// What the prover says: that the sides are equal, and safe where that is the mistake; and the time it took.
+struct Answer {
+  bool proved = false, ended = false;
+  double seconds = 0;
+};
+
+constexpr int most_seconds = 20;  ///< of processor time: the limits that the prover itself has are 5 and 5
+
+std::string ask(const Inputs& inputs, const ir::Program& left, const ir::Program& right, bool unsafe) {
+  verify::ProofOptions options;
+  options.counterexample_seconds = 0;
+  options.seconds = 5;
+  const verify::Evidence evidence = verify::prove_equal(left, right, sizes_of(inputs), options);
+  bool proved = evidence.verdict == verify::Verdict::proved;
+  double seconds = evidence.seconds;
+  if (unsafe && proved) {
+    const verify::Evidence safety = verify::prove_safe(left, right, sizes_of(inputs), {}, options);
+    proved = safety.verdict == verify::Verdict::proved;
+    seconds += safety.seconds;
+  }
+  return fmt::format("{} {}", proved ? 1 : 0, seconds);
+}
+
+Answer answer_of(const std::optional<std::string>& text) {
+  Answer answer;
+  if (!text) return {false, true, most_seconds};
+  std::istringstream in(*text);
+  in >> answer.proved >> answer.seconds;
+  return answer;
+}
+
 }  // namespace
 
-MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& only) {
+MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& only,
+                                 const std::function<void(const MutantTrial&)>& progress) {
   MutantTrial trial;
-  std::mt19937_64 random(seed);
+  std::mt19937_64 draws(seed);
   std::vector<Identity> identities = true_identities();
   std::erase_if(identities,
                 [&](const Identity& identity) { return identity.name.find(only) == std::string::npos; });
@@ -120,41 +156,38 @@ MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& on
        ++k) {
     const Identity& identity = identities[k % identities.size()];
     try {
-      const auto mutation =
-          random() % 2 == 0 ? mutate_context(identity, random) : mutate_term(identity, random);
+      const auto mutation = draws() % 2 == 0 ? mutate_context(identity, draws) : mutate_term(identity, draws);
       if (!mutation) continue;
       const Identity& mutant = mutation->mutant;
       if (!known.insert(mutant.inputs + "|" + mutant.left + "|" + mutant.right).second) continue;
       const Inputs inputs = parse_inputs(mutant.inputs);
       const ir::Program left = program_of(inputs, parse_terms(mutant.left));
       const ir::Program right = program_of(inputs, parse_terms(mutant.right));
-      verify::ProofOptions options;
-      options.counterexample_seconds = 0;
-      options.seconds = 5;
-      const verify::Evidence evidence = verify::prove_equal(left, right, sizes_of(inputs), options);
-      trial.seconds.push_back(evidence.seconds);
-      bool proved = evidence.verdict == verify::Verdict::proved;
-      bool confirmed = false;
-      if (mutation->unsafe) {
-        confirmed = goes_wrong(inputs, left, right, random);
-        proved = proved && verify::prove_safe(left, right, sizes_of(inputs), {}, options).verdict ==
-                               verify::Verdict::proved;
-      } else {
-        confirmed = verify::equality::executed_difference(left, right, sizes_of(inputs), 0.5).has_value();
-      }
+      LimitedChild prover([&] { return ask(inputs, left, right, mutation->unsafe); }, most_seconds);
+      std::mt19937_64 random(seed + 1000003 * (k + 1));
+      const bool confirmed =
+          mutation->unsafe
+              ? goes_wrong(inputs, left, right, random)
+              : verify::equality::executed_difference(left, right, sizes_of(inputs), 0.5).has_value();
+      const bool survives = confirmed && !told_apart_at_random(inputs, left, right, random);
+      const Answer answer = answer_of(prover.result());
+      trial.seconds.push_back(answer.seconds);
+      trial.ended += answer.ended ? 1 : 0;
       if (!confirmed) {
-        ++(proved ? trial.equal_proved : trial.equal_unknown);
+        ++(answer.proved ? trial.equal_proved : trial.equal_unknown);
         continue;
       }
       ++trial.wrong;
       MutantTrial::Counts& counts = trial.by_kind[mutation->kind];
       ++counts.wrong;
       counts.unsafe += mutation->unsafe ? 1 : 0;
-      if (proved) trial.accepted.push_back(identity.name + ": " + mutant.left + " is not " + mutant.right);
-      if (!told_apart_at_random(inputs, left, right, random)) {
+      if (answer.proved)
+        trial.accepted.push_back(identity.name + ": " + mutant.left + " is not " + mutant.right);
+      if (survives) {
         ++trial.survivors;
         ++counts.survivors;
       }
+      if (progress) progress(trial);
     } catch (const std::exception&) {
       // No program.
     }

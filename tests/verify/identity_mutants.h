@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,10 +18,13 @@ struct MutantTrial {
   int equal_proved = 0, equal_unknown = 0;  ///< of those of which no execution shows anything
   std::vector<std::string> accepted;        ///< wrong, and proved: equal, and safe where that is the mistake
   std::map<std::string, Counts> by_kind;    ///< of wrong ones
-  std::vector<double> seconds;
+  std::vector<double> seconds;              ///< of proofs
+  int ended = 0;                            ///< proofs that outlasted their limits: ended, so not accepted
 };
 
-/// Until so many are wrong; the same ones for the same seed. only: identities whose names contain it.
-MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& only);
+/// Until so many are wrong; the same ones for the same seed. Every proof has a process of its own with a hard
+/// limit. only: identities whose names contain it; progress: told after each that is wrong.
+MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& only,
+                                 const std::function<void(const MutantTrial&)>& progress = {});
 
 }  // namespace axrun::tests

@@ -6,6 +6,7 @@
 
 #include "tests/verify/identities.h"
 #include "tests/verify/operator_terms.h"
+#include "verify/equality/refutation.h"
 
 namespace axrun::tests {
 namespace {
@@ -43,6 +44,23 @@ TEST(HardIdentities, NoneIsRefutedAndMostAreProved) {
     unknown += evidence.verdict == Verdict::unknown ? 1 : 0;
   }
   EXPECT_LE(unknown, 10) << "of " << identities.size();
+}
+
+TEST(Executions, WhatOverflowsOnTheWayIsNoDifference) {
+  const auto difference = [](const char* left, const char* right) {
+    const Inputs inputs = parse_inputs("A: n; B: n");
+    return verify::equality::executed_difference(program_of(inputs, parse_terms(left)),
+                                                 program_of(inputs, parse_terms(right)), sizes_of(inputs), 5);
+  };
+  // exp(10000) * exp(-10000) is 1, and infinity times 0 in f64.
+  EXPECT_EQ(difference("Where(Less(Abs(Mul(Exp(A), Exp(B))), 10000.0), Mul(Exp(A), Exp(B)), 0.0)",
+                       "Where(Less(Exp(Add(A, B)), 10000.0), Exp(Add(A, B)), 0.0)"),
+            std::nullopt);
+  EXPECT_EQ(difference("Where(Less(Exp(Mul(A, Mul(A, A))), 1.0), Exp(Mul(A, Mul(A, A))), 1.0)",
+                       "Min(Exp(Mul(A, Mul(A, A))), 1.0)"),
+            std::nullopt);
+  EXPECT_NE(difference("Where(Less(Exp(Add(A, B)), 2.0), A, B)", "Where(Less(Exp(A), 2.0), A, B)"),
+            std::nullopt);
 }
 
 TEST(Integers, WhatWrapsIsNoWiderNumber) {

@@ -108,11 +108,11 @@ double largest_literal(const Program& program) {
 }
 
 /// Of both programs, with either sign, 0 and 1.
-std::vector<double> literals_of(const Program& left, const Program& right) {
+std::vector<double> literals_of(const Program& left, const Program& right, double most) {
   std::set<double> values{0, 1};
   for (const Program* program : {&left, &right}) {
     for (const ir::Expr& e : program->exprs) {
-      if (e.op != ir::ScalarOp::real || !(std::abs(e.real) <= 1e7)) continue;
+      if (e.op != ir::ScalarOp::real || !(std::abs(e.real) <= most)) continue;
       values.insert(e.real);
       values.insert(-e.real);
     }
@@ -124,6 +124,35 @@ bool has(const Program& left, const Program& right, std::initializer_list<ir::Sc
   for (const Program* program : {&left, &right})
     for (const ir::Expr& e : program->exprs)
       if (std::find(operations.begin(), operations.end(), e.op) != operations.end()) return true;
+  return false;
+}
+
+bool grows(ir::ScalarOp op) {
+  using enum ir::ScalarOp;
+  return op == exp || op == sinh || op == cosh || op == pow;
+}
+
+bool grows(const Program& program, ir::ExprId id) {
+  if (id == ir::none) return false;
+  const ir::Expr& e = program.exprs[static_cast<size_t>(id)];
+  const auto of = [&](ir::ExprId part) { return grows(program, part); };
+  return grows(e.op) || std::any_of(e.args.begin(), e.args.end(), of) ||
+         std::any_of(e.indices.begin(), e.indices.end(), of);
+}
+
+/// Whether a stage that an exponential or a power is computed in overflows f64: what comes of that, such as
+/// infinity times 0, is nothing that holds over the reals.
+bool overflows(Program program, const std::vector<Tensor>& operands, const ir::EvaluateOptions& options) {
+  program.outputs.clear();
+  for (const ir::Stage& stage : program.stages) {
+    if (std::any_of(stage.body.begin(), stage.body.end(), [&](auto id) { return grows(program, id); }))
+      program.outputs.insert(program.outputs.end(), stage.results.begin(), stage.results.end());
+  }
+  if (program.outputs.empty()) return false;
+  for (const Tensor& tensor : ir::evaluate(program, operands, options)) {
+    for (int64_t i = 0; ir::is_float(tensor.type()) && i < tensor.size(); ++i)
+      if (std::abs(tensor.get_real(i)) > 1e100) return true;
+  }
   return false;
 }
 
@@ -191,7 +220,8 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
   // What overflows or underflows in f64 on the way may decide what comes out.
   using enum ir::ScalarOp;
   const bool may_be_large = !roots && !has(left, right, {exp, log, sinh, cosh, div});
-  const std::vector<double> literals = literals_of(left, right);
+  const std::vector<double> literals =
+      literals_of(left, right, has(left, right, {exp, sinh, cosh, pow}) ? 16 : 1e7);
   ir::EvaluateOptions options;
   options.wide = true;
   for (int trial = 0; trial < trials; ++trial) {
@@ -224,6 +254,8 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
       }
       std::vector<std::vector<Tensor>> results;
       std::vector<std::string> mistakes(2);
+      std::vector<Program> sized;
+      std::vector<std::vector<Tensor>> read;
       for (const Program* program : {&left, &right}) {
         std::vector<Tensor> mine(operands.begin(),
                                  operands.begin() + static_cast<std::ptrdiff_t>(program->operands.size()));
@@ -231,7 +263,9 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
           if (program->operands[k] == ir::none) mine[k] = Tensor();
         }
         try {
-          results.push_back(ir::evaluate(ir::with_known_sizes(*program, known), mine, options));
+          sized.push_back(ir::with_known_sizes(*program, known));
+          read.push_back(mine);
+          results.push_back(ir::evaluate(sized.back(), mine, options));
         } catch (const Error& error) {
           mistakes[results.size()] = error.what();
           results.emplace_back();
@@ -240,7 +274,9 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
       if (mistakes[0].empty() != mistakes[1].empty())
         return at + "one side alone cannot be evaluated: " + mistakes[mistakes[0].empty() ? 1 : 0];
       if (!mistakes[0].empty()) continue;
-      if (const auto found = compared(left, results[0], results[1], tolerance)) return at + *found;
+      const auto found = compared(left, results[0], results[1], tolerance);
+      if (found && !overflows(sized[0], read[0], options) && !overflows(sized[1], read[1], options))
+        return at + *found;
     } catch (const Error&) {
       // These sizes do not suit the expressions: nothing follows.
     }

@@ -76,7 +76,11 @@ int main(int argc, char** argv) {
     print_times(equal ? "  proofs" : "  refutations", seconds);
   }
   if (mutants > 0) {
-    MutantTrial trial = try_identity_mutants(mutants, seed, only);
+    MutantTrial trial = try_identity_mutants(mutants, seed, only, [&](const MutantTrial& so_far) {
+      if (so_far.wrong % 100 != 0) return;
+      std::fprintf(stderr, "%d of %d mutants: %zu accepted, %d survive 100 random tests, %d proofs ended\n",
+                   so_far.wrong, mutants, so_far.accepted.size(), so_far.survivors, so_far.ended);
+    });
     std::printf("mutants: %d wrong, each shown by an execution; accepted %zu; %d survive 100 random tests\n",
                 trial.wrong, trial.accepted.size(), trial.survivors);
     std::printf("  of which no execution shows anything: %d proved, %d not\n", trial.equal_proved,
@@ -84,7 +88,8 @@ int main(int argc, char** argv) {
     std::printf("  %-24s %6s %9s %7s\n", "kind", "wrong", "survivors", "unsafe");
     for (const auto& [kind, counts] : trial.by_kind)
       std::printf("  %-24s %6d %9d %7d\n", kind.c_str(), counts.wrong, counts.survivors, counts.unsafe);
-    print_times("mutants", trial.seconds);
+    print_times("  proofs", trial.seconds);
+    std::printf("  proofs that outlasted their limits and were ended: %d\n", trial.ended);
     for (const std::string& accepted : trial.accepted) std::printf("ACCEPTED %s\n", accepted.c_str());
     failures += static_cast<int>(trial.accepted.size());
   }
