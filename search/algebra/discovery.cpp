@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "ir/error.h"
+#include "search/algebra/affine_form.h"
 #include "search/algebra/proposals.h"
 #include "search/algebra/trials.h"
 
@@ -181,17 +182,11 @@ bool Discovery::merge_siblings(const Terms& model, const std::string& origin, Di
   return found;
 }
 
-DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin) {
-  DiscoveryCounts counts;
-  const double start = now();
-  const auto may_go_on = [&] {
-    counts.complete = counts.complete && now() - start < options_.seconds;
-    counts.complete = counts.complete && (!options_.go_on || options_.go_on());
-    return counts.complete;
-  };
+void Discovery::examine_pairs(const Terms& model, const std::string& origin,
+                              const std::function<bool()>& go_on, DiscoveryCounts& counts) {
   for (TermId id = 0; id < model.size(); ++id) {
     if (!is_sought(model, id)) continue;
-    if (!may_go_on()) break;
+    if (!go_on()) return;
     const std::vector<TermId> children = model[id].children;
     std::vector<TermId> producers;
     for (const TermId child : children)
@@ -216,6 +211,18 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
       if (alike) look(producers);
     }
   }
+}
+
+DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin) {
+  DiscoveryCounts counts;
+  const double start = now();
+  const auto go_on = [&] {
+    counts.complete = counts.complete && now() - start < options_.seconds;
+    counts.complete = counts.complete && (!options_.go_on || options_.go_on());
+    return counts.complete;
+  };
+  examine_pairs(model, origin, go_on, counts);
+  if (counts.complete) examine_pairs(taken_apart(model), origin, go_on, counts);
   if (counts.complete) merge_siblings(model, origin, counts);
   counts.seconds = now() - start;
   return counts;

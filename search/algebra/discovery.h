@@ -34,12 +34,15 @@ class Discovery {
  public:
   Discovery(RuleSet& rules, DiscoveryOptions options) : rules_(rules), options_(std::move(options)) {}
 
-  /// All pairs of operations that these terms have. Sites that were examined before cost nothing.
+  /// All pairs of operations that these terms have, or have when affine ones are taken apart. Sites that were
+  /// examined before cost nothing.
   DiscoveryCounts examine(const Terms& model, const std::string& origin);
   /// One site. Whether it had a rule.
   bool examine(const Site& site, const std::string& origin, DiscoveryCounts& counts);
 
  private:
+  void examine_pairs(const Terms& model, const std::string& origin, const std::function<bool()>& go_on,
+                     DiscoveryCounts& counts);
   bool merge_siblings(const Terms& model, const std::string& origin, DiscoveryCounts& counts);
   bool propose(const Site& site, const std::string& origin, DiscoveryCounts& counts);
   bool keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,

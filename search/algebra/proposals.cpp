@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "search/algebra/affine_form.h"
+
 namespace axrun::search::algebra {
 namespace {
 
@@ -23,6 +25,7 @@ class Propagation {
   std::vector<TermId> run() {
     const Term& consumer = terms_[root_];
     leave_out();
+    if (producer_ == root_) offer(affine_form(terms_, root_).whole);
     if (producer_ != root_) {
       for (size_t slot = 0; slot < consumer.children.size(); ++slot) {
         if (consumer.children[slot] != producer_) continue;

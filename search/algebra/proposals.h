@@ -13,7 +13,7 @@ namespace axrun::search::algebra {
 /// A producer goes past its consumer: its arguments get clones of the consumer (each subset of them), in
 /// every order; it moves to another argument of the consumer; producers that share arguments become one;
 /// either is left out. Operations with axes are tried along all axes, what is broadcast is tried with its
-/// dims at other places.
+/// dims at other places. An operation by itself, producer == root, is taken apart where it is affine.
 std::vector<TermId> propagate(Terms& terms, TermId root, TermId producer, size_t most);
 
 }  // namespace axrun::search::algebra

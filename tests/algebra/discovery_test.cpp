@@ -153,6 +153,35 @@ TEST(Discovery, BiasOfChannelsIntoAConvolution) {
   EXPECT_TRUE(found.proved("Add(a, Conv(b, c)) = Conv(b, c, Reshape(a))")) << found.text();
 }
 
+std::vector<std::shared_ptr<const Rule>> rules_of(const Found& found) {
+  std::vector<std::shared_ptr<const Rule>> rules;
+  for (const auto& [id, rule] : found.rules.rules()) rules.push_back(rule);
+  return rules;
+}
+
+/// Batch normalization of a convolution, which has a bias or none: the term, and the convolution alone that
+/// discovery and saturation make of it.
+void expect_normalization_disappears(bool has_bias) {
+  SmallTerms t;
+  std::vector<TermId> operands{t.input("x", {1, 3, 16, 16}), t.constant("w", {8, 3, 3, 3})};
+  if (has_bias) operands.push_back(t.constant("c", {8}));
+  const TermId conv = t.call("Conv", operands, {{"pads", {1, 1, 1, 1}}, {"kernel_shape", {3, 3}}});
+  std::vector<TermId> parameters{conv};
+  for (const char* name : {"scale", "bias", "mean", "variance"}) parameters.push_back(t.constant(name, {8}));
+  const TermId root = t.call("BatchNormalization", parameters);
+  ASSERT_NE(root, no_term);
+  const Found found = discover(t);
+  const auto improvement =
+      improve(t.terms, {{conv, root}, {root}}, rules_of(found), operation_cost(), SaturationOptions{});
+  ASSERT_TRUE(improvement) << found.text();
+  const Terms& terms = improvement->graph->terms();
+  EXPECT_TRUE(terms.is(improvement->to[0], "Conv")) << print(terms, improvement->to[0]) << "\n"
+                                                    << found.text();
+}
+
+TEST(Discovery, BatchNormalizationIntoAConvolution) { expect_normalization_disappears(false); }
+TEST(Discovery, BatchNormalizationIntoAConvolutionWithABias) { expect_normalization_disappears(true); }
+
 TEST(Discovery, WhatIsFalseIsNotFound) {
   SmallTerms t;
   const TermId x = t.input("x", {n, 10}), y = t.input("y", {n, 10});
