@@ -22,7 +22,8 @@ from comparison import estimate
 
 OPTIMISER, NEUTRAL, ALONE = "optimiser", "neutral", "alone"
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
-SAMPLES_PER_SECOND = 20
+SAMPLES_PER_SECOND = 5
+LEAST_URGENT = 19  # the niceness of what takes samples
 SETTLED = "waiting"  # the optimiser's state with nothing left to do
 RUNS_BESIDE = 3  # the optimiser begins with the second
 
@@ -180,6 +181,8 @@ class Watch:
         return {name: used / max(self.seconds, 1e-9) for name, used in self.used.items()}
 
     def _run(self):
+        # Only this thread: clients and service have the processors before it.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         while not self._end.wait(1 / SAMPLES_PER_SECOND):
             self._look()
 
@@ -249,8 +252,8 @@ class Neutral:
 
     LEAST = 0.02  # shares below that are not worth a process
 
-    def __init__(self, program, window):
-        self.commands = [[program, "neutral", "--share", "%.4f" % min(share, 1.0),
+    def __init__(self, program, window, memory):
+        self.commands = [[program, "neutral", "--share", "%.4f" % min(share, 1.0), "--memory", str(memory),
                           "--assured-seconds", "%.3f" % window["assured_seconds"]]
                          for share in window["shares"].values() if share > self.LEAST]
 
@@ -313,7 +316,9 @@ def measure_window(kind, model, programs, load, before=None, group=None):
             body, json_bytes = request_for(service.metadata())
             if beside and kind == OPTIMISER:
                 service.run("beside", RUNS_BESIDE)
-            with Neutral(programs["load"], before) if kind == NEUTRAL else contextlib.nullcontext() as neutral:
+            beside_it = (Neutral(programs["load"], before, load.get("memory", 0)) if kind == NEUTRAL
+                         else contextlib.nullcontext())
+            with beside_it as neutral:
                 send = lambda requests: put_under_load(programs["load"], service, body, json_bytes, requests,
                                                        load["rate"], load["connections"])
                 send(load["warm_up"])

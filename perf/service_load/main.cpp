@@ -22,15 +22,15 @@ constexpr const char* usage =
     "  Prints one line of JSON: the times of all requests in microseconds. Without --rate every connection "
     "asks "
     "as soon as it has its answer.\n"
-    "service_load neutral [--share S] [--assured-seconds S]\n"
-    "  Is as busy as an optimiser until its standard input ends.\n";
+    "service_load neutral [--share S] [--assured-seconds S] [--memory BYTES]\n"
+    "  Is as busy as an optimiser until its standard input ends, and goes around in so much memory.\n";
 
 using Flags = std::map<std::string, std::string, std::less<>>;
 
 Flags parse(int argc, char** argv) {
-  static constexpr std::string_view known[] = {"--port",        "--path",       "--body",
-                                               "--requests",    "--json-bytes", "--rate",
-                                               "--connections", "--share",      "--assured-seconds"};
+  static constexpr std::string_view known[] = {
+      "--port", "--path",        "--body",  "--requests",        "--json-bytes",
+      "--rate", "--connections", "--share", "--assured-seconds", "--memory"};
   Flags flags;
   for (int k = 2; k < argc; k += 2) {
     if (std::find(std::begin(known), std::end(known), argv[k]) == std::end(known) || k + 1 == argc)
@@ -82,7 +82,8 @@ int run(int argc, char** argv) {
   if (what == "load") return load(parse(argc, argv));
   if (what != "neutral") throw std::invalid_argument("it takes load or neutral; --help says more");
   const Flags flags = parse(argc, argv);
-  be_busy({number(flags, "--share", 1, 0, 1), number(flags, "--assured-seconds", 0, 0, 1e6)});
+  be_busy({number(flags, "--share", 1, 0, 1), number(flags, "--assured-seconds", 0, 0, 1e6),
+           static_cast<size_t>(number(flags, "--memory", 0, 0, 1e9))});
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "runtime/optimizer/standing.h"
 #include "runtime/optimizer/thread_time.h"
@@ -24,6 +25,9 @@ bool input_has_ended() {
 
 void be_busy(const Neutral& neutral) {
   using runtime::Standing;
+  constexpr size_t line = 64;
+  std::vector<char> memory(neutral.memory_bytes);
+  size_t at = 0;
   const bool assured = neutral.assured_seconds > 0;
   runtime::take_standing(assured ? Standing::assured : Standing::idle);
   constexpr double look_every = 1e-3;
@@ -49,7 +53,13 @@ void be_busy(const Neutral& neutral) {
     }
     const double until = runtime::seconds_of_thread() + look_every;
     while (runtime::seconds_of_thread() < until) {
-      for (int spin = 0; spin < 1000; ++spin) asm volatile("" ::: "memory");
+      for (int spin = 0; spin < 1000; ++spin) {
+        asm volatile("" ::: "memory");
+        if (memory.empty()) continue;
+        ++memory[at];
+        at += line;
+        if (at >= memory.size()) at = 0;
+      }
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "ir/error.h"
 #include "runtime/optimizer/comparison.h"
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/pieces.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/thread_time.h"
@@ -322,7 +323,7 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
   if (swapped) remember_alternatives(job);
   const Background::Piece piece(place_.background);
   clear_job();
-  give_memory_back();
+  memory_was_freed();
 } catch (const RunStopped&) {
 }
 

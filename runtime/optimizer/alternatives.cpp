@@ -11,6 +11,7 @@
 
 #include "ir/error.h"
 #include "runtime/optimizer/comparison.h"
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/warm/experience.h"
@@ -143,10 +144,8 @@ void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
   const auto forget = [&] {
     const Background::Piece piece(place_.background);
-    in_force_.clear();
-    integers_.clear();
-    timed_.reset();
-    give_memory_back();
+    clear_job();
+    memory_was_freed();
   };
   bool done = !settings_.schedules || settings_.always;
   while (!done && !interrupted()) {

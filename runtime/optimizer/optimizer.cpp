@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ir/error.h"
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
@@ -167,7 +168,11 @@ void Optimizer::work(const Background::Place& place) {
       }
       improver.watch();
       busy_with_plans_ = improver.is_watching();
-      if (!improver.is_watching()) keep(place, true);
+      if (!improver.is_watching()) {
+        keep(place, true);
+        const Background::Piece piece(place.background);
+        give_freed_memory_back();
+      }
       place.stop.wait_for(improver.is_watching() ? nap : long_nap, &bell_);
     }
   } catch (const RunStopped&) {

@@ -1,7 +1,6 @@
 #include "runtime/optimizer/plan_improver.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <numeric>
@@ -10,6 +9,7 @@
 #include "ir/lasting.h"
 #include "runtime/host_target.h"
 #include "runtime/optimizer/comparison.h"
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/reproducer.h"
@@ -73,12 +73,6 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
   } catch (const Error& error) {
     throw CannotGoOn{fmt::format("no machine code can be generated here: {}", error.what())};
   }
-}
-
-void PlanImprover::give_memory_back() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
 }
 
 void PlanImprover::run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool) {
@@ -194,7 +188,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   remember_algebra(job);
   const Background::Piece piece(place_.background);
   clear_job();
-  give_memory_back();
+  memory_was_freed();
 } catch (const RunStopped&) {
 }
 
@@ -238,7 +232,7 @@ void PlanImprover::check_load_time(LoadPrograms& programs) {
   if (place_.stop.requested()) return;
   if (begun_) settle();
   if (!place_.stop.requested()) programs.check_next(tools_, worker_, place_);
-  if (programs.done()) give_memory_back();
+  if (programs.done()) memory_was_freed();
 }
 
 bool PlanImprover::repeats(const OptimizerJob& job) {
@@ -260,7 +254,7 @@ void PlanImprover::try_task(const Task& task, const OptimizerJob& job,
     if (verified && !library_->is_judged(*task.entry, task.sizes)) {
       compare(task);
       const Background::Piece piece(place_.background);
-      give_memory_back();
+      memory_was_freed();
     }
     // What takes long to judge may be run often enough in the meantime.
     if (place_.stop.requested() || !repeats(job)) return;

@@ -288,9 +288,6 @@ class PlanImprover {
   void count_left(const std::vector<Task>& tasks, size_t done);
   bool is_waiting(const Task& task) const;
   void set_left(int64_t left);
-  /// To the system, what comparisons and plans leave behind: the allocator would keep it for a thread that
-  /// hardly needs it again.
-  static void give_memory_back();
   /// What is known of the job at hand is not needed any more.
   void clear_job();
   /// A plan is in force at these shapes: says how many of its steps run generated kernels, and which.

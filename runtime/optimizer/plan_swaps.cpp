@@ -2,6 +2,7 @@
 // which plan the session runs.
 #include <algorithm>
 
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/warm/warm_start.h"
@@ -171,7 +172,7 @@ void PlanImprover::watch() {
     if (!undone) confirm(*trial.now, trial.before.get());
     confirmed = confirmed || !undone;
     trials_.erase(trials_.begin() + static_cast<std::ptrdiff_t>(k));
-    give_memory_back();
+    memory_was_freed();
   }
   if (confirmed && when_confirmed_) when_confirmed_();
 }

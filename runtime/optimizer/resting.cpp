@@ -2,6 +2,7 @@
 // when it rests: the part of PlanImprover that looks at what the system grants.
 #include <algorithm>
 
+#include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/plan_improver.h"
 
 namespace axrun::runtime {
@@ -56,7 +57,8 @@ void PlanImprover::rest_when_throttled() {
   const char* reason = why();
   if (reason == nullptr) return;
   do {
-    give_memory_back();
+    memory_was_freed();
+    give_freed_memory_back();
     board_.set_state(StatusBoard::State::paused, reason);
     if (place_.stop.wait_for(rest_)) return;
     pace.wait(place_.stop);  // looks at what others have used meanwhile
