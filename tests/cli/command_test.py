@@ -244,7 +244,9 @@ class CommandTest(unittest.TestCase):
 
     def test_explain(self):
         page = self.path("page.html")
-        run = Result(["explain", MODEL, "--budget", "20", "--threads", "1", "--json", "--html", page])
+        # It ends when nothing is left to be tried; beside other tests that may take a while.
+        run = Result(["explain", MODEL, "--budget", "90", "--threads", "1", "--json", "--html", page],
+                     {"AXRUN_OPTIMIZER_PRIORITY": "normal"}, timeout=300)
         self.assertEqual(run.code, 0, run.err)
         steps = run.json["steps"]
         self.assertGreater(len(steps), 0)
