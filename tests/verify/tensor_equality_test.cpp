@@ -63,6 +63,27 @@ TEST(Executions, WhatOverflowsOnTheWayIsNoDifference) {
             std::nullopt);
 }
 
+// Over the reals these never are what they are compared with; in every type they come to be.
+TEST(Comparisons, DoNotRestOnWhatOnlyRealsTellApart) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"Where(Equal(Tanh(A), 1.0), Add(Tanh(A), 1.0), Tanh(A))", "Tanh(A)"},
+      {"Where(Greater(Tanh(Neg(A)), 1.0), 1.0, -1.0)", "Where(GreaterOrEqual(Neg(Tanh(A)), 1.0), 1.0, -1.0)"},
+      {"Where(Less(Tanh(A), 1.0), Neg(Tanh(A)), Tanh(A))",
+       "Where(LessOrEqual(Tanh(A), 1.0), Neg(Tanh(A)), Tanh(A))"},
+      {"Where(Less(Tanh(A), 1.0), A, B)", "Identity(A)"},
+      {"Where(Greater(Exp(A), 0.0), A, B)", "Identity(A)"},
+      {"Where(Greater(Sigmoid(A), 0.0), A, B)", "Identity(A)"},
+      {"Where(Less(Sigmoid(A), 1.0), A, B)", "Identity(A)"},
+      {"Where(Greater(Mul(Exp(A), Sigmoid(B)), 0.0), A, B)", "Identity(A)"},
+  };
+  for (const auto& [left, right] : cases)
+    EXPECT_NE(prove({"", "A: n; B: n", left, right}).verdict, Verdict::proved) << left;
+  // What reaches its bounds does not pass them.
+  for (const auto& [left, right] : {std::pair{"Where(Greater(Add(Exp(A), 1.0), 0.0), A, B)", "Identity(A)"},
+                                    std::pair{"Where(Greater(Neg(Exp(A)), 0.0), A, B)", "Identity(B)"}})
+    EXPECT_EQ(prove({"", "A: n; B: n", left, right}).verdict, Verdict::proved) << left;
+}
+
 TEST(Integers, WhatWrapsIsNoWiderNumber) {
   const std::string bytes = "u: u8 n; w: i8 n; v: u8 n";
   // 255 * 255 does not fit 16 bits with a sign; three bytes times a byte do not.

@@ -354,9 +354,11 @@ Sum Algebra::positive(const Sum& of) {
   return by_cases(ElementType::boolean, {of}, [&](const std::vector<Sum>& here) {
     const Sum& value = here[0];
     if (value.pieces.empty()) return number(ElementType::boolean, 0);
-    if (sign(value) == Sign::positive) return number(ElementType::boolean, 1);
+    if (sign(value) == Sign::positive && !may_vanish(value)) return number(ElementType::boolean, 1);
     if (sign(scaled(value, -1)) != Sign::unknown) return number(ElementType::boolean, 0);
-    return of_atom(made(Kind::step, ElementType::boolean, {content(value, true).second}));
+    Sum rest = content(value, true).second;
+    if (mentions_exponentials(value) && !mentions_exponentials(rest)) rest = value;
+    return of_atom(made(Kind::step, ElementType::boolean, {std::move(rest)}));
   });
 }
 

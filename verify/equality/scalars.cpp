@@ -104,7 +104,8 @@ class Reals {
     const auto op = static_cast<ir::ScalarOp>(a.number);
     const bool magnitude = a.kind == Kind::call && op == ir::ScalarOp::abs;
     const bool real = ir::is_float(a.type) || a.kind == Kind::step;
-    const bool known = a.kind == Kind::maximum || a.kind == Kind::step || a.kind == Kind::group || magnitude;
+    const bool step = a.kind == Kind::step && !algebra_.mentions_exponentials(a.branches[0].body);
+    const bool known = a.kind == Kind::maximum || step || a.kind == Kind::group || magnitude;
     if (!real || !known) {
       if (a.type == ir::ElementType::boolean) solver_.add(value == 0 || value == 1);
       return value;

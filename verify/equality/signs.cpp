@@ -83,4 +83,27 @@ Algebra::Sign Algebra::sign(const Sum& a) {
   return found;
 }
 
+bool Algebra::mentions_exponentials(const Sum& a) {
+  return std::any_of(a.pieces.begin(), a.pieces.end(), [&](const Piece& piece) {
+    return std::any_of(piece.factors.begin(), piece.factors.end(), [&](const Factor& factor) {
+      const Atom& of = atom(factor.atom);
+      return of.kind == Kind::exponential ||
+             std::any_of(of.branches.begin(), of.branches.end(),
+                         [&](const Branch& branch) { return mentions_exponentials(branch.body); });
+    });
+  });
+}
+
+bool Algebra::may_vanish(const Sum& a) {
+  return std::all_of(a.pieces.begin(), a.pieces.end(), [&](const Piece& piece) {
+    if (sign({a.type, {piece}}) != Sign::positive) return true;
+    return std::any_of(piece.factors.begin(), piece.factors.end(), [&](const Factor& factor) {
+      const Sum base = product_of_factors(a.type, {{factor.atom, 1}});
+      const Atom& of = atom(factor.atom);
+      if (of.kind == Kind::exponential || factor.power < 0) return mentions_exponentials(base);
+      return of.kind == Kind::group && may_vanish(of.branches[0].body);
+    });
+  });
+}
+
 }  // namespace axrun::verify::equality

@@ -136,6 +136,10 @@ class Algebra {
   Sign sign(const Sum& a);
   Sign sign_of_atom(int id);
   Sign sign_of_power(const Factor& factor);
+  /// Exponentials are positive over the reals and 0 in every type, and what saturates, such as tanh, reaches
+  /// its bounds there: no comparison may rest on the difference. Whether a sum is positive by such alone.
+  bool may_vanish(const Sum& a);
+  bool mentions_exponentials(const Sum& a);
 
   // Names.
   Sum substitute(const Sum& a, const std::map<Term, Term>& values);
