@@ -3,65 +3,16 @@
 A case has `inputs`, and may have `attributes`, `outputs` (their number), `constants` (which inputs are part of the model),
 and how floats are compared: `sums` (at the size of the largest element), `size` (at least), `roundings`; `steps` by how much
 integers may differ; `judged` is False where the derived bound is not asked: Resize's weights are numbers that f32 does not
-have, and the analysis takes them as they are."""
+have, and the analysis takes them as they are. `shared` are outputs that lie where inputs do. `may_answer`, `expected` and
+`any_order` are asked where the answers differ or leave their bounds: differential.py says what for."""
 import encoder_decoder_models
 import generation_models
 import microsoft_cases
 import numpy as np
 import recurrent_bounds
 import sparse_attention_cases
-
-FLOATS = [np.float32, np.float64]
-SIGNED = [np.int8, np.int16, np.int32, np.int64]
-INTEGERS = SIGNED + [np.uint8, np.uint16, np.uint32, np.uint64]
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan]
-
-
-def pick(random, choices):
-    return choices[random.integers(len(choices))]
-
-
-def flag(random):
-    return int(random.integers(2))
-
-
-def shape_of(random, least=0, most=4, size=5, empty=True):
-    shape = [int(random.integers(1, size + 1)) for _ in range(random.integers(least, most + 1))]
-    if empty and shape and random.integers(20) == 0:
-        shape[random.integers(len(shape))] = 0
-    return shape
-
-
-def values(random, shape, dtype, special=True):
-    """Small numbers with many ties; now and then what is special to the type."""
-    dtype = np.dtype(dtype)
-    if dtype == bool:
-        return random.integers(0, 2, shape).astype(bool)
-    if dtype.kind == "f":
-        x = random.normal(0, 2, shape)
-        if random.integers(3) == 0:
-            x = np.round(x * 2) / 2
-        if special and random.integers(4) == 0:
-            x = np.where(random.random(shape) < 0.2, random.choice(SPECIAL, shape), x)
-        return np.asarray(x).astype(dtype)
-    info = np.iinfo(dtype)
-    low = -10 if info.min < 0 else 0
-    x = random.integers(low, 11, shape).astype(dtype)
-    if special and random.integers(4) == 0:
-        x = np.where(random.random(shape) < 0.2, random.choice(np.array([info.min, info.max], dtype), shape), x)
-    return np.asarray(x).astype(dtype)
-
-
-def broadcast_pair(random):
-    whole = shape_of(random)
-    def side():
-        shape = [1 if random.integers(4) == 0 else n for n in whole]
-        return shape[random.integers(len(shape) + 1):] if shape and random.integers(3) == 0 else shape
-    return side(), side()
-
-
-def axis_of(random, rank):
-    return int(random.integers(-rank, rank))
+from draws import FLOATS, INTEGERS, SIGNED, axis_of, broadcast_pair, flag, pick, shape_of, values, window_attributes
+from quantised_cases import dynamic_quantize_lstm, mixture_of_experts, nhwc_max_pool
 
 
 def unary(types, least=0, **compared):
@@ -314,19 +265,6 @@ def resize(random):
             "judged": False}
 
 
-def window_attributes(random, dims):
-    kernel = [int(n) for n in random.integers(1, 4, dims)]
-    attributes = {"strides": [int(n) for n in random.integers(1, 4, dims)], "dilations": [int(n) for n in random.integers(1, 3, dims)]}
-    kind = pick(random, ["pads", "SAME_UPPER", "SAME_LOWER", "VALID", "none"])
-    if kind == "pads":
-        attributes["pads"] = [int(random.integers(0, k)) for k in kernel * 2]
-    elif kind != "none":
-        attributes["auto_pad"] = kind
-        if kind.startswith("SAME"):
-            attributes["dilations"] = [1] * dims
-    return kernel, attributes
-
-
 def conv(random):
     dims = int(random.integers(1, 4))
     kernel, attributes = window_attributes(random, dims)
@@ -437,74 +375,6 @@ def recurrent(gates):
         return {"inputs": inputs, "attributes": attributes, "outputs": 3 if gates == 4 else 2, "roundings": 128, "size": 1,
                 "any_order": recurrent_bounds.is_within}
     return make
-
-
-def mixture_of_experts(bits):
-    """Logits differ, so that no expert is as good as another; bits: 0 for weights of floats. With weights of few bits ONNX Runtime
-    normalises whatever the attribute says."""
-    def make(random):
-        rows, experts, blocks = (int(n) for n in random.integers(1, 5, 3))
-        size = int(random.integers(1, 9)) if not bits else 32 * blocks
-        inner = int(random.integers(1, 9)) if not bits else 32 * int(random.integers(1, 3))
-        activation = pick(random, ["relu", "gelu", "silu", "identity", "swiglu"] if not bits else ["silu", "swiglu"])
-        fused = 2 if activation == "swiglu" else 1
-        attributes = {"k": int(random.integers(1, experts + 1)), "activation_type": activation, "normalize_routing_weights": 1 if bits else flag(random)}
-        if fused == 2:
-            attributes.update(swiglu_fusion=1, activation_alpha=1.5, activation_beta=float(flag(random)))
-            if flag(random):
-                attributes["swiglu_limit"] = 1.0
-        x = values(random, [rows, size] if flag(random) else [1, rows, size], np.float32, False)
-        logits = random.permuted(np.tile(np.arange(experts) / 4, (rows, 1)), axis=1).astype(np.float32)
-        if not bits:
-            floats = lambda *shape: values(random, list(shape), np.float32, False)
-            inputs = [x, logits, floats(experts, fused * inner, size), floats(experts, fused * inner), floats(experts, size, inner),
-                      floats(experts, size)]
-            if flag(random):
-                inputs[3] = inputs[5] = None
-        else:
-            attributes["expert_weight_bits"] = bits
-            def layer(columns, depth):
-                data = random.integers(0, 256, (experts, columns, depth * bits // 8)).astype(np.uint8)
-                return [data, (random.random((experts, columns)) / 2 ** bits).astype(np.float32), None]
-            inputs = [x, logits] + layer(fused * inner, size) + layer(size, inner)
-        return {"inputs": inputs, "attributes": attributes, "domain": "com.microsoft", "op": "QMoE" if bits else "MoE", "sums": True,
-                "size": 16, "roundings": 256}
-    return make
-
-
-def nhwc_max_pool(random):
-    dims = int(random.integers(1, 4))
-    kernel, attributes = window_attributes(random, dims)
-    # With strides larger than the window SAME would pad by less than nothing: their MaxPool refuses it, this one begins
-    # inside of the image, ours pads by nothing.
-    if attributes.get("auto_pad", "").startswith("SAME"):
-        attributes["strides"] = [min(pair) for pair in zip(kernel, attributes["strides"])]
-    shape = [int(random.integers(1, 3))] + [int(n) for n in random.integers(5, 9, dims)] + [int(random.integers(1, 4))]
-    return {"inputs": [values(random, shape, pick(random, [np.int8, np.uint8]))], "attributes": {**attributes, "kernel_shape": kernel},
-            "domain": "com.microsoft"}
-
-
-def dynamic_quantize_lstm(random):
-    """Weights of 7 bits: with signed ones of 8 ONNX Runtime's sums saturate at 16 bits where the processor has no better
-    instruction. Per column it takes no zero point but 0."""
-    steps, batch, width, hidden = (int(n) for n in random.integers(1, 5, 4))
-    direction = pick(random, ["forward", "reverse", "bidirectional"])
-    d = 2 if direction == "bidirectional" else 1
-    kind = pick(random, [np.int8, np.uint8])
-    info = np.iinfo(kind)
-    columns = [d, 4 * hidden] if flag(random) else [d]
-    own_zero = np.array(len(columns) == 1, kind)
-    def quantised(depth):
-        return [random.integers(info.min // 2, info.max // 2 + 1, (d, depth, 4 * hidden)).astype(kind),
-                (random.random(columns) / 64).astype(np.float32), random.integers(info.max // 8 + 1, size=columns).astype(kind) * own_zero]
-    w, w_scale, w_zero = quantised(width)
-    r, r_scale, r_zero = quantised(hidden)
-    inputs = [values(random, [steps, batch, width], np.float32, False), w, r]
-    inputs.append(values(random, [d, 8 * hidden], np.float32, False) if flag(random) else None)
-    inputs += [None] + [values(random, [d, batch, hidden], np.float32, False) if flag(random) else None for _ in range(2)]
-    inputs += [None, w_scale, w_zero, r_scale, r_zero]
-    return {"inputs": inputs, "attributes": {"hidden_size": hidden, "direction": direction}, "constants": [1, 2, 8, 9, 10, 11], "outputs": 3,
-            "size": 1, "roundings": 256, "domain": "com.microsoft"}
 
 
 ACTIVATIONS = {"Relu": FLOATS, "Sigmoid": FLOATS, "Tanh": FLOATS, "Softplus": [np.float32], "Softsign": [np.float32], "Elu": [np.float32],

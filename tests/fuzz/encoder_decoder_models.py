@@ -1,7 +1,8 @@
 """Small models of an encoder and a decoder for BeamSearch (as T5) and WhisperBeamSearch: one layer of two heads over random embeddings."""
 import beam_search_outcomes
 import numpy as np
-from generation_models import flag, pick_penalty
+from draws import flag
+from generation_models import pick_penalty
 from onnx import TensorProto, helper, numpy_helper
 
 HEADS = 2

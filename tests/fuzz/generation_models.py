@@ -1,5 +1,6 @@
 """Small language models for GreedySearch and BeamSearch: one head of attention over random embeddings, with a past."""
 import numpy as np
+from draws import flag
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -25,10 +26,6 @@ def decoder(random, vocabulary, size, name):
     outputs = [helper.make_tensor_value_info("logits", f, ["b", "s", vocabulary]),
                helper.make_tensor_value_info("present_0", f, [2, "b", 1, "t", size])]
     return helper.make_graph(nodes, name, inputs, outputs, [numpy_helper.from_array(v, k) for k, v in constants.items()])
-
-
-def flag(random):
-    return int(random.integers(2))
 
 
 def case(random, op):

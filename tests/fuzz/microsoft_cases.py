@@ -1,13 +1,6 @@
 """Cases of operators of com.microsoft that stand around linear attention and decoding; made as differential_cases.py says."""
 import numpy as np
-
-
-def flag(random):
-    return int(random.integers(2))
-
-
-def pick(random, choices):
-    return choices[random.integers(len(choices))]
+from draws import flag, pick
 
 
 def floats(random, *shape):

@@ -5,10 +5,7 @@ are written where that part begins and read where it would begin if all sequence
 queries of a prompt that are padding write beyond their row. What it answers is then made of other heads' scores, or of memory
 that nothing has written. Besides, where there are several queries all sequences are turned by the places of the first one's."""
 import numpy as np
-
-
-def flag(random):
-    return int(random.integers(2))
+from draws import flag
 
 
 def case(random):
