@@ -77,6 +77,8 @@ struct Options {
   // Of the command rules.
   std::string rule;                   ///< its name; empty: all are listed
   std::vector<std::string> discover;  ///< models to look for rules in
+  bool independent = false;           ///< only those that do not follow from others
+  std::string compare_rules;          ///< folder of another cache
 
   // Of the command cache.
   enum class CacheAction { list, verify, prune, export_to, import_from };

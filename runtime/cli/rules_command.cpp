@@ -17,6 +17,7 @@
 #include "runtime/version.h"
 #include "runtime/warm/kept_rules.h"
 #include "runtime/warm/warm_start.h"
+#include "search/algebra/independence.h"
 
 namespace axrun::cli {
 namespace {
@@ -111,6 +112,13 @@ int prove_rule(const Options& options, const RuleSet& rules) {
   return rule->equality.verdict == Verdict::proved ? exit_ok : exit_unknown;
 }
 
+/// The rules of a cache, all of them proved in this process.
+RuleSet proved_again(const std::shared_ptr<cache::Store>& store, Helper& helper) {
+  RuleSet rules = RuleSet::load(*runtime::rules_in(store));
+  rules.establish(helper.prover());
+  return rules;
+}
+
 /// Looks for identities in the graph of a model's plan, as its sessions do.
 Json discover(const std::string& path, runtime::KnownRules& rules, std::string& text) {
   runtime::SessionOptions how;
@@ -131,6 +139,62 @@ Json discover(const std::string& path, runtime::KnownRules& rules, std::string& 
   return {{"model", path}, {"found", found}};
 }
 
+int list_independent(const Options& options, const std::shared_ptr<cache::Store>& store) {
+  Helper helper;
+  const RuleSet rules = proved_again(store, helper);
+  const search::algebra::Independence found = search::algebra::independent_identities(rules);
+  Json list = Json::array();
+  std::string text;
+  size_t placed = 0;
+  for (const auto& one : found.identities) {
+    const bool has_place = one.rule->origin.find(" at ") != std::string::npos;
+    placed += has_place ? 1 : 0;
+    list.push_back({{"identity", one.form},
+                    {"rules", one.rules},
+                    {"rule", one.rule->id},
+                    {"equation", search::algebra::equation(*one.rule)},
+                    {"place", one.rule->origin},
+                    {"fires", has_place}});
+    text += fmt::format("{}\n    {} of {} rules; {}{}\n", one.form, one.rule->id, one.rules,
+                        has_place ? "fires in " : "found in ", one.rule->origin);
+  }
+  text +=
+      fmt::format("{} usable rules are {} identities; {} of these follow from no others, {} with a place\n",
+                  found.rules, found.forms, found.identities.size(), placed);
+  print(options,
+        {{"usable", found.rules},
+         {"forms", found.forms},
+         {"independent", found.identities.size()},
+         {"with_place", placed},
+         {"identities", std::move(list)}},
+        text);
+  return exit_ok;
+}
+
+int compare_stores(const Options& options, const std::shared_ptr<cache::Store>& store) {
+  std::string why;
+  const std::shared_ptr<cache::Store> other = runtime::open_store(options.compare_rules, why);
+  if (other == nullptr) throw Error(Fault::user, "there is no cache: " + why);
+  Helper helper;
+  const RuleSet first = proved_again(store, helper), second = proved_again(other, helper);
+  const search::algebra::SetComparison found = search::algebra::compared(first, second);
+  std::string text;
+  for (const std::string& id : found.differing)
+    text += fmt::format("{}: not the same evidence\n    {}; {}\n", id, standing_of(*first.find(id)),
+                        standing_of(*second.find(id)));
+  text += fmt::format("{} and {} rules, {} in both, {} of these with other evidence; {} are proved and new\n",
+                      found.first, found.second, found.both, found.differing.size(),
+                      found.only_second_proved.size());
+  print(options,
+        {{"first", found.first},
+         {"second", found.second},
+         {"both", found.both},
+         {"differing", found.differing},
+         {"new", found.only_second_proved.size()}},
+        text);
+  return found.differing.empty() ? exit_ok : exit_mismatch;
+}
+
 }  // namespace
 
 int rules_command(const Options& options) {
@@ -144,6 +208,8 @@ int rules_command(const Options& options) {
     runtime::KnownRules rules(runtime::rules_in(store), helper.prover());
     for (const std::string& path : options.discover) searched.push_back(discover(path, rules, text));
   }
+  if (options.independent) return list_independent(options, store);
+  if (!options.compare_rules.empty()) return compare_stores(options, store);
   const RuleSet rules = RuleSet::load(*runtime::rules_in(store));
   if (!options.rule.empty()) return prove_rule(options, rules);
   return list_rules(options, rules, std::move(searched), std::move(text));

@@ -76,7 +76,8 @@ bool KnownRules::discover(const ir::Inference& facts, const std::string& origin,
   go_on_ = go_on;
   const int before = found_;
   const ModelTerms terms(facts);
-  const DiscoveryCounts counts = discovery_.examine(terms.terms(), origin);
+  const DiscoveryCounts counts =
+      discovery_.examine(terms.terms(), origin, [&](TermId id) { return terms.value_name(id); });
   go_on_ = nullptr;
   if (store_ && found_ > before) keep_rules(*store_, rules_);
   return counts.complete || counts.seconds >= most_seconds;

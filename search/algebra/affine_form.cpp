@@ -1,6 +1,5 @@
 #include "search/algebra/affine_form.h"
 
-#include <map>
 #include <optional>
 
 namespace axrun::search::algebra {
@@ -197,8 +196,9 @@ AffineForm affine_form(Terms& terms, TermId id) {
   return {};
 }
 
-Terms taken_apart(const Terms& model) {
-  Terms apart;
+TakenApart taken_apart(const Terms& model) {
+  TakenApart result;
+  Terms& apart = result.terms;
   std::map<TermId, TermId> copies;
   bool any = false;
   for (TermId id = 0; id < model.size(); ++id) {
@@ -217,13 +217,16 @@ Terms taken_apart(const Terms& model) {
         any = true;
         // Of an offset that is a sum the terms would be the sum's.
         const TermId offset = apart.leaf("offset of term " + std::to_string(id), apart[form.offset].facts);
-        apart.make(apart[form.whole].operation, {}, {form.argument, offset});
+        for (const TermId part :
+             {form.scaled, apart.make(apart[form.whole].operation, {}, {form.argument, offset})})
+          result.origins.emplace(part, id);
         made = form.whole;
       }
     }
     copies.emplace(id, made);
+    result.origins.emplace(made, id);
   }
-  return any ? std::move(apart) : Terms();
+  return any ? std::move(result) : TakenApart();
 }
 
 }  // namespace axrun::search::algebra

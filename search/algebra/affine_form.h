@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 #include "search/algebra/terms.h"
 
 namespace axrun::search::algebra {
@@ -18,6 +20,10 @@ AffineForm affine_form(Terms& terms, TermId id);
 
 /// The model with all such operations taken apart; besides, each of factor and offset applied by itself.
 /// Empty where there are none.
-Terms taken_apart(const Terms& model);
+struct TakenApart {
+  Terms terms;
+  std::map<TermId, TermId> origins;  ///< of terms that the model has in this form: which they are there
+};
+TakenApart taken_apart(const Terms& model);
 
 }  // namespace axrun::search::algebra

@@ -7,6 +7,7 @@
 
 #include "ir/error.h"
 #include "search/algebra/affine_form.h"
+#include "search/algebra/matching.h"
 #include "search/algebra/proposals.h"
 #include "search/algebra/trials.h"
 
@@ -32,6 +33,18 @@ bool is_sought(const Terms& terms, TermId id) {
   });
 }
 
+/// Between a model and the value in it where a rule was found and may be applied.
+constexpr const char* at_value = " at ";
+
+/// Whether a side of the rule is found at the place that it was made for, of these very sizes.
+bool fires_at(const Rule& rule, const Site& where) {
+  EGraph graph;
+  if (where.build(graph.terms()).empty()) return false;
+  graph.take_in();
+  graph.rebuild();
+  return !find_matches(graph, rule, true, 1).empty() || !find_matches(graph, rule, false, 1).empty();
+}
+
 }  // namespace
 
 DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
@@ -51,7 +64,7 @@ DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
 }
 
 bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,
-                     const std::string& origin, DiscoveryCounts& counts) {
+                     const Site& where, const std::string& origin, DiscoveryCounts& counts) {
   std::shared_ptr<Rule> rule;
   try {
     rule = std::make_shared<Rule>(canonical(terms, left, right));
@@ -69,7 +82,7 @@ bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const 
     counts.complete = false;
     return false;
   }
-  rule->origin = origin;
+  rule->origin = fires_at(*rule, where) ? origin : origin.substr(0, origin.rfind(at_value));
   ++counts.rules;
   const bool proved = rule->equality.verdict == verify::Verdict::proved;
   counts.proved += proved ? 1 : 0;
@@ -81,7 +94,8 @@ bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const 
   return proved;
 }
 
-bool Discovery::propose(const Site& site, const std::string& origin, DiscoveryCounts& counts) {
+bool Discovery::propose(const Site& site, const Site& where, const std::string& origin,
+                        DiscoveryCounts& counts) {
   Terms terms;
   const std::vector<TermId> roots = site.build(terms);
   if (roots.size() != 1) return false;
@@ -108,7 +122,7 @@ bool Discovery::propose(const Site& site, const std::string& origin, DiscoveryCo
                    [&](TermId a, TermId b) { return operations_in(terms, {a}) < operations_in(terms, {b}); });
   bool found = false;
   for (size_t k = 0; k < std::min(same.size(), options_.most_identities); ++k)
-    found = keep(terms, {root}, {same[k]}, origin, counts) || found;
+    found = keep(terms, {root}, {same[k]}, where, origin, counts) || found;
   return found;
 }
 
@@ -118,11 +132,11 @@ bool Discovery::examine(const Site& site, const std::string& origin, DiscoveryCo
   const Site general = generalise(site);
   if (!seen_.insert("general " + general.text()).second) return false;
   ++counts.different;
-  return propose(general, origin, counts);
+  return propose(general, site, origin, counts);
 }
 
 /// Two products with one operand and different others: one product with those joined, and its parts.
-bool Discovery::merge_siblings(const Terms& model, const std::string& origin, DiscoveryCounts& counts) {
+bool Discovery::merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts) {
   std::map<std::pair<int, TermId>, std::vector<TermId>> siblings;
   for (TermId id = 0; id < model.size(); ++id) {
     const Term& term = model[id];
@@ -173,7 +187,7 @@ bool Discovery::merge_siblings(const Terms& model, const std::string& origin, Di
           if (terms[first].facts.dims != a.facts.dims || terms[second].facts.dims != b.facts.dims) continue;
           if (!trials.same(roots[0], first) || !trials.same(roots[1], second)) continue;
           ++counts.survived;
-          done = keep(terms, roots, {first, second}, origin, counts);
+          done = keep(terms, roots, {first, second}, site, place(list[0]), counts);
         }
       }
       found = found || done;
@@ -182,8 +196,8 @@ bool Discovery::merge_siblings(const Terms& model, const std::string& origin, Di
   return found;
 }
 
-void Discovery::examine_pairs(const Terms& model, const std::string& origin,
-                              const std::function<bool()>& go_on, DiscoveryCounts& counts) {
+void Discovery::examine_pairs(const Terms& model, const Place& place, const std::function<bool()>& go_on,
+                              DiscoveryCounts& counts) {
   for (TermId id = 0; id < model.size(); ++id) {
     if (!is_sought(model, id)) continue;
     if (!go_on()) return;
@@ -194,6 +208,7 @@ void Discovery::examine_pairs(const Terms& model, const std::string& origin,
         producers.push_back(child);
     const auto look = [&](std::vector<TermId> inner) {
       inner.push_back(id);
+      const std::string origin = place(id);
       // With numbers as anything, then as what they are.
       if (!examine(site_of(model, inner, 1, false), origin, counts)) {
         const Site numbers = site_of(model, inner, 1, true);
@@ -213,7 +228,8 @@ void Discovery::examine_pairs(const Terms& model, const std::string& origin,
   }
 }
 
-DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin) {
+DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin,
+                                   const std::function<std::string(TermId)>& name) {
   DiscoveryCounts counts;
   const double start = now();
   const auto go_on = [&] {
@@ -221,9 +237,17 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
     counts.complete = counts.complete && (!options_.go_on || options_.go_on());
     return counts.complete;
   };
-  examine_pairs(model, origin, go_on, counts);
-  if (counts.complete) examine_pairs(taken_apart(model), origin, go_on, counts);
-  if (counts.complete) merge_siblings(model, origin, counts);
+  const Place place = [&](TermId id) { return name ? origin + at_value + name(id) : origin; };
+  examine_pairs(model, place, go_on, counts);
+  if (counts.complete) {
+    const TakenApart apart = taken_apart(model);
+    const Place within = [&](TermId id) {
+      const auto found = apart.origins.find(id);
+      return found == apart.origins.end() ? origin : place(found->second);
+    };
+    examine_pairs(apart.terms, within, go_on, counts);
+  }
+  if (counts.complete) merge_siblings(model, place, counts);
   counts.seconds = now() - start;
   return counts;
 }

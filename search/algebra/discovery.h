@@ -36,17 +36,20 @@ class Discovery {
 
   /// All pairs of operations that these terms have, or have when affine ones are taken apart. Sites that were
   /// examined before cost nothing.
-  DiscoveryCounts examine(const Terms& model, const std::string& origin);
+  /// name: of the value that a term of the model is, for people.
+  DiscoveryCounts examine(const Terms& model, const std::string& origin,
+                          const std::function<std::string(TermId)>& name = {});
   /// One site. Whether it had a rule.
   bool examine(const Site& site, const std::string& origin, DiscoveryCounts& counts);
 
  private:
-  void examine_pairs(const Terms& model, const std::string& origin, const std::function<bool()>& go_on,
+  using Place = std::function<std::string(TermId)>;
+  void examine_pairs(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                      DiscoveryCounts& counts);
-  bool merge_siblings(const Terms& model, const std::string& origin, DiscoveryCounts& counts);
-  bool propose(const Site& site, const std::string& origin, DiscoveryCounts& counts);
+  bool merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts);
+  bool propose(const Site& site, const Site& where, const std::string& origin, DiscoveryCounts& counts);
   bool keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,
-            const std::string& origin, DiscoveryCounts& counts);
+            const Site& where, const std::string& origin, DiscoveryCounts& counts);
 
   RuleSet& rules_;
   DiscoveryOptions options_;

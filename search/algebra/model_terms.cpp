@@ -32,6 +32,12 @@ TermId ModelTerms::term_of(ir::ValueId value) const {
   return found == ids_.end() ? no_term : found->second;
 }
 
+std::string ModelTerms::value_name(TermId term) const {
+  for (const auto& [value, id] : ids_)
+    if (id == term) return inference_.graph().value(value).name;
+  return "";
+}
+
 void ModelTerms::add_leaf(ir::ValueId value) {
   if (ids_.count(value) != 0) return;
   const ir::ValueFact& fact = inference_.fact(value);

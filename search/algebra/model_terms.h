@@ -18,6 +18,8 @@ class ModelTerms {
   const Terms& terms() const { return terms_; }
   /// no_term where type or dims are unknown.
   TermId term_of(ir::ValueId value) const;
+  /// What the graph calls a value that the term is; empty where there is none.
+  std::string value_name(TermId term) const;
   /// What the model gives.
   const std::vector<TermId>& outputs() const { return outputs_; }
 

@@ -1,7 +1,7 @@
 // Identities found in models: algebra_report [--store FILE] [--seconds S] [--verbose] [--independent]
 // [--improve] MODEL... Rules are read from the store (and proved again), searched for in every model, and
-// written back. --independent counts those that do not follow from the others; --improve saturates windows of
-// the models with them.
+// written back. --independent counts those that do not follow from the others; --improve chooses, by guess,
+// how the models are computed with them.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,9 @@
 #include "ir/simplify.h"
 #include "onnx_import/import.h"
 #include "search/algebra/discovery.h"
+#include "search/algebra/graph_rewrite.h"
+#include "search/algebra/independence.h"
+#include "search/algebra/kernel_cost.h"
 #include "search/algebra/model_terms.h"
 #include "search/algebra/saturation.h"
 
@@ -97,37 +100,15 @@ void print_counts(const char* name, const DiscoveryCounts& c) {
 }
 
 void count_independent(const RuleSet& rules) {
-  // One of each skeleton: up to renaming, rank, type and attributes. Then those that follow from others are
-  // left out, those of most operations first.
-  std::map<std::string, std::shared_ptr<const Rule>> identities;
-  for (const auto& [id, rule] : rules.rules())
-    if (rule->established && rule->equality.verdict == verify::Verdict::proved) {
-      // Independence is about equality: safety does not matter for it.
-      auto equal = std::make_shared<Rule>(*rule);
-      equal->safety.verdict = equal->safety_back.verdict = verify::Verdict::proved;
-      identities.emplace(skeleton(*rule), equal);
-    }
-  std::vector<std::shared_ptr<const Rule>> list;
-  for (const auto& [text, rule] : identities) list.push_back(rule);
-  const auto size_of = [](const Rule& rule) {
-    return operations_in(rule.terms, rule.left) + operations_in(rule.terms, rule.right);
-  };
-  std::stable_sort(list.begin(), list.end(),
-                   [&](const auto& a, const auto& b) { return size_of(*a) > size_of(*b); });
-  std::vector<std::shared_ptr<const Rule>> kept = list;
-  SaturationOptions options;
-  options.most_rounds = 3;
-  options.most_terms = 600;
-  options.most_matches = 50;
-  for (const auto& rule : list) {
-    std::vector<std::shared_ptr<const Rule>> others;
-    for (const auto& other : kept)
-      if (other != rule) others.push_back(other);
-    if (follows_from(*rule, others, options)) kept = std::move(others);
-  }
-  std::printf("identities up to renaming, rank, type and attributes: %zu; of these independent: %zu\n",
-              identities.size(), kept.size());
-  for (const auto& rule : kept) std::printf("  %s   [%s]\n", equation(*rule).c_str(), rule->origin.c_str());
+  const auto start = Clock::now();
+  const Independence found = independent_identities(rules);
+  std::printf(
+      "%zu usable rules, %zu identities up to renaming, rank, type, attributes, numbers and orders; of these "
+      "%zu "
+      "do not follow from the others (%.0f s)\n",
+      found.rules, found.forms, found.identities.size(), since(start));
+  for (const IndependentIdentity& one : found.identities)
+    std::printf("  %s   [%s]\n", one.form.c_str(), one.rule->origin.c_str());
 }
 
 }  // namespace
@@ -176,7 +157,8 @@ int main(int count, char** arguments) {
     std::optional<ir::Inference> inference;
     const auto terms = load(path, model, inference);
     if (!terms) continue;
-    const DiscoveryCounts counts = discovery.examine(terms->terms(), path);
+    const DiscoveryCounts counts =
+        discovery.examine(terms->terms(), path, [&](TermId id) { return terms->value_name(id); });
     print_counts(path.c_str(), counts);
     total += counts;
   }
@@ -193,33 +175,49 @@ int main(int count, char** arguments) {
   std::vector<std::shared_ptr<const Rule>> usable;
   for (const auto& [id, rule] : rules.rules())
     if (rule->usable(true) || rule->usable(false)) usable.push_back(rule);
-  std::set<std::pair<std::string, bool>> fired;
+  // As sessions choose by guess, but for what takes no time; what is measured there is not measured here.
+  std::set<std::string> fired, forms;
+  int changed = 0;
   for (const std::string& path : paths) {
     ir::Model model;
     std::optional<ir::Inference> inference;
-    const auto terms = load(path, model, inference);
-    if (!terms) continue;
+    if (!load(path, model, inference)) continue;
     const auto start = Clock::now();
-    const TermCost cost = operation_cost();
-    const std::vector<Window> windows = windows_of(terms->terms(), terms->outputs());
-    int better = 0, done = 0;
+    GraphRewriteOptions how;
+    how.saturation.most_terms = 2500;
+    how.saturation.most_rounds = 4;
+    how.saturation.most_matches = 80;
+    std::set<std::string> here;
+    int windows = 0, looked_at = 0;
     double before = 0, after = 0;
-    for (const Window& window : windows) {
-      if (since(start) > wishes.seconds) break;
-      ++done;
-      const auto improvement = improve(terms->terms(), window, usable, cost);
-      if (!improvement) continue;
-      ++better;
-      before += improvement->before;
-      after += improvement->after;
-      fired.insert(improvement->uses.begin(), improvement->uses.end());
-      if (wishes.verbose)
-        std::printf("%.0f -> %.0f\n%s", improvement->before, improvement->after, improvement->text.c_str());
+    for (const Movement movement : {Movement::is_free, Movement::costs}) {
+      how.cost = kernel_cost(movement);
+      auto window_start = Clock::now();
+      how.saturation.stop = [&] { return since(window_start) > 1; };
+      how.go_on = [&] {
+        window_start = Clock::now();
+        return since(start) < wishes.seconds;
+      };
+      const GraphRewrite found = rewrite_graph(*inference, usable, how);
+      looked_at += found.looked_at;
+      windows += static_cast<int>(found.windows.size());
+      for (const RewrittenWindow& window : found.windows) {
+        before += window.before;
+        after += window.after;
+        if (wishes.verbose) std::printf("%.0f -> %.0f\n%s", window.before, window.after, window.text.c_str());
+        for (const auto& [id, forward] : window.uses) {
+          here.insert(id);
+          forms.insert(form_of(*rules.find(id)));
+        }
+      }
     }
-    std::printf("%s: %d of %d windows better (%zu in all), cost of these %.0f -> %.0f, %.2f s\n",
-                path.c_str(), better, done, windows.size(), before, after, since(start));
+    fired.insert(here.begin(), here.end());
+    changed += here.empty() ? 0 : 1;
+    std::printf("%s: %d windows other, of %d, by %zu rules, cost of these %.0f -> %.0f, %.2f s\n",
+                path.c_str(), windows, looked_at, here.size(), before, after, since(start));
     std::fflush(stdout);
   }
-  std::printf("rules that led to better windows: %zu\n", fired.size());
+  std::printf("%d models changed by guess, by %zu rules of %zu forms\n", changed, fired.size(), forms.size());
+  for (const std::string& form : forms) std::printf("  %s\n", form.c_str());
   return 0;
 }
