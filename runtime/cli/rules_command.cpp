@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ir/error.h"
@@ -116,6 +117,8 @@ int prove_rule(const Options& options, const RuleSet& rules) {
 RuleSet proved_again(const std::shared_ptr<cache::Store>& store, Helper& helper) {
   RuleSet rules = RuleSet::load(*runtime::rules_in(store));
   rules.establish(helper.prover());
+  for (const auto& [id, rule] : rules.rules())
+    if (!rule->established) throw Error(Fault::internal, "the helper process that proves gives no answer");
   return rules;
 }
 
@@ -172,6 +175,8 @@ int list_independent(const Options& options, const std::shared_ptr<cache::Store>
 }
 
 int compare_stores(const Options& options, const std::shared_ptr<cache::Store>& store) {
+  if (!std::filesystem::is_directory(options.compare_rules))
+    throw Error(Fault::user, "there is no folder " + options.compare_rules);
   std::string why;
   const std::shared_ptr<cache::Store> other = runtime::open_store(options.compare_rules, why);
   if (other == nullptr) throw Error(Fault::user, "there is no cache: " + why);

@@ -58,11 +58,31 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.run_axrun("cache", "import", archive, "--cache-dir", third).returncode, 0)
         self.assertEqual(names, [rule["name"] for rule in self.json("--cache-dir", third)["rules"]])
 
+    def test_independent_identities_and_other_stores(self):
+        found = self.json("--discover", MODEL)
+        independent = self.json("--independent")
+        self.assertLessEqual(independent["independent"], independent["forms"])
+        self.assertLessEqual(independent["forms"], independent["usable"])
+        self.assertEqual(independent["usable"], found["usable"])
+        self.assertGreater(independent["independent"], 0)
+        self.assertEqual(len(independent["identities"]), independent["independent"])
+        places = [one["place"] for one in independent["identities"] if one["fires"]]
+        self.assertEqual(len(places), independent["with_place"])
+        self.assertTrue(places)
+        self.assertTrue(all(place.startswith(MODEL + " at ") for place in places), places)
+        other = os.path.join(self.folder.name, "other")
+        self.json("--discover", MODEL, "--cache-dir", other)
+        compared = self.json("--compare", other)
+        self.assertEqual((compared["first"], compared["second"], compared["both"]), (found["count"],) * 3)
+        self.assertEqual((compared["differing"], compared["new"]), ([], 0))
+
     def test_mistakes(self):
         self.assertEqual(self.json("no-such-rule", code=1)["error"]["fault"], "user")
         self.assertEqual(self.json("--discover", "/nowhere.onnx", code=1)["error"]["fault"], "user")
         self.assertEqual(self.run_axrun("rules", "--no-such-option").returncode, 1)
         self.assertEqual(self.run_axrun("rules", AXRUN_CACHE="off").returncode, 1)
+        self.assertEqual(self.json("--compare", "/nowhere", code=1)["error"]["fault"], "user")
+        self.assertEqual(self.run_axrun("rules", "some-rule", "--independent").returncode, 1)
         self.assertEqual(self.run_axrun("rules", "--discover", AXRUN).returncode, 2)
         # Without the helper process nothing is proved, and nothing kept.
         self.assertEqual(self.run_axrun("rules", "--discover", MODEL, AXRUN_WORKER="/bin/true").returncode, 70)
