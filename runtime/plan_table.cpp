@@ -93,6 +93,15 @@ std::vector<std::shared_ptr<const Plan>> PlanTable::all() {
   return plans;
 }
 
+std::vector<std::vector<ir::Shape>> PlanTable::shapes() {
+  std::vector<std::vector<ir::Shape>> shapes;
+  const EpochDomain::Pin pin = epochs_.pin();
+  if (const Table* table = table_.load()) {
+    for (const Entry& entry : *table) shapes.push_back(entry.shapes);
+  }
+  return shapes;
+}
+
 void PlanTable::replace_table(std::unique_ptr<Table> table) {
   const Table* old = table_.exchange(table.release());
   // The old table holds the last reference to what it alone had.

@@ -39,6 +39,8 @@ class PlanTable {
   bool replace(const std::vector<ir::Shape>& shapes, const Plan* expected, std::shared_ptr<const Plan> plan);
   std::shared_ptr<const Plan> current(const std::vector<ir::Shape>& shapes);
   std::vector<std::shared_ptr<const Plan>> all();
+  /// For which there are plans.
+  std::vector<std::vector<ir::Shape>> shapes();
   /// Plans replaced or dropped that some run may still see.
   size_t waiting() { return epochs_.collect(); }
   /// What a fork of the process must not find locked.

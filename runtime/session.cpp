@@ -189,17 +189,7 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
 }
 
 void Session::prepare(const std::vector<ir::Shape>& shapes) {
-  if (state_->options.tier == Tier::reference) return;
-  std::vector<RuntimeValue> values;
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    // A shape without data: nothing is read while a plan is built, but a tensor points somewhere.
-    static char nowhere = 0;
-    const ir::ElementType type =
-        k < state_->inputs.size() ? state_->inputs[k].type : ir::ElementType::undefined;
-    values.emplace_back(ir::Tensor::borrow(type, shapes[k], &nowhere));
-  }
-  state_->check(values);
-  state_->plan_for(values);
+  if (state_->options.tier != Tier::reference) state_->prepare(shapes);
 }
 
 OptimizerStatus Session::optimizer_status() const {

@@ -134,8 +134,34 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   } else if (warm && !warm->use().folder.empty()) {
     settings.reproducers = warm->use().folder + "/reproducers";
   }
-  optimizer =
-      std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), std::move(warm));
+  optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), warm);
+  if (warm) prepare_known(*warm);
+}
+
+PlanTable::Pinned SessionState::prepare(const std::vector<ir::Shape>& shapes) {
+  std::vector<RuntimeValue> values;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    // A shape without data: nothing is read while a plan is built, but a tensor points somewhere.
+    static char nowhere = 0;
+    const ir::ElementType type = k < inputs.size() ? inputs[k].type : ir::ElementType::undefined;
+    values.emplace_back(ir::Tensor::borrow(type, shapes[k], &nowhere));
+  }
+  check(values);
+  return plan_for(values);
+}
+
+void SessionState::prepare_known(const WarmStart& warm) {
+  const bool plain =
+      !warm.shapes().empty() && std::all_of(inputs.begin(), inputs.end(), [](const Port& port) {
+        return port.kind == ir::ValueKind::tensor && port.type != ir::ElementType::undefined &&
+               port.type != ir::ElementType::string;
+      });
+  if (!plain) return;
+  try {
+    prepare(warm.shapes()).plan->prepare_frame();
+  } catch (const std::exception&) {
+    // The run that wants such a plan says why there is none.
+  }
 }
 
 std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings& settings) {

@@ -29,6 +29,10 @@ class SessionState {
   std::unique_ptr<RunBuffers> take_buffers();
   void give_back(std::unique_ptr<RunBuffers> buffers);
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
+  /// The plan for inputs of these shapes, built where there is none.
+  PlanTable::Pinned prepare(const std::vector<ir::Shape>& shapes);
+  /// The same for those that earlier processes have met, if it is clear which. Never throws.
+  void prepare_known(const WarmStart& warm);
   /// With values stored as the model has them.
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
   /// In the layouts that were chosen for these shapes; null where none were, or there is no such plan.

@@ -132,6 +132,14 @@ void Plan::keep_frames(size_t count) const {
   }
 }
 
+void Plan::prepare_frame() const {
+  constexpr size_t page = 4096;
+  std::unique_ptr<Frame> frame = take_frame();
+  auto* const arena = static_cast<volatile char*>(frame->arena.data());
+  for (size_t at = 0; at < frame->arena.size(); at += page) arena[at] = 0;
+  give_back(std::move(frame));
+}
+
 void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
                const RunContext& context) const {
   std::unique_ptr<Frame> frame = take_frame();

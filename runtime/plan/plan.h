@@ -120,6 +120,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
   size_t frames() const;
   void keep_frames(size_t count) const;
+  /// One of them is there, with its pages: the first run finds what later ones find.
+  void prepare_frame() const;
 
  private:
   friend class PlanBuilder;

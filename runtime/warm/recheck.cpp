@@ -14,6 +14,7 @@
 #include "runtime/optimizer/known_rules.h"
 #include "runtime/warm/algebra_image.h"
 #include "runtime/warm/plans_image.h"
+#include "runtime/warm/shapes_image.h"
 #include "runtime/warm/warm_keys.h"
 
 namespace axrun::runtime {
@@ -244,6 +245,7 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
   } else {
     read_head(in);
     in.get<bool>();
+    read_shapes(in);
     in.text(longest_layouts);
     const auto rewrites = rewrites_in(in.text(longest_rewrites));
     if (!rewrites) return end(Recheck::damaged, "it makes no sense");

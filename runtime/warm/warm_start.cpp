@@ -17,6 +17,7 @@
 #include "runtime/warm/kept_rules.h"
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/origin.h"
+#include "runtime/warm/shapes_image.h"
 #include "runtime/warm/warm_keys.h"
 
 namespace axrun::runtime {
@@ -117,6 +118,7 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
   cache::Reader in(found->text());
   const PlansHead head = read_head(in);
   const bool settled = in.get<bool>();
+  ShapesMet met = read_shapes(in);
   std::optional<std::vector<ChosenLayouts::Choice>> choices = read_layouts(in.text(longest_layouts), *graph_);
   std::optional<ReadRewrites> rewrites = read_rewrites(in.text(longest_rewrites), *graph_, pool_);
   if (choices && rewrites)
@@ -129,11 +131,22 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
     return {};
   }
   for (const ChosenLayouts::Choice& choice : *choices) layouts.choose(choice);
+  shapes_ = std::move(met.shapes);
+  shapes_vary_ = met.vary;
   const std::lock_guard lock(mutex_);
   stored_ = head.plans;
   use_.found = true;
   use_.settled = settled;
   return std::move(rewrites->folded);
+}
+
+/// Once they vary they do: a process that happens to meet one of them changes nothing.
+void WarmStart::meet(const std::vector<std::vector<ir::Shape>>& shapes) {
+  for (const std::vector<ir::Shape>& one : shapes) {
+    if (!shapes_vary_ && shapes_.empty()) shapes_ = one;
+    shapes_vary_ = shapes_vary_ || shapes_ != one;
+  }
+  if (shapes_vary_) shapes_.clear();
 }
 
 void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans,
@@ -148,7 +161,10 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
     const auto choices = layouts.all();
     std::vector<std::shared_ptr<const ChosenLayouts::Choice>> laid_out, rewritten;
     for (const auto& choice : choices) (choice->algebra ? rewritten : laid_out).push_back(choice);
-    out.put(settled).put(write_layouts(laid_out)).put(write_rewrites(rewritten));
+    meet(plans.shapes());
+    out.put(settled);
+    write_shapes(out, {shapes_, shapes_vary_});
+    out.put(write_layouts(laid_out)).put(write_rewrites(rewritten));
     LibraryImage::Graphs graphs = graphs_;
     for (const auto* list : {&laid_out, &rewritten})
       for (const auto& choice : *list) graphs.push_back(choice->graph);

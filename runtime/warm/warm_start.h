@@ -39,6 +39,9 @@ class WarmStart {
   /// Before the library is used. What cannot be used leaves both as they are. Returns what was computed of
   /// constants for graphs that were chosen.
   std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts);
+  /// The one set of shapes that earlier processes have met, where it is one: known of those that have left
+  /// something.
+  const std::vector<ir::Shape>& shapes() const { return shapes_; }
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
@@ -70,6 +73,7 @@ class WarmStart {
   void keep_experience(const KernelLibrary& library);
   /// Maps the plans of an earlier process, and what it has packed for them.
   void fetch(ThreadPool& pool);
+  void meet(const std::vector<std::vector<ir::Shape>>& shapes);
   bool put_plans(const PlansHead& head, std::string_view plans);
   /// Looks at every byte of the model's constants, the first time.
   const std::string& key(ThreadPool& pool);
@@ -90,6 +94,8 @@ class WarmStart {
   bool weights_complete_ = true;                    ///< all is stored that may be
   mutable std::mutex mutex_;
   cache::Hash stored_{};
+  std::vector<ir::Shape> shapes_;  ///< met so far, empty where there are several
+  bool shapes_vary_ = false;
   std::set<std::string> stored_kernels_;
   std::string experience_key_;
   std::optional<Experience> experience_;  ///< what was known before

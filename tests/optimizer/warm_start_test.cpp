@@ -110,6 +110,40 @@ TEST_F(WarmStarts, TheFirstAnswerIsThatOfTheOptimisedPlan) {
   }
 }
 
+TEST_F(WarmStarts, ThePlanIsThereBeforeTheFirstRun) {
+  const ModelMaker model = layers(1, ir::Dim::symbol("rows"));
+  const Outcome before = optimised(model, options());
+  const auto session = model.session(options());
+  const auto plan = session->current_plan({{64, 96}});
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan->frames(), 1U);
+  EXPECT_GT(generated_steps(*plan), 0);
+  EXPECT_TRUE(same_bits(before, outcome(*session, 64)));
+  EXPECT_EQ(session->current_plan({{64, 96}}), plan);
+  SessionOptions cold = options();
+  cold.use_cache = false;
+  EXPECT_EQ(model.session(cold)->current_plan({{64, 96}}), nullptr);
+}
+
+TEST_F(WarmStarts, WhereShapesVaryThePlanIsBuiltForThoseThatCome) {
+  const ModelMaker model = layers(1, ir::Dim::symbol("rows"));
+  {
+    const auto session = model.session(options());
+    for (const int64_t rows : {64, 32}) {
+      for (int k = 0; k < 40; ++k) session->run({input(rows)});
+      EXPECT_TRUE(session->wait_for_optimizer(patience));
+    }
+    session->freeze();
+  }
+  // One that meets a single shape changes nothing.
+  for (const int64_t rows : {32, 64}) {
+    const auto session = model.session(options());
+    EXPECT_TRUE(session->optimizer_status().cache.found);
+    for (const int64_t other : {32, 64}) EXPECT_EQ(session->current_plan({{other, 96}}), nullptr) << other;
+    EXPECT_GT(outcome(*session, rows).generated, 0);
+  }
+}
+
 TEST_F(WarmStarts, OtherWeightsGetNothingThatWasMadeOfTheOldOnes) {
   optimised(layers(1), options());
   const Outcome other = first(layers(2), options());
