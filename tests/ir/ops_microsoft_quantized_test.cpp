@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/error.h"
-#include "tests/ir/node_under_test.h"
+#include "tests/ir/microsoft_nodes.h"
 
 namespace axrun::ir::test {
 namespace {
@@ -13,27 +13,6 @@ constexpr ElementType u8 = ElementType::u8;
 constexpr ElementType i8 = ElementType::i8;
 constexpr ElementType i32 = ElementType::i32;
 
-NodeUnderTest microsoft(const std::string& op, int outputs = 1) {
-  return NodeUnderTest(op, 1, outputs).in_domain("com.microsoft");
-}
-
-/// Small quarters that repeat after 11: element k is (7 k mod 11 - 5) / 4, times `factor`.
-Tensor quarters(const Shape& shape, double factor = 1) {
-  Tensor tensor = Tensor::allocate(ElementType::f32, shape);
-  for (int64_t k = 0; k < tensor.size(); ++k) {
-    tensor.set_real(k, (static_cast<double>(7 * k % 11) - 5) / 4 * factor);
-  }
-  return tensor;
-}
-
-/// Element k is the byte (k step + first) mod 256, wrapped to the type.
-Tensor bytes(const Shape& shape, ElementType type = u8, int64_t step = 37, int64_t first = 11) {
-  Tensor tensor = Tensor::allocate(type, shape);
-  for (int64_t k = 0; k < tensor.size(); ++k) tensor.set_int(k, (step * k + first) % 256);
-  return tensor;
-}
-
-Tensor number(double value) { return reals({}, {value}); }
 Tensor byte(int64_t value, ElementType type = u8) { return ints({}, {value}, type); }
 Tensor row(const std::vector<double>& values) { return reals({static_cast<int64_t>(values.size())}, values); }
 

@@ -4,31 +4,11 @@
 #include <cmath>
 
 #include "ir/error.h"
-#include "tests/ir/node_under_test.h"
+#include "tests/ir/microsoft_nodes.h"
 
 namespace axrun::ir::test {
 namespace {
 
-NodeUnderTest microsoft(const std::string& op, int outputs = 1) {
-  return NodeUnderTest(op, 1, outputs).in_domain("com.microsoft");
-}
-
-/// Small quarters that repeat after 11: element k is (7 k mod 11 - 5) / 4, times `factor`.
-Tensor quarters(const Shape& shape, double factor = 1) {
-  Tensor tensor = Tensor::allocate(ElementType::f32, shape);
-  for (int64_t k = 0; k < tensor.size(); ++k) {
-    tensor.set_real(k, (static_cast<double>(7 * k % 11) - 5) / 4 * factor);
-  }
-  return tensor;
-}
-
-Tensor bytes(const Shape& shape) {
-  Tensor tensor = Tensor::allocate(ElementType::u8, shape);
-  for (int64_t k = 0; k < tensor.size(); ++k) tensor.set_int(k, (37 * k + 11) % 256);
-  return tensor;
-}
-
-Tensor number(double value) { return reals({}, {value}); }
 Tensor byte(int64_t value) { return ints({}, {value}, ElementType::u8); }
 
 void expect_near(const Tensor& got, const std::vector<double>& want) {
