@@ -8,7 +8,7 @@ set(axrun_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/axrun)
 # What runtime/session.h and runtime/axrun_c.h include, in the folders that their #include lines name.
 set(axrun_public_headers
     ir/api.h ir/dim.h ir/error.h ir/error_place.h ir/graph.h ir/tensor.h ir/types.h
-    runtime/axrun_c.h runtime/error_code.h runtime/log.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h
+    runtime/axrun_c.h runtime/axrun_operators.h runtime/error_code.h runtime/log.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h
     runtime/session.h runtime/value.h)
 foreach(header ${axrun_public_headers})
   get_filename_component(folder ${header} DIRECTORY)

@@ -15,6 +15,7 @@
 namespace axrun::ir {
 
 struct Graph;
+class CustomOperator;
 using ValueId = int32_t;
 inline constexpr ValueId absent = -1;  ///< an optional input or output that a node leaves out
 
@@ -67,6 +68,8 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::map<std::string, Attribute> attributes;
+  /// What the node means, where axrun has no such operator.
+  std::shared_ptr<const CustomOperator> custom = {};
 };
 
 /// A graph in single-assignment form, its nodes in topological order. A body of If, Loop or Scan is a Graph

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/custom_operator.h"
 #include "ir/error_place.h"
 #include "ir/graph_operators.h"
 #include "ir/lasting.h"
@@ -103,8 +104,9 @@ bool is_graph_operator(std::string_view domain, std::string_view name) {
 }
 
 Program define_node(const Node& node, const std::vector<OperandInfo>& operands) {
-  const OperatorEntry* entry = find_operator(node.domain, node.op, node.version);
   const OperatorContext context(node, operands);
+  if (node.custom != nullptr) return node.custom->define(context);
+  const OperatorEntry* entry = find_operator(node.domain, node.op, node.version);
   if (entry == nullptr) context.unsupported(fmt::format("no definition at opset {}", node.version));
   Builder builder(node.op);
   entry->define(context, builder);

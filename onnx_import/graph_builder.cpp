@@ -269,7 +269,7 @@ class GraphBuilder {
     }
     node.inputs = inputs_of(scope, message, node.name);
     node.attributes = attributes_of(scope, message, node.name);
-    check_operator(node, context_);
+    find_operator_of(node, context_);
     if (is_gradient(node) && context_.options.check_operators) bind_gradient(scope, node);
   }
 

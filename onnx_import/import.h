@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "ir/custom_operator.h"
 #include "ir/graph.h"
 
 namespace axrun::onnx_import {
@@ -30,6 +31,8 @@ struct ImportOptions {
   bool check_operators = true;
   /// By the location that tensors name; looked for before any file.
   std::map<std::string, MemoryFile, std::less<>> memory_files = {};
+  /// Operators besides axrun's own; may be null.
+  std::shared_ptr<const ir::CustomOperators> operators = {};
 };
 
 /// Reads an ONNX model and checks all of it.

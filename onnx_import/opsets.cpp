@@ -25,7 +25,8 @@ std::string_view why_missing(const ir::Node& node) {
     name_known |= entry.domain == node.domain && entry.name == node.op;
   }
   if (name_known) return "the operator is known, but not at this version";
-  return domain_known ? "unknown operator" : "unknown domain";
+  return domain_known ? "unknown operator"
+                      : "unknown domain (operators of your own: --operators, axrun_operators_add)";
 }
 
 /// Of text generation: what is wrong, or missing here; empty for all else.
@@ -70,8 +71,10 @@ Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext&
   return opsets;
 }
 
-void check_operator(const ir::Node& node, ImportContext& context) {
-  if (!context.options.check_operators) return;
+void find_operator_of(ir::Node& node, ImportContext& context) {
+  const auto& custom = context.options.operators;
+  if (custom != nullptr) node.custom = custom->find(node.domain, node.op, node.version);
+  if (node.custom != nullptr || !context.options.check_operators) return;
   if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
   if (ir::is_graph_operator(node.domain, node.op)) {
     const std::string reason = why_not_generated(node);

@@ -23,7 +23,8 @@ std::string domain_name(std::string_view domain);
 /// knows.
 Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext& context);
 
-/// Notes the node in context.unsupported unless its operator is in the table at this version.
-void check_operator(const ir::Node& node, ImportContext& context);
+/// Gives the node its custom operator, if it has one. Otherwise notes it in context.unsupported, unless its
+/// operator is in the table at this version.
+void find_operator_of(ir::Node& node, ImportContext& context);
 
 }  // namespace axrun::onnx_import

@@ -33,6 +33,7 @@ typedef enum axrun_status {
   AXRUN_UNSUPPORTED = 3, /* the model needs something that axrun lacks */
   AXRUN_CANCELLED = 4,   /* axrun_cancel ended the run */
   AXRUN_DEADLINE = 5,    /* the run's time was over */
+  AXRUN_NOT_YET = 6,     /* only while operators of your own are defined (axrun_operators.h) */
   AXRUN_INTERNAL_ERROR = 70
 } axrun_status;
 

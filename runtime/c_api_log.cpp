@@ -33,6 +33,8 @@ const char* axrun_status_name(axrun_status status) {
       return "cancelled";
     case AXRUN_DEADLINE:
       return "deadline";
+    case AXRUN_NOT_YET:
+      return "not_yet";
     case AXRUN_INTERNAL_ERROR:
       break;
   }

@@ -51,6 +51,12 @@ std::vector<std::pair<const char*, std::string>> fields_of(const std::exception&
   return fields;
 }
 
+onnx_import::ImportOptions import_options(const SessionOptions& options) {
+  onnx_import::ImportOptions made;
+  made.operators = options.operators;
+  return made;
+}
+
 /// What `load` makes, told to the log; `name` is what the log calls the model.
 template <class Load>
 std::unique_ptr<Session> told(const std::string& name, const Load& load) {
@@ -71,16 +77,16 @@ std::unique_ptr<Session> told(const std::string& name, const Load& load) {
 
 std::unique_ptr<Session> Session::load(const std::string& path, const SessionOptions& options) {
   return told(path, [&] {
-    return std::unique_ptr<Session>(
-        new Session(std::make_unique<SessionState>(onnx_import::import_file(path), options)));
+    return std::unique_ptr<Session>(new Session(
+        std::make_unique<SessionState>(onnx_import::import_file(path, import_options(options)), options)));
   });
 }
 
 std::unique_ptr<Session> Session::load_memory(const void* data, size_t size, const SessionOptions& options,
                                               const std::string& directory) {
   return told("memory", [&] {
-    return std::unique_ptr<Session>(new Session(
-        std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory), options)));
+    return std::unique_ptr<Session>(new Session(std::make_unique<SessionState>(
+        onnx_import::import_memory(data, size, directory, import_options(options)), options)));
   });
 }
 

@@ -16,6 +16,10 @@
 #include "runtime/optimizer_status.h"
 #include "runtime/value.h"
 
+namespace axrun::ir {
+class CustomOperators;
+}
+
 namespace axrun::runtime {
 
 class ThreadPool;
@@ -50,6 +54,9 @@ struct SessionOptions {
   // says where (AXRUN_CACHE_DIR), or that nothing is kept (AXRUN_CACHE=off).
   bool use_cache = true;
   std::string cache_dir;  ///< another folder than the environment's; also with AXRUN_CACHE=off
+
+  /// Operators that models may use besides axrun's own: what axrun_operators_add makes (axrun_c.h).
+  std::shared_ptr<const ir::CustomOperators> operators;
 
   /// Makes what spreads the work of runs over threads, for a host that has threads of its own; empty: a pool
   /// of the session's own. The optimiser never uses it.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "ir/custom_operator.h"
 #include "ir/error_place.h"
 #include "ir/lasting.h"
 #include "ir/simplify.h"
@@ -23,6 +24,17 @@ using ir::ValueFact;
 using ir::ValueId;
 
 namespace {
+
+/// A node whose custom operator nobody can tell from another one of its name; null: there is none.
+const ir::Node* without_revision(const ir::Graph& graph) {
+  for (const ir::Node& node : graph.nodes) {
+    if (node.custom != nullptr && node.custom->revision().empty()) return &node;
+    for (const ir::Graph* body : ir::bodies_of(node)) {
+      if (const ir::Node* found = without_revision(*body)) return found;
+    }
+  }
+  return nullptr;
+}
 
 size_t usable_memory() {
   const int64_t bytes = usable_memory_bytes();
@@ -169,6 +181,8 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings
     no_cache = "the session's options turn it off";
   } else if (settings.always || knob_value(KnobName::ablate) != nullptr) {
     no_cache = "AXRUN_SWAP and AXRUN_ABLATE are for tests";
+  } else if (const ir::Node* node = without_revision(*model.graph)) {
+    no_cache = fmt::format("the operator '{}' has no revision", node->op);
   } else if (auto store = open_store(options.cache_dir, no_cache)) {
     keep_schedules_in(store);
     return std::make_shared<WarmStart>(

@@ -84,6 +84,9 @@ struct NormalizerParameters {
 /// (x) with a payload Regex (ir/ops/regex.h): whether the whole of each string matches.
 Tensors match_strings_function(const Stage& stage, const Tensors& arguments);
 
+/// Payload CustomStage (ir/custom_operator.h): any arguments, absent ones undefined.
+Tensors custom_function(const Stage& stage, const Tensors& arguments);
+
 /// (x), [C] or [N, C], with a payload NgramParameters.
 Tensors count_ngrams_function(const Stage& stage, const Tensors& arguments);
 struct NgramParameters {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ir/error.h"
+#include "runtime/c_api_operators.h"
 #include "runtime/cli/cache_command.h"
 #include "runtime/cli/explain.h"
 #include "runtime/cli/fill_cache.h"
@@ -32,6 +33,11 @@
 
 namespace axrun::cli {
 namespace {
+
+std::string inspected(const Options& options) {
+  const Operators operators = c_api::operators_of(options.operators);
+  return options.json ? inspect_json(options.model, operators) : inspect_text(options.model, operators);
+}
 
 struct Failure {
   int exit_code;
@@ -102,7 +108,7 @@ int execute(const Options& options, Clock::time_point process_start) {
       check_knobs();
       return rules_command(options);
     case Options::Command::inspect:
-      std::fputs((options.json ? inspect_json(options.model) : inspect_text(options.model)).c_str(), stdout);
+      std::fputs(inspected(options).c_str(), stdout);
       return exit_ok;
     case Options::Command::operators:
       std::fputs((options.json ? operators_json() : operators_text()).c_str(), stdout);

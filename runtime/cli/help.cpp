@@ -63,6 +63,7 @@ Runs
   --deterministic        swap in only kernels whose results equal those of the precompiled ones to the bit
   --cache-dir DIR        folder for what is kept between processes (AXRUN_CACHE_DIR, else ~/.cache/axrun)
   --no-cache             keep nothing between processes
+  --operators LIB        a shared library with operators of your own (runtime/axrun_operators.h); may be repeated
   --timeout S            give up after S seconds
 
 Cache (axrun cache; --cache-dir DIR for another one)

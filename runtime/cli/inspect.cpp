@@ -52,7 +52,7 @@ void count(const ir::Graph& graph, Summary& summary, std::set<const void*>& seen
   for (const ir::Node& node : graph.nodes) {
     ++summary.nodes;
     ++summary.operators[full_name(node)];
-    const bool known = ir::is_graph_operator(node.domain, node.op) ||
+    const bool known = node.custom != nullptr || ir::is_graph_operator(node.domain, node.op) ||
                        ir::find_operator(node.domain, node.op, node.version) != nullptr;
     if (!known) {
       summary.refused.push_back(
@@ -69,10 +69,11 @@ PortLine line_of_port(const std::string& name, ir::ValueKind kind, ir::ElementTy
   return {name, type_text, dims ? ir::to_string(*dims) : "of unknown rank"};
 }
 
-Summary summarise(const std::string& path) {
+Summary summarise(const std::string& path, const Operators& operators) {
   Summary summary;
   onnx_import::ImportOptions options;
   options.check_operators = false;
+  options.operators = operators;
   summary.model = onnx_import::import_file(path, options);
   const ir::Graph& graph = *summary.model.graph;
   std::set<const void*> seen;
@@ -122,8 +123,8 @@ Json ports_json(const std::vector<PortLine>& ports) {
 
 }  // namespace
 
-std::string inspect_text(const std::string& path) {
-  const Summary summary = summarise(path);
+std::string inspect_text(const std::string& path, const Operators& operators) {
+  const Summary summary = summarise(path, operators);
   std::string text = fmt::format("{:<12}{}, ONNX IR version {}{}\n", "model", path, summary.model.ir_version,
                                  summary.model.producer.empty() ? "" : ", by " + summary.model.producer);
   const auto line = [&](const std::string& heading, const std::string& content) {
@@ -151,8 +152,8 @@ std::string inspect_text(const std::string& path) {
   return text;
 }
 
-std::string inspect_json(const std::string& path) {
-  const Summary summary = summarise(path);
+std::string inspect_json(const std::string& path, const Operators& operators) {
+  const Summary summary = summarise(path, operators);
   Json json;
   json["schema_version"] = 1;
   json["version"] = runtime::version();

@@ -87,6 +87,7 @@ void add_run_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--deterministic", options.deterministic);
   app.add_option("--cache-dir", options.cache_dir);
   app.add_flag("--no-cache", options.no_cache);
+  repeated("--operators", options.operators);
   app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json);
   app.add_flag("--quiet", options.quiet);
@@ -177,6 +178,7 @@ Options parse_options(int argc, const char* const* argv) {
   inspect->set_help_flag("--help,-h");
   inspect->add_option("MODEL", options.model)->required();
   inspect->add_flag("--json", options.json);
+  inspect->add_option("--operators", options.operators)->allow_extra_args(false);
   CLI::App* optimize = app.add_subcommand("optimize");
   optimize->set_help_flag("--help,-h");
   optimize->add_option("MODEL", options.model)->required();

@@ -73,6 +73,7 @@ struct Options {
   bool deterministic = false;
   std::string cache_dir;
   bool no_cache = false;
+  std::vector<std::string> operators;  ///< shared libraries with operators of the user's own
 
   // Of the command rules.
   std::string rule;                   ///< its name; empty: all are listed

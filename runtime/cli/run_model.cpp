@@ -8,6 +8,7 @@
 
 #include "ir/error_place.h"
 #include "onnx_import/mapped_file.h"
+#include "runtime/c_api_operators.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/demonstration.h"
 #include "runtime/cli/record.h"
@@ -43,6 +44,7 @@ runtime::SessionOptions session_options(const Options& options) {
   session.use_cache = !options.no_cache;
   session.cache_dir = options.cache_dir;
   session.deterministic = options.deterministic;
+  session.operators = c_api::operators_of(options.operators);
   return session;
 }
 

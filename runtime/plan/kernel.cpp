@@ -121,6 +121,9 @@ std::unique_ptr<Kernel> make_kernel(const StepContext& context) {
     if (auto kernel = factory(context)) return kernel;
   }
   if (context.fused()) return nullptr;
+  if (context.node.custom != nullptr) {
+    if (auto kernel = make_custom_kernel(context)) return kernel;
+  }
   return make_interpreter_kernel(context);
 }
 

@@ -95,10 +95,13 @@ std::vector<KernelFactory> factories_for(std::string_view domain, std::string_vi
 /// Every row: each is tested against the operator's expression.
 const std::vector<FactoryEntry>& all_factories();
 
-/// The kernel of a step: the first factory that accepts, otherwise the interpreter on the expression.
+/// The kernel of a step: the first factory that accepts, otherwise the custom operator's, otherwise the
+/// interpreter on the expression.
 /// Groups must be accepted by a factory (fusion asks it first): null otherwise.
 std::unique_ptr<Kernel> make_kernel(const StepContext& context);
 std::unique_ptr<Kernel> make_interpreter_kernel(const StepContext& context);
+/// Calls the kernel of the node's custom operator; null where it has none.
+std::unique_ptr<Kernel> make_custom_kernel(const StepContext& context);
 
 // One function per file of runtime/operators, each appending its rows.
 void contraction_factories(std::vector<FactoryEntry>& table);

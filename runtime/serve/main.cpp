@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "ir/error.h"
+#include "runtime/c_api_operators.h"
 #include "runtime/log_to_stderr.h"
 #include "runtime/serve/server.h"
 
@@ -44,6 +45,7 @@ int serve_models(int argc, char** argv) {
   ServerOptions options;
   int threads = 0;
   bool no_optimizer = false;
+  std::vector<std::string> libraries;
   app.add_option("MODEL", files, "FILE or NAME=FILE; one or more")->required();
   app.add_option("--host", options.host, "address to listen on")->capture_default_str();
   app.add_option("--port", options.port, "0: any that is free")
@@ -64,6 +66,8 @@ int serve_models(int argc, char** argv) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   app.add_flag("--no-optimizer", no_optimizer, "keep the kernels that the models start with");
+  app.add_option("--operators", libraries, "a shared library with operators of your own; may be repeated")
+      ->allow_extra_args(false);
   std::string log_level;
   app.add_option("--log", log_level, "what is told on stderr: off, error, warn, info or debug (AXRUN_LOG)")
       ->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}));
@@ -84,12 +88,14 @@ int serve_models(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  const auto operators = c_api::operators_of(libraries);
   std::vector<ServedModel> models;
   for (const std::string& text : files) {
     const auto [name, file] = name_and_file(text);
     runtime::SessionOptions session;
     session.threads = threads;
     session.optimize = !no_optimizer;
+    session.operators = operators;
     models.push_back({name, runtime::Session::load(file, session)});
   }
   Server server(std::move(models), options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/custom_operator.h"
 #include "ir/error.h"
 #include "runtime/cache/bytes.h"
 
@@ -75,6 +76,8 @@ class Description {
   }
   void add(const ir::Node& node) {
     out_.put(node.domain).put(node.op).put(node.version);
+    out_.put(node.custom != nullptr);
+    if (node.custom != nullptr) out_.put(node.custom->revision());
     ids(node.inputs);
     ids(node.outputs);
     count(node.attributes.size());

@@ -74,9 +74,10 @@ def graph(nodes, inputs, outputs, initializers=()):
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=21):
-    """ModelProto with ai.onnx and ai.onnx.ml."""
-    return (number(1, 10) + part(7, graph(nodes, inputs, outputs, initializers)) + part(8, number(2, opset)) +
-            part(8, part(1, "ai.onnx.ml") + number(2, 3)))
+    """ModelProto with ai.onnx, ai.onnx.ml, and com.example at 1."""
+    domains = {"": opset, "ai.onnx.ml": 3, "com.example": 1}
+    return (number(1, 10) + part(7, graph(nodes, inputs, outputs, initializers)) +
+            b"".join(part(8, part(1, name) + number(2, version)) for name, version in domains.items()))
 
 
 def one_operator(operator, inputs, output, *attributes):

@@ -35,6 +35,30 @@ def endless():
     return axrun.Session(models.model([loop], {"a": scalar}, {"y": scalar}, constants), optimize=False)
 
 
+class OwnOperators(unittest.TestCase):
+    def test_told_by_a_text(self):
+        vector = models.tensor_type(models.FLOAT, ("n",))
+        model = models.model([models.node("Neg", ["a"], ["b"]), models.node("Third", ["b"], ["y"], domain="com.example")],
+                             {"a": vector}, {"y": vector})
+        operators = axrun.Operators().add("com.example", "Third", """
+            program Third(x: f32[n]) -> (y) { y: f32[n] = map (i: n) { x[i] / 3:f32 } }""")
+        with axrun.Session(model, operators=operators) as session:
+            np.testing.assert_array_equal(session(np.float32([3, -6])), [-1, 2])
+        with self.assertRaisesRegex(axrun.Unsupported, "Third .*com.example 1.*: unknown domain"):
+            axrun.Session(model)
+
+    def test_mistakes(self):
+        operators = axrun.Operators()
+        with self.assertRaisesRegex(axrun.InvalidArgument, "operator 'Odd' of domain 'com.example'"):
+            operators.add("com.example", "Odd", "no program")
+        with self.assertRaisesRegex(axrun.InvalidArgument, "axrun has one of its own"):
+            operators.add("", "Relu", "program P(x: f32[n]) -> (y) { y: f32[n] = map (i: n) { x[i] } }")
+        with self.assertRaisesRegex(axrun.InvalidArgument, "text is bytes, not a string"):
+            operators.add("com.example", "Odd", b"")
+        with self.assertRaisesRegex(axrun.InvalidArgument, "/nowhere/it.so"):
+            operators.load("/nowhere/it.so")
+
+
 class Runs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -87,7 +87,8 @@ class Library(unittest.TestCase):
 
     def test_it_exports_the_c_interface(self):
         names = {name for _, name in self.symbols(["--defined-only"])}
-        declared = set(re.findall(r"AXRUN_API [^;(]*?(axrun_\w+)\(", read("runtime", "axrun_c.h")))
+        headers = read("runtime", "axrun_c.h") + read("runtime", "axrun_operators.h")
+        declared = set(re.findall(r"AXRUN_API [^;(]*?(axrun_\w+)\(", headers))
         self.assertGreater(len(declared), 20)
         self.assertEqual(declared - names, set())
         self.assertTrue(any("axrun::runtime::Session::run" in name for name in names))

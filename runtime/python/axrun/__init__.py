@@ -12,9 +12,10 @@ from ._library import VERSION as __version__
 from .errors import (Cancelled, DeadlineExceeded, Error, InternalError, InvalidArgument, ModelError, Unsupported)
 from .logs import log_to
 from .onnxruntime_plugin import EP_NAME, library_path, register, session_options, unregister
+from .operators import Operators
 from .reports import Explanation, Kernel, Metric, Progress, Step, Trial
 from .session import Cancellation, Port, Session
 
 __all__ = ["Cancellation", "Cancelled", "DeadlineExceeded", "EP_NAME", "Error", "Explanation", "InternalError",
-           "InvalidArgument", "Kernel", "Metric", "ModelError", "Port", "Progress", "Session", "Step", "Trial", "Unsupported",
+           "InvalidArgument", "Kernel", "Metric", "ModelError", "Operators", "Port", "Progress", "Session", "Step", "Trial", "Unsupported",
            "__version__", "library_path", "log_to", "register", "session_options", "unregister"]

@@ -1,4 +1,4 @@
-"""libaxrun as ctypes sees it: the declarations of runtime/axrun_c.h, which is their manual.
+"""libaxrun as ctypes sees it: the declarations of runtime/axrun_c.h and runtime/axrun_operators.h, which are their manuals.
 
 ctypes releases the interpreter's lock while a function runs. axrun_last_error belongs to the calling thread.
 """
@@ -38,6 +38,11 @@ class MetricInfo(Structure):
                 ("label_names", POINTER(c_char_p)), ("label_values", POINTER(c_char_p)), ("value", c_double)]
 
 
+class OperatorInfo(Structure):
+    _fields_ = [("domain", c_char_p), ("name", c_char_p), ("since", c_int), ("revision", c_char_p), ("text", c_char_p),
+                ("define", c_void_p), ("compute", c_void_p), ("context", c_void_p), ("release", c_void_p)]
+
+
 LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MetricSink = ctypes.CFUNCTYPE(None, c_void_p, POINTER(MetricInfo))
 
@@ -56,6 +61,10 @@ _CHECKED = {
     "axrun_options_set_optimizer_priority": [c_void_p, c_int],
     "axrun_options_set_optimizer_share": [c_void_p, c_double],
     "axrun_options_set_deterministic": [c_void_p, c_int],
+    "axrun_options_set_operators": [c_void_p, c_void_p],
+    "axrun_operators_create": [POINTER(c_void_p)],
+    "axrun_operators_add": [c_void_p, POINTER(OperatorInfo)],
+    "axrun_operators_load": [c_void_p, c_char_p],
     "axrun_session_load": [c_char_p, c_void_p, POINTER(c_void_p)],
     "axrun_session_load_memory": [c_void_p, c_size_t, c_char_p, c_void_p, POINTER(c_void_p)],
     "axrun_input_info": [c_void_p, c_size_t, POINTER(PortInfo)],
@@ -82,6 +91,7 @@ _PLAIN = {
     "axrun_last_error_node": ([], c_char_p),
     "axrun_last_error_op": ([], c_char_p),
     "axrun_options_free": ([c_void_p], None),
+    "axrun_operators_free": ([c_void_p], None),
     "axrun_session_free": ([c_void_p], None),
     "axrun_request_free": ([c_void_p], None),
     "axrun_cancel": ([c_void_p], None),

@@ -81,10 +81,12 @@ class Session:
     deterministic: it swaps in only kernels whose results equal the precompiled ones' to the bit.
     cache: True: the environment's folder; False: nothing is kept or used; a path: that folder.
     memory_limit: bytes one run may take for its tensors; 0: the machine's memory.
+    operators: an Operators, whose operators the model may use besides axrun's own.
     """
 
     def __init__(self, model, *, directory=None, threads=0, tier="auto", shapes=None, dims=None, optimize=True, budget=None,
-                 optimizer_threads=0, optimizer_priority=None, optimizer_share=1, deterministic=False, cache=True, memory_limit=0):
+                 optimizer_threads=0, optimizer_priority=None, optimizer_share=1, deterministic=False, cache=True, memory_limit=0,
+                 operators=None):
         if tier not in TIERS:
             raise InvalidArgument("there is no tier '%s': %s" % (tier, ", ".join(TIERS)))
         if budget is not None and not budget >= 0:
@@ -104,6 +106,8 @@ class Session:
         check(library.axrun_options_set_optimizer_share(options, optimizer_share))
         check(library.axrun_options_set_deterministic(options, bool(deterministic)))
         check(library.axrun_options_set_memory_limit(options, memory_limit))
+        if operators is not None:
+            check(library.axrun_options_set_operators(options, operators._handle))
         if cache is False or cache is None:
             check(library.axrun_options_set_cache(options, None))
         elif cache is not True:
