@@ -5,6 +5,7 @@
 #include "ir/ops/compute.h"
 #include "ir/ops/requirements.h"
 #include "ir/ops/resize.h"
+#include "ir/ops/string_operators.h"
 
 namespace axrun::ir {
 namespace {
@@ -79,9 +80,9 @@ Scalar element_position(Builder& b, const Sampling& s, size_t d, const Scalar& n
   return select(inside, position, moved);
 }
 
-/// x at integer positions (i64), which may lie outside.
-Scalar element_at(Builder& b, const Sampling& s, const TensorRef& x, const Indices& leading,
-                  const Indices& positions) {
+/// x at integer positions (i64), which may lie outside: `nothing` is there.
+Scalar element_at(Builder& b, const Sampling& s, const TensorRef& x, const std::function<Scalar()>& nothing,
+                  const Indices& leading, const Indices& positions) {
   Indices at = leading;
   for (size_t d = 0; d < positions.size(); ++d) {
     Scalar index = positions[d];
@@ -92,7 +93,7 @@ Scalar element_at(Builder& b, const Sampling& s, const TensorRef& x, const Indic
     }
     at.push_back(index);
   }
-  return s.outside == Outside::zeros ? x.padded(at, 0.0) : x(at);
+  return s.outside == Outside::zeros ? x.padded(at, nothing()) : x(at);
 }
 
 ElementType sampling_type(ElementType type) {
@@ -133,15 +134,17 @@ void define_grid_sample(const OperatorContext& context, Builder& b) {
     return position(joined(joined({i[0]}, part(i, 2, 2 + rank)), {b.integer(static_cast<int64_t>(d))}));
   };
   const Dims result = joined({x.dims()[0], x.dims()[1]}, points);
-  if (s.interpolation == Interpolation::nearest) {
+  const bool nearest = s.interpolation == Interpolation::nearest;
+  if (!nearest) require_type(context, 0, TypeClass::number);
+  const auto nothing = nothing_of(b, x.type());
+  if (nearest) {
     b.output(b.map(result, [&](const Indices& i) {
       Indices at;
       for (size_t d = 0; d < rank; ++d) at.push_back(cast(ElementType::i64, position_of(i, d)));
-      return element_at(b, s, x, {i[0], i[1]}, at);
+      return element_at(b, s, x, nothing, {i[0], i[1]}, at);
     }));
     return;
   }
-  require_type(context, 0, TypeClass::number);
   constexpr double cubic_coefficient = -0.75;
   const bool cubic = s.interpolation == Interpolation::cubic;
   const ElementType type = sampling_type(x.type());
@@ -157,7 +160,7 @@ void define_grid_sample(const OperatorContext& context, Builder& b) {
       weight = weight * cast(type, factor);
       at.push_back(cast(ElementType::i64, floor(p)) + offset);
     }
-    return weight * cast(type, element_at(b, s, x, {i[0], i[1]}, at));
+    return weight * cast(type, element_at(b, s, x, nothing, {i[0], i[1]}, at));
   });
   b.output(b.map(result, [&](const Indices& i) { return cast(x.type(), sum(i)); }));
 }

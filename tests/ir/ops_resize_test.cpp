@@ -267,5 +267,20 @@ TEST(GridSample, PaddingModes) {
   EXPECT_EQ(sampled("reflection"), (Reals{20, 10}));
 }
 
+TEST(GridSample, TheNearestElementMayBeAString) {
+  const auto sampled = [](const std::string& mode, const std::string& padding) {
+    NodeUnderTest node("GridSample", 20);
+    node.input(Tensor::from_strings({1, 1, 1, 3}, {"a", "b", "c"}))
+        .input(reals({1, 1, 3, 2}, {-2, 0, 0, 0, 3, 0}));
+    return node.set("align_corners", int64_t{1}).set("mode", mode).set("padding_mode", padding).run();
+  };
+  const auto words = [](const Tensor& y) {
+    return std::vector<std::string>(y.strings(), y.strings() + y.size());
+  };
+  EXPECT_EQ(words(sampled("nearest", "zeros")), (std::vector<std::string>{"", "b", ""}));
+  EXPECT_EQ(words(sampled("nearest", "border")), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_THROW(sampled("linear", "zeros"), Error);
+}
+
 }  // namespace
 }  // namespace axrun::ir::test
