@@ -165,7 +165,9 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
   } else {
     counted(state_->counts, [&] {
       state_->check(buffers->inputs);
-      state_->run_plan(buffers->inputs, buffers->outputs, control, make);
+      if (make == nullptr) return state_->run_plan(buffers->inputs, buffers->outputs, control);
+      const SessionState::Making making{*make, buffers->shape};
+      state_->run_plan(buffers->inputs, buffers->outputs, control, &making);
     });
   }
   for (size_t k = 0; k < outputs.size(); ++k) {

@@ -75,6 +75,7 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
   fix_sizes();
   const ir::Graph& graph = *model.graph;
   for (ValueId id : graph.inputs) inputs.push_back(port_of(graph.value(id)));
+  note_named_sizes();
   std::vector<std::string> output_names;
   for (ValueId id : graph.outputs) output_names.push_back(graph.value(id).name);
   std::vector<Port> declared;
@@ -241,12 +242,29 @@ void SessionState::fix_sizes() {
   }
 }
 
+void SessionState::note_named_sizes() {
+  struct Place {
+    size_t input, axis;
+  };
+  std::map<std::string, Place> first;
+  same_sizes.resize(inputs.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    // Values of other kinds have no shape that a run could look at.
+    if (inputs[k].kind != ir::ValueKind::tensor || !inputs[k].dims) continue;
+    for (size_t d = 0; d < inputs[k].dims->size(); ++d) {
+      const ir::Dim& dim = (*inputs[k].dims)[d];
+      if (dim.is_constant()) continue;
+      const auto [place, is_new] = first.try_emplace(dim.to_string(), Place{k, d});
+      if (!is_new) same_sizes[k].push_back({d, place->second.input, place->second.axis});
+    }
+  }
+}
+
 void SessionState::check(const std::vector<RuntimeValue>& given) const {
   if (given.size() != inputs.size()) {
     throw Error(Fault::user,
                 fmt::format("the model has {} inputs, {} were given", inputs.size(), given.size()));
   }
-  std::vector<std::pair<std::string, int64_t>> sizes;  // named sizes met so far
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Port& port = inputs[k];
     const RuntimeValue& value = given[k];
@@ -271,18 +289,12 @@ void SessionState::check(const std::vector<RuntimeValue>& given) const {
     if (shape.size() != port.dims->size()) refuse("");
     for (size_t d = 0; d < shape.size(); ++d) {
       const ir::Dim& dim = (*port.dims)[d];
-      if (dim.is_constant()) {
-        if (dim.value() != shape[d]) refuse("");
-        continue;
-      }
-      const std::string name = dim.to_string();
-      const auto known =
-          std::find_if(sizes.begin(), sizes.end(), [&](const auto& s) { return s.first == name; });
-      if (known == sizes.end()) {
-        sizes.emplace_back(name, shape[d]);
-      } else if (known->second != shape[d]) {
-        refuse(fmt::format(", and {} is {} in another input", name, known->second));
-      }
+      if (dim.is_constant() && dim.value() != shape[d]) refuse("");
+    }
+    for (const SameSize& same : same_sizes[k]) {
+      const int64_t known = given[same.first_input].tensor.shape()[same.first_axis];
+      if (known == shape[same.axis]) continue;
+      refuse(fmt::format(", and {} is {} in another input", (*port.dims)[same.axis].to_string(), known));
     }
   }
 }
@@ -365,22 +377,33 @@ PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values
 
 namespace {
 
-/// Results that have no memory yet and whose shape is known get what the caller makes.
-void make_outputs(const Plan& plan, const Session::OutputMaker& make, std::vector<RuntimeValue>& results) {
+/// False where a dimension is no number.
+bool constant_into(const std::vector<ir::Dim>& dims, ir::Shape& shape) {
+  shape.clear();
+  for (const ir::Dim& dim : dims) {
+    if (!dim.is_constant()) return false;
+    shape.push_back(dim.value());
+  }
+  return true;
+}
+
+void make_outputs(const Plan& plan, const SessionState::Making& make, std::vector<RuntimeValue>& results) {
   const ir::Graph& graph = plan.graph();
   for (size_t k = 0; k < results.size(); ++k) {
     if (results[k].tensor.defined() || graph.value(graph.outputs[k]).kind != ir::ValueKind::tensor) continue;
     const ValueFact& fact = plan.fact(graph.outputs[k]);
     if (fact.type == ir::ElementType::undefined || fact.type == ir::ElementType::string || !fact.dims)
       continue;
-    if (const auto shape = ir::constant_dims(*fact.dims)) results[k] = make(k, fact.type, *shape);
+    if (!constant_into(*fact.dims, make.shape)) continue;
+    results[k].tensor = make.of(k, fact.type, make.shape);
+    results[k].type = fact.type;
   }
 }
 
 }  // namespace
 
 void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
-                            const RunControl* control, const Session::OutputMaker* make) {
+                            const RunControl* control, const Making* make) {
   using Clock = std::chrono::steady_clock;
   const PlanTable::Pinned pinned = plan_for(values);
   if (make != nullptr) make_outputs(*pinned.plan, *make, results);

@@ -25,6 +25,7 @@ class SessionState {
   /// Values of one run_into call, kept for the next one so that nothing is allocated.
   struct RunBuffers {
     std::vector<RuntimeValue> inputs, outputs;
+    ir::Shape shape;  ///< of the output that is being made
   };
   std::unique_ptr<RunBuffers> take_buffers();
   void give_back(std::unique_ptr<RunBuffers> buffers);
@@ -38,10 +39,17 @@ class SessionState {
   /// In the layouts that were chosen for these shapes; null where none were, or there is no such plan.
   std::shared_ptr<const Plan> build_laid_out(const std::vector<RuntimeValue>& inputs) const;
   PlanOptions plan_options() const;
+  /// Before a run: memory for the results that have none yet and whose shapes are known then is what `of`
+  /// makes.
+  struct Making {
+    const Session::OutputMaker& of;
+    ir::Shape& shape;  ///< kept between runs
+  };
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
-                const RunControl* control, const Session::OutputMaker* make = nullptr);
+                const RunControl* control, const Making* make = nullptr);
   std::vector<RuntimeValue> run_reference(const std::vector<RuntimeValue>& values, const RunControl* control);
   void fix_sizes();
+  void note_named_sizes();
   void start_optimizer(LoadTimeWork load);
   std::shared_ptr<WarmStart> open_warm_start(const OptimizerSettings& settings);
 
@@ -49,6 +57,11 @@ class SessionState {
   ir::Model model;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  /// Two dimensions of inputs that have one name: runs find them without looking at names.
+  struct SameSize {
+    size_t axis, first_input, first_axis;
+  };
+  std::vector<std::vector<SameSize>> same_sizes;  ///< by input; each names a dimension of it or of one before
   std::unique_ptr<ThreadPool> pool;
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
   PlanTable plans;

@@ -52,6 +52,34 @@ TEST(Session, NamedSizesTakeEveryValue) {
   }
 }
 
+/// One name in several inputs, and twice in one, is one size.
+TEST(Session, SizesOfOneNameMustAgree) {
+  ModelMaker m;
+  const ir::Dim n = ir::Dim::symbol("n");
+  const auto a = m.input("a", ElementType::f32, {3, n});
+  const auto b = m.input("b", ElementType::f32, {n, n});
+  m.output(m.node("MatMul", {a, b}));
+  for (const runtime::Tier tier : {runtime::Tier::reference, runtime::Tier::fallback}) {
+    const auto session = m.session(with_tier(tier));
+    const auto refusal = [&](const ir::Shape& left, const ir::Shape& right) -> std::string {
+      try {
+        session->run({RuntimeValue(Tensor::allocate(ElementType::f32, left)),
+                      RuntimeValue(Tensor::allocate(ElementType::f32, right))});
+      } catch (const Error& error) {
+        return error.what();
+      }
+      return "";
+    };
+    EXPECT_EQ(refusal({3, 4}, {4, 4}), "");
+    EXPECT_EQ(refusal({3, 5}, {5, 5}), "");
+    EXPECT_EQ(refusal({3, 4}, {5, 4}),
+              "input 'b' is f32 [5, 4], but the model takes f32 [n, n], and n is 4 in another input");
+    EXPECT_EQ(refusal({3, 4}, {4, 5}),
+              "input 'b' is f32 [4, 5], but the model takes f32 [n, n], and n is 4 in another input");
+    EXPECT_EQ(refusal({2, 4}, {4, 4}), "input 'a' is f32 [2, 4], but the model takes f32 [3, n]");
+  }
+}
+
 /// What a sequence holds stays as it was returned, though the memory that some of it was computed in is used
 /// again.
 TEST(Session, SequencesKeepTheirTensors) {

@@ -1,15 +1,16 @@
 // A program that hosts the plugin as applications do, for sanitizers: these want to be in the main program.
 //
 // Usage: onnxruntime_ep_stress LIBONNXRUNTIME PLUGIN [CYCLES [SHAPE_RUNS]]
-// 16 threads on one session, 8 sessions at once, CYCLES (200) of register, run, unregister, SHAPE_RUNS
-// (100,000) of changing shapes; every result is compared with that of ONNX Runtime's own provider. Exit code
-// 77: there is no such ONNX Runtime.
+// 16 threads on one session (of a plain model, and of one with bodies within bodies), 8 sessions at once,
+// CYCLES (200) of register, run, unregister, SHAPE_RUNS (100,000) of changing shapes; every result is
+// compared with that of ONNX Runtime's own provider. Exit code 77: there is no such ONNX Runtime.
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <string>
@@ -17,19 +18,33 @@
 #include <vector>
 
 #include "runtime/onnxruntime_ep/ort_plugin.h"
-#include "tests/runtime/models.h"
+#include "tests/onnxruntime_ep/stress/stress_models.h"
 
 namespace axrun::ort {
 namespace {
 
 constexpr const char* plugin_name = "AxrunExecutionProvider";
-constexpr std::int64_t most_rows = 24, row = std::int64_t{3} * 12 * 12, classes = 16;
+constexpr std::int64_t most_rows = 24, row = std::int64_t{3} * 12 * 12;
+constexpr std::int64_t classes = tests::stress_classes;
 constexpr int f32 = 1, skipped = 77;
+constexpr Function<Status*(SessionOptions*, const char* key, const char* value)> add_config_entry{
+    130, "AddSessionConfigEntry"};
+constexpr int hands_over_bodies = 27;  ///< the minor version from which the plugin gets all that is in them
+
+/// Takes x [rows, 3, 12, 12] and gives [rows, classes].
+struct TestModel {
+  explicit TestModel(tests::ModelMaker maker)
+      : bytes(maker.bytes()), output(maker.graph().value(maker.graph().outputs[0]).name) {}
+
+  std::string bytes, output;
+  std::map<std::int64_t, std::vector<float>> expected;  ///< by rows: what ONNX Runtime's own provider gives
+};
 
 class Application {
  public:
-  Application(const ApiBase* base, std::string model)
-      : api_(base->get_api(oldest_version)), model_(std::move(model)) {
+  explicit Application(const ApiBase* base)
+      : api_(base->get_api(oldest_version)),
+        whole_(std::atoi(base->get_version_string() + std::strlen("1.")) >= hands_over_bodies) {
     call(create_env, 2, "stress", &env_);
     call(create_cpu_memory_info, static_cast<int>(arena_allocator), static_cast<int>(default_memory),
          &memory_);
@@ -55,11 +70,13 @@ class Application {
   void unregister_plugin() { call(unregister_provider_library, env_, "axrun"); }
 
   /// threads 0: of ONNX Runtime's own provider.
-  Session* make_session(int threads) {
+  Session* make_session(const TestModel& model, int threads) {
     SessionOptions* options = nullptr;
     call(create_session_options, &options);
     call(set_intra_op_threads, options, threads < 1 ? 1 : threads);
     if (threads > 0) {
+      // A session is refused where anything but the plugin would run a node: nobody else is to be tested.
+      if (whole_) call(add_config_entry, options, "session.disable_cpu_ep_fallback", "1");
       const EpDevice* const* devices = nullptr;
       std::size_t count = 0;
       call(get_ep_devices, static_cast<const Env*>(env_), &devices, &count);
@@ -71,14 +88,15 @@ class Application {
       }
     }
     Session* session = nullptr;
-    call(create_session_from_array, static_cast<const Env*>(env_), static_cast<const void*>(model_.data()),
-         model_.size(), static_cast<const SessionOptions*>(options), &session);
+    call(create_session_from_array, static_cast<const Env*>(env_),
+         static_cast<const void*>(model.bytes.data()), model.bytes.size(),
+         static_cast<const SessionOptions*>(options), &session);
     function_of(api_, release_session_options)(options);
     return session;
   }
   void release(Session* session) { function_of(api_, release_session)(session); }
 
-  std::vector<float> run(Session* session, std::int64_t rows) const {
+  std::vector<float> run(Session* session, const TestModel& model, std::int64_t rows) const {
     std::vector<float> image(static_cast<std::size_t>(rows * row));
     for (std::size_t k = 0; k < image.size(); ++k) image[k] = static_cast<float>(k % 97) / 97 - 0.5F;
     const std::int64_t dims[] = {rows, 3, 12, 12};
@@ -86,7 +104,7 @@ class Application {
     call(wrap_tensor, static_cast<const MemoryInfo*>(memory_), static_cast<void*>(image.data()),
          image.size() * sizeof(float), dims, std::size_t{4}, f32, &input);
     const char* const input_names[] = {"x"};
-    const char* const output_names[] = {output_.c_str()};
+    const char* const output_names[] = {model.output.c_str()};
     const Value* const inputs[] = {input};
     Value* output = nullptr;
     call(ort::run, session, static_cast<const RunOptions*>(nullptr), input_names, inputs, std::size_t{1},
@@ -100,16 +118,14 @@ class Application {
     return result;
   }
 
-  void set_output(std::string name) { output_ = std::move(name); }
-  /// What the runtime's own provider gives.
-  void expect() {
-    Session* const session = make_session(0);
-    for (std::int64_t rows = 1; rows <= most_rows; ++rows) expected_[rows] = run(session, rows);
+  void expect(TestModel& model) {
+    Session* const session = make_session(model, 0);
+    for (std::int64_t rows = 1; rows <= most_rows; ++rows) model.expected[rows] = run(session, model, rows);
     release(session);
   }
-  void check(Session* session, std::int64_t rows) {
-    const std::vector<float> got = run(session, rows);
-    const std::vector<float>& want = expected_.at(rows);
+  void check(Session* session, const TestModel& model, std::int64_t rows) {
+    const std::vector<float> got = run(session, model, rows);
+    const std::vector<float>& want = model.expected.at(rows);
     for (std::size_t k = 0; k < want.size(); ++k) {
       if (!(std::fabs(got[k] - want[k]) < 1e-4F)) ++wrong;
     }
@@ -119,11 +135,9 @@ class Application {
 
  private:
   const Table api_;
-  const std::string model_;
-  std::string output_;
+  const bool whole_;
   Env* env_ = nullptr;
   MemoryInfo* memory_ = nullptr;
-  std::map<std::int64_t, std::vector<float>> expected_;
 };
 
 template <class Work>
@@ -142,30 +156,30 @@ std::int64_t resident_kib() {
 
 std::int64_t rows_of(int k) { return 1 + k % most_rows; }
 
-void many_threads(Application& application) {
-  Session* const session = application.make_session(2);
+void many_threads(Application& application, const TestModel& model) {
+  Session* const session = application.make_session(model, 2);
   in_threads(16, [&](int t) {
-    for (int k = 0; k < 60; ++k) application.check(session, rows_of(t + k));
+    for (int k = 0; k < 60; ++k) application.check(session, model, rows_of(t + k));
   });
   application.release(session);
 }
 
-void many_sessions(Application& application) {
+void many_sessions(Application& application, const TestModel& model) {
   in_threads(8, [&](int t) {
     for (int k = 0; k < 3; ++k) {
-      Session* const session = application.make_session(1);
-      for (int run = 0; run < 5; ++run) application.check(session, rows_of(t + run));
+      Session* const session = application.make_session(model, 1);
+      for (int run = 0; run < 5; ++run) application.check(session, model, rows_of(t + run));
       application.release(session);
     }
   });
 }
 
-void cycles(Application& application, const std::string& plugin, int count) {
+void cycles(Application& application, const TestModel& model, const std::string& plugin, int count) {
   for (int k = 0; k < count; ++k) {
     application.register_plugin(plugin);
     if (k % 4 == 0) {
-      Session* const session = application.make_session(k % 8 == 0 ? 2 : 1);
-      for (int run = 0; run < 3; ++run) application.check(session, rows_of(run));
+      Session* const session = application.make_session(model, k % 8 == 0 ? 2 : 1);
+      for (int run = 0; run < 3; ++run) application.check(session, model, rows_of(run));
       application.release(session);
     }
     application.unregister_plugin();
@@ -181,11 +195,11 @@ constexpr bool memory_counts = true;
 constexpr std::int64_t most_growth_kib = 16 << 10;
 
 /// False where the process grows from the first quarter of the runs to their end.
-bool changing_shapes(Application& application, int runs) {
-  Session* const session = application.make_session(1);
+bool changing_shapes(Application& application, const TestModel& model, int runs) {
+  Session* const session = application.make_session(model, 1);
   std::int64_t before = 0;
   for (int k = 0; k < runs; ++k) {
-    application.check(session, rows_of(k * 7 + k / 5));
+    application.check(session, model, rows_of(k * 7 + k / 5));
     if (k == runs / 4) before = resident_kib();
   }
   const std::int64_t growth = resident_kib() - before;
@@ -205,18 +219,22 @@ int stress(const char* library_path, const std::string& plugin, int cycle_count,
     std::printf("skipped: %s is no ONNX Runtime of 1.%u or later\n", library_path, oldest_version);
     return skipped;
   }
-  tests::ModelMaker maker = tests::residual_network(ir::Dim::symbol("batch"));
-  Application application(get_base(), maker.bytes());
-  application.set_output(maker.graph().value(maker.graph().outputs[0]).name);
-  application.expect();
+  TestModel model(tests::residual_network(ir::Dim::symbol("batch")));
+  TestModel bodies(tests::bodies_within_bodies(ir::Dim::symbol("batch")));
+  Application application(get_base());
+  application.expect(model);
+  application.expect(bodies);
   application.register_plugin(plugin);
-  many_threads(application);
+  many_threads(application, model);
   std::printf("16 threads on one session: %d wrong\n", application.wrong.load());
-  many_sessions(application);
+  many_threads(application, bodies);
+  std::printf("16 threads on one session with bodies: %d wrong\n", application.wrong.load());
+  many_sessions(application, model);
+  many_sessions(application, bodies);
   std::printf("8 sessions at once: %d wrong\n", application.wrong.load());
-  const bool flat = changing_shapes(application, shape_runs);
+  const bool flat = changing_shapes(application, model, shape_runs);
   application.unregister_plugin();
-  cycles(application, plugin, cycle_count);
+  cycles(application, model, plugin, cycle_count);
   std::printf("%d cycles of register and unregister: %d wrong\n", cycle_count, application.wrong.load());
   return application.wrong == 0 && flat ? 0 : 1;
 }
