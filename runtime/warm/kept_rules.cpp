@@ -33,6 +33,7 @@ void keep_rules(search::algebra::RuleStore& store, const search::algebra::RuleSe
   search::algebra::RuleSet known = search::algebra::RuleSet::load(store);
   bool more = false;
   for (const auto& [id, rule] : rules.rules()) more = known.add(rule) || more;
+  for (const auto& [id, split] : rules.splits()) more = known.add(split) || more;
   if (more) known.save(store);
 }
 

@@ -2,35 +2,13 @@
 
 #include <optional>
 
+#include "search/algebra/plain_operators.h"
+
 namespace axrun::search::algebra {
 namespace {
 
 using ir::ExprId;
 using ir::ScalarOp;
-
-/// The elementwise operator of ai.onnx that means the same; null where this is not asked for.
-const char* operator_of(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::add:
-      return "Add";
-    case ScalarOp::sub:
-      return "Sub";
-    case ScalarOp::mul:
-      return "Mul";
-    case ScalarOp::div:
-      return "Div";
-    case ScalarOp::neg:
-      return "Neg";
-    case ScalarOp::sqrt:
-      return "Sqrt";
-    case ScalarOp::exp:
-      return "Exp";
-    case ScalarOp::abs:
-      return "Abs";
-    default:
-      return nullptr;
-  }
-}
 
 /// Reads one definition.
 class Reader {
@@ -75,10 +53,7 @@ class Reader {
   }
 
   TermId call(const char* name, const std::vector<TermId>& children) {
-    Operation operation;
-    operation.name = name;
-    operation.version = canonical_version("", name, 17);
-    return terms_.make(terms_.operation(operation), {}, children);
+    return algebra::call(terms_, name, children);
   }
   TermId product(TermId a, TermId b) {
     if (a == no_term || b == no_term) return a == no_term ? b : a;

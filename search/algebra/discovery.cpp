@@ -23,16 +23,6 @@ bool contains(const Terms& terms, TermId whole, TermId part) {
   return std::find(reached.begin(), reached.end(), part) != reached.end();
 }
 
-/// What is random, opaque or recurrent has no identities that are looked for.
-bool is_sought(const Terms& terms, TermId id) {
-  const Term& term = terms[id];
-  if (term.operation < 0 || term.facts.constant || !ir::is_float(term.facts.type)) return false;
-  if (term.children.size() > 6 || term.facts.dims.size() > 6) return false;
-  return std::all_of(term.program->stages.begin(), term.program->stages.end(), [](const ir::Stage& stage) {
-    return stage.kind == ir::StageKind::map || stage.kind == ir::StageKind::reduce;
-  });
-}
-
 /// Between a model and the value in it where a rule was found and may be applied.
 constexpr const char* at_value = " at ";
 
@@ -47,6 +37,15 @@ bool fires_at(const Rule& rule, const Site& where) {
 
 }  // namespace
 
+bool Discovery::is_sought(const Terms& terms, TermId id) {
+  const Term& term = terms[id];
+  if (term.operation < 0 || term.facts.constant || !ir::is_float(term.facts.type)) return false;
+  if (term.children.size() > 6 || term.facts.dims.size() > 6) return false;
+  return std::all_of(term.program->stages.begin(), term.program->stages.end(), [](const ir::Stage& stage) {
+    return stage.kind == ir::StageKind::map || stage.kind == ir::StageKind::reduce;
+  });
+}
+
 DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
   sites += other.sites;
   different += other.different;
@@ -57,30 +56,32 @@ DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
   safe += other.safe;
   refuted += other.refuted;
   unknown += other.unknown;
+  splits += other.splits;
   seconds += other.seconds;
   proving += other.proving;
   complete = complete && other.complete;
   return *this;
 }
 
-bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,
-                     const Site& where, const std::string& origin, DiscoveryCounts& counts) {
+std::shared_ptr<const Rule> Discovery::keep(const Terms& terms, const std::vector<TermId>& left,
+                                            const std::vector<TermId>& right, const Site& where,
+                                            const std::string& origin, DiscoveryCounts& counts) {
   std::shared_ptr<Rule> rule;
   try {
     rule = std::make_shared<Rule>(canonical(terms, left, right));
   } catch (const Error&) {
-    return false;
+    return nullptr;
   }
   if (const auto known = rules_.find(rule->id)) {
     if (!known->established) establish(*known, options_.prover);
-    return known->equality.verdict == verify::Verdict::proved;
+    return known->equality.verdict == verify::Verdict::proved ? known : nullptr;
   }
   const double start = now();
   establish(*rule, options_.prover);
   counts.proving += now() - start;
   if (!rule->established) {
     counts.complete = false;
-    return false;
+    return nullptr;
   }
   rule->origin = fires_at(*rule, where) ? origin : origin.substr(0, origin.rfind(at_value));
   ++counts.rules;
@@ -91,7 +92,7 @@ bool Discovery::keep(const Terms& terms, const std::vector<TermId>& left, const 
   counts.unknown += rule->equality.verdict == verify::Verdict::unknown ? 1 : 0;
   rules_.add(rule);
   if (options_.found) options_.found(*rule);
-  return proved;
+  return proved ? rule : nullptr;
 }
 
 bool Discovery::propose(const Site& site, const Site& where, const std::string& origin,
@@ -122,7 +123,7 @@ bool Discovery::propose(const Site& site, const Site& where, const std::string& 
                    [&](TermId a, TermId b) { return operations_in(terms, {a}) < operations_in(terms, {b}); });
   bool found = false;
   for (size_t k = 0; k < std::min(same.size(), options_.most_identities); ++k)
-    found = keep(terms, {root}, {same[k]}, where, origin, counts) || found;
+    found = keep(terms, {root}, {same[k]}, where, origin, counts) != nullptr || found;
   return found;
 }
 
@@ -187,7 +188,7 @@ bool Discovery::merge_siblings(const Terms& model, const Place& place, Discovery
           if (terms[first].facts.dims != a.facts.dims || terms[second].facts.dims != b.facts.dims) continue;
           if (!trials.same(roots[0], first) || !trials.same(roots[1], second)) continue;
           ++counts.survived;
-          done = keep(terms, roots, {first, second}, site, place(list[0]), counts);
+          done = keep(terms, roots, {first, second}, site, place(list[0]), counts) != nullptr;
         }
       }
       found = found || done;
@@ -248,6 +249,7 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
     examine_pairs(apart.terms, within, go_on, counts);
   }
   if (counts.complete) merge_siblings(model, place, counts);
+  if (counts.complete) split_reductions(model, place, go_on, counts);
   counts.seconds = now() - start;
   return counts;
 }

@@ -16,12 +16,14 @@ struct DiscoveryOptions {
   double seconds = 1e9;          ///< after that no further site is begun
   std::function<bool()> go_on;   ///< asked before every site; none: always
   std::function<void(const Rule&)> found;  ///< told of every rule that is new, whatever its evidence
+  std::function<void(const Split&)> split;  ///< told of every reduction by parts that is new
 };
 
 struct DiscoveryCounts {
   int sites = 0, different = 0;  ///< pairs of operations in models; those that were examined
   int64_t proposals = 0, survived = 0;
   int rules = 0, proved = 0, safe = 0, refuted = 0, unknown = 0;  ///< new ones
+  int splits = 0;  ///< reductions by parts that are proved and safe, new ones
   double seconds = 0, proving = 0;
   bool complete = true;  ///< every site has been looked at
   DiscoveryCounts& operator+=(const DiscoveryCounts& other);
@@ -29,7 +31,8 @@ struct DiscoveryCounts {
 
 /// Identities of tensor expressions, found in models without being told any: producers are propagated past
 /// their consumers, what agrees on small random inputs is put to the prover, what is proved becomes a rule.
-/// Rules that cannot be proved are kept as such.
+/// Rules that cannot be proved are kept as such. Reductions that read others over the same axis become folds
+/// over parts of that axis (split_form.h), where every rule of that is proved.
 class Discovery {
  public:
   Discovery(RuleSet& rules, DiscoveryOptions options) : rules_(rules), options_(std::move(options)) {}
@@ -44,12 +47,25 @@ class Discovery {
 
  private:
   using Place = std::function<std::string(TermId)>;
+  /// What is random, opaque or recurrent has no identities that are looked for.
+  static bool is_sought(const Terms& terms, TermId id);
   void examine_pairs(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                      DiscoveryCounts& counts);
   bool merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts);
   bool propose(const Site& site, const Site& where, const std::string& origin, DiscoveryCounts& counts);
-  bool keep(const Terms& terms, const std::vector<TermId>& left, const std::vector<TermId>& right,
-            const Site& where, const std::string& origin, DiscoveryCounts& counts);
+  /// The rule, where it is proved; else null.
+  std::shared_ptr<const Rule> keep(const Terms& terms, const std::vector<TermId>& left,
+                                   const std::vector<TermId>& right, const Site& where,
+                                   const std::string& origin, DiscoveryCounts& counts);
+  // Of reductions by parts (split_discovery.cpp).
+  void split_reductions(const Terms& model, const Place& place, const std::function<bool()>& go_on,
+                        DiscoveryCounts& counts);
+  bool examine_split(const Terms& model, std::vector<TermId> inner, const std::string& origin,
+                     DiscoveryCounts& counts);
+  bool keep_split(const Site& general, const Site& where, const std::string& origin,
+                  DiscoveryCounts& counts);
+  std::string keep_part(const Terms& terms, TermId left, TermId right, const Site& where,
+                        const std::string& origin, DiscoveryCounts& counts);
 
   RuleSet& rules_;
   DiscoveryOptions options_;

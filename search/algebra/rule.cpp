@@ -104,12 +104,6 @@ class Renaming {
   std::map<std::string, ir::Dim> sizes_;
 };
 
-std::string hash_of(const std::string& text) {
-  uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{:016x}", hash);
-}
-
 std::string skeleton_of(const Terms& terms, TermId id, std::map<TermId, std::string>& names) {
   const Term& term = terms[id];
   if (term.literal) return fmt::format("{}", *term.literal);

@@ -4,19 +4,13 @@
 
 #include "ir/error.h"
 #include "ir/scanner.h"
+#include "search/algebra/term_text.h"
 
 namespace axrun::search::algebra {
 namespace {
 
-constexpr std::string_view first_line = "axrun rules 1\n";  ///< goes up with whatever is written here
-constexpr size_t longest = size_t{16} << 20, most_rules = 20000;
-
-/// Against damage, not against malice: whoever forges it gains nothing, as rules are proved again.
-std::string checksum(std::string_view text) {
-  uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{:016x}", hash);
-}
+constexpr std::string_view first_line = "axrun rules 2\n";  ///< goes up with whatever is written here
+constexpr size_t longest = size_t{16} << 20, most_rules = 20000, most_splits = 2000;
 
 }  // namespace
 
@@ -30,10 +24,39 @@ std::shared_ptr<Rule> RuleSet::find(const std::string& id) const {
   return found == rules_.end() ? nullptr : found->second;
 }
 
+bool RuleSet::add(const Split& split) { return splits_.emplace(split.id, split).second; }
+
+SplitStanding RuleSet::standing(const Split& split) const {
+  std::vector<std::shared_ptr<const Rule>> rules;
+  for (const std::string& id : rules_of(split)) rules.push_back(find(id));
+  return standing_of(rules);
+}
+
+std::string print(const Split& split, const RuleSet& rules) {
+  const SplitStanding standing = rules.standing(split);
+  std::string text = fmt::format("{}\n    {}, by parts of any sizes\n", split.id, split.of);
+  const auto line = [&](const char* what, const std::string& id) {
+    const auto rule = rules.find(id);
+    text += fmt::format("    {} {}   [{}]\n", what, rule == nullptr ? "" : equation(*rule), id);
+  };
+  for (const Split::Component& component : split.state) {
+    line("init   ", component.init);
+    line("combine", component.combine);
+  }
+  if (!split.finish.empty()) line("finish ", split.finish);
+  return text + fmt::format("    {}; found in {}\n",
+                            standing.usable   ? "proved"
+                            : standing.proved ? "proved, not safe"
+                                              : "not proved",
+                            split.origin.empty() ? "a model without a name" : split.origin);
+}
+
 std::string RuleSet::text() const {
   std::string body;
   for (const auto& [id, rule] : rules_) body += print(*rule);
-  return fmt::format("{}{}checksum \"{}\"\n", first_line, body, checksum(body));
+  for (const auto& [id, split] : splits_) body += print(split);
+  // Against damage, not against malice: whoever forges it gains nothing, as rules are proved again.
+  return fmt::format("{}{}checksum \"{}\"\n", first_line, body, hash_of(body));
 }
 
 RuleSet RuleSet::parse(std::string_view text) {
@@ -43,10 +66,18 @@ RuleSet RuleSet::parse(std::string_view text) {
   const size_t last = text.rfind("checksum \"");
   if (last == std::string_view::npos || last < first_line.size()) fail("the checksum is missing");
   const std::string_view body = text.substr(first_line.size(), last - first_line.size());
-  if (text.substr(last) != fmt::format("checksum \"{}\"\n", checksum(body))) fail("the checksum is wrong");
+  if (text.substr(last) != fmt::format("checksum \"{}\"\n", hash_of(std::string(body)))) fail("the checksum is wrong");
   RuleSet set;
   ir::text::Scanner in(body);
   while (!in.at_end()) {
+    if (in.peek_word() == "split") {
+      if (set.splits_.size() >= most_splits) fail("too many splits");
+      const Split split = parse_split(in);
+      for (const std::string& id : rules_of(split))
+        if (set.find(id) == nullptr) fail("a split's rule is missing");
+      if (!set.add(split)) fail("a split twice");
+      continue;
+    }
     if (set.size() >= most_rules) fail("too many rules");
     if (!set.add(std::make_shared<Rule>(parse_rule(in)))) fail("a rule twice");
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "search/algebra/rule.h"
+#include "search/algebra/split.h"
 
 namespace axrun::search::algebra {
 
@@ -20,7 +20,7 @@ class RuleStore {
   virtual void reject(const std::string& reason) = 0;
 };
 
-/// Rules by id, each once.
+/// Rules by id, each once, and reductions by parts that are made of them.
 class RuleSet {
  public:
   /// False where it is known already.
@@ -29,7 +29,12 @@ class RuleSet {
   const std::map<std::string, std::shared_ptr<Rule>>& rules() const { return rules_; }
   size_t size() const { return rules_.size(); }
 
-  /// Version, rules, checksum.
+  /// False where it is known already. All of its rules must be there.
+  bool add(const Split& split);
+  const std::map<std::string, Split>& splits() const { return splits_; }
+  SplitStanding standing(const Split& split) const;
+
+  /// Version, rules, splits, checksum.
   std::string text() const;
   /// The inverse; a text with anything wrong in it gives no rule at all. Throws Error(user) with the reason.
   /// Nothing that was read is established.
@@ -44,6 +49,10 @@ class RuleSet {
 
  private:
   std::map<std::string, std::shared_ptr<Rule>> rules_;
+  std::map<std::string, Split> splits_;
 };
+
+/// The split with the equations of its rules and what is known of them: for people.
+std::string print(const Split& split, const RuleSet& rules);
 
 }  // namespace axrun::search::algebra

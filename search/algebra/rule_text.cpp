@@ -1,7 +1,6 @@
 // Rules as text. What is read may come from anywhere.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "ir/error.h"
@@ -13,13 +12,7 @@ namespace axrun::search::algebra {
 namespace {
 
 constexpr int deepest = 12;
-constexpr size_t most_variables = 16, most_roots = 4, most_children = 16, most_terms = 64;
-
-std::string quoted(const std::string& text) {
-  std::string plain;
-  for (const char c : text.substr(0, 200)) plain += c < 32 || c > 126 || c == '"' || c == '\\' ? ' ' : c;
-  return "\"" + plain + "\"";
-}
+constexpr size_t most_variables = 16, most_roots = 4, most_children = 16, most_terms = 256;
 
 class TermReader {
  public:

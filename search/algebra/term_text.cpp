@@ -64,4 +64,16 @@ ReadOperation parse_operation_with_parameters(ir::text::Scanner& in) {
   return read;
 }
 
+std::string quoted(const std::string& text) {
+  std::string plain;
+  for (const char c : text.substr(0, 200)) plain += c < 32 || c > 126 || c == '"' || c == '\\' ? ' ' : c;
+  return "\"" + plain + "\"";
+}
+
+std::string hash_of(const std::string& text) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{:016x}", hash);
+}
+
 }  // namespace axrun::search::algebra

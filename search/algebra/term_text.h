@@ -21,5 +21,9 @@ struct ReadOperation {
   std::vector<ir::Dims> parameters;
 };
 ReadOperation parse_operation_with_parameters(ir::text::Scanner& in);
+/// What is said for people, as a string of one line.
+std::string quoted(const std::string& text);
+/// Of a text, in hexadecimal digits: what ids end with.
+std::string hash_of(const std::string& text);
 
 }  // namespace axrun::search::algebra

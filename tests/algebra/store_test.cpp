@@ -72,7 +72,7 @@ std::string sealed(const std::string& body) {
   for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   char digits[17];
   std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-  return "axrun rules 1\n" + body + "checksum \"" + digits + "\"\n";
+  return "axrun rules 2\n" + body + "checksum \"" + digits + "\"\n";
 }
 
 TEST(RuleStore, RefusesWhatMakesNoSense) {
@@ -119,7 +119,7 @@ TEST(RuleStore, LiesAreProvedAgain) {
 
 class BrokenStore : public RuleStore {
  public:
-  std::optional<std::string> load() override { return "axrun rules 1\nnonsense"; }
+  std::optional<std::string> load() override { return "axrun rules 2\nnonsense"; }
   void save(const std::string& text) override { saved = text; }
   void reject(const std::string& reason) override { rejected = reason; }
   std::string saved, rejected;

@@ -150,6 +150,9 @@ int main(int count, char** arguments) {
                 rule.equality.verdict == verify::Verdict::proved ? "" : ": ",
                 rule.equality.verdict == verify::Verdict::proved ? "" : rule.equality.text.c_str());
   };
+  options.split = [&](const Split& split) {
+    if (wishes.verbose) std::printf("%s", print(split, rules).c_str());
+  };
   Discovery discovery(rules, options);
   DiscoveryCounts total;
   for (const std::string& path : paths) {

@@ -15,6 +15,39 @@ bool Algebra::is_fresh(const Piece& piece) const {
                       [&](Term v) { return canonical_names_.count(v) != 0; });
 }
 
+/// How many values a variable has of which the facts `about` are all that is known, where `rest` holds: from
+/// the largest of its lower bounds to the least of its upper ones, where it is known which these are and that
+/// they leave none of a negative number.
+std::optional<Term> Algebra::count_of(Term v, const TermList& about, const TermList& rest) {
+  TermList lower, upper;
+  for (const Term fact : about) {
+    if (terms_.node(fact).kind != Terms::Kind::non_negative) return std::nullopt;
+    const Term bound = terms_.node(fact).arguments[0];
+    const LinearForm form = terms_.linear(bound);
+    const auto found = form.coefficients.find(v);
+    if (found == form.coefficients.end() || std::abs(found->second) != 1) return std::nullopt;
+    const Term other = found->second == 1 ? terms_.subtract(v, bound) : terms_.add(bound, v);
+    if (terms_.mentions(other, v)) return std::nullopt;
+    (found->second == 1 ? lower : upper).push_back(other);
+  }
+  if (lower.empty() || upper.empty()) return std::nullopt;
+  TermList facts = facts_about(lower);
+  for (const TermList& more : {facts_about(upper), rest}) facts.insert(facts.end(), more.begin(), more.end());
+  const auto strongest = [&](const TermList& bounds, bool largest) -> std::optional<Term> {
+    for (const Term bound : bounds) {
+      const bool leads = std::all_of(bounds.begin(), bounds.end(), [&](Term other) {
+        return other == bound || implied(facts, largest ? terms_.at_least(bound, other) : terms_.at_least(other, bound));
+      });
+      if (leads) return bound;
+    }
+    return std::nullopt;
+  };
+  const auto first = strongest(lower, true), last = strongest(upper, false);
+  if (!first || !last) return std::nullopt;
+  const Term count = terms_.add(terms_.subtract(*last, *first), terms_.integer(1));
+  return implied(facts, terms_.at_least(count, terms_.integer(0))) ? std::optional(count) : std::nullopt;
+}
+
 Sum Algebra::closed(ElementType type, Piece piece) {
   sort_factors(piece.factors, atoms_);
   // A power of a sum that has become natural is multiplied out.
@@ -82,20 +115,9 @@ Sum Algebra::closed(ElementType type, Piece piece) {
     if (std::any_of(piece.factors.begin(), piece.factors.end(), mentions)) continue;
     TermList about, rest;
     for (const Term fact : piece.domain) (terms_.mentions(fact, v) ? about : rest).push_back(fact);
-    if (about.size() != 2) continue;
-    const Term lower = terms_.at_least(v, terms_.integer(0));
-    const Term other = about[0] == lower ? about[1] : about[0];
-    if ((about[0] != lower && about[1] != lower) || terms_.node(other).kind != Terms::Kind::non_negative)
-      continue;
-    const Term below = terms_.node(other).arguments[0];  // extent - 1 - v
-    const LinearForm form = terms_.linear(below);
-    const auto found = form.coefficients.find(v);
-    if (found == form.coefficients.end() || found->second != -1) continue;
-    const Term extent = terms_.add(below, terms_.add(v, terms_.integer(1)));
-    if (terms_.mentions(extent, v)) continue;
-    TermList facts = facts_about({extent});
-    facts.insert(facts.end(), rest.begin(), rest.end());
-    if (!implied(facts, terms_.at_least(extent, terms_.integer(0)))) continue;
+    const std::optional<Term> counted = count_of(v, about, rest);
+    if (!counted) continue;
+    const Term extent = *counted;
     piece.variables.erase(piece.variables.begin() + static_cast<std::ptrdiff_t>(k));
     piece.domain = rest;
     const Sum count = integer(type, extent);

@@ -162,12 +162,15 @@ void RangeSafety::visit(Place& at) {
 }
 
 RangeSafety::Bounds RangeSafety::added_up(Bounds term, const ir::Stage& stage, size_t result, Place& at) {
-  double count = 1;
-  for (const ir::Axis& axis : stage.reduce_axes) count *= value_of(axis.extent);
+  double count = 1, least_count = 1;
+  for (const ir::Axis& axis : stage.reduce_axes) {
+    count *= value_of(axis.extent);
+    if (axis.extent.substitute(sizes_).is_constant()) least_count *= value_of(axis.extent);
+  }
   if (stage.monoid.kind == ir::Monoid::Kind::sum) {
     const bool real = ir::is_float(program_.tensors[static_cast<size_t>(stage.results[result])].type);
-    term.low = term.low < 0 ? term.low * count : term.low;  // at least one term
-    term.high = term.high > 0 ? term.high * count : term.high;
+    term.low *= term.low < 0 ? count : least_count;
+    term.high *= term.high > 0 ? count : least_count;
     term.error = term.error * count + magnitude(term);
     if (real && term.low < 1 && term.low >= 0 && holds_its_maximum(result, at)) term.low = 1;
   } else if (stage.monoid.kind == ir::Monoid::Kind::product) {

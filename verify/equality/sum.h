@@ -174,6 +174,7 @@ class Algebra {
   bool normalize(TermList& domain) const;
   Term canonical(int height, size_t position, double magnitude);
   bool is_fresh(const Piece& piece) const;
+  std::optional<Term> count_of(Term v, const TermList& about, const TermList& rest);
   const TermList& variables_of_term(Term term);
   Sum assumed(const Sum& a, Term condition, const TermList& facts);
   Sum power_of_case(const Sum& base, const Rational& exponent);
