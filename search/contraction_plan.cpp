@@ -118,7 +118,9 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
   plan.depth_block = depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, second);
   const int64_t reach = plan.depth_block == 0 ? depth : plan.depth_block;
   const int64_t row_bytes = plan.tile.rows * reach * 4;
-  if (row_bytes * row_tiles > second / 2) {
+  // A left side that lies in order comes from farther caches in time; panels would be made for every block.
+  const bool repacked = plan.right == Right::packed_inside && plan.left_packed;
+  if (row_bytes * row_tiles > second / 2 && !repacked) {
     plan.row_block = std::max<int64_t>(1, second / 2 / std::max<int64_t>(1, row_bytes));
   }
   if (plan.depth_block != 0) {

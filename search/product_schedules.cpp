@@ -73,15 +73,15 @@ struct Result {
 };
 using Tiles = std::set<std::pair<int64_t, int64_t>>;
 
-/// The searches of this process by vector width: a table for all products. One searches at a time. Results
-/// are remembered, so that what was found before the table knew as much is found again.
+/// The searches of this process by vector width and number of cores: a table for all products. One searches
+/// at a time. Results are remembered, so that what was found before the table knew as much is found again.
 class Searches {
  public:
   Result find(const jit::Target& target, Specification product, const Tiles& tiles) {
     std::string key = to_text(product);
     for (const auto& [rows, columns] : tiles) key += fmt::format(" {}x{}", rows, columns);
     const std::lock_guard<std::mutex> lock(mutex_);
-    Searched& searched = searched_[target.vector_bytes];
+    Searched& searched = searched_[{target.vector_bytes, target.cores}];
     constexpr size_t most_boxes = 400'000;  // some 40 MiB
     const bool full = searched.program != nullptr && searched.program->table().boxes() > most_boxes;
     if (searched.program == nullptr || !(searched.target == target) || full)
@@ -98,7 +98,7 @@ class Searches {
   void keep_in(std::shared_ptr<ScheduleStore> store) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (store != store_)
-      for (auto& [width, searched] : searched_) searched.parts.clear();
+      for (auto& [kind, searched] : searched_) searched.parts.clear();
     store_ = std::move(store);
   }
   void forget() {
@@ -109,7 +109,7 @@ class Searches {
   ScheduleSearches totals() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ScheduleSearches totals = totals_;
-    for (const auto& [width, searched] : searched_) {
+    for (const auto& [kind, searched] : searched_) {
       totals.specifications += static_cast<int64_t>(searched.program->table().boxes());
       totals.bytes += static_cast<int64_t>(searched.program->table().bytes());
     }
@@ -199,7 +199,7 @@ class Searches {
   }
 
   std::mutex mutex_;
-  std::map<int, Searched> searched_;
+  std::map<std::pair<int, int>, Searched> searched_;
   std::shared_ptr<ScheduleStore> store_;
   ScheduleSearches totals_;
 };
@@ -355,7 +355,8 @@ size_t most_product_schedules(const PieceContext& context, const ProductForm& fo
   const Extents extents = extents_of(context, form);
   constexpr int64_t longest = std::numeric_limits<int32_t>::max();
   const bool small = std::max({extents.rows, extents.columns, extents.depth}) <= longest;
-  return form.sum->reduce_axes.size() == 1 && extents.flops() >= least_flops && small ? most_schedules : 0;
+  if (form.sum->reduce_axes.size() != 1 || extents.flops() < least_flops || !small) return 0;
+  return most_schedules + (seen_from_other_side(context, form) ? 1 : 0);
 }
 
 ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given) {
@@ -367,13 +368,20 @@ std::vector<ProductSchedule> product_schedules(const PieceContext& context, cons
   std::set<std::string> known = {to_text(as_schedule(usual, extents_of(context, usual.form)))};
   std::vector<ProductSchedule> found = schedules_of(context, usual, known);
   // Costs of the two sides are further from the truth than those of schedules of one side: one of the other
-  // is tried as well.
+  // is tried as well, and what would be its default, whose cost nobody has estimated.
   const std::optional<ProductForm> other = seen_from_other_side(context, form);
   if (!other) return found;
-  std::vector<ProductSchedule> of_other = schedules_of(context, plan_from_this_side(context, *other), known);
-  if (of_other.empty()) return found;
-  if (found.size() == most_schedules) found.pop_back();
-  found.push_back(std::move(of_other.front()));
+  const ContractionPlan plan = plan_from_this_side(context, *other);
+  std::vector<ProductSchedule> of_other = schedules_of(context, plan, known);
+  if (!of_other.empty()) {
+    if (found.size() == most_schedules) found.pop_back();
+    found.push_back(std::move(of_other.front()));
+  }
+  const ScheduledPlan usual_of_other = as_schedule(plan, extents_of(context, plan.form));
+  ProductSchedule last{
+      as_given(context, plan, {{plan.tile.rows, plan.tile.columns}, usual_of_other.decisions}), {}};
+  last.report.text = to_text(last.plan);
+  if (known.insert(last.report.text).second) found.push_back(std::move(last));
   return found;
 }
 

@@ -1,5 +1,6 @@
 #include "search/scheduled_product.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -134,7 +135,17 @@ class Writer {
     const int64_t unit = axis == Axis::rows ? plan_.tile.rows : plan_.tile.columns;
     if (part.block != 0 || size != unit || !part.rest.is_constant()) return false;
     if (axis == Axis::rows && form_.across) return false;
+    // One column would be stored by elements, where its tile is made by lanes: code holds registers in one
+    // way only.
+    if (axis == Axis::columns && part.rest.value() % unit == 1 && pads_right()) return false;
     return part.rest.value() > unit && part.rest.value() % unit != 0;
+  }
+  /// Columns beyond the last one can be read: all of a tile is computed.
+  bool pads_right() const {
+    return plan_.right != Right::direct ||
+           std::any_of(schedule_.decisions.begin(), schedule_.decisions.end(), [](const Decision& decision) {
+             return decision.kind == Kind::move && decision.operand == Operand::right;
+           });
   }
 
   void with_narrow_tail(Axis axis, const AxisPart& before, const std::function<void()>& body) {

@@ -11,9 +11,10 @@ namespace axrun::search::schedules {
 namespace {
 
 constexpr int64_t element = 4, line = 64;
-// Where the target was not calibrated.
+// Where the target was not calibrated. Caches bring two vectors in a cycle, then nearly a line where vectors
+// are as long as one, half of it where they are not.
 constexpr double usual_cycles_per_nanosecond = 2.5, usual_memory = 20;
-constexpr std::array<double, most_caches> usual_bandwidths = {280, 135, 50};
+constexpr std::array<double, most_caches> usual_bandwidths = {280, 135, 50}, usual_of_short = {155, 80, 41};
 
 // Of a tile in registers, in cycles: a multiply-add, what it takes to start one, what is left of a load
 // beside multiply-adds that hide it. Rows of the left side are read from as many places, or lie side by side.
@@ -47,11 +48,12 @@ CostModel::CostModel(const jit::Target& target)
   const double flops_per_cycle = 2.0 * static_cast<double>(lanes_ * ports_);
   nanoseconds_per_cycle_ = target.flops_per_second > 0 ? 1e9 * flops_per_cycle / target.flops_per_second
                                                        : 1 / usual_cycles_per_nanosecond;
+  const auto& usual = target.vector_bytes < line ? usual_of_short : usual_bandwidths;
   for (size_t k = 0; k < std::min(target.caches.size(), most_caches); ++k) {
     const jit::CacheLevel& cache = target.caches[k];
     const double measured = cache.bytes_per_second / 1e9;
-    caches_.push_back({cache.bytes / std::max(1, std::min(cache.shared_by, cores_)),
-                       measured > 0 ? measured : usual_bandwidths[k]});
+    caches_.push_back(
+        {cache.bytes / std::max(1, std::min(cache.shared_by, cores_)), measured > 0 ? measured : usual[k]});
   }
   memory_bytes_per_nanosecond_ =
       target.memory_bytes_per_second > 0 ? target.memory_bytes_per_second / 1e9 : usual_memory;

@@ -146,6 +146,17 @@ std::vector<Case> scheduled_product_cases() {
        .m = 20,
        .n = 33,
        .k = 37});
+  add({.name = "OneColumnMore",
+       .decisions = {columns(16), right, rows(6), kernel},
+       .m = 20,
+       .n = 33,
+       .k = 37,
+       .left_constant = true});
+  add({.name = "OneColumnMoreAsItLies",
+       .decisions = {columns(16), rows(6), kernel},
+       .m = 20,
+       .n = 33,
+       .k = 37});
   add({.name = "RightOfAllDepth",
        .decisions = {columns(32), right, rows(6), columns(16), kernel},
        .m = 20,
