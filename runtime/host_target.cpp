@@ -1,5 +1,7 @@
 #include "runtime/host_target.h"
 
+#include <algorithm>
+
 #include "ir/lasting.h"
 #include "jit/detect.h"
 #include "jit/target_file.h"
@@ -23,6 +25,12 @@ jit::Target find_host_target() {
 
 const jit::Target& host_target() {
   static const auto& target = lasting(find_host_target());
+  return target;
+}
+
+jit::Target host_target_for(int threads) {
+  jit::Target target = host_target();
+  target.cores = std::clamp(threads, 1, std::max(target.cores, 1));
   return target;
 }
 

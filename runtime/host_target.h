@@ -10,5 +10,7 @@ namespace axrun::runtime {
 ///
 /// Throws Error(user) for a file that cannot be read, is no target, or claims what this processor lacks.
 const jit::Target& host_target();
+/// The same for work that never has more than so many threads: its schedules need not spread further.
+jit::Target host_target_for(int threads);
 
 }  // namespace axrun::runtime

@@ -85,6 +85,19 @@ std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candi
 
 }  // namespace
 
+namespace {
+
+/// Zeros where the plan has its values: on huge pages, as far as its arena lies there.
+ir::Tensor like_in_arena(const Plan& plan, ir::ElementType type, const ir::Shape& shape) {
+  constexpr size_t little = size_t{64} << 10, large = AlignedBuffer::large_bytes;
+  const size_t bytes = static_cast<size_t>(ir::element_count(shape)) * ir::size_of(type);
+  if (plan.arena_bytes() < large || bytes < little) return ir::Tensor::allocate(type, shape);
+  const auto buffer = std::make_shared<AlignedBuffer>((bytes + large - 1) / large * large);
+  return ir::Tensor::borrow(type, shape, buffer->data(), buffer);
+}
+
+}  // namespace
+
 KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKernel>& present,
                                    const StepKernel& candidate, const IntegersRead& integers,
                                    ThreadPool& pool)
@@ -105,7 +118,7 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
       given[id] = read_.back().data();
       continue;
     }
-    operands_.push_back(ir::Tensor::allocate(fact.type, shape));
+    operands_.push_back(like_in_arena(plan, fact.type, shape));
     given[id] = operands_.back().data();
   }
   for (const ir::ValueId id : whole.outputs) {
@@ -149,7 +162,7 @@ KernelComparison::Call KernelComparison::prepare(const Plan& plan, const StepKer
       continue;
     }
     const ir::ValueFact& fact = plan.fact(id);
-    ir::Tensor& result = results[id] = ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims));
+    ir::Tensor& result = results[id] = like_in_arena(plan, fact.type, *ir::constant_dims(*fact.dims));
     call.outputs.push_back(result.data());
     places[id] = result.data();
   }

@@ -68,7 +68,7 @@ PlanImprover::PlanImprover(const OptimizerHost& host, const OptimizerSettings& s
   try {
     tools_.lower = settings.lower;
     tools_.reproducers = settings.reproducers;
-    tools_.target = host_target();
+    tools_.target = host_target_for(host.threads);
     require_machine_code(tools_.target);
   } catch (const Error& error) {
     throw CannotGoOn{fmt::format("no machine code can be generated here: {}", error.what())};

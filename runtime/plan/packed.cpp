@@ -6,25 +6,41 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "jit/huge_pages.h"
 
 namespace axrun::runtime {
 namespace {
 constexpr std::align_val_t alignment{64};
 }
 
+AlignedBuffer::AlignedBuffer() = default;
+
 AlignedBuffer::AlignedBuffer(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
-  data_ = ::operator new(bytes, alignment, std::nothrow);
+  if (bytes >= large_bytes) {
+    try {
+      pages_ = std::make_unique<jit::HugePages>(bytes);
+      data_ = pages_->data();
+    } catch (const std::bad_alloc&) {
+    }
+  } else {
+    data_ = ::operator new(bytes, alignment, std::nothrow);
+  }
   if (data_ == nullptr)
     throw Error(Fault::user, fmt::format("out of memory: {} bytes cannot be allocated", bytes));
 }
 
-AlignedBuffer::~AlignedBuffer() { ::operator delete(data_, alignment); }
+AlignedBuffer::~AlignedBuffer() {
+  if (!pages_) ::operator delete(data_, alignment);
+}
 
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : pages_(std::move(other.pages_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  std::swap(pages_, other.pages_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;

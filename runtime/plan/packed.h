@@ -7,12 +7,19 @@
 #include <string>
 #include <unordered_map>
 
+namespace axrun::jit {
+class HugePages;
+}
+
 namespace axrun::runtime {
 
-/// Owned bytes, 64-byte aligned, not initialised.
+/// Owned bytes, 64-byte aligned, not initialised. Large ones lie on huge pages where the system gives them:
+/// whoever reads a few elements of many long rows would wait for a page walk in each.
 class AlignedBuffer {
  public:
-  AlignedBuffer() = default;
+  static constexpr size_t large_bytes = size_t{2} << 20;
+
+  AlignedBuffer();
   explicit AlignedBuffer(size_t bytes);
   ~AlignedBuffer();
   AlignedBuffer(AlignedBuffer&& other) noexcept;
@@ -27,6 +34,7 @@ class AlignedBuffer {
   size_t size() const { return size_; }
 
  private:
+  std::unique_ptr<jit::HugePages> pages_;  ///< where it is large
   void* data_ = nullptr;
   size_t size_ = 0;
 };

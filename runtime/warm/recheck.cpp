@@ -238,7 +238,7 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
   if (entry.machine != machine_) return end(Recheck::not_checkable, "made for another processor");
   if (one) {
     LibraryImage::Kernel& kernel = kernels.emplace_back();
-    kernel.key = entry.key.substr(prefix_of_kernels.size());
+    kernel.key = key_in_library(entry.key);
     const bool right = in.get<uint32_t>() == form_of_entries;
     if (!right || !LibraryImage::read(in, kernel, owner) || !in.finished())
       return end(Recheck::damaged, "it makes no sense");

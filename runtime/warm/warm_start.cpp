@@ -25,8 +25,6 @@ namespace {
 
 constexpr uint32_t form = form_of_entries;
 
-std::string key_of_kernel(const std::string& entry) { return std::string(prefix_of_kernels) + entry; }
-
 void add_bodies(const std::shared_ptr<const ir::Graph>& graph, LibraryImage::Graphs& list) {
   list.push_back(graph);
   for (const ir::Node& node : graph->nodes) {
@@ -66,6 +64,7 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
     : store_(std::move(store)),
       graph_(std::move(graph)),
       pool_(pool),
+      threads_(pool.threads()),
       settings_(std::move(settings)),
       structure_hash_(structure_of(*graph_)),
       structure_(fmt::format("models like {}, {}", cache::to_text(structure_hash_), settings_)) {
@@ -237,7 +236,7 @@ bool WarmStart::put_plans(const PlansHead& head, std::string_view plans) {
 
 void WarmStart::keep_kernels(const KernelLibrary& library) {
   for (const LibraryImage::Kernel& one : LibraryImage::kernels_of(library)) {
-    const std::string key = key_of_kernel(one.key);
+    const std::string key = key_of_kernel(threads_, one.key);
     if (one.record.from_cache || !stored_kernels_.insert(key).second || !one.code.code->has_image()) continue;
     cache::Writer out;
     out.put(form);
@@ -298,7 +297,7 @@ void WarmStart::note_examined() {
 }
 
 std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry) {
-  const std::string key = key_of_kernel(entry);
+  const std::string key = key_of_kernel(threads_, entry);
   std::optional<std::string> found = store_->get(cache::Part::code, key);
   if (!found) return std::nullopt;
   const auto owner = std::make_shared<const std::string>(std::move(*found));

@@ -81,6 +81,7 @@ class WarmStart {
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
   ThreadPool& pool_;
+  const int threads_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order; those laid out come after them
   const std::string settings_;
   const cache::Hash structure_hash_;

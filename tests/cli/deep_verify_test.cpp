@@ -58,7 +58,7 @@ class DeepVerify : public testing::Test {
     cache::for_entries(settings(folder), cache::Part::code, [&](const cache::StoredEntry& entry) {
       if (!entry.key.starts_with(prefix_of_kernels)) return;
       Stored one{entry.key, {}};
-      one.kernel.key = entry.key.substr(prefix_of_kernels.size());
+      one.kernel.key = key_in_library(entry.key);
       const auto payload = std::make_shared<const std::string>(entry.payload);
       cache::Reader in(*payload);
       EXPECT_EQ(in.get<uint32_t>(), form_of_entries);

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <numeric>
 
 #include "ir/text.h"
+#include "runtime/host_target.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
@@ -99,6 +101,23 @@ TEST(Alternatives, AFasterOneIsTakenOver) {
   }
   EXPECT_LT(kernel.trials[2].own_us, kernel.trials[2].present_us);
   EXPECT_GT(kernel.trials[3].own_us, kernel.trials[3].present_us);
+}
+
+/// What runs on one thread gains nothing from loops that are cut for several.
+TEST(Alternatives, SchedulesAreForAsManyCoresAsRunsHaveThreads) {
+  const Knobs knobs{};
+  const int all = host_target().cores;
+  EXPECT_EQ(host_target_for(1).cores, 1);
+  EXPECT_EQ(host_target_for(all + 1).cores, all);
+  std::atomic<int> most{0};
+  Bench bench([&](const ir::Program& expression, const search::Sizes& sizes,
+                  const std::vector<bool>& constant, const jit::Target& target, size_t rank) {
+    if (target.cores > most) most = target.cores;
+    return search::lower(expression, sizes, constant, target, rank);
+  });
+  for (int k = 0; k < 10; ++k) bench.run();
+  ASSERT_TRUE(bench.optimizer().wait(patience));
+  EXPECT_EQ(most, 1);
 }
 
 TEST(Alternatives, ASlowerOneIsDropped) {

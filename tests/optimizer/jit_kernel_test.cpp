@@ -69,6 +69,24 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
   }
 }
 
+/// Large ones begin where huge pages do, and take their memory with them.
+TEST(AlignedBuffers, OfAllSizesAreMovedAndFreed) {
+  for (const size_t bytes : {size_t{0}, size_t{100}, AlignedBuffer::large_bytes - 1,
+                             AlignedBuffer::large_bytes, AlignedBuffer::large_bytes * 2 + 7}) {
+    AlignedBuffer buffer(bytes);
+    EXPECT_EQ(buffer.size(), bytes);
+    if (bytes == 0) continue;
+    const size_t alignment = bytes >= AlignedBuffer::large_bytes ? AlignedBuffer::large_bytes : 64;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % alignment, 0U);
+    static_cast<char*>(buffer.data())[bytes - 1] = 'x';
+    AlignedBuffer moved(std::move(buffer));
+    AlignedBuffer assigned(64);
+    assigned = std::move(moved);
+    EXPECT_EQ(assigned.size(), bytes);
+    EXPECT_EQ(static_cast<const char*>(assigned.data())[bytes - 1], 'x');
+  }
+}
+
 TEST(JitKernel, SizesThatAreNotClaimedAreRefused) {
   const auto code = jit::KernelCode::compile(ir::loop::parse(scaled), host_target());
   EXPECT_THROW(jit::BoundKernel(code, {{"n", 5000}}), Error);
