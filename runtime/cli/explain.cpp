@@ -59,8 +59,9 @@ int explain_model(const Options& given, Clock::time_point process_start) {
   const auto steps = fastest_steps(*model.session, model.inputs.values, runs);
   const jit::Target target = jit::calibrated(runtime::host_target());
   progress.clear();
-  const Explanation whole = explain(std::move(model.record), target, steps, runs,
-                                    work_of(*model.session, model.inputs.values, target));
+  Explanation whole = explain(std::move(model.record), target, steps, runs,
+                              work_of(*model.session, model.inputs.values, target));
+  whole.splits = splits_of(*model.session, model.inputs.values, options);
   const Explanation explanation = about(whole, options.nodes);
   if (!options.html.empty()) onnx_import::write_whole_file(options.html, explanation_page(whole));
   if (options.json) std::fputs(line_of(explanation_json(explanation)).c_str(), stdout);

@@ -11,6 +11,7 @@
 #include "jit/work_count.h"
 #include "runtime/cli/limits.h"
 #include "runtime/cli/record.h"
+#include "runtime/cli/split_report.h"
 
 namespace axrun::cli {
 
@@ -37,6 +38,7 @@ struct Explanation {
   std::vector<ExplainedStep> steps;  ///< in order of execution
   double run_us = 0;                 ///< the sum of their times
   double limit_us = 0;               ///< and of their limits
+  std::vector<ExplainedSplit> splits;
 };
 
 /// By the name of a step's first node, and its operators.

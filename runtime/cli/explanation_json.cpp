@@ -137,23 +137,23 @@ Json explanation_json(const Explanation& explanation) {
     latency.push_back({sample.seconds, sample.ms});
   Json steps = Json::array();
   for (const ExplainedStep& step : explanation.steps) steps.push_back(step_json(step, explanation.target));
+  Json splits = Json::array();
+  for (const ExplainedSplit& split : explanation.splits)
+    splits.push_back({{"name", split.name},
+                      {"of", split.of},
+                      {"standing", split.standing},
+                      {"places", split.places},
+                      {"state", split.state}});
   Json optimiser = optimiser_json(optimisation);
   optimiser.erase("kernels");  // every step has its own
-  return {{"schema_version", schema_version},
-          {"version", runtime::version()},
-          {"build", runtime::build_text()},
-          {"model", record.model},
-          {"inputs", record.inputs},
-          {"threads", record.threads},
-          {"cpu", record.machine.cpu},
-          {"limits", Json::parse(jit::print_target(explanation.target))},
-          {"run_us", explanation.run_us},
-          {"limit_us", explanation.limit_us},
-          {"latency_ms", record.latency.p50},
-          {"latency_over_time", std::move(latency)},
-          {"steps", std::move(steps)},
-          {"optimiser", std::move(optimiser)},
-          {"notes", record.notes}};
+  return {{"schema_version", schema_version},  {"version", runtime::version()},
+          {"build", runtime::build_text()},    {"model", record.model},
+          {"inputs", record.inputs},           {"threads", record.threads},
+          {"cpu", record.machine.cpu},         {"limits", Json::parse(jit::print_target(explanation.target))},
+          {"run_us", explanation.run_us},      {"limit_us", explanation.limit_us},
+          {"latency_ms", record.latency.p50},  {"latency_over_time", std::move(latency)},
+          {"splits", std::move(splits)},       {"steps", std::move(steps)},
+          {"optimiser", std::move(optimiser)}, {"notes", record.notes}};
 }
 
 }  // namespace axrun::cli

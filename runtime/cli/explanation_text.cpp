@@ -123,6 +123,21 @@ std::string algebra_text(const runtime::AlgebraReport& report, bool details) {
   return text;
 }
 
+/// What may be worked out part by part: attention's kernels that carry a maximum and a sum from tile to tile
+/// do.
+std::string splits_text(const std::vector<ExplainedSplit>& splits, bool details) {
+  std::string text;
+  for (const ExplainedSplit& split : splits) {
+    text += fmt::format("by parts: {} at {}: {}, {}\n", split.of,
+                        details || split.places.size() == 1
+                            ? fmt::format("{}", fmt::join(split.places, ", "))
+                            : fmt::format("{} and {} more", split.places[0], split.places.size() - 1),
+                        split.name, split.standing);
+    for (const std::string& component : split.state) text += fmt::format("    joined: {}\n", component);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string explanation_text(const Explanation& explanation, bool details) {
@@ -148,6 +163,7 @@ std::string explanation_text(const Explanation& explanation, bool details) {
     }
     text += algebra_text(status.algebra, details);
   }
+  text += splits_text(explanation.splits, details);
   for (const std::string& note : record.notes) text += fmt::format("note: {}\n", note);
   std::vector<const ExplainedStep*> order;
   for (const ExplainedStep& step : explanation.steps) order.push_back(&step);

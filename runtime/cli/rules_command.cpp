@@ -9,11 +9,9 @@
 
 #include "ir/error.h"
 #include "runtime/cli/json_text.h"
-#include "runtime/host_target.h"
-#include "runtime/optimizer/candidate.h"
+#include "runtime/cli/proving_helper.h"
 #include "runtime/optimizer/known_rules.h"
 #include "runtime/optimizer/step_expression.h"
-#include "runtime/optimizer/worker_process.h"
 #include "runtime/session.h"
 #include "runtime/version.h"
 #include "runtime/warm/kept_rules.h"
@@ -26,18 +24,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using search::algebra::Rule;
 using search::algebra::RuleSet;
+using search::algebra::Split;
 using verify::Evidence;
 using verify::Verdict;
-
-/// The helper process that proves.
-struct Helper {
-  Helper() { tools.target = runtime::host_target(); }
-  search::algebra::Prover prover() { return runtime::prover_by(worker, tools, stop); }
-
-  runtime::CandidateTools tools;
-  runtime::WorkerProcess worker{runtime::WorkerOptions{}};
-  runtime::StopSignal stop;
-};
 
 std::string standing_of(const Rule& rule) {
   if (rule.equality.verdict != Verdict::proved) return std::string(verify::name_of(rule.equality.verdict));
@@ -61,6 +50,20 @@ Json json_of(const Rule& rule) {
           {"origin", rule.origin}};
 }
 
+/// A reduction by parts, with the equations of its rules.
+Json json_of(const Split& split, const RuleSet& rules) {
+  const auto rule = [&](const std::string& id) {
+    return Json{{"name", id}, {"equation", search::algebra::equation(*rules.find(id))}};
+  };
+  Json state = Json::array();
+  for (const Split::Component& component : split.state)
+    state.push_back({{"init", rule(component.init)}, {"combine", rule(component.combine)}});
+  Json json = {{"name", split.id}, {"of", split.of}, {"state", std::move(state)}};
+  if (!split.finish.empty()) json["finish"] = rule(split.finish);
+  json["origin"] = split.origin;
+  return json;
+}
+
 void print(const Options& options, Json json, const std::string& text) {
   Json whole = {{"schema_version", 1}, {"version", runtime::version()}};
   whole.update(json);
@@ -78,17 +81,42 @@ int list_rules(const Options& options, const RuleSet& rules, Json searched, std:
   }
   text += fmt::format("{} rules, {} of them proved and safe: each is proved again before it is used\n",
                       rules.size(), usable);
-  Json json = {{"count", rules.size()}, {"usable", usable}, {"rules", std::move(list)}};
+  Json splits = Json::array();
+  for (const auto& [id, split] : rules.splits()) {
+    splits.push_back(json_of(split, rules));
+    text += search::algebra::print(split, rules);
+  }
+  text += fmt::format("{} reductions by parts, as proved as their rules are\n", rules.splits().size());
+  Json json = {
+      {"count", rules.size()}, {"usable", usable}, {"rules", std::move(list)}, {"splits", std::move(splits)}};
   if (!searched.empty()) json["searched"] = std::move(searched);
   print(options, std::move(json), text);
   return exit_ok;
 }
 
+/// Of a reduction by parts, all rules: believes nothing that is stored.
+int prove_split(const Options& options, const RuleSet& rules, const Split& split) {
+  ProvingHelper helper;
+  for (const std::string& id : search::algebra::rules_of(split)) {
+    Rule& rule = *rules.find(id);
+    rule.established = false;
+    search::algebra::establish(rule, helper.prover());
+    if (!rule.established) throw Error(Fault::internal, "the helper process that proves gives no answer");
+  }
+  const search::algebra::SplitStanding standing = rules.standing(split);
+  Json json = json_of(split, rules);
+  json["standing"] = name_of(standing);
+  print(options, {{"split", std::move(json)}}, search::algebra::print(split, rules));
+  return standing.proved ? exit_ok : exit_unknown;
+}
+
 /// Believes nothing that is stored.
 int prove_rule(const Options& options, const RuleSet& rules) {
+  if (const auto split = rules.splits().find(options.rule); split != rules.splits().end())
+    return prove_split(options, rules, split->second);
   const std::shared_ptr<Rule> rule = rules.find(options.rule);
   if (rule == nullptr) throw Error(Fault::user, fmt::format("the cache has no rule '{}'", options.rule));
-  Helper helper;
+  ProvingHelper helper;
   rule->established = false;
   search::algebra::establish(*rule, helper.prover());
   if (!rule->established) throw Error(Fault::internal, "the helper process that proves gives no answer");
@@ -114,7 +142,7 @@ int prove_rule(const Options& options, const RuleSet& rules) {
 }
 
 /// The rules of a cache, all of them proved in this process.
-RuleSet proved_again(const std::shared_ptr<cache::Store>& store, Helper& helper) {
+RuleSet proved_again(const std::shared_ptr<cache::Store>& store, ProvingHelper& helper) {
   RuleSet rules = RuleSet::load(*runtime::rules_in(store));
   rules.establish(helper.prover());
   for (const auto& [id, rule] : rules.rules())
@@ -143,7 +171,7 @@ Json discover(const std::string& path, runtime::KnownRules& rules, std::string& 
 }
 
 int list_independent(const Options& options, const std::shared_ptr<cache::Store>& store) {
-  Helper helper;
+  ProvingHelper helper;
   const RuleSet rules = proved_again(store, helper);
   const search::algebra::Independence found = search::algebra::independent_identities(rules);
   Json list = Json::array();
@@ -180,7 +208,7 @@ int compare_stores(const Options& options, const std::shared_ptr<cache::Store>& 
   std::string why;
   const std::shared_ptr<cache::Store> other = runtime::open_store(options.compare_rules, why);
   if (other == nullptr) throw Error(Fault::user, "there is no cache: " + why);
-  Helper helper;
+  ProvingHelper helper;
   const RuleSet first = proved_again(store, helper), second = proved_again(other, helper);
   const search::algebra::SetComparison found = search::algebra::compared(first, second);
   std::string text;
@@ -209,7 +237,7 @@ int rules_command(const Options& options) {
   Json searched = Json::array();
   if (!options.discover.empty()) {
     if (!store->writable()) throw Error(Fault::user, "the cache cannot be written to");
-    Helper helper;
+    ProvingHelper helper;
     runtime::KnownRules rules(runtime::rules_in(store), helper.prover());
     for (const std::string& path : options.discover) searched.push_back(discover(path, rules, text));
   }

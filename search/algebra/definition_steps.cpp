@@ -131,8 +131,7 @@ class Reader {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<int64_t> permutation;
     for (const auto& [at, d] : places) permutation.push_back(d);
-    if (!std::is_sorted(permutation.begin(), permutation.end()))
-      value = terms_.transpose(value, permutation);
+    if (!std::is_sorted(permutation.begin(), permutation.end())) value = terms_.transpose(value, permutation);
     if (value == no_term || target == terms_[value].facts.dims) return value;
     // A reduction that kept its dims has them already.
     if (const TermId kept = terms_.reshape(value, target); kept != no_term && !terms_.is(kept, "Reshape"))

@@ -59,6 +59,7 @@ DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
   splits += other.splits;
   seconds += other.seconds;
   proving += other.proving;
+  splitting += other.splitting;
   complete = complete && other.complete;
   return *this;
 }
@@ -249,8 +250,10 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
     examine_pairs(apart.terms, within, go_on, counts);
   }
   if (counts.complete) merge_siblings(model, place, counts);
+  const double splitting = now();
   if (counts.complete) split_reductions(model, place, go_on, counts);
   counts.seconds = now() - start;
+  counts.splitting = now() - splitting;
   return counts;
 }
 

@@ -15,7 +15,7 @@ struct DiscoveryOptions {
   size_t most_identities = 6;    ///< of a site that are put to the prover, those of few operations first
   double seconds = 1e9;          ///< after that no further site is begun
   std::function<bool()> go_on;   ///< asked before every site; none: always
-  std::function<void(const Rule&)> found;  ///< told of every rule that is new, whatever its evidence
+  std::function<void(const Rule&)> found;   ///< told of every rule that is new, whatever its evidence
   std::function<void(const Split&)> split;  ///< told of every reduction by parts that is new
 };
 
@@ -24,7 +24,7 @@ struct DiscoveryCounts {
   int64_t proposals = 0, survived = 0;
   int rules = 0, proved = 0, safe = 0, refuted = 0, unknown = 0;  ///< new ones
   int splits = 0;  ///< reductions by parts that are proved and safe, new ones
-  double seconds = 0, proving = 0;
+  double seconds = 0, proving = 0, splitting = 0;
   bool complete = true;  ///< every site has been looked at
   DiscoveryCounts& operator+=(const DiscoveryCounts& other);
 };
@@ -62,8 +62,7 @@ class Discovery {
                         DiscoveryCounts& counts);
   bool examine_split(const Terms& model, std::vector<TermId> inner, const std::string& origin,
                      DiscoveryCounts& counts);
-  bool keep_split(const Site& general, const Site& where, const std::string& origin,
-                  DiscoveryCounts& counts);
+  bool keep_split(const Site& general, const Site& where, const std::string& origin, DiscoveryCounts& counts);
   std::string keep_part(const Terms& terms, TermId left, TermId right, const Site& where,
                         const std::string& origin, DiscoveryCounts& counts);
 

@@ -252,7 +252,9 @@ TermId Rescaling::combined(TermId reduction, size_t side, TermId basis, TermId o
   if (axes.size() != 1) return no_term;
   if (basis == one) return count_of(terms_, {ir::Dim::symbol(size_)});
   const auto missing = static_cast<int64_t>(from.size() - terms_[basis].facts.dims.size());
-  return axes[0] < missing ? no_term : reduce(terms_, std::string(terms_.name(reduction)).c_str(), basis, {axes[0] - missing});
+  return axes[0] < missing
+             ? no_term
+             : reduce(terms_, std::string(terms_.name(reduction)).c_str(), basis, {axes[0] - missing});
 }
 
 std::optional<RescaledParts> Rescaling::parts_of_reduction(TermId reduction) {
@@ -275,8 +277,8 @@ std::optional<RescaledParts> Rescaling::parts_of_reduction(TermId reduction) {
     if (!left || !right) return std::nullopt;
     for (const RescaledPart& a : *left)
       for (const RescaledPart& b : *right)
-        result.push_back({multiply(a.whole, b.whole), multiply(a.own, b.own),
-                          combined(reduction, 0, a.basis, b.basis)});
+        result.push_back(
+            {multiply(a.whole, b.whole), multiply(a.own, b.own), combined(reduction, 0, a.basis, b.basis)});
   }
   for (const RescaledPart& part : result)
     if (part.whole == no_term || part.own == no_term || part.basis == no_term) return std::nullopt;

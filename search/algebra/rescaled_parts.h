@@ -21,8 +21,8 @@ struct RescaledPart {
 };
 using RescaledParts = std::vector<RescaledPart>;
 
-/// How terms over one axis change when the reductions that they read become those of a longer axis: f(x, M) in
-/// terms of f(x, m), by the operators that f is made of. `exp(x - M)` is `exp(x - m) * exp(m - M)`, as a
+/// How terms over one axis change when the reductions that they read become those of a longer axis: f(x, M)
+/// in terms of f(x, m), by the operators that f is made of. `exp(x - M)` is `exp(x - m) * exp(m - M)`, as a
 /// difference that does not depend on x is a factor of an exponential; `(x - M)^2` is `(x - m)^2 + 2 (x - m)
 /// (m - M) + (m - M)^2`.
 class Rescaling {
@@ -42,7 +42,8 @@ class Rescaling {
 
   /// Nothing where an operator says nothing about it.
   std::optional<RescaledParts> parts(TermId id);
-  /// The same of what a reduction combines, each basis combined. Nothing where that is not its sum or maximum.
+  /// The same of what a reduction combines, each basis combined. Nothing where that is not its sum or
+  /// maximum.
   std::optional<RescaledParts> parts_of_reduction(TermId reduction);
   /// Sum of coefficient * basis, or what a maximum is raised by.
   TermId assembled(const RescaledParts& parts, bool whole);

@@ -32,8 +32,25 @@ SplitStanding RuleSet::standing(const Split& split) const {
   return standing_of(rules);
 }
 
+namespace {
+
+/// As a store says, whoever has asked.
+SplitStanding said_of(const Split& split, const RuleSet& rules) {
+  SplitStanding standing{true, true};
+  for (const std::string& id : rules_of(split)) {
+    const auto rule = rules.find(id);
+    const auto proved = [&](const verify::Evidence& evidence) {
+      return rule != nullptr && evidence.verdict == verify::Verdict::proved;
+    };
+    standing.proved = standing.proved && rule != nullptr && proved(rule->equality);
+    standing.usable = standing.usable && standing.proved && proved(rule->safety);
+  }
+  return standing;
+}
+
+}  // namespace
+
 std::string print(const Split& split, const RuleSet& rules) {
-  const SplitStanding standing = rules.standing(split);
   std::string text = fmt::format("{}\n    {}, by parts of any sizes\n", split.id, split.of);
   const auto line = [&](const char* what, const std::string& id) {
     const auto rule = rules.find(id);
@@ -44,10 +61,7 @@ std::string print(const Split& split, const RuleSet& rules) {
     line("combine", component.combine);
   }
   if (!split.finish.empty()) line("finish ", split.finish);
-  return text + fmt::format("    {}; found in {}\n",
-                            standing.usable   ? "proved"
-                            : standing.proved ? "proved, not safe"
-                                              : "not proved",
+  return text + fmt::format("    {}; found in {}\n", name_of(said_of(split, rules)),
                             split.origin.empty() ? "a model without a name" : split.origin);
 }
 
@@ -66,7 +80,8 @@ RuleSet RuleSet::parse(std::string_view text) {
   const size_t last = text.rfind("checksum \"");
   if (last == std::string_view::npos || last < first_line.size()) fail("the checksum is missing");
   const std::string_view body = text.substr(first_line.size(), last - first_line.size());
-  if (text.substr(last) != fmt::format("checksum \"{}\"\n", hash_of(std::string(body)))) fail("the checksum is wrong");
+  if (text.substr(last) != fmt::format("checksum \"{}\"\n", hash_of(std::string(body))))
+    fail("the checksum is wrong");
   RuleSet set;
   ir::text::Scanner in(body);
   while (!in.at_end()) {

@@ -71,4 +71,8 @@ SplitStanding standing_of(const std::vector<std::shared_ptr<const Rule>>& rules)
   return standing;
 }
 
+std::string_view name_of(const SplitStanding& standing) {
+  return standing.usable ? "proved" : standing.proved ? "proved, not safe" : "not proved";
+}
+
 }  // namespace axrun::search::algebra

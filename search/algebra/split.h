@@ -7,8 +7,8 @@
 
 namespace axrun::search::algebra {
 
-/// A reduction by parts, of any number and any sizes, as rules say it: a state of each part, how the states of
-/// two parts become that of both, and what is made of the last one. By induction over the parts it is the
+/// A reduction by parts, of any number and any sizes, as rules say it: a state of each part, how the states
+/// of two parts become that of both, and what is made of the last one. By induction over the parts it is the
 /// whole: what licenses a loop that carries the state from tile to tile.
 struct Split {
   struct Component {
@@ -37,6 +37,7 @@ Split parse_split(ir::text::Scanner& in);
 struct SplitStanding {
   bool proved = false, usable = false;
 };
+std::string_view name_of(const SplitStanding& standing);
 SplitStanding standing_of(const std::vector<std::shared_ptr<const Rule>>& rules);
 
 }  // namespace axrun::search::algebra

@@ -17,8 +17,9 @@ constexpr size_t most_operations = 14;
 
 size_t reductions_of(const Terms& terms, TermId id) {
   const auto& stages = terms[id].program->stages;
-  return static_cast<size_t>(std::count_if(
-      stages.begin(), stages.end(), [](const ir::Stage& stage) { return stage.kind == ir::StageKind::reduce; }));
+  return static_cast<size_t>(std::count_if(stages.begin(), stages.end(), [](const ir::Stage& stage) {
+    return stage.kind == ir::StageKind::reduce;
+  }));
 }
 
 /// Operators that may stand between one reduction and another that reads it.
@@ -62,7 +63,8 @@ std::string extent_of(const Terms& terms, TermId id) {
     return "";
   const ir::Dims& dims = terms[terms[id].children[0]].facts.dims;
   const int64_t axis = axes->second.integers[0];
-  return axis < 0 || axis >= static_cast<int64_t>(dims.size()) ? "" : dims[static_cast<size_t>(axis)].to_string();
+  return axis < 0 || axis >= static_cast<int64_t>(dims.size()) ? ""
+                                                               : dims[static_cast<size_t>(axis)].to_string();
 }
 
 /// Whether one reduction reads another of as many elements: cheap, and true of all that has a split.
@@ -118,7 +120,8 @@ bool Discovery::keep_split(const Site& general, const Site& where, const std::st
     bool proved = true;
     for (const SplitForm::Component& component : form.state) {
       const std::string init = keep_part(terms, component.single, component.first, where, origin, counts);
-      const std::string combine = keep_part(terms, component.joined, component.combined, where, origin, counts);
+      const std::string combine =
+          keep_part(terms, component.joined, component.combined, where, origin, counts);
       proved = proved && !init.empty() && !combine.empty();
       split.state.push_back({init, combine});
       if (!proved) break;

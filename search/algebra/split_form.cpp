@@ -65,7 +65,8 @@ class Splitting {
         parts_{block("first"), block("second")},
         joined_(terms, {{size_, part_size("first") + part_size("second")}},
                 [this](TermId id) { return joined_leaf(id); }),
-        single_(terms, {{size_, ir::Dim(1)}}, [this](TermId id) { return part_leaf(id, "one", ir::Dim(1)); }) {}
+        single_(terms, {{size_, ir::Dim(1)}},
+                [this](TermId id) { return part_leaf(id, "one", ir::Dim(1)); }) {}
 
   std::optional<SplitForm> run(TermId root) {
     SplitForm form;

@@ -1,11 +1,13 @@
 // Identities found in models: algebra_report [--store FILE] [--seconds S] [--verbose] [--independent]
 // [--improve] MODEL... Rules are read from the store (and proved again), searched for in every model, and
 // written back. --independent counts those that do not follow from the others; --improve chooses, by guess,
-// how the models are computed with them.
+// how the models are computed with them, and counts the identities that any model's choice rests on. S: of
+// processor time, for each model.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -25,6 +27,9 @@ namespace {
 using namespace axrun;
 using namespace axrun::search::algebra;
 using Clock = std::chrono::steady_clock;
+
+/// So that it does not matter what else the machine does.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -93,9 +98,9 @@ void print_counts(const char* name, const DiscoveryCounts& c) {
   std::printf(
       "%s: %d sites, %d different, %ld proposals, %ld agree; %d new rules: %d proved (%d safe), %d refuted, "
       "%d "
-      "unknown; %.2f s, %.2f of them in proofs\n",
+      "unknown; %d reductions by parts; %.2f s, %.2f of them in proofs, %.2f for reductions by parts\n",
       name, c.sites, c.different, static_cast<long>(c.proposals), static_cast<long>(c.survived), c.rules,
-      c.proved, c.safe, c.refuted, c.unknown, c.seconds, c.proving);
+      c.proved, c.safe, c.refuted, c.unknown, c.splits, c.seconds, c.proving, c.splitting);
   std::fflush(stdout);
 }
 
@@ -179,13 +184,14 @@ int main(int count, char** arguments) {
   for (const auto& [id, rule] : rules.rules())
     if (rule->usable(true) || rule->usable(false)) usable.push_back(rule);
   // As sessions choose by guess, but for what takes no time; what is measured there is not measured here.
-  std::set<std::string> fired, forms;
+  std::set<std::string> fired;
+  std::map<std::string, std::set<std::string>> forms;  ///< with the models that they change
   int changed = 0;
   for (const std::string& path : paths) {
     ir::Model model;
     std::optional<ir::Inference> inference;
     if (!load(path, model, inference)) continue;
-    const auto start = Clock::now();
+    const double start = processor_seconds();
     GraphRewriteOptions how;
     how.saturation.most_terms = 2500;
     how.saturation.most_rounds = 4;
@@ -195,11 +201,11 @@ int main(int count, char** arguments) {
     double before = 0, after = 0;
     for (const Movement movement : {Movement::is_free, Movement::costs}) {
       how.cost = kernel_cost(movement);
-      auto window_start = Clock::now();
-      how.saturation.stop = [&] { return since(window_start) > 1; };
+      double window_start = start;
+      how.saturation.stop = [&] { return processor_seconds() - window_start > 1; };
       how.go_on = [&] {
-        window_start = Clock::now();
-        return since(start) < wishes.seconds;
+        window_start = processor_seconds();
+        return window_start - start < wishes.seconds;
       };
       const GraphRewrite found = rewrite_graph(*inference, usable, how);
       looked_at += found.looked_at;
@@ -210,17 +216,29 @@ int main(int count, char** arguments) {
         if (wishes.verbose) std::printf("%.0f -> %.0f\n%s", window.before, window.after, window.text.c_str());
         for (const auto& [id, forward] : window.uses) {
           here.insert(id);
-          forms.insert(form_of(*rules.find(id)));
+          forms[form_of(*rules.find(id))].insert(path);
         }
       }
     }
     fired.insert(here.begin(), here.end());
     changed += here.empty() ? 0 : 1;
     std::printf("%s: %d windows other, of %d, by %zu rules, cost of these %.0f -> %.0f, %.2f s\n",
-                path.c_str(), windows, looked_at, here.size(), before, after, since(start));
+                path.c_str(), windows, looked_at, here.size(), before, after, processor_seconds() - start);
     std::fflush(stdout);
   }
-  std::printf("%d models changed by guess, by %zu rules of %zu forms\n", changed, fired.size(), forms.size());
-  for (const std::string& form : forms) std::printf("  %s\n", form.c_str());
+  // Those that say something, and not what others of them say.
+  RuleSet chosen;
+  for (const std::string& id : fired) chosen.add(rules.find(id));
+  const Independence independence = independent_identities(chosen);
+  std::printf(
+      "%d of %zu models changed by guess, by %zu rules, which are %zu identities; %zu of these follow from "
+      "no "
+      "others of them:\n",
+      changed, paths.size(), fired.size(), independence.forms, independence.identities.size());
+  for (const IndependentIdentity& one : independence.identities) {
+    const std::set<std::string>& where = forms[one.form];
+    std::printf("  %s   [%zu models: %s]\n", one.form.c_str(), where.size(),
+                where.empty() ? "" : where.begin()->c_str());
+  }
   return 0;
 }

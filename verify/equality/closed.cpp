@@ -36,7 +36,8 @@ std::optional<Term> Algebra::count_of(Term v, const TermList& about, const TermL
   const auto strongest = [&](const TermList& bounds, bool largest) -> std::optional<Term> {
     for (const Term bound : bounds) {
       const bool leads = std::all_of(bounds.begin(), bounds.end(), [&](Term other) {
-        return other == bound || implied(facts, largest ? terms_.at_least(bound, other) : terms_.at_least(other, bound));
+        return other == bound ||
+               implied(facts, largest ? terms_.at_least(bound, other) : terms_.at_least(other, bound));
       });
       if (leads) return bound;
     }
