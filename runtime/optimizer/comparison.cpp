@@ -83,10 +83,6 @@ std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candi
   return "";
 }
 
-}  // namespace
-
-namespace {
-
 /// Zeros where the plan has its values: on huge pages, as far as its arena lies there.
 ir::Tensor like_in_arena(const Plan& plan, ir::ElementType type, const ir::Shape& shape) {
   constexpr size_t little = size_t{64} << 10, large = AlignedBuffer::large_bytes;
