@@ -77,6 +77,7 @@ constexpr GraphOperator graph_operator_table[] = {
     {"ai.onnx.ml", "CastMap", 1},
     {"ai.onnx.ml", "DictVectorizer", 1},
     {"com.microsoft", "GreedySearch", 1},
+    {"com.microsoft", "Sampling", 1},
     {"com.microsoft", "BeamSearch", 1},
     {"com.microsoft", "WhisperBeamSearch", 1},
     {"ai.onnx.preview.training", "Gradient", 1},  // ordinary nodes once a file has been read

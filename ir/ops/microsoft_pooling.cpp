@@ -1,8 +1,9 @@
-// com.microsoft: pooling of bytes that lie channels last.
+// com.microsoft: pooling of bytes that lie channels last, and regions of images.
 #include <limits>
 
 #include "ir/ops/compute.h"
 #include "ir/ops/microsoft.h"
+#include "ir/ops/requirements.h"
 #include "ir/ops/window.h"
 
 namespace axrun::ir {
@@ -24,10 +25,75 @@ void nhwc_max_pool(const OperatorContext& context, Builder& b) {
   }));
 }
 
+/// A position of CropAndResize along one axis, in elements of the input. Steps are rounded as f32 arithmetic
+/// does: they decide whether the position is inside, and which element is nearest.
+Scalar crop_position(Builder& b, const Scalar& low, const Scalar& high, const Dim& size, int64_t points,
+                     const Scalar& point) {
+  const auto step = [](const Scalar& x) { return cast(ElementType::f64, cast(ElementType::f32, x)); };
+  const auto wide = [](const Scalar& x) { return cast(ElementType::f64, x); };
+  const Scalar last = wide(b.extent(size)) - 1.0;
+  if (points == 1) return step(step((wide(low) + wide(high)) * 0.5) * last);
+  const Scalar scale = step(step(step(wide(high) - wide(low)) * last) / static_cast<double>(points - 1));
+  return step(step(wide(low) * last) + step(wide(point) * scale));
+}
+
+/// Regions [regions, (y1, x1, y2, x2)] of [batch, channels, height, width], in parts of the height and the
+/// width, resized to the crop_size of input 3; TensorFlow's operator with channels first.
+void crop_and_resize(const OperatorContext& context, Builder& b) {
+  const TensorRef x = real_operand(b, context, 0);
+  context.check(x.rank() == 4, "the input must have rank 4");
+  const TensorRef batch = typed_operand(b, context, 2, {ElementType::i32});
+  context.check(batch.rank() == 1, "batch_indices must have rank 1");
+  const Dim regions = batch.dims()[0];
+  const TensorRef rois = shaped_operand(b, context, 1, {regions, Dim(4)}, "rois");
+  context.check(rois.type() == x.type(), "rois must have the type of the input");
+  declare_for_dims(b, context, 3);
+  const std::vector<int64_t> crop = context.integers(3);
+  constexpr int64_t largest = int64_t{1} << 20;
+  context.check(crop.size() == 2 && crop[0] > 0 && crop[1] > 0 && crop[0] <= largest && crop[1] <= largest,
+                "crop_size must be two sizes");
+  const std::string mode = context.string("mode", "bilinear");
+  context.check(mode == "bilinear" || mode == "nearest", "attribute 'mode' may not be '" + mode + "'");
+  const double outside = context.real("extrapolation_value", 0);
+  const ElementType type = compute_type(x.type());
+
+  const Dims result = {regions, x.dims()[1], Dim(crop[0]), Dim(crop[1])};
+  b.output(b.map(result, [&](const Indices& i) {
+    Scalar inside = b.boolean(true);
+    Scalar below[2], above[2], fraction[2];
+    for (size_t a = 0; a < 2; ++a) {
+      const auto column = static_cast<int64_t>(a);
+      const Dim& size = x.dims()[2 + a];
+      const Scalar position = crop_position(b, rois({i[0], b.integer(column)}),
+                                            rois({i[0], b.integer(column + 2)}), size, crop[a], i[2 + a]);
+      const Scalar last = b.extent(size) - 1;
+      inside = logical_and(
+          inside, logical_and(position >= 0.0, position <= cast(ElementType::f64, b.extent(size)) - 1.0));
+      // Halves go up: positions that count are not negative.
+      const Scalar lower = mode == "nearest" ? floor(position + 0.5) : floor(position);
+      below[a] = max(min(cast(ElementType::i64, lower), last), 0);
+      above[a] = min(below[a] + 1, last);
+      fraction[a] = cast(type, position - floor(position));
+    }
+    const Scalar image = cast(ElementType::i64, batch({i[0]}));
+    const auto at = [&](const Scalar& y, const Scalar& column) { return widen(x({image, i[1], y, column})); };
+    Scalar value = at(below[0], below[1]);
+    if (mode == "bilinear") {
+      const auto between = [](const Scalar& from, const Scalar& to, const Scalar& part) {
+        return from + (to - from) * part;
+      };
+      value = between(between(value, at(below[0], above[1]), fraction[1]),
+                      between(at(above[0], below[1]), at(above[0], above[1]), fraction[1]), fraction[0]);
+    }
+    return cast(x.type(), select(inside, value, b.real(type, outside)));
+  }));
+}
+
 }  // namespace
 
 void microsoft_pooling_operators(std::vector<OperatorEntry>& table) {
   table.push_back({microsoft_domain, "NhwcMaxPool", 1, nhwc_max_pool});
+  table.push_back({microsoft_domain, "CropAndResize", 1, crop_and_resize});
 }
 
 }  // namespace axrun::ir

@@ -1,4 +1,4 @@
-// What GreedySearch and BeamSearch of com.microsoft share, and GreedySearch (ONNX Runtime's
+// What GreedySearch, Sampling and BeamSearch of com.microsoft share, and the first two (ONNX Runtime's
 // ContribOperators.md).
 #include "runtime/control/generation.h"
 
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "ir/error.h"
@@ -234,7 +235,7 @@ void ScoreRules::apply(std::span<float> scores, const std::vector<int64_t>& sequ
   if (length < min_length_ && known(eos_)) scores[static_cast<size_t>(eos_)] = never;
 }
 
-// Greedy search
+// Greedy search, and sampling
 // ---------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -247,6 +248,9 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
   const auto most = static_cast<int64_t>(number_input(node, inputs, 1, 0));
   if (most <= prompt.length) fail_at(node, fmt::format("max_length {} leaves nothing to generate", most));
   const ScoreRules rules(node, inputs, penalty, eos);
+  std::optional<Sampler> sampler;
+  if (node.op == "Sampling") sampler.emplace(node, inputs);
+  NextScores next;
   std::vector<std::vector<int64_t>> sequences;
   std::vector<int64_t> same(static_cast<size_t>(prompt.rows));
   for (int64_t r = 0; r < prompt.rows; ++r) {
@@ -256,13 +260,14 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
   std::vector<bool> done(sequences.size(), false);
   const auto model = start_model(node, inputs, run_body, mask, prompt, 1);
   for (int64_t length = prompt.length; length < most; ++length) {
-    NextScores next = model->scores();
+    next = model->scores();
     std::vector<int64_t> ids;
     for (int64_t r = 0; r < prompt.rows; ++r) {
       const auto row = static_cast<size_t>(r);
       rules.apply(next.row(r), sequences[row], length == prompt.length, r);
       const auto scores = next.row(r);
-      const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+      const int64_t best = sampler ? sampler->choose(scores, r)
+                                   : std::max_element(scores.begin(), scores.end()) - scores.begin();
       // What ends a sequence is not part of it.
       if (best == eos) done[row] = true;
       ids.push_back(done[row] ? padding : best);
@@ -276,14 +281,21 @@ Values run_greedy_search(const ir::Node& node, const Values& inputs, const RunBo
     sequence.resize(static_cast<size_t>(most), padding);
     all.insert(all.end(), sequence.begin(), sequence.end());
   }
-  return {RuntimeValue(integers_tensor(all, {prompt.rows, most}))};
+  Values results = {RuntimeValue(integers_tensor(all, {prompt.rows, most}))};
+  if (sampler && node.outputs.size() > 1) {
+    // What the last tokens were drawn by.
+    ir::Tensor filtered = ir::Tensor::allocate(ir::ElementType::f32, {prompt.rows, next.vocabulary});
+    std::copy(next.scores.begin(), next.scores.end(), filtered.as<float>());
+    results.emplace_back(filtered);
+  }
+  return results;
 }
 
 }  // namespace
 
 Values run_text_generation(const ir::Node& node, const Values& inputs, const RunBody& run_body) {
-  return node.op == "GreedySearch" ? run_greedy_search(node, inputs, run_body)
-                                   : run_beam_search(node, inputs, run_body);
+  return node.op == "GreedySearch" || node.op == "Sampling" ? run_greedy_search(node, inputs, run_body)
+                                                            : run_beam_search(node, inputs, run_body);
 }
 
 }  // namespace axrun::runtime

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/control/graph_operators.h"
+#include "runtime/random.h"
 
 namespace axrun::runtime {
 
@@ -67,6 +68,26 @@ class ScoreRules {
   int64_t eos_ = 0;
   std::vector<int64_t> vocabulary_mask_;
   std::vector<int64_t> prefix_mask_;
+};
+
+/// Draws tokens for the operator Sampling: from what temperature, presence_penalty and top_p leave of their
+/// distribution. The same seed gives the same tokens; they are not those of ONNX Runtime's generator.
+class Sampler {
+ public:
+  Sampler(const ir::Node& node, const std::vector<RuntimeValue>& inputs);
+  /// The next token of row `row`, whose scores become what they are drawn by.
+  int64_t choose(std::span<float> scores, int64_t row);
+
+ private:
+  static constexpr size_t presence_input = 7, seed_input = 8;
+  void filter(std::span<float> scores, int64_t row) const;
+  Random random_;
+  double temperature_, top_p_;
+  float filter_value_;
+  double presence_penalty_;
+  int64_t fewest_;
+  bool from_the_top_;  ///< the first tokens with top_p are kept; otherwise the last without 1 - top_p go
+  std::vector<int64_t> presence_;
 };
 
 /// Input k as one number; `otherwise` where it is left out.

@@ -161,7 +161,17 @@ def expected_product(case, mistaken):
     return [x.astype(np.float64) @ ((fields(packed, depth) - zero) * scales.reshape(columns, -1)[:, own]).T]
 
 
-GENERATORS = {"CausalConvWithState": causal_convolution, "LinearAttention": linear_attention, "LinearAttentionGate": linear_attention_gate,
+def crop_and_resize(random):
+    batch, height, width, regions = size(random, 3), size(random, 8), size(random, 8), size(random, 5)
+    corners = random.uniform(-0.3, 1.3, (regions, 4)) if flag(random) else random.integers(0, 5, (regions, 4)) / 4
+    attributes = {"mode": pick(random, ["bilinear", "nearest"])}
+    if flag(random):
+        attributes["extrapolation_value"] = 7.5
+    return case("CropAndResize", [floats(random, batch, size(random, 3), height, width), corners.astype(np.float32),
+                random.integers(0, batch, regions).astype(np.int32), random.integers(1, 7, 2).astype(np.int32)], attributes)
+
+
+GENERATORS = {"CropAndResize": crop_and_resize, "CausalConvWithState": causal_convolution, "LinearAttention": linear_attention, "LinearAttentionGate": linear_attention_gate,
               "GatedRMSNorm": gated_rms_norm, "BranchwiseRMSNorm": branchwise_rms_norm, "GatedAdd": gated_add, "MRotaryEmbedding": multimodal_rotary,
               "UnfoldTensor": unfold, "DynamicTimeWarping": time_warping, "NGramRepeatBlock": n_gram_block, "Inverse": inverse, "Unique of com.microsoft": unique,
               "MatMulInteger16": matmul_integer_16, "ConvTransposeWithDynamicPads": transposed_convolution, "QEmbedLayerNormalization": quantised_embedding,

@@ -90,6 +90,29 @@ TEST(MicrosoftExperts, MixturesThatDoNotFitAreRefused) {
   EXPECT_THROW(mixture("silu", 0).set("use_sparse_mixer", int64_t{1}).run(), Error);
 }
 
+TEST(CropAndResize, RegionsAreInPartsOfTheImage) {
+  const auto crop = [](const std::vector<double>& region, const std::vector<int64_t>& size,
+                       const char* mode) {
+    return to_reals(microsoft("CropAndResize")
+                        .input(reals({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}))
+                        .input(reals({1, 4}, region))
+                        .input(ints({1}, {0}, ElementType::i32))
+                        .input(ints({2}, size, ElementType::i32))
+                        .set("mode", std::string(mode))
+                        .set_real("extrapolation_value", 9)
+                        .run());
+  };
+  using Reals = std::vector<double>;
+  EXPECT_EQ(crop({0, 0, 1, 1}, {2, 3}, "bilinear"), (Reals{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(crop({1, 1, 0, 0}, {2, 3}, "nearest"), (Reals{6, 5, 4, 3, 2, 1}));
+  // One point is in the middle of the region.
+  EXPECT_EQ(crop({0, 0, 1, 1}, {1, 1}, "bilinear"), (Reals{3.5}));
+  EXPECT_EQ(crop({0, 0.25, 1, 0.75}, {1, 2}, "bilinear"), (Reals{3, 4}));
+  EXPECT_EQ(crop({0, 0.25, 0, 0.75}, {1, 2}, "nearest"), (Reals{2, 3}));
+  EXPECT_EQ(crop({0, -0.5, 0, 1.5}, {1, 3}, "bilinear"), (Reals{9, 2, 9}));
+  EXPECT_THROW(crop({0, 0, 1, 1}, {0, 1}, "bilinear"), Error);
+}
+
 TEST(MicrosoftPooling, ChannelsLast) {
   const Tensor result = microsoft("NhwcMaxPool")
                             .input(bytes({1, 3, 4, 2}))

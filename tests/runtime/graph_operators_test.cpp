@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "ir/error.h"
 
@@ -156,6 +157,69 @@ TEST(TextGeneration, ScoresAreRuled) {
             (std::vector<int64_t>{1, 2, 0, 1}));
   EXPECT_THROW(run_graph_operator(node, {inputs[0], RuntimeValue(i32({1}, {1}))}, decoder.body()), Error);
   node.attributes["model_type"] = attribute(int64_t{1});
+  EXPECT_THROW(run_graph_operator(node, inputs, decoder.body()), Error);
+}
+
+TEST(TextGeneration, SamplingDrawsFromWhatIsLeft) {
+  CountingDecoder decoder;
+  const auto share_of_best = [&](double top_p, double temperature, int64_t custom, std::set<int64_t>& met) {
+    ir::Node node = decoder.node("Sampling", 9);
+    const auto set_real = [&](const char* name, double value) {
+      node.attributes[name].kind = ir::Attribute::Kind::real;
+      node.attributes[name].real = value;
+    };
+    set_real("top_p", top_p);
+    set_real("temperature", temperature);
+    node.attributes["custom"] = attribute(custom);
+    int best = 0;
+    constexpr int draws = 2000;
+    for (int seed = 0; seed < draws; ++seed) {
+      Values inputs = {RuntimeValue(i32({1, 1}, {1})), RuntimeValue(i32({1}, {2}))};
+      inputs.resize(8);
+      inputs.emplace_back(i32({1}, {seed}));
+      const Tensor made = run_graph_operator(node, inputs, decoder.body())[0].tensor;
+      EXPECT_EQ(made.shape(), (ir::Shape{1, 2}));
+      EXPECT_EQ(made.get_int(0), 1);
+      met.insert(made.get_int(1));
+      if (made.get_int(1) == 2) ++best;
+    }
+    return static_cast<double>(best) / draws;
+  };
+  // Shares of e^2, e and three times 1: 0.564, 0.207 and 0.076.
+  std::set<int64_t> met;
+  EXPECT_NEAR(share_of_best(1, 1, 0, met), 0.564, 0.04);
+  EXPECT_EQ(met, (std::set<int64_t>{0, 1, 2, 3, 4}));
+  met.clear();
+  EXPECT_NEAR(share_of_best(0.7, 1, 0, met), 0.731, 0.04);  // e^2 of e^2 + e
+  EXPECT_EQ(met, (std::set<int64_t>{2, 3}));
+  met.clear();
+  EXPECT_EQ(share_of_best(0.5, 1, 1, met), 1);
+  EXPECT_EQ(met, (std::set<int64_t>{2}));
+  met.clear();
+  EXPECT_NEAR(share_of_best(1, 0.5, 0, met), 0.814, 0.04);  // e^4 of e^4 + e^2 + 3
+}
+
+TEST(TextGeneration, SamplingSaysWhatItDrewBy) {
+  CountingDecoder decoder;
+  ir::Node node = decoder.node("Sampling", 9);
+  node.outputs = {0, 1};
+  node.attributes["custom"] = attribute(int64_t{1});
+  node.attributes["top_p"].kind = ir::Attribute::Kind::real;
+  node.attributes["top_p"].real = 0.6;
+  node.attributes["presence_penalty"].kind = ir::Attribute::Kind::real;
+  node.attributes["presence_penalty"].real = 0.5;
+  Values inputs = {RuntimeValue(i32({2, 1}, {1, 1})), RuntimeValue(i32({1}, {2}))};
+  inputs.resize(7);
+  inputs.emplace_back(i32({2, 5}, {0, 0, 0, 0, 0, 0, 0, 2, 0, 0}));
+  const Values results = run_graph_operator(node, inputs, decoder.body());
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].tensor.shape(), (ir::Shape{2, 5}));
+  const double gone = static_cast<float>(-1e20);
+  // In the second row both of the best have a score of 1: together 0.64 of all.
+  EXPECT_EQ(reals(results[1].tensor), (std::vector<double>{gone, gone, 2, 1, gone, gone, gone, 1, 1, gone}));
+  EXPECT_EQ(run_graph_operator(node, inputs, decoder.body())[0].tensor.to_ints(),
+            results[0].tensor.to_ints());
+  node.attributes["top_p"].real = 2;
   EXPECT_THROW(run_graph_operator(node, inputs, decoder.body()), Error);
 }
 
