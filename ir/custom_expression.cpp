@@ -153,7 +153,7 @@ Program bind_expression(const Program& text, const OperatorContext& context,
                         const std::shared_ptr<const CustomKernel>& kernel) {
   Sizes sizes = sizes_of(text, context);
   for (const std::string& name : open_names(text)) {
-    sizes.emplace(name, Dim::symbol(fmt::format("{}/{}", context.node().name, name)));
+    sizes.emplace(name, Dim::symbol(fmt::format("{}/{}", context.name(), name)));
   }
   Program program = with_sizes(text, sizes);
   for (Stage& stage : program.stages) {

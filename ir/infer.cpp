@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/definitions.h"
 #include "ir/evaluate.h"
 #include "ir/view.h"
 
@@ -72,7 +73,8 @@ std::vector<OperandInfo> Inference::operands_of(const Node& node) const {
 std::optional<Program> Inference::define(const Node& node) const {
   if (is_graph_operator(node.domain, node.op)) return std::nullopt;
   try {
-    return define_node(node, operands_of(node));
+    return options_.definitions != nullptr ? options_.definitions->define(node, operands_of(node))
+                                           : define_node(node, operands_of(node));
   } catch (const NotYetKnown&) {
     return std::nullopt;
   }
@@ -145,7 +147,8 @@ bool Inference::fold_constants(const Node& node, const Program& program) {
   try {
     results = evaluate(program, operands);
   } catch (const Error&) {
-    return false;  // Bad data is an error only where the node is executed: it may lie in a branch never taken.
+    return false;  // Bad data is an error only where the node is executed: it may lie in a branch never
+                   // taken.
   }
   for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
     if (node.outputs[k] == absent) continue;

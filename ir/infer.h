@@ -9,6 +9,8 @@
 
 namespace axrun::ir {
 
+class Definitions;
+
 /// What is known of one value before the run (or at one point of it).
 struct ValueFact {
   ElementType type = ElementType::undefined;
@@ -26,6 +28,7 @@ class Inference {
     /// all, or no more than the operands.
     int64_t fold_bytes = int64_t{1} << 16;
     bool fold = true;
+    Definitions* definitions = nullptr;  ///< asked for programs, where given
   };
 
   /// Starts from the graph's own constants and the declared types and dims of its inputs.

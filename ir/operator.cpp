@@ -104,8 +104,8 @@ bool is_graph_operator(std::string_view domain, std::string_view name) {
                      [&](const GraphOperator& row) { return row.name == name && row.domain == domain; });
 }
 
-Program define_node(const Node& node, const std::vector<OperandInfo>& operands) {
-  const OperatorContext context(node, operands);
+Program define_node(const Node& node, const std::vector<OperandInfo>& operands, Consulted* consulted) {
+  const OperatorContext context(node, operands, consulted);
   if (node.custom != nullptr) return node.custom->define(context);
   const OperatorEntry* entry = find_operator(node.domain, node.op, node.version);
   if (entry == nullptr) context.unsupported(fmt::format("no definition at opset {}", node.version));
@@ -136,21 +136,31 @@ Scalar broadcast_load(const OperatorContext& context, const TensorRef& x, const 
 // Context
 // ---------------------------------------------------------------------------------------------------------
 
-const OperandInfo& OperatorContext::operand(int k) const {
+const std::string& OperatorContext::name() const {
+  if (consulted_ != nullptr) consulted_->name = true;
+  return node_.name;
+}
+
+const OperandInfo& OperatorContext::info(int k) const {
   if (!has(k)) fail(fmt::format("input {} is missing", k));
   return operands_[static_cast<size_t>(k)];
 }
 
+const OperandInfo& OperatorContext::operand(int k) const {
+  if (consulted_ != nullptr && k >= 0) consulted_->values |= Consulted::bit(static_cast<size_t>(k));
+  return info(k);
+}
+
 ElementType OperatorContext::type(int k) const {
-  const OperandInfo& info = operand(k);
-  if (info.type == ElementType::undefined) throw NotYetKnown{fmt::format("type of input {}", k)};
-  return info.type;
+  const ElementType type = info(k).type;
+  if (type == ElementType::undefined) throw NotYetKnown{fmt::format("type of input {}", k)};
+  return type;
 }
 
 const Dims& OperatorContext::dims(int k) const {
-  const OperandInfo& info = operand(k);
-  if (!info.dims) throw NotYetKnown{fmt::format("rank of input {}", k)};
-  return *info.dims;
+  const std::optional<Dims>& dims = info(k).dims;
+  if (!dims) throw NotYetKnown{fmt::format("rank of input {}", k)};
+  return *dims;
 }
 
 Dims OperatorContext::elements(int k) const {
@@ -301,7 +311,7 @@ Dims OperatorContext::broadcast(const std::vector<Dims>& shapes) const {
 }
 
 Dim OperatorContext::unknown_dim(int output, int dimension) const {
-  return Dim::symbol(fmt::format("{}/out{}/dim{}", node_.name, output, dimension));
+  return Dim::symbol(fmt::format("{}/out{}/dim{}", name(), output, dimension));
 }
 
 }  // namespace axrun::ir

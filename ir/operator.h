@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,19 +30,31 @@ struct NotYetKnown {
   std::string what;
 };
 
+/// What a definition looked at besides operator, attributes, wanted results, types and sizes.
+struct Consulted {
+  uint64_t values = 0;  ///< bit k: the value of operand k; the last bit is that of all further ones
+  bool name = false;    ///< of the node
+
+  static uint64_t bit(size_t k) { return uint64_t{1} << std::min<size_t>(k, 63); }
+  bool asked(size_t k) const { return (values & bit(k)) != 0; }
+};
+
 /// The view of a node that definitions get. Accessors that fail throw Error naming operator and node.
 class OperatorContext {
  public:
-  OperatorContext(const Node& node, std::vector<OperandInfo> operands)
-      : node_(node), operands_(std::move(operands)) {}
+  /// consulted, if any, is told what is looked at; contexts made from this one must be given it as well.
+  OperatorContext(const Node& node, std::vector<OperandInfo> operands, Consulted* consulted = nullptr)
+      : node_(node), operands_(std::move(operands)), consulted_(consulted) {}
 
-  const Node& node() const { return node_; }
+  const Node& node() const { return node_; }  ///< its name: see name()
+  const std::string& name() const;            ///< for what shall differ between nodes that are alike
+  Consulted* consulted() const { return consulted_; }
   int version() const { return node_.version; }
 
   // Inputs.
   int inputs() const { return static_cast<int>(operands_.size()); }
   bool has(int k) const { return k < inputs() && operands_[static_cast<size_t>(k)].present; }
-  const OperandInfo& operand(int k) const;  ///< the input must be present
+  const OperandInfo& operand(int k) const;  ///< with its value, if known; the input must be present
   ElementType type(int k) const;
   const Dims& dims(int k) const;  ///< throws NotYetKnown while the rank is unknown
   int rank(int k) const { return static_cast<int>(dims(k).size()); }
@@ -90,8 +104,10 @@ class OperatorContext {
 
  private:
   const Attribute* find(std::string_view name) const;
+  const OperandInfo& info(int k) const;  ///< for type and sizes
   const Node& node_;
   std::vector<OperandInfo> operands_;
+  Consulted* consulted_ = nullptr;
 };
 
 /// Declares input k of the node as operand k of the program, typed and shaped as the context has it.
@@ -125,7 +141,9 @@ std::vector<OperatorEntry> all_operators();
 bool is_graph_operator(std::string_view domain, std::string_view name);
 
 /// Builds the program of a node; throws Error or NotYetKnown. The node must not be If, Loop or Scan.
-Program define_node(const Node& node, const std::vector<OperandInfo>& operands);
+/// consulted, if given, is told what the definition looked at.
+Program define_node(const Node& node, const std::vector<OperandInfo>& operands,
+                    Consulted* consulted = nullptr);
 
 /// Each family's table, one function per file of ir/ops (listed in ir/operator.cpp).
 void elementwise_operators(std::vector<OperatorEntry>& table);

@@ -98,8 +98,8 @@ std::vector<Node> inline_body(Graph& graph, const Graph& body, const Node& node,
 }
 
 /// One walk over the graph: infers, folds, forwards, inlines. True when something was inlined (walk again).
-bool walk(Graph& graph, SimplifyReport& report) {
-  Inference inference(graph, {});
+bool walk(Graph& graph, SimplifyReport& report, Definitions* definitions) {
+  Inference inference(graph, {.definitions = definitions});
   Renaming renaming(graph.values.size());
   std::vector<std::pair<ValueId, ValueId>> forwards;
   std::vector<Node> nodes;
@@ -187,7 +187,7 @@ int remove_dead(Graph& graph) {
 }
 
 /// Captures of constants become constants of the body; captures nobody reads are dropped.
-void simplify_bodies(Graph& graph, SimplifyReport& report) {
+void simplify_bodies(Graph& graph, SimplifyReport& report, Definitions* definitions) {
   for (Node& node : graph.nodes) {
     for (auto& [name, attribute] : node.attributes) {
       const auto simplify_body = [&](std::shared_ptr<Graph>& shared) {
@@ -206,7 +206,7 @@ void simplify_bodies(Graph& graph, SimplifyReport& report) {
           shared->value(id).type = ElementType::undefined;
           shared->value(id).dims.reset();
         }
-        const SimplifyReport inner = simplify(*shared);
+        const SimplifyReport inner = simplify(*shared, definitions);
         // Only a decoder's inputs say of what size its first past states are.
         for (size_t k = 0; node.domain == "com.microsoft" && k < declared.size(); ++k) {
           shared->value(shared->inputs[k]) = declared[k];
@@ -247,12 +247,12 @@ bool widens_weights(const Node& node, const Inference& inference) {
   });
 }
 
-SimplifyReport simplify(Graph& graph) {
+SimplifyReport simplify(Graph& graph, Definitions* definitions) {
   SimplifyReport report;
-  while (walk(graph, report)) {
+  while (walk(graph, report, definitions)) {
   }
   report.dead += remove_dead(graph);
-  simplify_bodies(graph, report);
+  simplify_bodies(graph, report, definitions);
   report.dead += remove_dead(graph);
   return report;
 }

@@ -23,7 +23,8 @@ bool widens_weights(const Node& node, const Inference& inference);
 /// forward their input, and dead code; bodies included. Types and dims of the values that stay are filled in
 /// where they can be inferred.
 ///
-/// Throws Error(model) where operators cannot agree on a shape.
-SimplifyReport simplify(Graph& graph);
+/// Throws Error(model) where operators cannot agree on a shape. definitions, if given, are asked for
+/// programs.
+SimplifyReport simplify(Graph& graph, Definitions* definitions = nullptr);
 
 }  // namespace axrun::ir

@@ -85,7 +85,7 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
   std::shared_ptr<ir::Graph> simplified =
       options.tier == Tier::reference ? std::make_shared<ir::Graph>(graph) : model.graph;
   LoadTimeWork load;
-  const ir::SimplifyReport simplification = ir::simplify(*simplified);
+  const ir::SimplifyReport simplification = ir::simplify(*simplified, definitions.get());
   load.by_definition = simplification.folded;
   load.bytes_by_definition = simplification.folded_bytes;
   if (options.tier != Tier::reference) {
@@ -325,6 +325,7 @@ PlanOptions SessionState::plan_options() const {
   PlanOptions how;
   how.threads = options.threads;
   how.packs = packs;
+  how.definitions = definitions;
   if (optimizer) how.kernels = optimizer->library();
   how.fuse = !knob_lists(KnobName::ablate, "fusion");
   how.body_plans = options.plan_cache;
@@ -371,7 +372,9 @@ std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<Runti
 PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values) {
   return plans.find(values, [&] {
     std::shared_ptr<const Plan> plan = build_laid_out(values);
-    return plan ? plan : build(values, plan_options());
+    if (!plan) plan = build(values, plan_options());
+    definitions->close();
+    return plan;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/definitions.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
@@ -63,6 +64,8 @@ class SessionState {
   };
   std::vector<std::vector<SameSize>> same_sizes;  ///< by input; each names a dimension of it or of one before
   std::unique_ptr<ThreadPool> pool;
+  /// Until the first plan has been built.
+  std::shared_ptr<ir::Definitions> definitions = std::make_shared<ir::Definitions>();
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
   PlanTable plans;
   Profiler profiler;

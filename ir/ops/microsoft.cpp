@@ -16,7 +16,7 @@ void with_context(const OperatorContext& context, std::string_view op, int versi
   node.inputs.resize(operands.size(), absent);
   const OperatorEntry* entry = find_operator("", op, version);
   AXRUN_ASSERT(entry != nullptr);
-  action(*entry, OperatorContext(node, operands));
+  action(*entry, OperatorContext(node, operands, context.consulted()));
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ void conv_transpose_with_dynamic_pads(const OperatorContext& context, Builder& b
   }
   const OperatorEntry* entry = find_operator("", "ConvTranspose", node.version);
   AXRUN_ASSERT(entry != nullptr);
-  entry->define(OperatorContext(node, operands), b);
+  entry->define(OperatorContext(node, operands, context.consulted()), b);
   const TensorRef y = b.take_output();
   if (!context.has(3)) return b.output(y);
   const TensorRef bias = shaped_operand(b, context, 3, {y.dims()[1]}, "the bias");

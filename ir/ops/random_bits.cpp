@@ -23,7 +23,7 @@ uint64_t seed_of(const OperatorContext& context) {
                    : std::bit_cast<uint64_t>(context.real("seed", 0));
   }
   uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (char c : context.node().name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3U;
+  for (char c : context.name()) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3U;
   return hash;
 }
 

@@ -175,9 +175,10 @@ struct PlanOptions {
   bool fuse = true;
   bool reuse_buffers = true;  ///< off: every value has a place of its own
   std::shared_ptr<PackCache> packs;
-  std::shared_ptr<KernelSource> kernels;  ///< asked before the factories; may be null
-  size_t memory_limit = ~size_t{0};       ///< of arena and outputs together
-  size_t body_plans = 16;                 ///< plans kept per body, and continuations per plan
+  std::shared_ptr<KernelSource> kernels;         ///< asked before the factories; may be null
+  size_t memory_limit = ~size_t{0};              ///< of arena and outputs together
+  size_t body_plans = 16;                        ///< plans kept per body, and continuations per plan
+  std::shared_ptr<ir::Definitions> definitions;  ///< asked for programs of nodes; may be null
 };
 
 /// Builds the plan of a whole graph. facts of live_in (graph inputs, then captures) must have constant dims

@@ -95,7 +95,8 @@ void PlanBuilder::defer(int node) {
 
 void PlanBuilder::infer_nodes() {
   const size_t values = graph_->values.size();
-  inference_ = std::make_unique<ir::Inference>(*graph_, ir::Inference::Options{});
+  inference_ = std::make_unique<ir::Inference>(
+      *graph_, ir::Inference::Options{.definitions = options_.definitions.get()});
   for (size_t id = 0; id < values; ++id)
     inference_->fact(static_cast<ValueId>(id)) = std::move(initial_facts_[id]);
   programs_.resize(graph_->nodes.size());

@@ -6,6 +6,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/operator.h"
+#include "tests/ir/consulted.h"
 #include "tests/ir/same_program.h"
 
 namespace axrun::ir::test {
@@ -111,7 +112,10 @@ class NodeUnderTest {
   }
   const Node& node() const { return node_; }
 
-  std::vector<Tensor> run_all() const { return run(define_node(node_, known())); }
+  std::vector<Tensor> run_all() const {
+    require_told(node_, known());
+    return run(define_node(node_, known()));
+  }
   Tensor run() const { return run_all().at(0); }
   /// The output dims where input k has the given (symbolic) dims instead of its own and its value is unknown.
   Dims output_dims(size_t k, const Dims& dims) const {

@@ -6,6 +6,7 @@
 
 #include "ir/error.h"
 #include "ir/operator.h"
+#include "tests/ir/consulted.h"
 #include "tests/ir/same_program.h"
 
 namespace axrun::ir {
@@ -152,6 +153,7 @@ TEST(OperatorPrograms, AreValidAndRoundTrip) {
         }
         ++made;
         ASSERT_NO_THROW(require_faithful(program)) << name;
+        ASSERT_NO_THROW(test::require_told(node, guess)) << name;
       }
       if (made >= 8) break;
     }

@@ -1,0 +1,106 @@
+#include "ir/definitions.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "ir/error.h"
+#include "tests/ir/node_under_test.h"
+
+namespace axrun::ir {
+namespace {
+
+using test::ints;
+using test::NodeUnderTest;
+using test::reals;
+
+NodeUnderTest softmax(const Shape& shape, int64_t axis, int version = 13) {
+  return NodeUnderTest("Softmax", version).input(Tensor::allocate(ElementType::f32, shape)).set("axis", axis);
+}
+
+NodeUnderTest product(double weight) {
+  return NodeUnderTest("MatMul", 13).input(reals({1, 2}, {1, 2})).input(reals({2, 1}, {weight, 2}));
+}
+
+NodeUnderTest reshape(const std::vector<int64_t>& shape) {
+  return NodeUnderTest("Reshape", 13)
+      .input(Tensor::allocate(ElementType::f32, {2, 6}))
+      .input(ints({2}, shape));
+}
+
+class DefinitionsTest : public testing::Test {
+ protected:
+  /// Whether the node is told apart from all before it; its program must be its own definition's in any case.
+  bool is_new(const NodeUnderTest& node, const std::string& name = "n") {
+    Node named = node.node();
+    named.name = name;
+    const size_t before = definitions_.size();
+    const Program found = definitions_.define(named, node.known());
+    std::string difference;
+    EXPECT_TRUE(same_program(found, define_node(named, node.known()), difference)) << difference;
+    return definitions_.size() > before;
+  }
+
+  Definitions definitions_;
+};
+
+TEST_F(DefinitionsTest, NodesThatAreAlikeShareAProgram) {
+  EXPECT_TRUE(is_new(softmax({2, 3}, 1), "first"));
+  EXPECT_FALSE(is_new(softmax({2, 3}, 1), "second"));
+  EXPECT_EQ(definitions_.size(), 1U);
+}
+
+TEST_F(DefinitionsTest, WeightsDoNotTellNodesApart) {
+  EXPECT_TRUE(is_new(product(1)));
+  EXPECT_FALSE(is_new(product(2)));
+}
+
+TEST_F(DefinitionsTest, WhatADefinitionLooksAtDoes) {
+  EXPECT_TRUE(is_new(softmax({2, 3}, 1)));
+  EXPECT_TRUE(is_new(softmax({2, 3}, 0))) << "attributes";
+  EXPECT_TRUE(is_new(softmax({2, 4}, 1))) << "sizes";
+  EXPECT_TRUE(is_new(softmax({2, 3}, 1, 11))) << "version";
+  EXPECT_TRUE(is_new(reshape({3, 4})));
+  EXPECT_TRUE(is_new(reshape({4, 3}))) << "values";
+  EXPECT_FALSE(is_new(reshape({3, 4})));
+  EXPECT_TRUE(is_new(NodeUnderTest("Neg", 13).input(reals({1}, {1}))));
+  EXPECT_TRUE(is_new(NodeUnderTest("Abs", 13).input(reals({1}, {1})))) << "operator";
+  EXPECT_TRUE(is_new(NodeUnderTest("Neg", 13).input(reals({1}, {1}, ElementType::f64)))) << "type";
+  EXPECT_TRUE(is_new(NodeUnderTest("Clip", 13).input(reals({1}, {1})).absent_input().input(reals({}, {1}))));
+  EXPECT_TRUE(is_new(NodeUnderTest("Clip", 13).input(reals({1}, {1})).input(reals({}, {1})).absent_input()))
+      << "which operands there are";
+  EXPECT_TRUE(is_new(NodeUnderTest("Dropout", 13).input(reals({1}, {1}))));
+  EXPECT_TRUE(is_new(NodeUnderTest("Dropout", 13, 2).input(reals({1}, {1})))) << "which results are wanted";
+}
+
+TEST_F(DefinitionsTest, SizesThatOnlyARunTellsAreTheNodesOwn) {
+  const NodeUnderTest nonzero = NodeUnderTest("NonZero", 13).input(reals({2}, {1, 0}));
+  EXPECT_TRUE(is_new(nonzero, "first"));
+  EXPECT_TRUE(is_new(nonzero, "second"));
+  EXPECT_FALSE(is_new(nonzero, "first"));
+}
+
+TEST_F(DefinitionsTest, SoIsWhatARandomOperatorStartsFrom) {
+  const NodeUnderTest random =
+      NodeUnderTest("RandomNormal", 1).set("shape", std::vector<int64_t>{3}).set("dtype", 1);
+  EXPECT_TRUE(is_new(random, "first"));
+  EXPECT_TRUE(is_new(random, "second"));
+}
+
+TEST_F(DefinitionsTest, MistakesAreNotKept) {
+  const NodeUnderTest wrong = softmax({2, 3}, 7);
+  for (int k = 0; k < 2; ++k) EXPECT_THROW(definitions_.define(wrong.node(), wrong.known()), Error);
+  EXPECT_EQ(definitions_.size(), 0U);
+}
+
+TEST_F(DefinitionsTest, NothingIsKeptOnceTheyAreClosed) {
+  EXPECT_TRUE(is_new(softmax({2, 3}, 1)));
+  definitions_.close();
+  EXPECT_EQ(definitions_.size(), 0U);
+  EXPECT_FALSE(is_new(softmax({2, 3}, 1)));
+  EXPECT_EQ(definitions_.size(), 0U);
+}
+
+}  // namespace
+}  // namespace axrun::ir
