@@ -48,6 +48,13 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_matmul_operators(table);
   microsoft_expert_operators(table);
   microsoft_recurrent_operators(table);
+  microsoft_hyper_connection_operators(table);
+  microsoft_router_operators(table);
+  microsoft_packed_convolution_operators(table);
+  microsoft_ngram_hash_operators(table);
+  microsoft_packed_operators(table);
+  microsoft_word_operators(table);
+  microsoft_attention_lstm_operators(table);
   microsoft_pooling_operators(table);
   microsoft_gated_operators(table);
   microsoft_diffusion_operators(table);

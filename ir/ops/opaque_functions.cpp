@@ -18,6 +18,7 @@ void opaque_functions(std::vector<OpaqueEntry>& table) {
           {"non_max_suppression", "the size of the result depends on data, and each choice on all before it",
            non_max_suppression_function},
           {"cheapest_path", "the length of the path depends on data", cheapest_path_function},
+          {"extend_tokens", "how many tokens are taken over depends on data", extend_tokens_function},
           {"cast_string", "text is not a number", cast_string_function},
           {"equal_strings", "strings have no arithmetic", equal_strings_function},
           {"concatenate_strings", "strings have no arithmetic", concatenate_strings_function},

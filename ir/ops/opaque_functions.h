@@ -48,6 +48,14 @@ struct SuppressionParameters {
 /// (costs), [rows, columns] or [1, rows, columns]: rows and columns along the way, [2, length].
 Tensors cheapest_path_function(const Stage& stage, const Tensors& arguments);
 
+/// (source, current, place, predicted), the last one perhaps left out, with a payload SuffixLengths: the
+/// extended tokens, and where the source goes on.
+Tensors extend_tokens_function(const Stage& stage, const Tensors& arguments);
+struct SuffixLengths {
+  int64_t least = 1;
+  int64_t most = 3;
+};
+
 /// (x) with a payload TextConversion.
 Tensors cast_string_function(const Stage& stage, const Tensors& arguments);
 struct TextConversion {

@@ -162,12 +162,17 @@ RecurrentStep::RecurrentStep(Builder& b, const RecurrentNode& node, int directio
   recurrence_ = captures[next++];
   if (node.bias.defined()) bias_ = captures[next++];
   if (node.lengths.defined()) lengths_ = captures[next++];
-  if (next < captures.size()) extra_ = captures[next];
+  extras_.assign(captures.begin() + static_cast<std::ptrdiff_t>(next), captures.end());
 }
 
 Scalar RecurrentStep::active(const Scalar& batch) const {
   if (!lengths_.defined()) return {};
   return time_index() < cast(ElementType::i64, lengths_({batch}));
+}
+
+Scalar RecurrentStep::is_first(const Scalar& batch) const {
+  if (!node_.is_backward(direction_) || !lengths_.defined()) return b_.time() == 0;
+  return time_index() == cast(ElementType::i64, lengths_({batch})) - 1;
 }
 
 /// Backwards, the steps before the end of a sequence leave its states as they are.
@@ -246,14 +251,15 @@ Scalar of_direction(const RecurrentNode& node, const Scalar& d, const std::funct
 }  // namespace
 
 void define_recurrence(const OperatorContext& context, Builder& b, const RecurrentNode& node,
-                       const std::vector<int>& initial, const TensorRef& extra,
+                       const std::vector<int>& initial, const std::vector<TensorRef>& extras,
                        const std::function<std::vector<TensorRef>(RecurrentStep&)>& step) {
   std::vector<DirectionResult> results;
   for (int direction = 0; direction < node.directions; ++direction) {
     std::vector<TensorRef> captures = {input_product(b, node, direction), node.recurrence};
-    for (const TensorRef& tensor : {node.bias, node.lengths, extra}) {
+    for (const TensorRef& tensor : {node.bias, node.lengths}) {
       if (tensor.defined()) captures.push_back(tensor);
     }
+    captures.insert(captures.end(), extras.begin(), extras.end());
     std::vector<TensorRef> states;
     for (int k : initial) {
       TensorRef given;

@@ -47,8 +47,17 @@ using WeightReader = std::function<void(RecurrentNode& node)>;
 RecurrentNode recurrent_node(const OperatorContext& context, Builder& b, int gates,
                              const std::vector<std::string>& functions, const WeightReader& weights = {});
 
+class RecurrentStep;
+/// What is added to Xt W^T of all gates.
+struct AddedInput {
+  std::vector<TensorRef> captures;  ///< tensors that steps read
+  /// Its value in a step, [batch, gates * hidden], from the captured tensors.
+  std::function<TensorRef(RecurrentStep& step, const std::vector<TensorRef>& captured)> value;
+};
+
 /// LSTM's outputs.
-void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights);
+void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights,
+                 const std::function<AddedInput(const RecurrentNode& node)>& added = {});
 
 /// x (f32) quantised to u8 as DynamicQuantizeLinear does, and back.
 TensorRef through_bytes(Builder& b, const TensorRef& x);
@@ -64,8 +73,8 @@ class RecurrentStep {
   int direction() const { return direction_; }
   /// State k before the step, [batch, hidden].
   const TensorRef& state(size_t k) const { return states_[k]; }
-  /// The tensor captured beside those of the node.
-  const TensorRef& extra() const { return extra_; }
+  /// The tensors captured beside those of the node.
+  const std::vector<TensorRef>& extras() const { return extras_; }
   /// Xt W^T of a gate at (batch, hidden).
   Scalar input(int gate, const Indices& i) const;
   /// 0 without B.
@@ -80,6 +89,8 @@ class RecurrentStep {
 
   /// Whether the sequence of the batch entry goes on at this step; undefined without sequence_lens.
   Scalar active(const Scalar& batch) const;
+  /// Whether it begins at this step.
+  Scalar is_first(const Scalar& batch) const;
   TensorRef map(const Builder::MapBody& body) { return b_.map({node_.batch, node_.hidden}, body); }
 
  private:
@@ -92,15 +103,14 @@ class RecurrentStep {
   TensorRef recurrence_;
   TensorRef bias_;
   TensorRef lengths_;
-  TensorRef extra_;
+  std::vector<TensorRef> extras_;
   std::vector<TensorRef> states_;
 };
 
 /// Emits the node's outputs: Y, then the last value of every state. `initial` gives the input of each state's
-/// initial value (0 when absent); the first state is what Y collects. `extra` may be undefined. The step
-/// returns the new states.
+/// initial value (0 when absent); the first state is what Y collects. The step returns the new states.
 void define_recurrence(const OperatorContext& context, Builder& b, const RecurrentNode& node,
-                       const std::vector<int>& initial, const TensorRef& extra,
+                       const std::vector<int>& initial, const std::vector<TensorRef>& extras,
                        const std::function<std::vector<TensorRef>(RecurrentStep&)>& step);
 
 }  // namespace axrun::ir

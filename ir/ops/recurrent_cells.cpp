@@ -15,24 +15,32 @@ Scalar gate_sum(const RecurrentStep& s, const TensorRef& recurrent, int gate, in
 
 }  // namespace
 
-void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights) {
+void define_lstm(const OperatorContext& context, Builder& b, const WeightReader& weights,
+                 const std::function<AddedInput(const RecurrentNode& node)>& added) {
   enum { input_gate, output_gate, forget_gate, cell_gate, gates };
   const RecurrentNode node = recurrent_node(context, b, gates, {"Sigmoid", "Tanh", "Tanh"}, weights);
   const bool coupled = flag(context, "input_forget", false);
-  TensorRef peepholes;
-  if (context.has(7)) {
+  const bool has_peepholes = context.has(7);
+  AddedInput more;
+  if (added) more = added(node);
+  std::vector<TensorRef> extras = more.captures;
+  if (has_peepholes) {
     context.check(context.type(7) == node.type, "the inputs must have one type");
-    peepholes = shaped_operand(b, context, 7, {Dim(node.directions), 3 * node.hidden}, "P");
+    extras.push_back(shaped_operand(b, context, 7, {Dim(node.directions), 3 * node.hidden}, "P"));
   }
-  define_recurrence(context, b, node, {5, 6}, peepholes, [&](RecurrentStep& s) {
+  define_recurrence(context, b, node, {5, 6}, extras, [&](RecurrentStep& s) {
     Builder& inner = s.builder();
-    const TensorRef product = s.product(s.state(0), 0, gates);
+    TensorRef product = s.product(s.state(0), 0, gates);
+    if (added) {
+      const TensorRef own = product, other = more.value(s, s.extras());
+      product = inner.map(own.dims(), [&](const Indices& i) { return own(i) + other(i); });
+    }
     const TensorRef& before = s.state(1);
     const auto gate = [&](int which, const TensorRef& cell, const Indices& i) {
       Scalar sum = gate_sum(s, product, which, which, i);
-      if (s.extra().defined()) {
+      if (has_peepholes) {
         const Scalar place = i[1] + Dim(which) * node.hidden;
-        sum = sum + widen(s.extra()({inner.integer(s.direction()), place})) * cell(i);
+        sum = sum + widen(s.extras().back()({inner.integer(s.direction()), place})) * cell(i);
       }
       return s.activate(0, sum);
     };

@@ -3,7 +3,8 @@
 A case has `inputs`, and may have `attributes`, `outputs` (their number), `constants` (which inputs are part of the model),
 and how floats are compared: `sums` (at the size of the largest element), `size` (at least), `roundings`; `steps` by how much
 integers may differ; `judged` is False where the derived bound is not asked: Resize's weights are numbers that f32 does not
-have, and the analysis takes them as they are. `shared` are outputs that lie where inputs do. `may_answer`, `expected` and
+have, and the analysis takes them as they are. `shared` are outputs that lie where inputs do,
+`absent_outputs` such as have no name. `may_answer`, `expected` and
 `any_order` are asked where the answers differ or leave their bounds: differential.py says what for."""
 import encoder_decoder_models
 import generation_models
@@ -11,6 +12,7 @@ import microsoft_cases
 import numpy as np
 import recurrent_bounds
 import sparse_attention_cases
+import stream_cases
 from draws import FLOATS, INTEGERS, SIGNED, axis_of, broadcast_pair, flag, pick, shape_of, values, window_attributes
 from quantised_cases import dynamic_quantize_lstm, mixture_of_experts, nhwc_max_pool
 
@@ -411,7 +413,7 @@ GENERATORS = {
     "MaxPool": pool(False), "AveragePool": pool(True), "MatMul": matmul, "Gemm": gemm, "QuantizeLinear": quantize,
     "DequantizeLinear": dequantize, "LayerNormalization": normalization, "Reshape": reshape, "LSTM": recurrent(4), "GRU": recurrent(3),
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
-    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
+    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, **stream_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
     "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }
