@@ -111,7 +111,8 @@ def packed_ngram_hash(random):
 
 # Of GGML's formats: elements and bytes of a block, and where the halves of its scales lie; none: the elements are floats.
 FORMATS = {0: (1, 4, None), 1: (1, 2, None), 30: (1, 2, None), 2: (32, 18, [0]), 6: (32, 22, [0]), 8: (32, 34, [0]), 13: (256, 176, [0, 2]),
-           14: (256, 210, [208]), 20: (32, 18, [0]), 23: (256, 136, [0]), 42: (64, 18, [0])}
+           14: (256, 210, [208]), 20: (32, 18, [0]), 23: (256, 136, [0]), 42: (64, 18, [0]),
+           16: (256, 66, [0]), 17: (256, 74, [0]), 18: (256, 98, [0]), 22: (256, 82, [0])}
 
 
 def packed_rows(random):

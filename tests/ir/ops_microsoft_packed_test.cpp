@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "ir/error.h"
+#include "ir/ops/packed_grids.h"
 #include "tests/ir/microsoft_nodes.h"
 
 namespace axrun::ir::test {
@@ -141,6 +142,66 @@ TEST(GatherPacked, BlocksOf64) {
   });
 }
 
+constexpr std::array<int, 4> levels_of_2 = {8, 25, 43, 0};
+
+int of_iq2(uint16_t point, size_t coordinate) { return levels_of_2[point >> 2 * coordinate & 3]; }
+
+/// The sign of number `coordinate` of eight, an even number of which is negative.
+int sign(uint32_t seven, size_t coordinate) {
+  const uint32_t eighth = static_cast<uint32_t>(__builtin_popcount(seven) % 2);
+  return ((seven | eighth << 7) >> coordinate & 1) != 0 ? -1 : 1;
+}
+
+TEST(GatherPacked, GridsOfTwoBits) {
+  expect_decoded(16, 66, {0}, [](const uint8_t* block) {
+    Reals y;
+    for (size_t g = 0; g < 8; ++g) {
+      const uint8_t* points = block + 2 + 8 * g;
+      uint32_t signs;
+      std::memcpy(&signs, points + 4, 4);
+      for (size_t j = 0; j < 32; ++j) {
+        const double scale = 0.25 * (0.5 + (signs >> 28));
+        y.push_back(scale * of_iq2(iq2_xxs_grid[points[j / 8]], j % 8) *
+                    sign(signs >> 7 * (j / 8) & 127, j % 8));
+      }
+    }
+    return y;
+  });
+  expect_decoded(17, 74, {0}, [](const uint8_t* block) {
+    Reals y;
+    for (size_t j = 0; j < 256; ++j) {
+      const uint32_t point = block[2 + j / 8 * 2] | static_cast<uint32_t>(block[3 + j / 8 * 2]) << 8;
+      const double scale = 0.25 * (0.5 + (block[66 + j / 32] >> (j % 32 < 16 ? 0 : 4) & 15));
+      y.push_back(scale * of_iq2(iq2_xs_grid[point & 511], j % 8) * sign(point >> 9, j % 8));
+    }
+    return y;
+  });
+  expect_decoded(22, 82, {0}, [](const uint8_t* block) {
+    Reals y;
+    for (size_t j = 0; j < 256; ++j) {
+      const uint32_t high = block[66 + j / 32] >> 2 * (j % 32 / 8) & 3U;
+      const double scale = 0.25 * (0.5 + (block[74 + j / 32] >> (j % 32 < 16 ? 0 : 4) & 15));
+      const double number = scale * of_iq2(iq2_s_grid[block[2 + j / 8] | high << 8], j % 8);
+      y.push_back((block[34 + j / 8] >> j % 8 & 1) != 0 ? -number : number);
+    }
+    return y;
+  });
+}
+
+TEST(GatherPacked, GridOfThreeBits) {
+  expect_decoded(18, 98, {0}, [](const uint8_t* block) {
+    Reals y;
+    for (size_t j = 0; j < 256; ++j) {
+      uint32_t signs;
+      std::memcpy(&signs, block + 66 + j / 32 * 4, 4);
+      constexpr std::array<int, 8> levels = {4, 12, 20, 28, 36, 44, 52, 62};
+      const int level = levels[iq3_xxs_grid[block[2 + j / 4]] >> 3 * (j % 4) & 7];
+      y.push_back(0.5 * (0.5 + (signs >> 28)) * level * sign(signs >> 7 * (j % 32 / 8) & 127, j % 8));
+    }
+    return y;
+  });
+}
+
 TEST(GatherPacked, PlainFloats) {
   const Reals values = {0,      1.5,
                         -0.1F,  std::numeric_limits<float>::denorm_min(),
@@ -179,7 +240,7 @@ TEST(GatherPacked, RefusesOtherTables) {
   EXPECT_THROW(gather(2, 33, {1, 18}, data, {0}).run(), Error);
   EXPECT_THROW(gather(2, 0, {1, 18}, data, {0}).run(), Error);
   EXPECT_THROW(gather(2, 32, {18}, data, {0}).run(), Error);
-  EXPECT_THROW(gather(16, 256, {1, 66}, Bytes(66), {0}).run(), Error);
+  EXPECT_THROW(gather(10, 256, {1, 84}, Bytes(84), {0}).run(), Error);
   EXPECT_THROW(gather(2, 32, {1, 18}, data, {0}, 7).run(), Error);
   EXPECT_THROW(gather(1, 1, {0, 2}, data, {0}).run(), Error);
 }
