@@ -54,7 +54,8 @@ void engram_gate(const OperatorContext& context, Builder& b) {
   });
   const TensorRef gate = b.map(rows, [&](const Indices& i) {
     const Scalar d = product(i) / sqrt(count_of(b, product.type(), {dims[3]}));
-    return sigmoid(unary(ScalarOp::sign, d) * sqrt(max(abs(d), 1e-6)));
+    const Scalar size = sqrt(max(abs(d), 1e-6));
+    return sigmoid(select(d == 0.0, d, select(d < 0.0, -size, size)));
   });
   const auto gated = [&](const Indices& i) { return gate(part(i, 0, 3)) * widen(value({i[0], i[1], i[3]})); };
   b.output(b.map(dims, [&](const Indices& i) { return cast(key.type(), gated(i)); }));

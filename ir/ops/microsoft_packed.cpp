@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/compute.h"
+#include "ir/ops/indexing_parts.h"
 #include "ir/ops/microsoft.h"
 #include "ir/ops/packed_formats.h"
 #include "ir/ops/requirements.h"
@@ -28,13 +29,31 @@ void gather_packed(const OperatorContext& context, Builder& b) {
   const Dim rows = data.dims()[0];
   check_dims(context, data, {rows, Dim(columns / format->elements * format->size)}, "data");
   const TensorRef indices = typed_operand(b, context, 1, {i32, i64});
+  // Rows first, so that data are an index on their own.
+  const TensorRef row = b.map(indices.dims(), [&](const Indices& i) {
+    const Scalar given = cast(i64, indices(i));
+    return select(logical_and(given >= 0, given < rows), given, b.integer(0));
+  });
+  const size_t rank = indices.dims().size();
+  const auto bytes_at = [&](const Indices& i) {
+    return PackedBytes(b, [&, i](const Scalar& position) {
+      return data({from_end(row(part(i, 0, rank)), rows), i[rank] * format->size + position});
+    });
+  };
+  const Dims blocks = joined(indices.dims(), {Dim(columns / format->elements)});
+  const FloatOfBits half = FloatOfBits::half(b);
+  std::vector<TensorRef> scales;
+  for (int64_t k = 0; k < format->scales; ++k) {
+    scales.push_back(
+        b.map(blocks, [&](const Indices& i) { return half.at(bytes_at(i), format->first + 2 * k); }));
+  }
   const Decoder decode = format->decoder(b);
-  b.output(b.map(joined(indices.dims(), {Dim(columns)}), [&](const Indices& i) {
-    const Scalar given = cast(i64, indices(part(i, 0, i.size() - 1)));
-    const Scalar row = select(logical_and(given >= 0, given < rows), given, b.integer(0));
-    const PackedBytes bytes(b, [&](const Scalar& position) { return data({row, position}); });
-    const Scalar start = floor_div(i.back(), format->elements) * format->size;
-    return cast(type, decode(bytes, start, floor_mod(i.back(), format->elements)));
+  std::vector<std::vector<int>> merged;
+  for (size_t d = 0; d < rank; ++d) merged.push_back({static_cast<int>(d)});
+  merged.push_back({static_cast<int>(rank), static_cast<int>(rank) + 1});
+  b.output(b.map_grouped(joined(blocks, {Dim(format->elements)}), merged, [&](const Indices& i) {
+    const auto scale = [&](int64_t k) { return scales[static_cast<size_t>(k)](part(i, 0, rank + 1)); };
+    return cast(type, decode({bytes_at(i), scale}, i.back()));
   }));
 }
 
@@ -60,12 +79,12 @@ void matmul_fp_q4(const OperatorContext& context, Builder& b) {
                 fmt::format("A of shape {} for a depth of {}", to_string(a.dims()), shape[0]));
   const FloatOfBits single = FloatOfBits::single(b);
   const TensorRef weights = b.map({columns, depth}, [&](const Indices& i) {
-    const PackedBytes bytes(b, [&](const Scalar& position) { return data({position}); });
     const Scalar start = (i[0] * blocks + floor_div(i[1], block)) * size;
+    const PackedBytes bytes(b, [&](const Scalar& position) { return data({position + start}); });
     const Scalar place = floor_mod(i[1], block);
-    const Scalar number = nibble_of_32(bytes, start + head + floor_div(place, 32) * 16, floor_mod(place, 32));
-    const Scalar zero = kind == 1 ? bytes.byte(start + 4) : b.integer(8);
-    return single.at(bytes, start) * cast(f32, number - zero);
+    const Scalar number = nibble_of_32(bytes, floor_mod(place, 32), floor_div(place, 32) * 16 + head);
+    const Scalar zero = bytes.byte(b.integer(4));
+    return single.at(bytes, 0) * cast(f32, number - (kind == 1 ? zero : b.integer(8)));
   });
   Dims dims = a.dims();
   dims.back() = columns;

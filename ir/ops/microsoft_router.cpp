@@ -69,11 +69,11 @@ class GroupedChoice {
           return worth({i[0], g});
         },
         [](const Indices& i) { return i[1]; }, all);
-    open_ = b_.map({rows_, groups}, [&](const Indices& i) { return outer(i) < chosen; });
+    open_ = b_.map({rows_, groups}, [&](const Indices& i) { return cast(i64, outer(i) < chosen); });
   }
 
   Scalar is_open(const Scalar& row, const Scalar& expert) const {
-    return open_.defined() ? open_({row, floor_div(expert, size_)}) : b_.boolean(true);
+    return open_.defined() ? open_({row, floor_div(expert, size_)}) == 1 : b_.boolean(true);
   }
 
   Builder& b_;
@@ -82,7 +82,7 @@ class GroupedChoice {
   Dim experts_;
   Dim size_;  ///< of a group
   int64_t chosen_ = 1;
-  TensorRef open_;   ///< the groups that experts are taken from, [rows, groups]; undefined: all
+  TensorRef open_;   ///< 1 for groups that experts are taken from, [rows, groups]; undefined: for all
   TensorRef place_;  ///< of an expert among those of open groups
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ir/ops/compute.h"
+#include "ir/ops/indexing_parts.h"
 #include "ir/ops/microsoft.h"
 #include "ir/ops/opaque_functions.h"
 #include "ir/ops/requirements.h"
@@ -51,12 +52,19 @@ void word_conv_embedding(const OperatorContext& context, Builder& b) {
     const Scalar known = max(length(i), b.extent(width)) - width + 1;
     return select(length(i) > 0, known, b.integer(0));
   });
+  // Characters of windows that count; an index that data give stands on its own.
+  const TensorRef character = b.map(text.dims(), [&](const Indices& i) {
+    const Scalar is_used = logical_and(i[1]<count({i[0]}) + width - 1, count({i[0]})> 0);
+    const Scalar given = cast(i64, text(i)), beyond = b.extent(table.dims()[0]);
+    // One that is negative is none, not one from the end.
+    return select(is_used, select(given < 0, beyond, given), b.integer(0));
+  });
+  const TensorRef embedded = b.map({words, most, size}, [&](const Indices& i) {
+    return table({from_end(character({i[0], i[1]}), table.dims()[0]), i[2]});
+  });
   const TensorRef sum =
       b.sum({words, windows, filters}, {width, size}, [&](const Indices& i, const Indices& r) {
-        const Scalar is_used = i[1] < count({i[0]});
-        const Scalar character = cast(i64, text({i[0], i[1] + r[0]}));
-        return table.guarded({character, r[1]}, is_used, b.real(f32, 0)) *
-               w({i[2], b.integer(0), r[0], r[1]});
+        return embedded({i[0], i[1] + r[0], r[1]}) * w({i[2], b.integer(0), r[0], r[1]});
       });
   const Scalar lowest = b.real(f32, -1e12F);
   const TensorRef largest =

@@ -8,8 +8,11 @@
 
 namespace axrun::ir {
 
-Scalar nibble_of_32(const PackedBytes& bytes, const Scalar& from, const Scalar& place) {
-  return bytes.bits(from + floor_mod(place, 16), floor_div(place, 16) * 4, 4);
+Scalar nibble_of_32(const PackedBytes& bytes, const Scalar& place, const Scalar& from) {
+  return bytes.bits(floor_mod(place, 16) + from, floor_div(place, 16) * 4, 4);
+}
+Scalar nibble_of_32(const PackedBytes& bytes, const Scalar& place, int64_t from) {
+  return nibble_of_32(bytes, place, place.builder().integer(from));
 }
 
 namespace {
@@ -17,67 +20,60 @@ namespace {
 using enum ElementType;
 
 Decoder plain_float(const FloatOfBits& kind) {
-  return
-      [kind](const PackedBytes& bytes, const Scalar& start, const Scalar&) { return kind.at(bytes, start); };
+  return [kind](const PackedBlock& block, const Scalar&) { return kind.at(block.bytes, 0); };
 }
 Decoder single_float(Builder& b) { return plain_float(FloatOfBits::single(b)); }
 Decoder half_float(Builder& b) { return plain_float(FloatOfBits::half(b)); }
 Decoder brain_float(Builder& b) { return plain_float(FloatOfBits::brain(b)); }
 
-Decoder q4_0(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    return half.at(bytes, start) * cast(f32, nibble_of_32(bytes, start + 2, place) - 8);
+Decoder q4_0(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
+    return block.scale(0) * cast(f32, nibble_of_32(block.bytes, place, 2) - 8);
   };
 }
 
-Decoder q5_0(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    const Scalar high = bytes.bits(start + 2 + floor_div(place, 8), floor_mod(place, 8), 1);
-    const Scalar number = nibble_of_32(bytes, start + 6, place) + high * 16 - 16;
-    return half.at(bytes, start) * cast(f32, number);
+Decoder q5_0(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
+    const Scalar high = block.bytes.bits(floor_div(place, 8) + 2, floor_mod(place, 8), 1);
+    const Scalar number = nibble_of_32(block.bytes, place, 6) + high * 16 - 16;
+    return block.scale(0) * cast(f32, number);
   };
 }
 
-Decoder q8_0(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    return half.at(bytes, start) * cast(f32, bytes.signed_byte(start + 2 + place));
+Decoder q8_0(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
+    return block.scale(0) * cast(f32, block.bytes.signed_byte(place + 2));
   };
 }
 
 /// Eight groups of 32, each with a scale and a minimum of six bits; bit 4 of the numbers is apart.
-Decoder q5_k(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    const Scalar group = floor_div(place, 32), column = floor_mod(place, 32), scales = start + 4;
+Decoder q5_k(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
+    const Scalar group = floor_div(place, 32), column = floor_mod(place, 32);
     // Six bits of the groups 0 to 3 lie in bytes of their own, whose upper two belong to groups 4 to 7.
     const auto six_bits = [&](int first, int nibble) {
       const Scalar later = group >= 4, own = floor_mod(group, 4);
-      const Scalar rest = bytes.bits(scales + first + own, select(later, own * 0 + 6, own * 0), 6);
-      const Scalar low = bytes.bits(scales + 8 + own, nibble, 4);
+      const Scalar rest = block.bytes.bits(own + 4 + first, select(later, own * 0 + 6, own * 0), 6);
+      const Scalar low = block.bytes.bits(own + 12, nibble, 4);
       return cast(f32, select(later, low + rest * 16, rest));
     };
-    const Scalar low = bytes.bits(start + 48 + floor_div(group, 2) * 32 + column, floor_mod(group, 2) * 4, 4);
-    const Scalar number = low + bytes.bits(start + 16 + column, group, 1) * 16;
-    return half.at(bytes, start) * six_bits(0, 0) * cast(f32, number) -
-           half.at(bytes, start + 2) * six_bits(4, 4);
+    const Scalar low = block.bytes.bits(floor_div(group, 2) * 32 + column + 48, floor_mod(group, 2) * 4, 4);
+    const Scalar number = low + block.bytes.bits(column + 16, group, 1) * 16;
+    return block.scale(0) * six_bits(0, 0) * cast(f32, number) - block.scale(1) * six_bits(4, 4);
   };
 }
 
 /// Two halves of 128; each has four columns of 32, whose numbers have four bits in one place and two in
 /// another, and eight scales of 16 numbers.
-Decoder q6_k(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+Decoder q6_k(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
     const Scalar side = floor_div(place, 128), part = floor_mod(floor_div(place, 32), 4);
     const Scalar column = floor_mod(place, 32);
     const Scalar low =
-        bytes.bits(start + side * 64 + floor_mod(part, 2) * 32 + column, floor_div(part, 2) * 4, 4);
-    const Scalar high = bytes.bits(start + 128 + side * 32 + column, part * 2, 2);
-    const Scalar scale = bytes.signed_byte(start + 192 + floor_div(place, 16));
-    return half.at(bytes, start + 208) * cast(f32, scale) * cast(f32, low + high * 16 - 32);
+        block.bytes.bits(side * 64 + floor_mod(part, 2) * 32 + column, floor_div(part, 2) * 4, 4);
+    const Scalar high = block.bytes.bits(side * 32 + column + 128, part * 2, 2);
+    const Scalar scale = block.bytes.signed_byte(floor_div(place, 16) + 192);
+    return block.scale(0) * cast(f32, scale) * cast(f32, low + high * 16 - 32);
   };
 }
 
@@ -88,31 +84,28 @@ ConstantTable non_linear(Builder& b) {
 }
 
 Decoder iq4_nl(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const ConstantTable numbers = non_linear(b);
-  return [half, numbers](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    return half.at(bytes, start) * numbers.at(nibble_of_32(bytes, start + 2, place));
+  return [numbers](const PackedBlock& block, const Scalar& place) {
+    return block.scale(0) * numbers.at(nibble_of_32(block.bytes, place, 2));
   };
 }
 
 /// Eight groups of 32, each with a scale of six bits, two of which are apart.
 Decoder iq4_xs(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const ConstantTable numbers = non_linear(b);
-  return [half, numbers](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+  return [numbers](const PackedBlock& block, const Scalar& place) {
     const Scalar group = floor_div(place, 32);
-    const Scalar high = bytes.bits(start + 2 + floor_div(group, 4), floor_mod(group, 4) * 2, 2);
-    const Scalar low = bytes.bits(start + 4 + floor_div(group, 2), floor_mod(group, 2) * 4, 4);
-    const Scalar number = numbers.at(nibble_of_32(bytes, start + 8 + group * 16, floor_mod(place, 32)));
-    return half.at(bytes, start) * cast(f32, low + high * 16 - 32) * number;
+    const Scalar high = block.bytes.bits(floor_div(group, 4) + 2, floor_mod(group, 4) * 2, 2);
+    const Scalar low = block.bytes.bits(floor_div(group, 2) + 4, floor_mod(group, 2) * 4, 4);
+    const Scalar number = numbers.at(nibble_of_32(block.bytes, floor_mod(place, 32), group * 16 + 8));
+    return block.scale(0) * cast(f32, low + high * 16 - 32) * number;
   };
 }
 
-Decoder q2_0(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
-  return [half](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
-    const Scalar number = bytes.bits(start + 2 + floor_div(place, 4), floor_mod(place, 4) * 2, 2);
-    return half.at(bytes, start) * cast(f32, number - 1);
+Decoder q2_0(Builder&) {
+  return [](const PackedBlock& block, const Scalar& place) {
+    const Scalar number = block.bytes.bits(floor_div(place, 4) + 2, floor_mod(place, 4) * 2, 2);
+    return block.scale(0) * cast(f32, number - 1);
   };
 }
 
@@ -172,61 +165,59 @@ Scalar seven_bits(const PackedBytes& bytes, const Scalar& from, const Scalar& ru
 }
 
 Decoder iq2_xxs(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const Grid grid(b, iq2_xxs_grid, levels_of_iq2(), 2);
-  return [half, grid](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+  return [grid](const PackedBlock& block, const Scalar& place) {
     const GridPlace at(place);
-    const Scalar own = start + 2 + at.group * 8;
-    const Scalar number = grid.at(bytes.byte(own + at.run), at.coordinate);
-    const Scalar scale = half.at(bytes, start) * (cast(f32, bytes.bits(own + 7, 4, 4)) + 0.5) * 0.25;
-    return scale * with_sign_of_seven(seven_bits(bytes, own + 4, at.run), at.coordinate, number);
+    const Scalar own = at.group * 8 + 2;
+    const Scalar number = grid.at(block.bytes.byte(own + at.run), at.coordinate);
+    const Scalar scale = block.scale(0) * (cast(f32, block.bytes.bits(own + 7, 4, 4)) + 0.5) * 0.25;
+    return scale * with_sign_of_seven(seven_bits(block.bytes, own + 4, at.run), at.coordinate, number);
   };
 }
 
 Decoder iq2_xs(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const Grid grid(b, iq2_xs_grid, levels_of_iq2(), 2);
-  return [half, grid](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+  return [grid](const PackedBlock& block, const Scalar& place) {
     const GridPlace at(place);
-    const Scalar own = start + 2 + at.group * 8 + at.run * 2;
-    const Scalar number = grid.at(bytes.byte(own) + bytes.bits(own + 1, 0, 1) * 256, at.coordinate);
-    const Scalar four = bytes.bits(start + 66 + at.group, floor_div(at.run, 2) * 4, 4);
-    const Scalar scale = half.at(bytes, start) * (cast(f32, four) + 0.5) * 0.25;
-    return scale * with_sign_of_seven(bytes.bits(own + 1, 1, 7), at.coordinate, number);
+    const Scalar own = at.group * 8 + at.run * 2 + 2;
+    const Scalar number =
+        grid.at(block.bytes.byte(own) + block.bytes.bits(own + 1, 0, 1) * 256, at.coordinate);
+    const Scalar four = block.bytes.bits(at.group + 66, floor_div(at.run, 2) * 4, 4);
+    const Scalar scale = block.scale(0) * (cast(f32, four) + 0.5) * 0.25;
+    return scale * with_sign_of_seven(block.bytes.bits(own + 1, 1, 7), at.coordinate, number);
   };
 }
 
 Decoder iq2_s(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const Grid grid(b, iq2_s_grid, levels_of_iq2(), 2);
-  return [half, grid](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+  return [grid](const PackedBlock& block, const Scalar& place) {
     const GridPlace at(place);
-    const Scalar own = start + 2 + at.group * 4 + at.run;
-    const Scalar high = bytes.bits(start + 66 + at.group, at.run * 2, 2);
-    const Scalar number = grid.at(bytes.byte(own) + high * 256, at.coordinate);
-    const Scalar four = bytes.bits(start + 74 + at.group, floor_div(at.run, 2) * 4, 4);
-    const Scalar scale = half.at(bytes, start) * (cast(f32, four) + 0.5) * 0.25;
-    return scale * select(bytes.bits(own + 32, at.coordinate, 1) == 1, -number, number);
+    const Scalar own = at.group * 4 + at.run + 2;
+    const Scalar high = block.bytes.bits(at.group + 66, at.run * 2, 2);
+    const Scalar number = grid.at(block.bytes.byte(own) + high * 256, at.coordinate);
+    const Scalar four = block.bytes.bits(at.group + 74, floor_div(at.run, 2) * 4, 4);
+    const Scalar scale = block.scale(0) * (cast(f32, four) + 0.5) * 0.25;
+    return scale * select(block.bytes.bits(own + 32, at.coordinate, 1) == 1, -number, number);
   };
 }
 
 Decoder iq3_xxs(Builder& b) {
-  const FloatOfBits half = FloatOfBits::half(b);
   const Grid grid(b, iq3_xxs_grid, {4, 12, 20, 28, 36, 44, 52, 62}, 3);
-  return [half, grid](const PackedBytes& bytes, const Scalar& start, const Scalar& place) {
+  return [grid](const PackedBlock& block, const Scalar& place) {
     const GridPlace at(place);
-    const Scalar point = bytes.byte(start + 2 + floor_div(place, 4)), own = start + 66 + at.group * 4;
+    const Scalar point = block.bytes.byte(floor_div(place, 4) + 2), own = at.group * 4 + 66;
     const Scalar number = grid.at(point, floor_mod(place, 4));
-    const Scalar scale = half.at(bytes, start) * (cast(f32, bytes.bits(own + 3, 4, 4)) + 0.5) * 0.5;
-    return scale * with_sign_of_seven(seven_bits(bytes, own, at.run), at.coordinate, number);
+    const Scalar scale = block.scale(0) * (cast(f32, block.bytes.bits(own + 3, 4, 4)) + 0.5) * 0.5;
+    return scale * with_sign_of_seven(seven_bits(block.bytes, own, at.run), at.coordinate, number);
   };
 }
 
 constexpr PackedFormat formats[] = {
-    {0, 1, 4, single_float}, {1, 1, 2, half_float},   {2, 32, 18, q4_0},    {6, 32, 22, q5_0},
-    {8, 32, 34, q8_0},       {13, 256, 176, q5_k},    {14, 256, 210, q6_k}, {16, 256, 66, iq2_xxs},
-    {17, 256, 74, iq2_xs},   {18, 256, 98, iq3_xxs},  {20, 32, 18, iq4_nl}, {22, 256, 82, iq2_s},
-    {23, 256, 136, iq4_xs},  {30, 1, 2, brain_float}, {42, 64, 18, q2_0},
+    {0, 1, 4, 0, 0, single_float}, {1, 1, 2, 0, 0, half_float},   {2, 32, 18, 1, 0, q4_0},
+    {6, 32, 22, 1, 0, q5_0},       {8, 32, 34, 1, 0, q8_0},       {13, 256, 176, 2, 0, q5_k},
+    {14, 256, 210, 1, 208, q6_k},  {16, 256, 66, 1, 0, iq2_xxs},  {17, 256, 74, 1, 0, iq2_xs},
+    {18, 256, 98, 1, 0, iq3_xxs},  {20, 32, 18, 1, 0, iq4_nl},    {22, 256, 82, 1, 0, iq2_s},
+    {23, 256, 136, 1, 0, iq4_xs},  {30, 1, 2, 0, 0, brain_float}, {42, 64, 18, 1, 0, q2_0},
 };
 
 }  // namespace

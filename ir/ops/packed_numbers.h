@@ -38,12 +38,17 @@ class FloatOfBits {
 
   /// The number at a position, as f32.
   Scalar at(const PackedBytes& bytes, const Scalar& position) const;
+  Scalar at(const PackedBytes& bytes, int64_t position) const { return at(bytes, b_.integer(position)); }
 
  private:
   Builder& b_;
   int exponent_bits_;
   int mantissa_bits_;
-  ConstantTable powers_;  ///< what a mantissa's unit is worth, by exponent
+  int low_bits_;  ///< of the exponent
+  // What a mantissa's unit is worth is the product of two powers of 2, by the lower and the upper bits of the
+  // exponent: tables of so few numbers that no tensor holds them. All three products are exact.
+  ConstantTable low_;
+  ConstantTable high_;
 };
 
 }  // namespace axrun::ir
