@@ -29,8 +29,8 @@ size_t agreement(Tokens source, int64_t place, Tokens predicted) {
   return static_cast<size_t>(differs - rest.begin()) + 1;
 }
 
-/// Where the source goes on after its only place that has the last tokens, -1 where there are several or
-/// none. More tokens are compared as long as that does not decide; the end of the source does.
+/// Where the source goes on behind the most of the last tokens that it has, -1 where it has these several
+/// times, or none.
 int64_t continuation(Tokens source, Tokens tokens, const SuffixLengths& lengths) {
   int64_t place = -1;
   const int64_t most = std::min(lengths.most, static_cast<int64_t>(tokens.size()));
@@ -39,7 +39,6 @@ int64_t continuation(Tokens source, Tokens tokens, const SuffixLengths& lengths)
     const auto found = std::search(source.begin(), source.end(), suffix.begin(), suffix.end());
     if (found == source.end()) break;
     place = found - source.begin() + length;
-    if (place >= static_cast<int64_t>(source.size())) break;
     if (std::search(found + 1, source.end(), suffix.begin(), suffix.end()) != source.end()) place = -1;
   }
   return place;
