@@ -55,9 +55,11 @@ Memory read_memory(const OperatorContext& context, Builder& b, const RecurrentNo
     const TensorRef given = typed_operand(b, context, lengths_input, {ElementType::i32});
     check_dims(context, given, {node.batch}, "memory_seq_lens");
     // From a table of all there are: others are an error of the user's.
-    const TensorRef all = b.map({m.steps()}, [](const Indices& i) { return i[0] + 1; });
-    m.lengths =
-        b.map({node.batch}, [&](const Indices& i) { return all({cast(ElementType::i64, given(i)) - 1}); });
+    const TensorRef all = b.map(
+        {m.steps()}, [](const Indices& i) { return i[0] + 1; }, "steps_of_memory");
+    m.lengths = b.map(
+        {node.batch}, [&](const Indices& i) { return all({cast(ElementType::i64, given(i)) - 1}); },
+        "memory_seq_lens");
   }
   m.keys = b.sum({directions, node.batch, m.steps(), m.size}, {m.depth()},
                  [&](const Indices& i, const Indices& r) {

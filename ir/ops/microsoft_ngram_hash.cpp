@@ -110,13 +110,16 @@ void define_hashes(Builder& b, const HashNode& node, const Surroundings& around)
   std::vector<std::vector<int>> merged;
   for (size_t d = 0; d < rank; ++d) merged.push_back({static_cast<int>(d)});
   merged.push_back({static_cast<int>(rank), static_cast<int>(rank) + 1});
-  b.output(b.map_grouped(joined(dims, {Dim(node.history()), Dim(node.heads)}), merged, [&](const Indices& i) {
-    const Scalar head = i[rank] * node.heads + i[rank + 1];
-    const Scalar size = node.sizes({head});
-    // A size that is not positive is an error of the user's, as every division by 0.
-    const Scalar hash = floor_mod(mixed(part(i, 0, rank + 1)), max(size, nothing));
-    return node.offsets.defined() ? hash + node.offsets({head}) : hash;
-  }));
+  b.output(b.map_grouped(
+      joined(dims, {Dim(node.history()), Dim(node.heads)}), merged,
+      [&](const Indices& i) {
+        const Scalar head = i[rank] * node.heads + i[rank + 1];
+        const Scalar size = node.sizes({head});
+        // A size that is not positive is an error of the user's, as every division by 0.
+        const Scalar hash = floor_mod(mixed(part(i, 0, rank + 1)), max(size, nothing));
+        return node.offsets.defined() ? hash + node.offsets({head}) : hash;
+      },
+      "hash_ids"));
 }
 
 /// Inputs: input_ids [batch, length], multipliers, vocab_sizes, past_ids [batch, history], head_offsets,

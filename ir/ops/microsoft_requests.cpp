@@ -13,15 +13,19 @@ PackedRequests::PackedRequests(const OperatorContext& context, Builder& b, int k
   count_ = given.dims()[0] - 1;
   context.check(!count_.is_constant() || count_.value() > 0, "cumulative_sequence_length has no request");
   // Read beyond its end where an offset is wrong.
-  const TensorRef right = b.map({Dim(1)}, [&](const Indices& i) { return i[0]; });
-  offsets_ = b.map(given.dims(), [&](const Indices& i) {
-    const Scalar value = cast(i64, given(i)), zero = b.integer(0);
-    const Scalar is_first = i[0] == 0, is_last = i[0] == count_;
-    const Scalar before = cast(i64, given.guarded({i[0] - 1}, !is_first, b.integer(0, i32)));
-    const Scalar is_right =
-        logical_and(select(is_first, value == 0, value > before), logical_or(!is_last, value == tokens));
-    return value + right({select(is_right, zero, zero + 1)});
-  });
+  const TensorRef right = b.map(
+      {Dim(1)}, [&](const Indices& i) { return i[0]; }, "growing_offsets");
+  offsets_ = b.map(
+      given.dims(),
+      [&](const Indices& i) {
+        const Scalar value = cast(i64, given(i)), zero = b.integer(0);
+        const Scalar is_first = i[0] == 0, is_last = i[0] == count_;
+        const Scalar before = cast(i64, given.guarded({i[0] - 1}, !is_first, b.integer(0, i32)));
+        const Scalar is_right =
+            logical_and(select(is_first, value == 0, value > before), logical_or(!is_last, value == tokens));
+        return value + right({select(is_right, zero, zero + 1)});
+      },
+      "cumulative_sequence_length");
   request_ = b.sum({tokens}, {count_}, [&](const Indices& i, const Indices& r) {
     return cast(i64, offsets_({r[0] + 1}) <= i[0]);
   });
