@@ -57,6 +57,7 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_attention_lstm_operators(table);
   microsoft_pooling_operators(table);
   microsoft_gated_operators(table);
+  microsoft_gated_delta_operators(table);
   microsoft_diffusion_operators(table);
   microsoft_tensor_operators(table);
 }

@@ -32,6 +32,7 @@ void microsoft_word_operators(std::vector<OperatorEntry>& table);
 void microsoft_attention_lstm_operators(std::vector<OperatorEntry>& table);
 void microsoft_pooling_operators(std::vector<OperatorEntry>& table);
 void microsoft_gated_operators(std::vector<OperatorEntry>& table);
+void microsoft_gated_delta_operators(std::vector<OperatorEntry>& table);
 void microsoft_diffusion_operators(std::vector<OperatorEntry>& table);
 void microsoft_tensor_operators(std::vector<OperatorEntry>& table);
 void microsoft_matmul_operators(std::vector<OperatorEntry>& table);

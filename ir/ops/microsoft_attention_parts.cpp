@@ -10,13 +10,23 @@
 namespace axrun::ir {
 
 LogitTerms::LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
-                       const Dim& past)
+                       std::function<Scalar()> past, bool buffered)
     : context_(context),
       b_(b),
       shape_(shape),
-      past_(past),
+      past_(std::move(past)),
+      buffered_(buffered),
       filter_(context.real("mask_filter_value", -10000)),
       causal_(flag(context, "unidirectional", false)) {}
+
+LogitTerms::LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
+                       const Dim& past)
+    : LogitTerms(
+          context, b, shape, [&b, past] { return b.extent(past); }, false) {}
+
+LogitTerms::LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
+                       std::function<Scalar()> past)
+    : LogitTerms(context, b, shape, std::move(past), true) {}
 
 void LogitTerms::read_mask(int k) {
   if (!context_.has(k)) return;
@@ -29,6 +39,8 @@ void LogitTerms::read_mask(int k) {
       if (context_.equal(dims[0], shape_.batch * 3 + 2)) context_.unsupported("a mask of cumulated lengths");
       refuse();
     }
+  } else if (buffered_) {
+    check_buffered_mask();
   } else if (dims.size() == 2) {
     if (!context_.equal(dims[1], shape_.keys)) {
       if (!context_.is_one(dims[1])) refuse();
@@ -46,19 +58,37 @@ void LogitTerms::read_mask(int k) {
   }
 }
 
+/// How many columns it has to have is data; one that is missing is refused when it is read.
+void LogitTerms::check_buffered_mask() const {
+  const Dims& dims = mask_.dims();
+  if (dims.size() == 2) {
+    check_dims(context_, mask_, {shape_.batch, dims[1]}, "the mask");
+  } else if (dims.size() == 3) {
+    check_dims(context_, mask_, {shape_.batch, shape_.queries, dims[2]}, "the mask");
+  } else {
+    context_.fail(fmt::format("a mask of shape {}", to_string(dims)));
+  }
+}
+
 void LogitTerms::read_bias(int k) {
   if (!context_.has(k)) return;
   bias_ = real_operand(b_, context_, k);
-  if (bias_.rank() != 4 || context_.broadcast({bias_.dims(), shape_.scores()}) != shape_.scores()) {
+  const auto refuse = [&] {
     context_.fail(fmt::format("attention_bias of shape {}", to_string(bias_.dims())));
-  }
+  };
+  if (bias_.rank() != 4) refuse();
+  Dims dims = shape_.scores();
+  if (buffered_) dims[3] = bias_.dims()[3];
+  if (context_.broadcast({bias_.dims(), dims}) != dims) refuse();
+}
+
+Scalar LogitTerms::exists(const Scalar& key) const {
+  return buffered_ ? key < past_() + shape_.queries : b_.boolean(true);
 }
 
 Scalar LogitTerms::apply(const Indices& i, const Scalar& product) const {
   Scalar sum = product;
-  if (bias_.defined()) {
-    sum = sum + cast(sum.type(), broadcast_load(context_, bias_, i, shape_.scores()));
-  }
+  if (bias_.defined()) sum = sum + cast(sum.type(), bias_at(i));
   const ElementType type = sum.type();
   Scalar mask;
   if (mask_.defined()) {
@@ -66,20 +96,36 @@ Scalar LogitTerms::apply(const Indices& i, const Scalar& product) const {
   }
   if (causal_) {
     // The last query sees every key, even where there are more keys than queries.
-    const Scalar hidden = logical_and(i[2] < shape_.queries - 1, i[3] > i[2] + past_);
+    const Scalar hidden = logical_and(i[2]<shape_.queries - 1, i[3]> i[2] + past_());
     const Scalar otherwise = mask.defined() ? mask : b_.literal(type, 0);
     mask = select(hidden, b_.literal(type, std::numeric_limits<float>::lowest()), otherwise);
   }
-  return mask.defined() ? sum + mask : sum;
+  if (mask.defined()) sum = sum + mask;
+  if (!buffered_) return sum;
+  return select(exists(i[3]), sum, b_.literal(type, -std::numeric_limits<double>::infinity()));
+}
+
+Scalar LogitTerms::bias_at(const Indices& i) const {
+  if (!buffered_) return broadcast_load(context_, bias_, i, shape_.scores());
+  const Dims dims = shape_.scores();
+  Indices at = i;
+  for (size_t d = 0; d < 3; ++d) {
+    if (bias_.dims()[d] != dims[d]) at[d] = b_.integer(0);
+  }
+  return bias_.guarded(at, exists(i[3]), b_.literal(bias_.type(), 0));
 }
 
 Scalar LogitTerms::kept(const Indices& i) const {
   const Scalar& batch = i[0];
   const Scalar& key = i[3];
   if (mask_.rank() > 1) {
-    const Scalar element = mask_.rank() == 2   ? mask_({batch, key})
-                           : mask_.rank() == 3 ? mask_({batch, i[2], key})
-                                               : mask_({batch, b_.integer(0), i[2] + past_, key});
+    const Indices at = mask_.rank() == 2   ? Indices{batch, key}
+                       : mask_.rank() == 3 ? Indices{batch, i[2], key}
+                                           : Indices{batch, b_.integer(0), i[2] + past_(), key};
+    Scalar guard = exists(key);
+    // As above, a mask of one column masks nothing where there are more keys.
+    if (buffered_ && mask_.dims().back() == Dim(1)) guard = logical_and(guard, past_() + shape_.queries == 1);
+    const Scalar element = buffered_ ? mask_.guarded(at, guard, b_.literal(mask_.type(), 1)) : mask_(at);
     return cast(ElementType::i32, element) > 0;
   }
   const Scalar before_end = key < cast(ElementType::i64, mask_({batch}));

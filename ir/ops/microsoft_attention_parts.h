@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "ir/ops/attention.h"
 
 namespace axrun::ir {
@@ -13,6 +15,10 @@ class LogitTerms {
   /// `past` is the length of the past states: query s stands at key past + s. Reads the attributes
   /// mask_filter_value and unidirectional.
   LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape, const Dim& past);
+  /// The keys lie in a buffer of shape.keys places, and `past` is data: those after the last query do not
+  /// exist. Masks and biases have a column for each of the others.
+  LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
+             std::function<Scalar()> past);
 
   /// Mask of input k, where present: lengths (B), ends and starts (2B), keys (B, T), queries and keys (B, S,
   /// T), or the square mask of Megatron (B, 1, M, M). A mask of one column for more keys masks nothing.
@@ -22,14 +28,21 @@ class LogitTerms {
 
   /// The logit at (batch, head, query, key) of a scaled product.
   Scalar apply(const Indices& i, const Scalar& product) const;
+  /// Whether there is such a key: all but those at the end of a buffer exist.
+  Scalar exists(const Scalar& key) const;
 
  private:
+  LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
+             std::function<Scalar()> past, bool buffered);
+  void check_buffered_mask() const;
   Scalar kept(const Indices& i) const;
+  Scalar bias_at(const Indices& i) const;
 
   const OperatorContext& context_;
   Builder& b_;
   AttentionShape shape_;
-  Dim past_;
+  std::function<Scalar()> past_;
+  bool buffered_;
   double filter_ = 0;
   bool causal_ = false;
   TensorRef mask_;

@@ -64,7 +64,10 @@ def model_of(cases):
                 inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
                 feed[name] = value
         results = ["" if k in case.get("absent_outputs", ()) else "c%d_o%d" % (case["number"], k) for k in range(case.get("outputs", 1))]
-        outputs += [onnx.ValueInfoProto(name=name) for name in results if name]
+        for k, name in enumerate(results):
+            typed = case.get("types", {}).get(k)
+            if name:
+                outputs.append(onnx.ValueInfoProto(name=name) if typed is None else helper.make_tensor_value_info(name, typed, None))
         shared |= {results[k]: names[source] for k, source in case.get("shared", {}).items()}
         nodes.append(helper.make_node(case["op"], names, results, name="c%d" % case["number"], domain=case.get("domain", ""), **case.get("attributes", {})))
     graph = helper.make_graph(nodes, "cases", inputs, outputs, constants)
@@ -169,7 +172,7 @@ def departure(values, case, mistaken):
     """From what is determined of the expected results."""
     for got, want in zip(values, case["expected"](case, mistaken)):
         got = np.where(np.isnan(want), 0, got).astype(got.dtype)
-        why = difference(got, np.nan_to_num(want, nan=0).astype(got.dtype), case)
+        why = difference(got, np.nan_to_num(want, nan=0, posinf=np.inf, neginf=-np.inf).astype(got.dtype), case)
         if why:
             return why
     return ""

@@ -3,9 +3,10 @@
 A case has `inputs`, and may have `attributes`, `outputs` (their number), `constants` (which inputs are part of the model),
 and how floats are compared: `sums` (at the size of the largest element), `size` (at least), `roundings`; `steps` by how much
 integers may differ; `judged` is False where the derived bound is not asked: Resize's weights are numbers that f32 does not
-have, and the analysis takes them as they are. `shared` are outputs that lie where inputs do,
+have, and the analysis takes them as they are. `shared` are outputs that lie where inputs do, `types` of those that nothing says,
 `absent_outputs` such as have no name. `may_answer`, `expected` and
 `any_order` are asked where the answers differ or leave their bounds: differential.py says what for."""
+import decoding_cases
 import encoder_decoder_models
 import generation_models
 import microsoft_cases
@@ -413,7 +414,8 @@ GENERATORS = {
     "MaxPool": pool(False), "AveragePool": pool(True), "MatMul": matmul, "Gemm": gemm, "QuantizeLinear": quantize,
     "DequantizeLinear": dequantize, "LayerNormalization": normalization, "Reshape": reshape, "LSTM": recurrent(4), "GRU": recurrent(3),
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
-    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, **stream_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
+    "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, **stream_cases.GENERATORS,
+    **decoding_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
     "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }
