@@ -60,6 +60,7 @@ void microsoft_operators(std::vector<OperatorEntry>& table) {
   microsoft_gated_delta_operators(table);
   microsoft_diffusion_operators(table);
   microsoft_tensor_operators(table);
+  microsoft_text_operators(table);
 }
 
 }  // namespace axrun::ir

@@ -35,6 +35,7 @@ void microsoft_gated_operators(std::vector<OperatorEntry>& table);
 void microsoft_gated_delta_operators(std::vector<OperatorEntry>& table);
 void microsoft_diffusion_operators(std::vector<OperatorEntry>& table);
 void microsoft_tensor_operators(std::vector<OperatorEntry>& table);
+void microsoft_text_operators(std::vector<OperatorEntry>& table);
 void microsoft_matmul_operators(std::vector<OperatorEntry>& table);
 
 /// The `count` results that operator `op` of ai.onnx has at `version` for the node's attributes and its first

@@ -1,4 +1,6 @@
 // com.microsoft: pooling of bytes that lie channels last, and regions of images.
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "ir/ops/compute.h"
@@ -89,11 +91,62 @@ void crop_and_resize(const OperatorContext& context, Builder& b) {
   }));
 }
 
+/// Where a mask of [N', C', spatial...] is for a channel of [N, C, spatial...]: its channels are used in
+/// turn.
+Indices mask_channel(const Dims& mask, const Dims& input, const Indices& i) {
+  if (mask[0] == input[0] && mask[1] == input[1]) return {i[0], i[1]};
+  const Scalar channel = floor_mod(i[0] * input[1] + i[1], mask[0] * mask[1]);
+  return {floor_div(channel, mask[1]), floor_mod(channel, mask[1])};
+}
+
+/// The largest of a window of which every row ends before the first element that the mask hides. In images
+/// and volumes the very first element is never hidden. NaN counts as the lowest number.
+void max_pool_with_mask(const OperatorContext& context, Builder& b) {
+  const TensorRef x = typed_operand(b, context, 0, {ElementType::f32});
+  const Dims spatial = spatial_dims(context, x.dims(), 1);
+  context.check(spatial.size() <= 3, fmt::format("an input of shape {}", to_string(x.dims())));
+  const TensorRef mask = typed_operand(b, context, 1, {ElementType::i32});
+  context.check(mask.rank() == x.rank(), fmt::format("a mask of shape {}", to_string(mask.dims())));
+  check_dims(context, mask, joined(part(mask.dims(), 0, 2), spatial), "the mask");
+  const Dim channels = mask.dims()[0] * mask.dims()[1];
+  context.check(!(channels == Dim(0)) || mask.dims() == x.dims(), "the mask is empty");
+  const Window window = sliding_window(context, spatial, kernel_shape(context, spatial.size()));
+  const size_t last = spatial.size() - 1;
+
+  // How far before an element of its row the last hidden one is; beyond the window's reach there is none.
+  const Dim reach = min(window.kernel[last], spatial[last]);
+  const TensorRef distance =
+      b.reduce(Monoid::Kind::min, mask.dims(), {reach}, [&](const Indices& i, const Indices& r) {
+        Indices at = i;
+        at.back() = i.back() - r[0];
+        Scalar hidden = mask.padded(at, 1) == 0;
+        if (spatial.size() > 1) {
+          Scalar first = at[2] == 0;
+          for (size_t d = 3; d < at.size(); ++d) first = logical_and(first, at[d] == 0);
+          hidden = logical_and(hidden, !first);
+        }
+        return select(hidden, r[0], b.extent(reach));
+      });
+  const Scalar lowest = b.real(ElementType::f32, std::numeric_limits<float>::lowest());
+  b.output(b.reduce(Monoid::Kind::max, joined(part(x.dims(), 0, 2), window.output), window.kernel,
+                    [&](const Indices& i, const Indices& k) {
+                      const Indices point = window.at(part(i, 2, i.size()), k);
+                      const Indices channel = part(i, 0, 2);
+                      const Scalar value = x.padded(joined(channel, point), lowest);
+                      const Scalar begin = max(i.back() * window.strides[last] - window.pads_begin[last], 0);
+                      const Scalar far =
+                          distance.padded(joined(mask_channel(mask.dims(), x.dims(), channel), point), 0);
+                      const Scalar counts = logical_and(far > point.back() - begin, value > lowest);
+                      return select(counts, value, lowest);
+                    }));
+}
+
 }  // namespace
 
 void microsoft_pooling_operators(std::vector<OperatorEntry>& table) {
   table.push_back({microsoft_domain, "NhwcMaxPool", 1, nhwc_max_pool});
   table.push_back({microsoft_domain, "CropAndResize", 1, crop_and_resize});
+  table.push_back({microsoft_domain, "MaxpoolWithMask", 1, max_pool_with_mask});
 }
 
 }  // namespace axrun::ir

@@ -27,6 +27,8 @@ void opaque_functions(std::vector<OpaqueEntry>& table) {
           {"choose_strings", "literals of tensor expressions are numbers", choose_strings_function},
           {"normalize_strings", "the size of the result depends on the text", normalize_strings_function},
           {"match_strings", "the run of an automaton depends on the text", match_strings_function},
+          {"tokenize", "the size of the result depends on the text", tokenize_function},
+          {"hash_strings", "strings have no arithmetic", hash_strings_function},
           {"count_ngrams", "a look-up in a dictionary of sequences, of strings or integers",
            count_ngrams_function},
           {"decode_image", "a compressed file is no number, and the size of the image is in it",

@@ -10,6 +10,7 @@
 
 #include "ir/error.h"
 #include "ir/opaque.h"
+#include "ir/ops/regex.h"
 
 namespace axrun::ir {
 
@@ -91,6 +92,27 @@ struct NormalizerParameters {
 };
 /// (x) with a payload Regex (ir/ops/regex.h): whether the whole of each string matches.
 Tensors match_strings_function(const Stage& stage, const Tensors& arguments);
+
+/// (x), [C] or [N, C], with a payload TokenizerParameters: [..., most tokens of one string].
+Tensors tokenize_function(const Stage& stage, const Tensors& arguments);
+struct TokenizerParameters {
+  enum class Mode : uint8_t {
+    characters,  ///< each is a token
+    separators,  ///< what lies between the matches of all patterns
+    tokens,      ///< what matches the one pattern
+  };
+  Mode mode = Mode::characters;
+  std::vector<Regex> patterns;
+  int64_t fewest = 1;  ///< characters of a token
+  bool marks = false;  ///< at both ends of every string's tokens
+  std::string padding;
+};
+/// (x) with a payload HashParameters.
+Tensors hash_strings_function(const Stage& stage, const Tensors& arguments);
+struct HashParameters {
+  ElementType type = ElementType::u32;  ///< of the hashes, or i32
+  uint32_t seed = 0;
+};
 
 /// Payload CustomStage (ir/custom_operator.h): any arguments, absent ones undefined.
 Tensors custom_function(const Stage& stage, const Tensors& arguments);

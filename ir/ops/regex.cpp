@@ -114,12 +114,14 @@ bool accepts(const Regex::Step& step, uint32_t c) {
   return above != step.ranges.begin() && c <= std::prev(above)->last;
 }
 
+constexpr int32_t match_step = 0;
+
 }  // namespace
 
 Regex::Regex(const std::string& pattern) {
   const auto tree = parse_regex(pattern);
   steps_.push_back({Kind::match, 0, 0, {}});
-  start_ = Compiler(steps_).compile(*tree, 0);
+  start_ = Compiler(steps_).compile(*tree, match_step);
 }
 
 bool Regex::matches(const std::string& text) const {
@@ -153,6 +155,62 @@ bool Regex::matches(const std::string& text) const {
     if (following.empty()) return false;
   }
   return false;
+}
+
+RegexSearch::RegexSearch(const Regex& regex)
+    : regex_(regex),
+      readers_(regex.steps_.size()),
+      arrivals_(regex.steps_.size()),
+      reached_(regex.steps_.size(), 0) {
+  for (size_t k = 0; k < regex.steps_.size(); ++k) {
+    const Regex::Step& step = regex.steps_[k];
+    if (step.kind == Kind::match) continue;
+    const auto number = static_cast<int32_t>(k);
+    auto& before = step.kind == Kind::consume ? readers_ : arrivals_;
+    before[static_cast<size_t>(step.next)].push_back(number);
+    if (step.kind == Kind::split) before[static_cast<size_t>(step.other)].push_back(number);
+  }
+}
+
+/// From the end of the text to its beginning: the steps from which a match is reached, with the last place
+/// where it is.
+const std::vector<size_t>& RegexSearch::longest_ends(std::span<const uint32_t> text) {
+  ends_.assign(text.size() + 1, nowhere);
+  live_.clear();
+  for (size_t at = text.size() + 1; at-- > 0;) {
+    ++round_;
+    before_.clear();
+    for (const Live& next : live_) {
+      for (const int32_t reader : readers_[static_cast<size_t>(next.step)]) {
+        if (accepts(regex_.steps_[static_cast<size_t>(reader)], text[at]))
+          reach({reader, next.end}, text, at);
+      }
+    }
+    reach({match_step, at}, text, at);
+    live_.swap(before_);
+  }
+  return ends_;
+}
+
+/// Everything from which the step is reached without reading on; what several ends are reached from keeps the
+/// farthest, which comes first.
+void RegexSearch::reach(const Live& last, std::span<const uint32_t> text, size_t at) {
+  const Surroundings here = {at > 0, at<text.size(), at> 0 ? text[at - 1] : 0,
+                             at < text.size() ? text[at] : 0};
+  pending_.assign(1, last.step);
+  while (!pending_.empty()) {
+    const int32_t number = pending_.back();
+    pending_.pop_back();
+    size_t& mark = reached_[static_cast<size_t>(number)];
+    if (mark == round_) continue;
+    mark = round_;
+    before_.push_back({number, last.end});
+    if (number == regex_.start_) ends_[at] = last.end;
+    for (const int32_t arrival : arrivals_[static_cast<size_t>(number)]) {
+      const Kind kind = regex_.steps_[static_cast<size_t>(arrival)].kind;
+      if (kind == Kind::split || here.holds(kind)) pending_.push_back(arrival);
+    }
+  }
 }
 
 Tensors match_strings_function(const Stage& stage, const Tensors& arguments) {

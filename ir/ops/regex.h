@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,37 @@ class Regex {
   };
 
  private:
+  friend class RegexSearch;
   std::vector<Step> steps_;
   int32_t start_ = 0;
+};
+
+/// Finds what matches inside of texts, in time linear in the text.
+class RegexSearch {
+ public:
+  static constexpr size_t nowhere = static_cast<size_t>(-1);
+
+  explicit RegexSearch(const Regex& regex);
+  /// For each position of the text, its end included, where the longest match that begins there ends;
+  /// `nowhere` where none does. Valid until the next call.
+  const std::vector<size_t>& longest_ends(std::span<const uint32_t> text);
+
+ private:
+  struct Live {
+    int32_t step;
+    size_t end;  ///< of the longest match from here
+  };
+  void reach(const Live& last, std::span<const uint32_t> text, size_t at);
+
+  const Regex& regex_;
+  std::vector<std::vector<int32_t>>
+      readers_;  ///< by step: the steps that go on there having read a character
+  std::vector<std::vector<int32_t>> arrivals_;  ///< and those that go on there without
+  std::vector<size_t> reached_;                 ///< by step: the last round in which it was
+  size_t round_ = 0;
+  std::vector<Live> live_, before_;  ///< in falling order of ends
+  std::vector<int32_t> pending_;
+  std::vector<size_t> ends_;
 };
 
 }  // namespace axrun::ir

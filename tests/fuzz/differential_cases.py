@@ -14,6 +14,7 @@ import numpy as np
 import recurrent_bounds
 import sparse_attention_cases
 import stream_cases
+import text_cases
 from draws import FLOATS, INTEGERS, SIGNED, axis_of, broadcast_pair, flag, pick, shape_of, values, window_attributes
 from quantised_cases import dynamic_quantize_lstm, mixture_of_experts, nhwc_max_pool
 
@@ -415,7 +416,7 @@ GENERATORS = {
     "DequantizeLinear": dequantize, "LayerNormalization": normalization, "Reshape": reshape, "LSTM": recurrent(4), "GRU": recurrent(3),
     "RNN": recurrent(1), "MoE": mixture_of_experts(0), "QMoE": lambda r: mixture_of_experts(pick(r, [4, 8]))(r),
     "NhwcMaxPool": nhwc_max_pool, "SparseAttention": sparse_attention_cases.case, **microsoft_cases.GENERATORS, **stream_cases.GENERATORS,
-    **decoding_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
+    **decoding_cases.GENERATORS, **text_cases.GENERATORS, "DynamicQuantizeLSTM": dynamic_quantize_lstm,
     "GreedySearch": lambda r: generation_models.case(r, "GreedySearch"), "BeamSearch": lambda r: generation_models.case(r, "BeamSearch"),
     "BeamSearch with an encoder": lambda r: encoder_decoder_models.case(r, "BeamSearch"), "WhisperBeamSearch": lambda r: encoder_decoder_models.case(r, "WhisperBeamSearch"),
 }
