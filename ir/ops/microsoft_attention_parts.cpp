@@ -40,7 +40,7 @@ void LogitTerms::read_mask(int k) {
       refuse();
     }
   } else if (buffered_) {
-    check_buffered_mask();
+    read_buffered_mask();
   } else if (dims.size() == 2) {
     if (!context_.equal(dims[1], shape_.keys)) {
       if (!context_.is_one(dims[1])) refuse();
@@ -58,8 +58,7 @@ void LogitTerms::read_mask(int k) {
   }
 }
 
-/// How many columns it has to have is data; one that is missing is refused when it is read.
-void LogitTerms::check_buffered_mask() const {
+void LogitTerms::read_buffered_mask() {
   const Dims& dims = mask_.dims();
   if (dims.size() == 2) {
     check_dims(context_, mask_, {shape_.batch, dims[1]}, "the mask");
@@ -68,6 +67,8 @@ void LogitTerms::check_buffered_mask() const {
   } else {
     context_.fail(fmt::format("a mask of shape {}", to_string(dims)));
   }
+  // As above, one of a single column masks nothing where there are more keys.
+  if (!(dims.back() == Dim(1))) columns_.push_back(dims.back());
 }
 
 void LogitTerms::read_bias(int k) {
@@ -78,12 +79,17 @@ void LogitTerms::read_bias(int k) {
   };
   if (bias_.rank() != 4) refuse();
   Dims dims = shape_.scores();
-  if (buffered_) dims[3] = bias_.dims()[3];
+  if (buffered_) {
+    dims[3] = bias_.dims()[3];
+    columns_.push_back(dims[3]);
+  }
   if (context_.broadcast({bias_.dims(), dims}) != dims) refuse();
 }
 
 Scalar LogitTerms::exists(const Scalar& key) const {
-  return buffered_ ? key < past_() + shape_.queries : b_.boolean(true);
+  Scalar all = buffered_ ? key < past_() + shape_.queries : b_.boolean(true);
+  for (const Dim& columns : columns_) all = logical_and(all, key < columns);
+  return all;
 }
 
 Scalar LogitTerms::apply(const Indices& i, const Scalar& product) const {
@@ -112,7 +118,7 @@ Scalar LogitTerms::bias_at(const Indices& i) const {
   for (size_t d = 0; d < 3; ++d) {
     if (bias_.dims()[d] != dims[d]) at[d] = b_.integer(0);
   }
-  return bias_.guarded(at, exists(i[3]), b_.literal(bias_.type(), 0));
+  return bias_.padded(at, 0);
 }
 
 Scalar LogitTerms::kept(const Indices& i) const {
@@ -122,11 +128,10 @@ Scalar LogitTerms::kept(const Indices& i) const {
     const Indices at = mask_.rank() == 2   ? Indices{batch, key}
                        : mask_.rank() == 3 ? Indices{batch, i[2], key}
                                            : Indices{batch, b_.integer(0), i[2] + past_(), key};
-    Scalar guard = exists(key);
-    // As above, a mask of one column masks nothing where there are more keys.
-    if (buffered_ && mask_.dims().back() == Dim(1)) guard = logical_and(guard, past_() + shape_.queries == 1);
-    const Scalar element = buffered_ ? mask_.guarded(at, guard, b_.literal(mask_.type(), 1)) : mask_(at);
-    return cast(ElementType::i32, element) > 0;
+    if (!buffered_) return cast(ElementType::i32, mask_(at)) > 0;
+    const Scalar is_kept = cast(ElementType::i32, mask_.padded(at, 1)) > 0;
+    if (!(mask_.dims().back() == Dim(1))) return is_kept;
+    return logical_or(is_kept, past_() + shape_.queries > 1);
   }
   const Scalar before_end = key < cast(ElementType::i64, mask_({batch}));
   if (!has_starts_) return before_end;

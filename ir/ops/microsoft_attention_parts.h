@@ -16,7 +16,7 @@ class LogitTerms {
   /// mask_filter_value and unidirectional.
   LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape, const Dim& past);
   /// The keys lie in a buffer of shape.keys places, and `past` is data: those after the last query do not
-  /// exist. Masks and biases have a column for each of the others.
+  /// exist, nor do those for which a mask or bias has no column.
   LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
              std::function<Scalar()> past);
 
@@ -28,13 +28,13 @@ class LogitTerms {
 
   /// The logit at (batch, head, query, key) of a scaled product.
   Scalar apply(const Indices& i, const Scalar& product) const;
-  /// Whether there is such a key: all but those at the end of a buffer exist.
+  /// Whether there is such a key: all but those at the end of a buffer are.
   Scalar exists(const Scalar& key) const;
 
  private:
   LogitTerms(const OperatorContext& context, Builder& b, const AttentionShape& shape,
              std::function<Scalar()> past, bool buffered);
-  void check_buffered_mask() const;
+  void read_buffered_mask();
   Scalar kept(const Indices& i) const;
   Scalar bias_at(const Indices& i) const;
 
@@ -43,6 +43,7 @@ class LogitTerms {
   AttentionShape shape_;
   std::function<Scalar()> past_;
   bool buffered_;
+  Dims columns_;  ///< that masks and biases have for a buffer's keys
   double filter_ = 0;
   bool causal_ = false;
   TensorRef mask_;

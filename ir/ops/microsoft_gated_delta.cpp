@@ -340,46 +340,56 @@ class GatedDeltaNet {
       check_dims(context_, active, {Dim(1)}, "state_update_active");
     }
     return b_.map(dims, [&](const Indices& i) {
-      const auto start = [&](const Scalar& row) { return cast(ElementType::i64, starts_({row})); };
-      const Scalar length = ragged() ? start(i[0] + 1) - start(i[0]) : b_.extent(length_);
-      const Scalar captured = min(cast(ElementType::i64, counts({i[0]})), length);
-      const Scalar zero = b_.literal(f32, 0);
-      // The section of `width` numbers for each token that begins at `first`.
-      const auto section = [&](const Dim& first, const Dim& width, const auto& element) {
-        const Scalar place = i[1] - first;
-        const Scalar step = floor_div(place, width), column = floor_mod(place, width);
-        Scalar inside = logical_and(logical_and(place >= 0, step < capacity), step < captured);
-        if (active.defined()) inside = logical_and(inside, active({b_.integer(0)}) != 0);
-        Indices token = {i[0], step};
-        if (ragged()) token = {start(i[0]) + step};
-        if (!ragged() && lead_.size() == 1) token = {i[0] * length_ + step};
-        return element(token, column, inside);
-      };
-      const Scalar decay =
-          section(Dim(0), decays, [&](Indices at, const Scalar& column, const Scalar& inside) {
-            if (!gated_) return select(inside, b_.literal(f32, 1), zero);
-            if (decay_per_key_) {
-              at.push_back(floor_div(column, key_size_));
-              at.push_back(floor_mod(column, key_size_));
-            } else {
-              at.push_back(column);
-            }
-            return decay_.guarded(at, inside, zero);
+      Scalar captured = cast(ElementType::i64, counts({i[0]}));
+      if (active.defined()) captured = select(active({b_.integer(0)}) != 0, captured, b_.integer(0));
+      const Scalar decay = captured_part(i, captured, Dim(0), decays, [&](const Captured& at) {
+        if (!gated_) return b_.literal(f32, 1);
+        const Indices place = decay_per_key_ ? at.within(key_size_) : Indices{at.column};
+        return decay_.guarded(joined(at.token, place), at.exists, b_.literal(f32, 0));
+      });
+      const Scalar key = captured_part(i, captured, capacity * decays, keys, [&](const Captured& at) {
+        return key_.guarded(joined(at.token, at.within(key_size_)), at.exists, b_.literal(f32, 0));
+      });
+      const Scalar value =
+          captured_part(i, captured, capacity * (decays + keys), values, [&](const Captured& at) {
+            return added.guarded(joined(at.step, at.within(value_size_)), at.exists, b_.literal(f32, 0));
           });
-      const Scalar key =
-          section(capacity * decays, keys, [&](Indices at, const Scalar& column, const Scalar& inside) {
-            return key_.guarded(joined(at, {floor_div(column, key_size_), floor_mod(column, key_size_)}),
-                                inside, zero);
-          });
-      const Scalar value = section(
-          capacity * (decays + keys), values,
-          [&](const Indices& at, const Scalar& column, const Scalar& inside) {
-            return added.guarded(
-                joined(steps_of(at), {floor_div(column, value_size_), floor_mod(column, value_size_)}),
-                inside, zero);
-          });
-      return decay + key + value;
+      const Scalar later = select(i[1] < capacity * (decays + keys), key, value);
+      return select(i[1] < capacity * decays, decay, later);
     });
+  }
+
+  /// A number of state_update: of which token, and where its step has results.
+  struct Captured {
+    Indices token, step;
+    Scalar column, exists;
+    Indices within(const Dim& size) const { return {floor_div(column, size), floor_mod(column, size)}; }
+  };
+  /// Element i of state_update where it is in the part that begins at column `first`, with `width` numbers
+  /// for each token; else zero. Where all sequences are equally long only the value depends on how many are
+  /// captured, not what is read.
+  template <typename Element>
+  Scalar captured_part(const Indices& i, const Scalar& captured, const Dim& first, const Dim& width,
+                       const Element& element) const {
+    const Scalar place = i[1] - first;
+    const Scalar step = floor_div(place, width);
+    const Scalar in_part = logical_and(place >= 0, step < Dim(capacity_));
+    Captured at = {{}, {}, floor_mod(place, width), {}};
+    Scalar counts = logical_and(in_part, step < captured);
+    if (ragged()) {
+      const Scalar start = cast(ElementType::i64, starts_({i[0]}));
+      const Scalar end = cast(ElementType::i64, starts_({i[0] + 1}));
+      counts = logical_and(counts, step < end - start);
+      at.exists = counts;
+      at.token = {start + step};
+      at.step = {start + step, b_.integer(0)};
+    } else {
+      at.exists = logical_and(in_part, step < length_);
+      counts = logical_and(counts, at.exists);
+      at.token = lead_.size() == 2 ? Indices{i[0], step} : Indices{i[0] * length_ + step};
+      at.step = {step, i[0]};
+    }
+    return select(counts, element(at), b_.literal(f32, 0));
   }
 
   const OperatorContext& context_;

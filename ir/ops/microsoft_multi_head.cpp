@@ -183,41 +183,54 @@ TensorRef past_states(const OperatorContext& context, Builder& b, int k, const A
   return past;
 }
 
-/// Past and new states in one buffer of (B, heads, places, size), which new ones are written into.
+/// Past and new states in one buffer of (B, heads, places, size), which new ones are written into. Nothing
+/// that is read is at a place that depends on data, so that kernels can be generated, unless there are beams.
 class StateBuffer {
  public:
   /// Sequences of a beam search share what they have in common: token t of beam j of batch i was made by beam
   /// indirection[i, j, t].
-  StateBuffer(const OperatorContext& context, Builder& b, const AttentionShape& shape,
-              const InputPlaces& places)
-      : b_(b), queries_(shape.queries) {
-    length_ = typed_operand(b, context, places.past_length, {ElementType::i32});
+  StateBuffer(const OperatorContext& context, Builder& b, const AttentionShape& shape, const Dim& places,
+              const InputPlaces& inputs)
+      : b_(b), queries_(shape.queries), places_(places) {
+    length_ = typed_operand(b, context, inputs.past_length, {ElementType::i32});
     only_element(context, b, length_, "past_sequence_length");
-    if (!context.has(places.indirection)) return;
-    indirection_ = typed_operand(b, context, places.indirection, {ElementType::i32});
+    if (const Tensor* known = context.operand(inputs.past_length).constant) {
+      context.check(known->get_int(0) >= 0 && !context.less(places, queries_ + known->get_int(0)),
+                    fmt::format("{} past states and {} new ones in a buffer of {}", known->get_int(0),
+                                queries_.to_string(), places.to_string()));
+      check_columns(context, inputs.mask, queries_ + known->get_int(0));
+      check_columns(context, inputs.attention_bias, queries_ + known->get_int(0));
+    }
+    if (!context.has(inputs.indirection)) return;
+    indirection_ = typed_operand(b, context, inputs.indirection, {ElementType::i32});
     context.check(indirection_.rank() == 3,
                   fmt::format("cache_indirection of shape {}", to_string(indirection_.dims())));
     context.check(context.equal(indirection_.dims()[0] * indirection_.dims()[1], shape.batch),
                   "cache_indirection has other beams than the states");
   }
 
-  /// How many states there were before the queries'.
+  /// How many states there were before the queries'. Where they do not fit into the buffer there are no
+  /// states at all, and the result is NaN.
   Scalar past() const {
     const Indices first(length_.dims().size(), b_.integer(0));
-    return cast(ElementType::i64, length_(first));
+    const Scalar given = cast(ElementType::i64, length_(first));
+    const Scalar fits = logical_and(given >= 0, given <= places_ - queries_);
+    return select(fits, given, b_.extent(Dim(0) - queries_));
   }
-  /// New states that do not fit are refused when they are written.
   TensorRef written(const TensorRef& buffer, const Dims& added_dims, const Builder::MapBody& added) const {
     const TensorRef fresh =
         b_.map(added_dims, [&](const Indices& i) { return cast(buffer.type(), added(i)); });
-    return b_.scatter(buffer, added_dims, ScatterCombine::assign, [&](const Indices& i) {
-      return Builder::Update{{i[0], i[1], past() + i[2], i[3]}, fresh(i), {}};
+    return b_.map(buffer.dims(), [&](const Indices& i) {
+      const Scalar place = i[2] - past();
+      const Scalar is_new = logical_and(place >= 0, place < queries_);
+      if (queries_ == Dim(1)) return select(is_new, fresh({i[0], i[1], b_.integer(0), i[3]}), buffer(i));
+      return fresh.guarded({i[0], i[1], place, i[3]}, is_new, buffer(i));
     });
   }
   /// The state of that sequence, zero beyond its end: the buffer may hold anything there.
   Scalar at(const TensorRef& states, const Indices& i) const {
     const Scalar exists = i[2] < past() + queries_;
-    return states.guarded({row(i), i[1], i[2], i[3]}, exists, b_.literal(states.type(), 0));
+    return select(exists, states({row(i), i[1], i[2], i[3]}), b_.literal(states.type(), 0));
   }
 
  private:
@@ -230,8 +243,16 @@ class StateBuffer {
     return select(is_old, batch * beams + cast(ElementType::i64, maker), i[0]);
   }
 
+  static void check_columns(const OperatorContext& context, int k, const Dim& keys) {
+    if (!context.has(k) || context.rank(k) < 2) return;
+    const Dim& columns = context.dims(k).back();
+    context.check(
+        columns == Dim(1) || !context.less(columns, keys),
+        fmt::format("input {} has {} columns for {} keys", k, columns.to_string(), keys.to_string()));
+  }
+
   Builder& b_;
-  Dim queries_;
+  Dim queries_, places_;
   TensorRef length_, indirection_;
 };
 
@@ -260,7 +281,7 @@ void attend(const OperatorContext& context, Builder& b, HeadInputs& in, const In
     context.check(past_key.defined(), "there are no past states to share a buffer");
     // A query for each new state: the last query is at the end of the sequence.
     context.check(context.equal(own.queries, own.keys), "queries and new states differ in number");
-    buffer.emplace(context, b, own, places);
+    buffer.emplace(context, b, own, shape.keys, places);
   }
   LogitTerms logits = buffer ? LogitTerms(context, b, shape, [&] { return buffer->past(); })
                              : LogitTerms(context, b, shape, past_length);

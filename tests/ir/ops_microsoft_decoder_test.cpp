@@ -163,6 +163,26 @@ TEST(DecoderAttention, MultiHeadAttentionWritesSeveralStates) {
   EXPECT_TRUE(std::isnan(results[2].get_real(3)));
 }
 
+TEST(DecoderAttention, StatesThatTurnOutNotToFitMakeNoNumbers) {
+  NodeUnderTest node = two_keys(1, 3);
+  std::vector<OperandInfo> operands = node.known();
+  operands[7].constant = nullptr;
+  const Program program = define_node(node.node(), operands);
+  const auto run = [&](int64_t past) {
+    std::vector<Tensor> values;
+    for (const OperandInfo& operand : operands)
+      values.push_back(operand.present && operand.constant != nullptr ? *operand.constant : Tensor());
+    values[7] = ints({1}, {past}, ElementType::i32);
+    return evaluate(program, values);
+  };
+  expect_near(run(1)[0], {7});
+  expect_near(run(0)[0], {8});
+  for (const int64_t past : {-1, 4, 1 << 30}) {
+    EXPECT_TRUE(std::isnan(run(past)[0].get_real(0))) << past;
+    EXPECT_EQ(run(past)[1].get_real(0), 0) << past;  // the buffer stays
+  }
+}
+
 TEST(DecoderAttention, OneProgramServesAllLengths) {
   EXPECT_EQ(two_keys(1, 3).output_dims(7, {Dim(1)}), (Dims{Dim(1), Dim(1), Dim(1)}));
   EXPECT_THROW(two_keys(1, 4).output_dims(7, {Dim(1)}), NotYetKnown);  // scores have the length
