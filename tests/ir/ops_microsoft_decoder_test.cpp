@@ -163,24 +163,49 @@ TEST(DecoderAttention, MultiHeadAttentionWritesSeveralStates) {
   EXPECT_TRUE(std::isnan(results[2].get_real(3)));
 }
 
-TEST(DecoderAttention, StatesThatTurnOutNotToFitMakeNoNumbers) {
-  NodeUnderTest node = two_keys(1, 3);
+/// The results where the number of past states is data that the definition does not know.
+std::vector<Tensor> run_with_past(const NodeUnderTest& node, int64_t past) {
   std::vector<OperandInfo> operands = node.known();
-  operands[7].constant = nullptr;
-  const Program program = define_node(node.node(), operands);
-  const auto run = [&](int64_t past) {
-    std::vector<Tensor> values;
-    for (const OperandInfo& operand : operands)
-      values.push_back(operand.present && operand.constant != nullptr ? *operand.constant : Tensor());
-    values[7] = ints({1}, {past}, ElementType::i32);
-    return evaluate(program, values);
-  };
-  expect_near(run(1)[0], {7});
-  expect_near(run(0)[0], {8});
-  for (const int64_t past : {-1, 4, 1 << 30}) {
-    EXPECT_TRUE(std::isnan(run(past)[0].get_real(0))) << past;
-    EXPECT_EQ(run(past)[1].get_real(0), 0) << past;  // the buffer stays
+  std::vector<Tensor> values(operands.size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k].present) values[k] = *operands[k].constant;
   }
+  operands[7].constant = nullptr;
+  values[7] = ints({1}, {past}, ElementType::i32);
+  return evaluate(define_node(node.node(), operands), values);
+}
+
+TEST(DecoderAttention, StatesThatTurnOutNotToFitMakeNoNumbers) {
+  const NodeUnderTest node = two_keys(1, 3);
+  expect_near(run_with_past(node, 1)[0], {7});
+  expect_near(run_with_past(node, 0)[0], {8});
+  for (const int64_t past : {-1, 4, 1 << 30}) {
+    EXPECT_TRUE(std::isnan(run_with_past(node, past)[0].get_real(0))) << past;
+    EXPECT_EQ(run_with_past(node, past)[1].get_real(0), 0) << past;  // the buffer stays
+  }
+}
+
+TEST(DecoderAttention, KeysWithoutAColumnAreNotSeen) {
+  const auto with = [](const Tensor& mask, const Tensor& bias) {
+    const auto node = microsoft("DecoderMaskedMultiHeadAttention")
+                          .input(reals({1, 1, 1}, {1}))
+                          .input(reals({1, 1, 1}, {0}))
+                          .input(reals({1, 1, 1}, {8}))
+                          .input(mask)
+                          .input(bias)
+                          .input(reals({1, 1, 4, 1}, {0, 0, nan, nan}))
+                          .input(reals({1, 1, 4, 1}, {2, 4, nan, nan}))
+                          .input(ints({1}, {0}, ElementType::i32))
+                          .set("num_heads", int64_t{1})
+                          .set("past_present_share_buffer", int64_t{1});
+    return run_with_past(node, 2)[0];
+  };
+  const Tensor all = ints({1, 3}, {1, 1, 1}, ElementType::i32);
+  const Tensor none = reals({1, 1, 1, 3}, {0, 0, 0});
+  expect_near(with(all, none), {14.0 / 3});
+  expect_near(with(ints({1, 2}, {1, 1}, ElementType::i32), none), {3});
+  expect_near(with(all, reals({1, 1, 1, 2}, {0, 0})), {3});
+  expect_near(with(ints({1, 1}, {0}, ElementType::i32), none), {14.0 / 3});  // one column masks nothing
 }
 
 TEST(DecoderAttention, OneProgramServesAllLengths) {
