@@ -1,6 +1,8 @@
 // com.microsoft: MoEGroupRouter, which experts a token goes to where experts are chosen by groups.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ir/ops/compute.h"
 #include "ir/ops/elementwise_parts.h"
 #include "ir/ops/microsoft.h"
@@ -25,11 +27,15 @@ TensorRef places(Builder& b, const Dims& dims, const Dim& size,
   });
 }
 
-/// The choice of experts, from the scores [rows, experts] of each.
+/// The choice of experts, from the scores [rows, experts] of each. NaN is worth less than any number.
 class GroupedChoice {
  public:
   GroupedChoice(const OperatorContext& context, Builder& b, const TensorRef& scores)
-      : b_(b), scores_(scores), rows_(scores.dims()[0]), experts_(scores.dims()[1]) {
+      : b_(b), rows_(scores.dims()[0]), experts_(scores.dims()[1]) {
+    const Scalar least = b.real(f32, -std::numeric_limits<double>::infinity());
+    scores_ = b.map(scores.dims(), [&](const Indices& i) {
+      return select(unary(ScalarOp::is_nan, scores(i)), least, scores(i));
+    });
     constexpr int64_t most = int64_t{1} << 30;
     const int64_t groups = bounded_integer(context, "n_group", 1, 1, most);
     const int64_t chosen_groups = bounded_integer(context, "topk_group", 1, 1, groups);

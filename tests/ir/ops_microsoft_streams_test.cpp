@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "ir/error.h"
 #include "tests/ir/microsoft_nodes.h"
@@ -131,6 +132,22 @@ TEST(GroupRouter, OfEqualExpertsTheFirstIsTaken) {
   EXPECT_EQ(to_reals(result)[1], -10000);
   EXPECT_NEAR(to_reals(result)[0], std::log(sigmoid(1)), 1e-6);
   EXPECT_NEAR(to_reals(result)[4], std::log(sigmoid(2)), 1e-6);
+}
+
+TEST(GroupRouter, WhatIsNotANumberComesLast) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto route = [&](int64_t groups, int64_t chosen) {
+    return microsoft("MoEGroupRouter")
+        .input(reals({1, 4}, {nan, 2, -1, 0}))
+        .input(reals({4}, {0, 0, 0, 0}))
+        .set("n_group", groups)
+        .set("top_k", chosen)
+        .run();
+  };
+  EXPECT_EQ(route(1, 1).get_real(0), -10000);
+  EXPECT_EQ(route(1, 3).get_real(0), -10000);
+  EXPECT_TRUE(std::isnan(route(1, 4).get_real(0)));
+  EXPECT_EQ(route(2, 2).get_real(1), -10000);  // the other group, though worth little
 }
 
 /// Outputs 1 and 2 where there is no output 0.
