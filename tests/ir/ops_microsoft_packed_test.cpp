@@ -234,6 +234,12 @@ TEST(GatherPacked, RowsOutOfRangeAreTheFirst) {
   EXPECT_EQ(to_reals(result), (Reals{3, 2, 1, 1, 1, 1}));
 }
 
+TEST(GatherPacked, AnyNumberOfRowsIsGathered) {
+  const Dim count = Dim::symbol("count");
+  EXPECT_EQ(gather(2, 64, {1, 36}, Bytes(36), {0}).output_dims(1, {count}), (Dims{count, Dim(64)}));
+  EXPECT_EQ(gather(2, 64, {1, 36}, Bytes(36), {}).run().shape(), (Shape{0, 64}));
+}
+
 TEST(GatherPacked, RefusesOtherTables) {
   const Bytes data(64);
   EXPECT_THROW(gather(2, 32, {1, 17}, data, {0}).run(), Error);

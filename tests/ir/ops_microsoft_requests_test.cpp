@@ -230,6 +230,18 @@ TEST(NGramHash, PackedIsThatOfEachRequest) {
   }
 }
 
+TEST(PackedRequests, SizesMayBeUnknown) {
+  const Dim tokens = Dim::symbol("tokens"), length = Dim::symbol("length"), batch = Dim::symbol("batch");
+  EXPECT_EQ(packed_convolution(starts, {}).output_dims(0, {tokens, Dim(2)}), (Dims{tokens, Dim(2)}));
+  const Hash hash = plain_hash();
+  NodeUnderTest node = microsoft("NGramHashMapping");
+  node.input(ints({1, 1}, {5}))
+      .input(ints({3}, hash.multipliers))
+      .input(ints({4}, hash.sizes))
+      .absent_input();
+  EXPECT_EQ(hash.finish(node).output_dims(0, {batch, length}), (Dims{batch, length, Dim(4)}));
+}
+
 TEST(NGramHash, RefusesWhatMakesNoHash) {
   const auto run = [](int64_t order, int64_t heads, const Ints& sizes, int64_t multipliers) {
     return microsoft("NGramHashMapping")

@@ -150,6 +150,11 @@ TEST(GroupRouter, WhatIsNotANumberComesLast) {
   EXPECT_EQ(route(2, 2).get_real(1), -10000);  // the other group, though worth little
 }
 
+TEST(GroupRouter, RowsMayBeUnknown) {
+  const Dim batch = Dim::symbol("batch"), length = Dim::symbol("length");
+  EXPECT_EQ(router(3, 1, 2, 1).output_dims(0, {batch, length, Dim(6)}), (Dims{batch * length, Dim(6)}));
+}
+
 /// Outputs 1 and 2 where there is no output 0.
 std::vector<Tensor> all_scores(const std::vector<Tensor>& inputs) {
   NodeUnderTest under_test = microsoft("MoEGroupRouter", 3);
