@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "search/algebra/graph_writer.h"
 
@@ -15,7 +14,7 @@ class Finder {
       : plan_(plan), graph_(graph), readers_(graph.values.size()) {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const ir::Node& node = graph.nodes[n];
-      if (!search::algebra::is_new(node)) places_.emplace(node.name, static_cast<int>(n));
+      if (!search::algebra::is_new(node)) places_.emplace(node.outputs, static_cast<int>(n));
       for (const ir::ValueId id : ir::reads_of(node))
         readers_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
     }
@@ -35,10 +34,10 @@ class Finder {
 
  private:
   int twin_of(const ir::Node& node) const {
-    const auto found = places_.find(node.name);
+    const auto found = places_.find(node.outputs);
     if (found == places_.end()) return -1;
     const ir::Node& other = graph_.nodes[static_cast<size_t>(found->second)];
-    const bool same = other.op == node.op && other.inputs == node.inputs && other.outputs == node.outputs;
+    const bool same = other.op == node.op && other.inputs == node.inputs && other.name == node.name;
     return same ? found->second : -1;
   }
 
@@ -63,8 +62,8 @@ class Finder {
 
   const Plan& plan_;
   const ir::Graph& graph_;
-  std::map<std::string, int> places_;
-  std::vector<std::vector<int>> readers_;  ///< nodes, by value
+  std::map<std::vector<ir::ValueId>, int> places_;  ///< by results: conversions have their step's name
+  std::vector<std::vector<int>> readers_;           ///< nodes, by value
 };
 
 }  // namespace

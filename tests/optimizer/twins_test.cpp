@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/plan/plan_builder.h"
 #include "tests/runtime/models.h"
 
 namespace axrun::tests {
@@ -38,6 +39,24 @@ TEST(TwinsOfSteps, AreThoseWhoseInnerResultsNobodyElseReads) {
   reader.outputs = {other.add_value({})};
   other.nodes.push_back(reader);
   EXPECT_TRUE(twins_in(*plan, other).empty());
+}
+
+/// As a conversion between layouts has that of the step it belongs to.
+TEST(TwinsOfSteps, AreFoundWhereNodesHaveOneName) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::f32, {4, 64});
+  m.output(m.node("Softmax", {m.node("Relu", {x})}));
+  SessionOptions options;
+  options.threads = 1;
+  options.tier = Tier::fallback;
+  const auto session = m.session(options);
+  session->prepare({{4, 64}});
+  const auto model = session->current_plan({{4, 64}});
+  const auto named = std::make_shared<ir::Graph>(model->graph());
+  for (ir::Node& node : named->nodes) node.name = "same";
+  const auto plan = build_like(*model, named, nullptr);
+  ASSERT_EQ(plan->steps().size(), 2u);
+  EXPECT_EQ(twins_in(*plan, *named).size(), 2u);
 }
 
 }  // namespace
