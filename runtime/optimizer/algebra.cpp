@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* rewritten_outcome = "rewritten";
 /// Jobs whose inputs are held meanwhile; shapes of one session.
 constexpr size_t most_waiting = 4, most_shapes = 4;
-/// What the steps of a window must take of the model's time.
+/// What the steps of windows that are alike must take of the model's time.
 constexpr double least_share = 0.01;
 /// Of saturation, in processor time: of one window, and of all.
 constexpr double window_seconds = 0.5, most_seconds = 20;
@@ -222,6 +222,8 @@ bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const Optimiz
   options.saturation.most_rounds = most_rounds;
   options.saturation.most_matches = most_matches;
   options.saturation.stop = [&] { return place_.stop.requested() || seconds_of_thread() > window_end; };
+  // Two conversions that meet would be none: which layout is the fastest has been measured already.
+  options.apart = [&](ir::ValueId id) { return is_stored_otherwise(now->graph().value(id)); };
   options.go_on = [&] {
     const double now_at = seconds_of_thread();
     window_end = std::min(now_at + window_seconds, end);
@@ -233,9 +235,9 @@ bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const Optimiz
       if (const auto step = step_of.find(id); step != step_of.end()) steps.insert(step->second);
     double taken = 0;
     for (const size_t s : steps) taken += times[s];
-    const double weight = taken / tree.total();
-    return settings_.force_algebra || weight >= least_share ? std::max(weight, 1e-9) : 0.0;
+    return std::max(taken / tree.total(), 1e-9);
   };
+  options.least_weight = settings_.force_algebra ? 0 : least_share;
   report.outcome = "as the model: nothing would be cheaper";
   std::string tried;
   for (const Movement movement : {Movement::is_free, Movement::costs}) {

@@ -17,6 +17,9 @@ using ir::ValueId;
 /// Of values that have channels, and more than one place in each.
 constexpr int least_rank = 3, most_rank = 5;
 
+/// Of the names of values that others are stored as.
+constexpr std::string_view stored_suffix = ":stored";
+
 /// Dims of a permuted value, by those of the plain one; or the other way round.
 std::vector<int64_t> permutation(Layout layout, int64_t rank, bool back) {
   AXRUN_ASSERT(layout == Layout::channels_last);
@@ -67,9 +70,9 @@ class Layer {
   }
 
   /// Another value of the same dims, or of permuted ones; what is known of it is found anew.
-  ValueId twin(ValueId id, const char* what) {
+  ValueId twin(ValueId id, std::string_view what) {
     ir::Value value;
-    value.name = fmt::format("{}:{}{}", old_.value(id).name, what, graph_->values.size());
+    value.name = fmt::format("{}{}{}", old_.value(id).name, what, graph_->values.size());
     return graph_->add_value(std::move(value));
   }
 
@@ -97,7 +100,8 @@ class Layer {
     const ValueLayout* layout = layout_of(id);
     if (layout == nullptr || layout->made != Layout::plain) return;
     if (!layout->is_there(Layout::channels_last)) return;
-    convert(id, id, stored_[id] = twin(id, "stored"), Layout::channels_last, false, name_of_conversion(id));
+    convert(id, id, stored_[id] = twin(id, stored_suffix), Layout::channels_last, false,
+            name_of_conversion(id));
   }
 
   void add_step(size_t s) {
@@ -112,7 +116,7 @@ class Layer {
       const auto stored = stored_.find(id);
       if (stored == stored_.end())
         throw Error(Fault::internal, fmt::format("value {} is read before it is stored", id));
-      convert(id, stored->second, renamed[id] = twin(id, "read"), layout, true, name);
+      convert(id, stored->second, renamed[id] = twin(id, ":read"), layout, true, name);
       all.push_back(last());
     }
     std::vector<ValueId> made;
@@ -120,7 +124,7 @@ class Layer {
       const ValueLayout* layout = id == ir::absent ? nullptr : layout_of(id);
       if (layout == nullptr || layout->made == Layout::plain) continue;
       made.push_back(id);
-      renamed[id] = twin(id, "made");
+      renamed[id] = twin(id, ":made");
     }
     for (const int n : step.nodes) {
       Node node = old_.nodes[static_cast<size_t>(n)];
@@ -135,7 +139,7 @@ class Layer {
       all.push_back(last());
     }
     for (const ValueId id : made) {
-      convert(id, renamed[id], stored_[id] = twin(id, "stored"), layout_of(id)->made, false,
+      convert(id, renamed[id], stored_[id] = twin(id, stored_suffix), layout_of(id)->made, false,
               name_of_conversion(id));
       all.push_back(last());
     }
@@ -226,6 +230,12 @@ std::shared_ptr<const ir::Graph> lay_out(const ir::Graph& graph, const LayoutRec
   } catch (const Error&) {
     return nullptr;
   }
+}
+
+bool is_stored_otherwise(const ir::Value& value) {
+  const size_t at = value.name.rfind(stored_suffix);
+  if (at == std::string::npos || at + stored_suffix.size() == value.name.size()) return false;
+  return value.name.find_first_not_of("0123456789", at + stored_suffix.size()) == std::string::npos;
 }
 
 bool has_layouts(const ir::ValueFact& fact) {

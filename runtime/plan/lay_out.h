@@ -63,6 +63,9 @@ LaidOut lay_out(const Plan& plan, const std::map<ir::ValueId, ValueLayout>& valu
 /// recipe does not fit the graph.
 std::shared_ptr<const ir::Graph> lay_out(const ir::Graph& graph, const LayoutRecipe& recipe);
 
+/// Whether lay_out has made the value, to store another one in another layout.
+bool is_stored_otherwise(const ir::Value& value);
+
 /// Whether layouts other than the plain one differ from it: values of dims [N, C, spatial...] with more than
 /// one channel and more than one element in each.
 bool has_layouts(const ir::ValueFact& fact);

@@ -1,6 +1,7 @@
 #include "search/algebra/graph_rewrite.h"
 
 #include <algorithm>
+#include <map>
 
 #include "search/algebra/graph_writer.h"
 #include "search/algebra/site.h"
@@ -11,6 +12,7 @@ namespace {
 struct Weighed {
   Window window;
   std::vector<ir::ValueId> values;
+  std::string text;  ///< equal for windows of which the same is made: layers are alike
   double weight = 1;
 };
 
@@ -34,7 +36,6 @@ std::vector<TermId> needed_terms(const ir::Graph& graph, const ModelTerms& terms
   return needed;
 }
 
-/// Equal for windows of which the same is made.
 std::string text_of(const Terms& terms, const Window& window) {
   const Site site = site_of(terms, window.inner, window.roots.size(), true);
   std::string text = site.text();
@@ -53,16 +54,20 @@ std::vector<Weighed> weighed_windows(const ir::Graph& graph, const ModelTerms& t
   for (Window& window : windows_of(terms.terms(), needed, options.most_operations))
     windows.push_back(std::move(window));
   std::vector<Weighed> list;
+  std::map<std::string, double> together;
   for (Window& window : windows) {
     Weighed one;
+    one.text = text_of(terms.terms(), window);
     for (const TermId id : window.inner) {
       const std::vector<ir::ValueId>& values = writer.values_of(id);
       one.values.insert(one.values.end(), values.begin(), values.end());
     }
     one.window = std::move(window);
     if (options.weight) one.weight = options.weight(one.values);
+    together[one.text] += one.weight;
     if (one.weight > 0) list.push_back(std::move(one));
   }
+  std::erase_if(list, [&](const Weighed& one) { return together[one.text] < options.least_weight; });
   std::stable_sort(list.begin(), list.end(),
                    [](const Weighed& a, const Weighed& b) { return a.weight > b.weight; });
   return list;
@@ -73,21 +78,20 @@ std::vector<Weighed> weighed_windows(const ir::Graph& graph, const ModelTerms& t
 GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::shared_ptr<const Rule>>& rules,
                            const GraphRewriteOptions& options) {
   GraphRewrite result;
-  const ModelTerms terms(facts);
+  const ModelTerms terms(facts, options.apart);
   GraphWriter writer(facts.graph(), terms);
   std::set<TermId> taken;            // of windows that were replaced
-  std::set<std::string> unimproved;  // windows, as text: layers are alike
+  std::set<std::string> unimproved;  // windows, as text
   for (const Weighed& one : weighed_windows(facts.graph(), terms, writer, options)) {
     if (options.go_on && !options.go_on()) break;
     const Window& window = one.window;
     const auto is_taken = [&](TermId id) { return taken.count(id) != 0; };
     if (std::any_of(window.inner.begin(), window.inner.end(), is_taken)) continue;
-    const std::string text = text_of(terms.terms(), window);
-    if (unimproved.count(text) != 0) continue;
+    if (unimproved.count(one.text) != 0) continue;
     ++result.looked_at;
     const auto improvement = improve(terms.terms(), window, rules, options.cost, options.saturation);
     if (!improvement || improvement->before - improvement->after < options.least_gain * improvement->before) {
-      unimproved.insert(text);
+      unimproved.insert(one.text);
       continue;
     }
     if (!writer.replace(window, *improvement)) continue;

@@ -29,6 +29,9 @@ struct GraphRewriteOptions {
   /// How much it matters how these values are computed: heavy windows come first, those of 0 are left out.
   /// None: all of them matter alike.
   std::function<double(const std::vector<ir::ValueId>& values)> weight;
+  double least_weight = 0;  ///< of windows that are alike, together; those of less are left out
+  /// Values that stay, and at which windows end; none: no such values.
+  std::function<bool(ir::ValueId)> apart;
   std::function<bool()> go_on;  ///< asked before every window; none: always
 };
 

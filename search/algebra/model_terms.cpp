@@ -18,11 +18,12 @@ std::string name_of(const ir::Tensor& tensor) {
 
 }  // namespace
 
-ModelTerms::ModelTerms(const ir::Inference& inference) : inference_(inference) {
+ModelTerms::ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart)
+    : inference_(inference) {
   const ir::Graph& graph = inference.graph();
   for (const ir::ValueId id : graph.inputs) add_leaf(id);
   for (const auto& [outer, inner] : graph.captures) add_leaf(inner);
-  for (const ir::Node& node : graph.nodes) add_node(node);
+  for (const ir::Node& node : graph.nodes) add_node(node, apart);
   for (const ir::ValueId id : graph.outputs)
     if (const TermId term = term_of(id); term != no_term) outputs_.push_back(term);
 }
@@ -53,13 +54,36 @@ void ModelTerms::add_leaf(ir::ValueId value) {
   ids_[value] = terms_.leaf(name, {fact.type, *fact.dims, constant});
 }
 
-void ModelTerms::add_node(const ir::Node& node) {
+TermId ModelTerms::part_of(const ir::Node& node) {
+  if (node.op != "Gather" || !node.domain.empty() || node.inputs.size() != 2) return no_term;
+  const ir::Tensor& indices = inference_.fact(node.inputs[1]).constant;
+  const auto& to = inference_.fact(node.outputs[0]).dims;
+  if (!indices.defined() || indices.size() != 1 || !to) return no_term;
+  add_leaf(node.inputs[0]);
+  const TermId x = term_of(node.inputs[0]);
+  if (x == no_term) return no_term;
+  ir::Dims size = terms_[x].facts.dims;
+  const auto rank = static_cast<int64_t>(size.size());
+  const auto attribute = node.attributes.find("axis");
+  const int64_t axis = attribute == node.attributes.end() ? 0 : attribute->second.integer;
+  const auto d = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  const int64_t index = indices.get_int(0);
+  // An index that may be outside is an error, which a Slice is not.
+  if (d >= size.size() || !size[d].is_constant() || index >= size[d].value() || index < -size[d].value())
+    return no_term;
+  ir::Dims begin(size.size(), ir::Dim(0));
+  begin[d] = ir::Dim(index < 0 ? index + size[d].value() : index);
+  size[d] = ir::Dim(1);
+  return terms_.reshape(terms_.slice(x, begin, size), *to);
+}
+
+void ModelTerms::add_node(const ir::Node& node, const std::function<bool(ir::ValueId)>& apart) {
   const std::optional<NodeOperation> known = operation_of(node, inference_);
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const ir::ValueId output = node.outputs[k];
     if (output == ir::absent) continue;
     TermId made = no_term;
-    if (known && !inference_.is_constant(output)) {
+    if (known && !inference_.is_constant(output) && (!apart || !apart(output))) {
       std::vector<TermId> children;
       for (size_t input = 0; input < node.inputs.size(); ++input) {
         const auto& slots = known->operation.slots;
@@ -69,8 +93,9 @@ void ModelTerms::add_node(const ir::Node& node) {
       }
       Operation operation = known->operation;
       operation.result = static_cast<int>(k);
-      made =
-          children.empty() ? no_term : terms_.make(terms_.operation(operation), known->parameters, children);
+      made = part_of(node);
+      if (made == no_term && !children.empty())
+        made = terms_.make(terms_.operation(operation), known->parameters, children);
       // Dims that only the graph knows better would make terms of one value differ.
       if (made != no_term && inference_.fact(output).dims &&
           terms_[made].facts.dims != *inference_.fact(output).dims)

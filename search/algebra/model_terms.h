@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -12,8 +13,9 @@ namespace axrun::search::algebra {
 /// others are named by content. Nodes that have no term (bodies, unknown ranks) make leaves.
 class ModelTerms {
  public:
-  /// The inference must have run.
-  explicit ModelTerms(const ir::Inference& inference);
+  /// The inference must have run. apart: values that are leaves however the graph computes them; none: no
+  /// others.
+  explicit ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart = {});
 
   const Terms& terms() const { return terms_; }
   /// no_term where type or dims are unknown.
@@ -25,7 +27,9 @@ class ModelTerms {
 
  private:
   void add_leaf(ir::ValueId value);
-  void add_node(const ir::Node& node);
+  void add_node(const ir::Node& node, const std::function<bool(ir::ValueId)>& apart);
+  /// A Gather at one index that is known, which is a Slice; no_term for others.
+  TermId part_of(const ir::Node& node);
 
   const ir::Inference& inference_;
   Terms terms_;

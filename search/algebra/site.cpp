@@ -141,6 +141,11 @@ class Naming {
   void align(const ir::Dims& from, const ir::Dims& to) {
     size_t a = 0, b = 0;
     while (a < from.size() && b < to.size()) {
+      // A dim of one is no part of its neighbour.
+      if (from[a] == ir::Dim(1) || to[b] == ir::Dim(1)) {
+        ++(from[a] == ir::Dim(1) ? a : b);
+        continue;
+      }
       ir::Dims left{from[a++]}, right{to[b++]};
       while (ir::product(left) != ir::product(right)) {
         const auto x = ir::product(left).constant(), y = ir::product(right).constant();

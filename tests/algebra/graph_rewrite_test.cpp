@@ -215,6 +215,91 @@ TEST(GraphRewrite, EqualValuesStayApart) {
   expect_same_answers(m.graph, *found.graph);
 }
 
+ir::Attribute integers(std::vector<int64_t> list) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::integers;
+  attribute.integers = std::move(list);
+  return attribute;
+}
+
+/// The channels of two values by turns (channels of one value are 3 x 5 elements), and each half of that.
+Maker shuffled_channels(const std::vector<int64_t>& indices) {
+  Maker m;
+  ir::Attribute axis;
+  axis.kind = ir::Attribute::Kind::integer;
+  axis.integer = 1;
+  const ValueId a = m.input({1, 6, 3, 5}), b = m.input({1, 6, 3, 5});
+  const ValueId joined = m.node("Concat", {a, b}, {{"axis", axis}});
+  const auto reshape = [&](ValueId x, const std::vector<int64_t>& dims) {
+    return m.node("Reshape", {x, m.constant(ir::Tensor::from_i64(dims))});
+  };
+  const ValueId turned = m.node("Transpose", {reshape(joined, {6, 2, 15})}, {{"perm", integers({1, 0, 2})}});
+  const ValueId halves = reshape(turned, {2, 1, 6, 3, 5});
+  for (const int64_t index : indices) {
+    const ValueId number = m.constant(ir::Tensor::scalar(ir::ElementType::i64, static_cast<double>(index)));
+    m.graph.outputs.push_back(m.node("Tanh", {m.node("Gather", {halves, number})}));
+  }
+  return m;
+}
+
+/// What takes each half past the Reshape and the Transpose is found in this model alone, although it has no
+/// Slice of a Transpose.
+TEST(GraphRewrite, HalvesOfShuffledChannelsNeedNoTranspose) {
+  for (const Movement movement : {Movement::is_free, Movement::costs}) {
+    for (const std::vector<int64_t>& indices : {std::vector<int64_t>{0, 1}, {-1, 0}}) {
+      const Maker m = shuffled_channels(indices);
+      GraphRewriteOptions options;
+      options.cost = kernel_cost(movement);
+      const RuleSet rules = discovered(m.graph);
+      const GraphRewrite found = rewrite_graph(facts_of(m.graph), usable(rules), options);
+      ASSERT_NE(found.graph, nullptr);
+      EXPECT_EQ(count_of(*found.graph, "Transpose"), 0);
+      EXPECT_EQ(count_of(*found.graph, "Slice"), 2);
+      expect_same_answers(m.graph, *found.graph);
+    }
+  }
+}
+
+/// As conversions between layouts are, which would cancel one another.
+TEST(GraphRewrite, WindowsEndAtValuesThatAreApart) {
+  Maker m = shuffled_channels({0, 1});
+  std::set<ValueId> stored;
+  for (ValueId& output : m.graph.outputs) {
+    const ValueId turned = m.node("Transpose", {output}, {{"perm", integers({0, 2, 3, 1})}});
+    stored.insert(turned);
+    output = m.node("Relu", {m.node("Transpose", {turned}, {{"perm", integers({0, 3, 1, 2})}})});
+  }
+  const RuleSet rules = discovered(m.graph);
+  for (const bool apart : {true, false}) {
+    GraphRewriteOptions options;
+    options.cost = kernel_cost(Movement::costs);
+    if (apart) options.apart = [&](ValueId id) { return stored.count(id) != 0; };
+    const GraphRewrite found = rewrite_graph(facts_of(m.graph), usable(rules), options);
+    ASSERT_NE(found.graph, nullptr);
+    EXPECT_EQ(count_of(*found.graph, "Slice"), 2);
+    EXPECT_EQ(count_of(*found.graph, "Transpose"), apart ? 4 : 0);
+    expect_same_answers(m.graph, *found.graph);
+  }
+}
+
+/// An index that is outside is an error, which no other graph may hide.
+TEST(GraphRewrite, GathersOutsideStayAsTheyAre) {
+  const Maker m = shuffled_channels({0, 1});
+  ir::Graph outside = m.graph;
+  for (ir::Node& node : outside.nodes)
+    if (node.op == "Gather")
+      outside.value(node.inputs[1]).constant = ir::Tensor::scalar(ir::ElementType::i64, 2);
+  const auto gathers = [](const ir::Graph& graph) {
+    const ir::Inference facts = facts_of(graph);
+    const ModelTerms list(facts);
+    int count = 0;
+    for (TermId id = 0; id < list.terms().size(); ++id) count += list.terms().is(id, "Gather") ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(gathers(m.graph), 0);
+  EXPECT_GT(gathers(outside), 0);
+}
+
 TEST(GraphRewrite, StopsWhenTold) {
   const Maker m = three_products();
   const Rules rules = usable(discovered(m.graph));

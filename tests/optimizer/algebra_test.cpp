@@ -120,6 +120,29 @@ TEST(AlgebraOfPlans, ProductsThatShareAnOperandAreMergedAndAnswersStay) {
   expect_near(session->run(input), fallback_answers(model, input));
 }
 
+/// The channels of a value by turns, as networks shuffle them: each half is read where it is.
+TEST(AlgebraOfPlans, HalvesOfShuffledChannelsNeedNoTranspose) {
+  ModelMaker model;
+  const ValueId x = model.input("x", ElementType::f32, {1, 16, 6, 7});
+  const ValueId split = model.node("Reshape", {x, model.integers({8, 2, 42})});
+  const ValueId turned =
+      model.node("Transpose", {split}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0, 2})}});
+  const ValueId halves = model.node("Reshape", {turned, model.integers({2, 1, 8, 6, 7})});
+  for (const double index : {0.0, 1.0}) {
+    const ValueId half =
+        model.node("Gather", {halves, model.constant(ir::Tensor::scalar(ElementType::i64, index))});
+    model.output(model.node("Conv", {half, model.weights({8, 8, 1, 1}, 1)}));
+  }
+  const Values input = {RuntimeValue(ModelMaker::random({1, 16, 6, 7}, 9))};
+  const Knobs knobs{{"AXRUN_SWAP", "algebra"}};
+  const auto session = model.session(one_thread());
+  const OptimizerStatus status = optimised(*session, input);
+  ASSERT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
+  const auto plan = session->current_plan({input[0].tensor.shape()});
+  for (const ir::Node& node : plan->graph().nodes) EXPECT_NE(node.op, "Transpose") << text_of(status);
+  expect_near(session->run(input), fallback_answers(model, input));
+}
+
 TEST(AlgebraOfPlans, IsLeftOutWhereThatIsAskedFor) {
   const Knobs knobs{{"AXRUN_ABLATE", "algebra,schedules"}};
   const Values input = {RuntimeValue(ModelMaker::random({32, 256}, 9))};
