@@ -27,9 +27,10 @@ struct Different {
 class EqualityProof {
  public:
   EqualityProof(const ir::Program& left, const ir::Program& right, const ir::loop::LoopProgram& sizes,
-                const ProofOptions& options)
+                const ProofOptions& options, equality::Witness& witness)
       : left_(left),
         right_(right),
+        witness_(witness),
         solver_(terms_, options.solver_milliseconds, options.seconds, options.answers),
         nest_(sizes, terms_) {}
 
@@ -64,7 +65,10 @@ class EqualityProof {
       if (solver_.impossible(facts)) continue;  // it has no elements
       const equality::Value mine = left.element(a, element), theirs = right.element(b, element);
       const std::string& name = left_.tensors[static_cast<size_t>(a)].name;
-      if (!comparison.same(facts, mine.sum, theirs.sum)) throw Unproved{name + ": " + comparison.reason()};
+      if (!comparison.same(facts, mine.sum, theirs.sum)) {
+        witness_ = comparison.witness();
+        throw Unproved{name + ": " + comparison.reason()};
+      }
       const bool defined = comparison.needs_covered(facts, left, mine, right, theirs) &&
                            comparison.needs_covered(facts, right, theirs, left, mine);
       if (!defined) throw Unproved{name + ": " + comparison.reason()};
@@ -95,6 +99,7 @@ class EqualityProof {
 
   const ir::Program& left_;
   const ir::Program& right_;
+  equality::Witness& witness_;  ///< where the outputs are perhaps different
   Terms terms_;
   Solver solver_;
   LoopNest nest_;
@@ -120,6 +125,7 @@ Evidence prove_equal(const ir::Program& given_left, const ir::Program& given_rig
     if (size.low == size.high) known.emplace(size.name, ir::Dim(size.low));
   }
   std::string reason;
+  equality::Witness witness;
   try {
     const ir::Program left = ir::with_known_sizes(given_left, known);
     const ir::Program right = ir::with_known_sizes(given_right, known);
@@ -133,7 +139,7 @@ Evidence prove_equal(const ir::Program& given_left, const ir::Program& given_rig
         if (!hyperbolic(left) && !hyperbolic(right)) continue;
       }
       try {
-        const auto [outputs, bijections] = EqualityProof(left, right, claims, options).run(expand);
+        const auto [outputs, bijections] = EqualityProof(left, right, claims, options, witness).run(expand);
         return evidence(Verdict::proved, std::to_string(outputs) + " equal outputs, " +
                                              std::to_string(bijections) + " bijections of reductions");
       } catch (const Unproved& unproved) {
@@ -148,8 +154,8 @@ Evidence prove_equal(const ir::Program& given_left, const ir::Program& given_rig
     reason = error.what();
   }
   if (options.counterexample_seconds > 0) {
-    const auto found =
-        equality::executed_difference(given_left, given_right, sizes, options.counterexample_seconds);
+    const auto found = equality::executed_difference(given_left, given_right, sizes,
+                                                     options.counterexample_seconds, witness);
     if (found) return evidence(Verdict::refuted, *found);
   }
   return evidence(Verdict::unknown, reason);

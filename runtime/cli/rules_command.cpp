@@ -94,20 +94,67 @@ int list_rules(const Options& options, const RuleSet& rules, Json searched, std:
   return exit_ok;
 }
 
+void prove_again(Rule& rule, ProvingHelper& helper) {
+  rule.established = false;
+  search::algebra::establish(rule, helper.prover());
+  if (!rule.established) throw Error(Fault::internal, "the helper process that proves gives no answer");
+}
+
+/// The worse of two: a proof that is refuted, one that came to nothing, none.
+int exit_of(const std::vector<const Rule*>& rules) {
+  const auto any = [&](Verdict verdict) {
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const Rule* rule) { return rule->equality.verdict == verdict; });
+  };
+  if (any(Verdict::refuted)) return exit_refuted;
+  const bool all = std::all_of(rules.begin(), rules.end(),
+                               [](const Rule* rule) { return rule->equality.verdict == Verdict::proved; });
+  return all ? exit_ok : exit_unknown;
+}
+
+/// What a rule says, for which sizes, and what is known of it.
+std::string proof_of(const Rule& rule) {
+  std::string text =
+      fmt::format("{}\n{}\n{}", rule.id, search::algebra::equation(rule), search::algebra::statement(rule));
+  for (const ir::loop::Size& size : rule.sizes)
+    text += fmt::format("  for all {} from {} to {}\n", size.name, size.low, size.high);
+  const auto line = [](const char* what, const Evidence& evidence) {
+    return fmt::format("{}: {}{}{} ({:.3f} s)\n", what, verify::name_of(evidence.verdict),
+                       evidence.text.empty() ? "" : ", ", evidence.text, evidence.seconds);
+  };
+  text += line("equal", rule.equality);
+  if (rule.equality.verdict == Verdict::proved) {
+    text += line("safe from left to right", rule.safety);
+    text += line("safe from right to left", rule.safety_back);
+  }
+  return text;
+}
+
+Json proof_json(const Rule& rule) {
+  Json json = json_of(rule);
+  json["statement"] = search::algebra::statement(rule);
+  return json;
+}
+
 /// Of a reduction by parts, all rules: believes nothing that is stored.
 int prove_split(const Options& options, const RuleSet& rules, const Split& split) {
   ProvingHelper helper;
+  std::vector<const Rule*> proved;
+  Json proofs = Json::array();
+  std::string text;
   for (const std::string& id : search::algebra::rules_of(split)) {
     Rule& rule = *rules.find(id);
-    rule.established = false;
-    search::algebra::establish(rule, helper.prover());
-    if (!rule.established) throw Error(Fault::internal, "the helper process that proves gives no answer");
+    if (std::find(proved.begin(), proved.end(), &rule) != proved.end()) continue;
+    prove_again(rule, helper);
+    proved.push_back(&rule);
+    proofs.push_back(proof_json(rule));
+    text += proof_of(rule) + "\n";
   }
-  const search::algebra::SplitStanding standing = rules.standing(split);
   Json json = json_of(split, rules);
-  json["standing"] = name_of(standing);
-  print(options, {{"split", std::move(json)}}, search::algebra::print(split, rules));
-  return standing.proved ? exit_ok : exit_unknown;
+  json["standing"] = name_of(rules.standing(split));
+  json["proofs"] = std::move(proofs);
+  print(options, {{"split", std::move(json)}}, text + search::algebra::print(split, rules));
+  return exit_of(proved);
 }
 
 /// Believes nothing that is stored.
@@ -117,28 +164,9 @@ int prove_rule(const Options& options, const RuleSet& rules) {
   const std::shared_ptr<Rule> rule = rules.find(options.rule);
   if (rule == nullptr) throw Error(Fault::user, fmt::format("the cache has no rule '{}'", options.rule));
   ProvingHelper helper;
-  rule->established = false;
-  search::algebra::establish(*rule, helper.prover());
-  if (!rule->established) throw Error(Fault::internal, "the helper process that proves gives no answer");
-  const auto line = [](const char* what, const Evidence& evidence) {
-    return fmt::format("{}: {}{}{} ({:.3f} s)\n", what, verify::name_of(evidence.verdict),
-                       evidence.text.empty() ? "" : ", ", evidence.text, evidence.seconds);
-  };
-  std::string text = fmt::format("{}\n{}\n{}", rule->id, search::algebra::equation(*rule),
-                                 search::algebra::statement(*rule));
-  for (const ir::loop::Size& size : rule->sizes)
-    text += fmt::format("  for all {} from {} to {}\n", size.name, size.low, size.high);
-  text += line("equal", rule->equality);
-  if (rule->equality.verdict == Verdict::proved) {
-    text += line("safe from left to right", rule->safety);
-    text += line("safe from right to left", rule->safety_back);
-  }
-  text += fmt::format("found in {}\n", rule->origin);
-  Json json = json_of(*rule);
-  json["statement"] = search::algebra::statement(*rule);
-  print(options, {{"rule", std::move(json)}}, text);
-  if (rule->equality.verdict == Verdict::refuted) return exit_refuted;
-  return rule->equality.verdict == Verdict::proved ? exit_ok : exit_unknown;
+  prove_again(*rule, helper);
+  print(options, {{"rule", proof_json(*rule)}}, proof_of(*rule) + fmt::format("found in {}\n", rule->origin));
+  return exit_of({rule.get()});
 }
 
 /// The rules of a cache, all of them proved in this process.

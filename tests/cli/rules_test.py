@@ -58,6 +58,25 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.run_axrun("cache", "import", archive, "--cache-dir", third).returncode, 0)
         self.assertEqual(names, [rule["name"] for rule in self.json("--cache-dir", third)["rules"]])
 
+    def test_reductions_by_parts_are_proved_again_rule_by_rule(self):
+        # The model ends with a softmax.
+        split = next(split for split in self.json("--discover", MODEL)["splits"] if split["of"] == "Softmax(a)")
+        again = self.json(split["name"])["split"]
+        self.assertEqual({**split, "standing": "proved", "proofs": again["proofs"]}, again)
+        named = [rule["name"] for component in split["state"] for rule in component.values()]
+        named += [split["finish"]["name"]] if "finish" in split else []
+        self.assertEqual([proof["name"] for proof in again["proofs"]], list(dict.fromkeys(named)))
+        for proof in again["proofs"]:
+            self.assertEqual((proof["equality"]["verdict"], proof["safety"]["verdict"]), ("proved", "proved"), proof)
+            self.assertTrue(proof["statement"])
+        run = self.run_axrun("rules", split["name"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.count("equal: proved"), len(again["proofs"]))
+        self.assertIn("init", run.stdout)
+        self.assertIn("combine", run.stdout)
+        # Nobody who proves, nothing said.
+        self.assertEqual(self.run_axrun("rules", split["name"], AXRUN_WORKER="/bin/true").returncode, 70)
+
     def test_independent_identities_and_other_stores(self):
         found = self.json("--discover", MODEL)
         independent = self.json("--independent")

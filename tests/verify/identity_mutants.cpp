@@ -149,6 +149,8 @@ MutantTrial try_identity_mutants(int wrong, uint64_t seed, const std::string& on
   MutantTrial trial;
   std::mt19937_64 draws(seed);
   std::vector<Identity> identities = true_identities();
+  const std::vector<Identity> bits = bit_identities();
+  identities.insert(identities.end(), bits.begin(), bits.end());
   std::erase_if(identities,
                 [&](const Identity& identity) { return identity.name.find(only) == std::string::npos; });
   std::set<std::string> known;

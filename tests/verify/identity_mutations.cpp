@@ -18,6 +18,7 @@ const std::vector<std::vector<std::string>>& families() {
       {"Exp", "Tanh", "Relu", "Neg", "Abs", "Sigmoid", "Erf", "Identity", "Sqrt"},
       {"ReduceMax", "ReduceMin", "ReduceMean", "ReduceL2", "ReduceSumSquare"},
       {"And", "Or", "Xor"},
+      {"BitwiseAnd", "BitwiseOr", "BitwiseXor"},
       {"Less", "LessOrEqual", "Greater", "GreaterOrEqual"},
       {"Softmax", "LogSoftmax"},
       {"MaxPool", "AveragePool"},

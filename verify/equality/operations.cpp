@@ -14,6 +14,9 @@ using ir::ScalarOp;
 
 namespace {
 
+/// Whole numbers below this one are what they are in every wide type.
+constexpr long exact_reals = 1L << 24;
+
 bool is_wide(ElementType type) { return type == ElementType::f32 || type == ElementType::f64; }
 
 Value joined(std::initializer_list<const Value*> values) {
@@ -136,8 +139,11 @@ Value Meaning::cast(const Expr& e, const Value& argument) {
     result.sum = algebra_.call(e.op, to, {argument.sum});
     return result;
   }
+  // Literals are exact numbers.
   const bool whole = constant != nullptr && ir::is_float(from) && constant->get_den() == 1;
-  if (whole && abs(*constant) <= 127 && (*constant >= 0 || ir::is_signed_integer(to))) {
+  if (whole && abs(*constant) < exact_reals &&
+      *constant >= mpz_class(static_cast<long>(ir::integer_min(to))) &&
+      *constant <= mpz_class(static_cast<long>(ir::integer_max(to)))) {
     result.sum = algebra_.number(to, *constant);
     return result;
   }

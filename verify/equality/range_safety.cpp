@@ -22,6 +22,13 @@ constexpr double units = 16777216;  ///< of error, in 1
 double finite(double value) { return std::isnan(value) ? 0 : value; }
 double magnitude(const RangeSafety::Bounds& b) { return std::max(std::abs(b.low), std::abs(b.high)); }
 
+RangeSafety::Bounds wrapped(RangeSafety::Bounds b, ir::ElementType type) {
+  const auto low = static_cast<double>(ir::integer_min(type)),
+             high = static_cast<double>(ir::integer_max(type));
+  if (b.low < low || b.high > high) b = {low, high, b.error};
+  return b;
+}
+
 /// What may be 0 and must not is a hazard; that said, it is taken to be no nearer to 0 than this, so that
 /// what follows is still compared.
 constexpr double least = 1.0 / 1024;
@@ -168,10 +175,12 @@ RangeSafety::Bounds RangeSafety::added_up(Bounds term, const ir::Stage& stage, s
     if (axis.extent.substitute(sizes_).is_constant()) least_count *= value_of(axis.extent);
   }
   if (stage.monoid.kind == ir::Monoid::Kind::sum) {
-    const bool real = ir::is_float(program_.tensors[static_cast<size_t>(stage.results[result])].type);
+    const ir::ElementType type = program_.tensors[static_cast<size_t>(stage.results[result])].type;
+    const bool real = ir::is_float(type);
     term.low *= term.low < 0 ? count : least_count;
     term.high *= term.high > 0 ? count : least_count;
-    term.error = term.error * count + magnitude(term);
+    if (real || term.error > 0) term.error = term.error * count + magnitude(term);
+    if (ir::is_integer(type)) term = wrapped(term, type);
     if (real && term.low < 1 && term.low >= 0 && holds_its_maximum(result, at)) term.low = 1;
   } else if (stage.monoid.kind == ir::Monoid::Kind::product) {
     const double most = std::pow(std::max(1.0, magnitude(term)), count);
@@ -196,6 +205,12 @@ RangeSafety::Bounds RangeSafety::bounds(ir::ExprId id, Place& at) {
   const Expr& e = program_.exprs[static_cast<size_t>(id)];
   Bounds made = found(e, id, at);
   if (ir::is_float(e.type) && e.op != ScalarOp::real) made = checked(made, e.type, at);
+  if (ir::is_integer(e.type) && e.op >= ScalarOp::select) {
+    std::vector<Bounds> arguments;
+    for (const ir::ExprId argument : e.args)
+      if (argument != ir::none) arguments.push_back(bounds(argument, at));
+    made = integer_bounds(e, made, arguments);
+  }
   return at.known[id] = made;
 }
 
@@ -209,7 +224,6 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
     b.error += magnitude(b);
     return b;
   };
-  const Bounds everything{-largest, largest, largest * units};
   switch (e.op) {
     case ScalarOp::real:
       return {e.real, e.real};
@@ -312,7 +326,10 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
     }
     case ScalarOp::pow: {
       const Bounds a = argument(0), b = argument(1);
-      if (b.low != b.high) return everything;
+      if (b.low != b.high) {
+        if (b.low < 0 && a.low <= 0 && a.high >= 0) hazard(Hazard::division, at, "divides by what may be 0");
+        return power_bounds(a, b);
+      }
       const bool even = std::fmod(b.low, 2) == 0;
       const double x = std::pow(std::abs(a.low), b.low), y = std::pow(std::abs(a.high), b.low);
       if (b.low < 0 && a.low <= 0 && a.high >= 0) {
@@ -332,8 +349,17 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
       const Bounds a = argument(0), b = argument(1);
       return {std::max(a.low, b.low), std::max(a.high, b.high), std::max(a.error, b.error)};
     }
+    case ScalarOp::sinh:
+    case ScalarOp::cosh:
+      if (magnitude(argument(0)) > most_exponent)
+        hazard(Hazard::exponential, at, "takes an exponential of what is not bounded");
+      break;
     default:
       break;
+  }
+  if (ir::is_float(e.type) && e.args[0] != ir::none) {
+    if (const auto made = function_bounds(e.op, argument(0), argument(e.args[1] == ir::none ? 0 : 1)))
+      return *made;
   }
   double error = 0;
   for (size_t k = 0; k < e.args.size() && e.args[k] != ir::none; ++k)

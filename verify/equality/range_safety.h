@@ -65,6 +65,14 @@ class RangeSafety {
   Hazards hazards_;
 };
 
+// Of functions, of powers with any exponent, and of integers, whose values are exact and wrap
+// (range_functions.cpp). found: what arithmetic says that does not wrap.
+std::optional<RangeSafety::Bounds> function_bounds(ir::ScalarOp op, const RangeSafety::Bounds& a,
+                                                   const RangeSafety::Bounds& b);
+RangeSafety::Bounds power_bounds(const RangeSafety::Bounds& x, const RangeSafety::Bounds& y);
+RangeSafety::Bounds integer_bounds(const ir::Expr& e, const RangeSafety::Bounds& found,
+                                   const std::vector<RangeSafety::Bounds>& arguments);
+
 /// Where safety is asked for.
 struct Part {
   std::vector<InputRange> ranges;

@@ -18,7 +18,7 @@ using ir::Dim;
 using ir::Program;
 using ir::Tensor;
 
-constexpr int trials = 28;
+constexpr int trials = 28, guided_trials = 6;
 constexpr double most_elements = 20'000, most_work = 6e5;
 
 using Sizes = std::map<std::string, int64_t>;
@@ -78,6 +78,12 @@ Tensor input(const ir::TensorDecl& declared, const std::map<std::string, Dim>& s
     }
   }
   return tensor;
+}
+
+/// Of these values: in one trial the first of them everywhere.
+void set_to(Tensor& tensor, const std::vector<int64_t>& values, bool first, std::mt19937_64& random) {
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set_int(i, values[first ? 0 : static_cast<size_t>(random() % values.size())]);
 }
 
 double elements(const ir::Dims& dims, const std::map<std::string, Dim>& sizes) {
@@ -210,7 +216,8 @@ std::optional<std::string> compared(const Program& program, const std::vector<Te
 }  // namespace
 
 std::optional<std::string> executed_difference(const Program& left, const Program& right,
-                                               const std::vector<ir::loop::Size>& claims, double seconds) {
+                                               const std::vector<ir::loop::Size>& claims, double seconds,
+                                               const Witness& witness) {
   const auto start = std::chrono::steady_clock::now();
   std::mt19937_64 random(1);
   const double literal = std::max(largest_literal(left), largest_literal(right));
@@ -224,11 +231,13 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
       literals_of(left, right, has(left, right, {exp, sinh, cosh, pow}) ? 16 : 1e7);
   ir::EvaluateOptions options;
   options.wide = true;
-  for (int trial = 0; trial < trials; ++trial) {
+  const int guided = witness.empty() ? 0 : guided_trials;
+  for (int trial = -guided; trial < trials; ++trial) {
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds) break;
-    const auto sizes = sizes_of(claims, trial, random);
+    const auto sizes = sizes_of(claims, std::abs(trial), random);
     if (!sizes) return std::nullopt;
-    if (trial % kinds == large && !may_be_large) continue;
+    const int kind = trial < 0 ? mixed : trial % kinds;
+    if (kind == large && !may_be_large) continue;
     const std::map<std::string, Dim> known(sizes->begin(), sizes->end());
     std::string at;
     for (const auto& [name, value] : *sizes)
@@ -249,8 +258,10 @@ std::optional<std::string> executed_difference(const Program& left, const Progra
           if (k < program->operands.size() && program->operands[k] != ir::none)
             declared = &program->tensors[static_cast<size_t>(program->operands[k])];
         }
-        operands.push_back(declared == nullptr ? Tensor()
-                                               : input(*declared, known, trial % kinds, literals, random));
+        operands.push_back(declared == nullptr ? Tensor() : input(*declared, known, kind, literals, random));
+        const auto values = witness.find(static_cast<int>(k));
+        if (trial < 0 && declared != nullptr && values != witness.end() && !ir::is_float(declared->type))
+          set_to(operands.back(), values->second, trial == -guided, random);
       }
       std::vector<std::vector<Tensor>> results;
       std::vector<std::string> mistakes(2);

@@ -56,6 +56,8 @@ bool Same::vanishes(const TermList& facts, const Sum& difference) {
       std::all_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.variables.empty(); });
   const bool real = ir::is_float(difference.type) || difference.type == ir::ElementType::boolean;
   if (scalars && real && zero_by_cases(facts, {difference.type, pieces})) return true;
+  if (scalars && zero_by_bits(facts, {difference.type, pieces})) return true;
+  if (!scalars && zero_pointwise(facts, difference.type, pieces)) return true;
   if (!scalars && depth_ < 6) {
     // Multiplied by what does not depend on variables, and is divided by.
     std::map<int, int> chosen;

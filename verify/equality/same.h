@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "verify/equality/meaning.h"
+#include "verify/equality/refutation.h"
 
 namespace axrun::verify::equality {
 
@@ -28,6 +29,8 @@ class Same {
   bool holds_its_maximum(const TermList& facts, const Sum& a);
   const std::string& reason() const { return reason_; }
   int bijections() const { return bijections_; }
+  /// Of differences that did not vanish: to be executed.
+  const Witness& witness() const { return witness_; }
 
  private:
   struct Match {
@@ -67,6 +70,12 @@ class Same {
   bool zero_by_cases(const TermList& facts, Sum difference);
   Sum without_denominators(const Sum& a);
   Sum unified(const TermList& facts, const Sum& a, std::map<int, int>& chosen);
+  // bits.cpp
+  bool zero_by_bits(const TermList& facts, const Sum& difference);
+  bool zero_in_bits(const TermList& facts, const Sum& difference);
+  // pointwise.cpp
+  std::optional<Piece> brought_to(const TermList& facts, const Piece& given, const Piece& to);
+  bool zero_pointwise(const TermList& facts, ir::ElementType type, const std::vector<Piece>& pieces);
   std::vector<Basic> basic(const Meaning& meaning, const Value& value);
   TermList substituted(const TermList& list, const std::map<Term, Term>& values, const TermList& extra);
   bool no(const std::string& reason) {
@@ -78,6 +87,7 @@ class Same {
   Terms& terms_;
   Solver& solver_;
   std::map<std::tuple<int, int, TermList>, bool> known_;
+  Witness witness_;
   std::string reason_ = "the values differ";
   int steps_ = 0, bijections_ = 0, depth_ = 0;
 };

@@ -45,7 +45,9 @@ int main(int argc, char** argv) {
   };
   const Table tables[] = {{"identities", true_identities(), true},
                           {"hard identities", hard_identities(), true},
-                          {"wrong identities", false_identities(), false}};
+                          {"identities of bits", bit_identities(), true},
+                          {"wrong identities", false_identities(), false},
+                          {"wrong identities of bits", false_bit_identities(), false}};
   for (const auto& [table, identities, equal] : tables) {
     std::map<Verdict, int> counts;
     std::vector<double> seconds;
@@ -76,7 +78,12 @@ int main(int argc, char** argv) {
     print_times(equal ? "  proofs" : "  refutations", seconds);
   }
   if (mutants > 0) {
+    size_t told = 0;
     MutantTrial trial = try_identity_mutants(mutants, seed, only, [&](const MutantTrial& so_far) {
+      if (!so_far.accepted.empty() && so_far.accepted.size() != told) {
+        told = so_far.accepted.size();
+        std::fprintf(stderr, "ACCEPTED %s\n", so_far.accepted.back().c_str());
+      }
       if (so_far.wrong % 100 != 0) return;
       std::fprintf(stderr, "%d of %d mutants: %zu accepted, %d survive 100 random tests, %d proofs ended\n",
                    so_far.wrong, mutants, so_far.accepted.size(), so_far.survivors, so_far.ended);
