@@ -94,7 +94,7 @@ std::vector<std::shared_ptr<const Rule>> KnownRules::usable_for(const ir::Infere
   for (int round = 0; round < most_rounds; ++round) {
     std::set<std::string> more = names;
     for (const auto& [id, rule] : rules_.rules()) {
-      if (chosen.count(id) != 0) continue;
+      if (chosen.count(id) != 0 || rule->of_parts) continue;
       const std::set<std::string> left = operators_of(rule->terms, rule->left);
       const std::set<std::string> right = operators_of(rule->terms, rule->right);
       const bool from_left = includes(names, left), from_right = includes(names, right);

@@ -66,14 +66,17 @@ DiscoveryCounts& DiscoveryCounts::operator+=(const DiscoveryCounts& other) {
 
 std::shared_ptr<const Rule> Discovery::keep(const Terms& terms, const std::vector<TermId>& left,
                                             const std::vector<TermId>& right, const Site& where,
-                                            const std::string& origin, DiscoveryCounts& counts) {
+                                            const std::string& origin, DiscoveryCounts& counts,
+                                            bool of_parts) {
   std::shared_ptr<Rule> rule;
   try {
     rule = std::make_shared<Rule>(canonical(terms, left, right));
   } catch (const Error&) {
     return nullptr;
   }
+  rule->of_parts = of_parts;
   if (const auto known = rules_.find(rule->id)) {
+    rules_.add(rule);
     if (!known->established) establish(*known, options_.prover);
     return known->equality.verdict == verify::Verdict::proved ? known : nullptr;
   }

@@ -25,6 +25,8 @@ struct Rule {
   verify::Evidence safety_back;  ///< of the left ones in place of the right ones
   /// This process has asked for the evidence. What a file says of it is a hint: nothing is applied before.
   bool established = false;
+  /// Of reductions by parts alone: how parts are joined is no rewrite of what a model has.
+  bool of_parts = false;
   std::string origin;  ///< where it was found, for people
 
   bool usable(bool forward = true) const {

@@ -9,14 +9,19 @@
 namespace axrun::search::algebra {
 namespace {
 
-constexpr std::string_view first_line = "axrun rules 2\n";  ///< goes up with whatever is written here
+constexpr std::string_view first_line = "axrun rules 3\n";  ///< goes up with whatever is written here
 constexpr size_t longest = size_t{16} << 20, most_rules = 20000, most_splits = 2000;
 
 }  // namespace
 
 bool RuleSet::add(std::shared_ptr<Rule> rule) {
   const std::string id = rule->id;
-  return rules_.emplace(id, std::move(rule)).second;
+  const bool of_parts = rule->of_parts;
+  const auto [known, added] = rules_.emplace(id, std::move(rule));
+  if (added) return true;
+  const bool more = known->second->of_parts && !of_parts;
+  known->second->of_parts = known->second->of_parts && of_parts;
+  return more;
 }
 
 std::shared_ptr<Rule> RuleSet::find(const std::string& id) const {

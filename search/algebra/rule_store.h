@@ -23,7 +23,7 @@ class RuleStore {
 /// Rules by id, each once, and reductions by parts that are made of them.
 class RuleSet {
  public:
-  /// False where it is known already.
+  /// False where it is known already, as what it is.
   bool add(std::shared_ptr<Rule> rule);
   std::shared_ptr<Rule> find(const std::string& id) const;
   const std::map<std::string, std::shared_ptr<Rule>>& rules() const { return rules_; }

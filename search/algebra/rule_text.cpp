@@ -77,6 +77,7 @@ std::string print(const Rule& rule) {
   text += fmt::format("  safe {} {}\n", verify::name_of(rule.safety.verdict), quoted(rule.safety.text));
   text +=
       fmt::format("  back {} {}\n", verify::name_of(rule.safety_back.verdict), quoted(rule.safety_back.text));
+  if (rule.of_parts) text += "  parts\n";
   return text + fmt::format("  found {}\nend\n", quoted(rule.origin));
 }
 
@@ -109,6 +110,7 @@ Rule parse_rule(ir::text::Scanner& in) {
   rule.safety = parse_evidence(in);
   in.expect_word("back");
   rule.safety_back = parse_evidence(in);
+  rule.of_parts = in.accept_word("parts");
   in.expect_word("found");
   rule.origin = in.name().text;
   in.expect_word("end");

@@ -105,7 +105,7 @@ std::string Discovery::keep_part(const Terms& terms, TermId left, TermId right, 
   } catch (const Error&) {
     return "";
   }
-  const auto rule = keep(terms, {left}, {right}, where, origin, counts);
+  const auto rule = keep(terms, {left}, {right}, where, origin, counts, true);
   return rule == nullptr ? "" : rule->id;
 }
 

@@ -71,6 +71,7 @@ TEST(Split, SoftmaxPastAProductIsOnline) {
   EXPECT_EQ(found.says(split->finish),
             "MatMul(Softmax(a), b) = Div(MatMul(Exp(Sub(a, ReduceMax(a))), b), "
             "ReduceSum(Exp(Sub(a, ReduceMax(a)))))");
+  EXPECT_TRUE(found.rules.find(split->state[2].combine)->of_parts);
   // Of any sizes: those of parts have names of their own.
   for (const ir::loop::Size& size : found.rules.find(split->state[2].combine)->sizes) {
     EXPECT_EQ(size.low, 1);

@@ -56,6 +56,25 @@ TEST(RuleStore, IdsDoNotDependOnNames) {
   EXPECT_EQ(id("x", "n"), id("input", "batch"));
 }
 
+/// Until they are found by themselves.
+TEST(RuleStore, RulesOfReductionsByPartsAloneAreMarked) {
+  RuleSet set = some_rules();
+  const std::shared_ptr<Rule> rule = set.rules().begin()->second;
+  rule->of_parts = true;
+  const RuleSet read = RuleSet::parse(set.text());
+  EXPECT_EQ(read.text(), set.text());
+  for (const auto& [id, one] : read.rules()) EXPECT_EQ(one->of_parts, id == rule->id) << id;
+  auto again = std::make_shared<Rule>(*rule);
+  EXPECT_FALSE(set.add(again));
+  EXPECT_TRUE(rule->of_parts);
+  again->of_parts = false;
+  EXPECT_TRUE(set.add(again));
+  EXPECT_FALSE(rule->of_parts);
+  again->of_parts = true;
+  EXPECT_FALSE(set.add(again));
+  EXPECT_FALSE(rule->of_parts);
+}
+
 TEST(RuleStore, RefusesEveryDamage) {
   const std::string text = some_rules().text();
   for (size_t at = 0; at < text.size(); ++at) {
@@ -72,7 +91,7 @@ std::string sealed(const std::string& body) {
   for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   char digits[17];
   std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-  return "axrun rules 2\n" + body + "checksum \"" + digits + "\"\n";
+  return "axrun rules 3\n" + body + "checksum \"" + digits + "\"\n";
 }
 
 TEST(RuleStore, RefusesWhatMakesNoSense) {
@@ -119,7 +138,7 @@ TEST(RuleStore, LiesAreProvedAgain) {
 
 class BrokenStore : public RuleStore {
  public:
-  std::optional<std::string> load() override { return "axrun rules 2\nnonsense"; }
+  std::optional<std::string> load() override { return "axrun rules 3\nnonsense"; }
   void save(const std::string& text) override { saved = text; }
   void reject(const std::string& reason) override { rejected = reason; }
   std::string saved, rejected;

@@ -182,7 +182,7 @@ int main(int count, char** arguments) {
   if (!wishes.improve) return 0;
   std::vector<std::shared_ptr<const Rule>> usable;
   for (const auto& [id, rule] : rules.rules())
-    if (rule->usable(true) || rule->usable(false)) usable.push_back(rule);
+    if (!rule->of_parts && (rule->usable(true) || rule->usable(false))) usable.push_back(rule);
   // As sessions choose by guess, but for what takes no time; what is measured there is not measured here.
   std::set<std::string> fired;
   std::map<std::string, std::set<std::string>> forms;  ///< with the models that they change

@@ -253,6 +253,11 @@ TEST(KnownRules, WhatAStoreClaimsIsProvedByTheWorker) {
   EXPECT_EQ(usable[0]->id, truth->id);
   EXPECT_EQ(usable[0]->equality.text.find("trust me"), std::string::npos);
   EXPECT_EQ(rules.find(lie->id)->equality.verdict, verify::Verdict::unknown);
+  // What is of reductions by parts alone is no rewrite: sessions spend nothing on it.
+  truth->of_parts = true;
+  KnownRules parts(std::make_unique<InMemory>(set.text()), prover_by(worker, tools, stop));
+  EXPECT_TRUE(parts.usable_for(facts, nullptr).empty());
+  EXPECT_FALSE(parts.find(truth->id)->established);
 }
 
 /// A program that is no worker.
