@@ -59,8 +59,7 @@ class Discovery {
   /// The rule, where it is proved; else null.
   std::shared_ptr<const Rule> keep(const Terms& terms, const std::vector<TermId>& left,
                                    const std::vector<TermId>& right, const Site& where,
-                                   const std::string& origin, DiscoveryCounts& counts,
-                                   bool of_parts = false);
+                                   const std::string& origin, DiscoveryCounts& counts, bool of_parts = false);
   // Of reductions by parts (split_discovery.cpp).
   void split_reductions(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                         DiscoveryCounts& counts);
