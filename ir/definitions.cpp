@@ -124,25 +124,32 @@ struct Definitions::Entry {
   std::map<std::string, Attribute> attributes;
   std::vector<bool> wanted;
   std::vector<Operand> operands;
-  std::shared_ptr<const Program> program;
+  std::optional<Program> program;  ///< or more must be known than was
 };
 
-Program Definitions::define(const Node& node, const std::vector<OperandInfo>& operands) {
-  if (closed_ || node.custom != nullptr || has_bodies(node)) return define_node(node, operands);
-  const size_t hash = hash_of(node, operands);
-  std::shared_ptr<const Entry> known;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [first, last] = entries_.equal_range(hash);
-    const auto found =
-        std::find_if(first, last, [&](const auto& entry) { return entry.second->fits(node, operands); });
-    if (found != last) known = found->second;
+std::optional<Program> Definitions::define(const Node& node, const std::vector<OperandInfo>& operands) {
+  const bool keeps = !closed_ && node.custom == nullptr && !has_bodies(node);
+  const size_t hash = keeps ? hash_of(node, operands) : 0;
+  if (keeps) {
+    std::shared_ptr<const Entry> known;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [first, last] = entries_.equal_range(hash);
+      const auto found =
+          std::find_if(first, last, [&](const auto& entry) { return entry.second->fits(node, operands); });
+      if (found != last) known = found->second;
+    }
+    if (known) return known->program;
   }
-  if (known) return *known->program;
   Consulted consulted;
-  Program program = define_node(node, operands, &consulted);
+  std::optional<Program> program;
+  try {
+    program = define_node(node, operands, &consulted);
+  } catch (const NotYetKnown&) {
+  }
+  if (!keeps) return program;
   auto entry = std::make_shared<Entry>(node, operands, consulted);
-  entry->program = std::make_shared<const Program>(program);
+  entry->program = program;
   const std::lock_guard lock(mutex_);
   if (!closed_ && entries_.size() < most_entries) entries_.emplace(hash, std::move(entry));
   return program;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace axrun::ir {
 /// sizes of the operands, and those of their values that it asked for. May be used by threads at once.
 class Definitions {
  public:
-  /// As define_node, which is asked where nothing fits.
-  Program define(const Node& node, const std::vector<OperandInfo>& operands);
+  /// As define_node, which is asked where nothing fits; nothing where that is NotYetKnown.
+  std::optional<Program> define(const Node& node, const std::vector<OperandInfo>& operands);
 
   /// Lets everything go; from then on nothing is kept.
   void close();

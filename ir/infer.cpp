@@ -72,9 +72,9 @@ std::vector<OperandInfo> Inference::operands_of(const Node& node) const {
 
 std::optional<Program> Inference::define(const Node& node) const {
   if (is_graph_operator(node.domain, node.op)) return std::nullopt;
+  if (options_.definitions != nullptr) return options_.definitions->define(node, operands_of(node));
   try {
-    return options_.definitions != nullptr ? options_.definitions->define(node, operands_of(node))
-                                           : define_node(node, operands_of(node));
+    return define_node(node, operands_of(node));
   } catch (const NotYetKnown&) {
     return std::nullopt;
   }

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/error.h"
 #include "tests/ir/node_under_test.h"
@@ -36,9 +37,9 @@ class DefinitionsTest : public testing::Test {
     Node named = node.node();
     named.name = name;
     const size_t before = definitions_.size();
-    const Program found = definitions_.define(named, node.known());
-    std::string difference;
-    EXPECT_TRUE(same_program(found, define_node(named, node.known()), difference)) << difference;
+    const std::optional<Program> found = definitions_.define(named, node.known());
+    std::string difference = "no program";
+    EXPECT_TRUE(found && same_program(*found, define_node(named, node.known()), difference)) << difference;
     return definitions_.size() > before;
   }
 
@@ -86,6 +87,17 @@ TEST_F(DefinitionsTest, SoIsWhatARandomOperatorStartsFrom) {
       NodeUnderTest("RandomNormal", 1).set("shape", std::vector<int64_t>{3}).set("dtype", 1);
   EXPECT_TRUE(is_new(random, "first"));
   EXPECT_TRUE(is_new(random, "second"));
+}
+
+TEST_F(DefinitionsTest, WhatIsNotYetKnownIsKeptUntilMoreIs) {
+  const NodeUnderTest node = reshape({3, 4});
+  std::vector<OperandInfo> operands = node.known();
+  operands[1].constant = nullptr;
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_FALSE(definitions_.define(node.node(), operands).has_value());
+    EXPECT_EQ(definitions_.size(), 1U);
+  }
+  EXPECT_TRUE(is_new(node));
 }
 
 TEST_F(DefinitionsTest, MistakesAreNotKept) {

@@ -14,8 +14,8 @@ using ir::ScalarOp;
 
 namespace {
 
-/// Whole numbers below this one are what they are in every wide type.
-constexpr long exact_reals = 1L << 24;
+/// Whole numbers below these are what they are in every wide type, and in every other of 16 bits.
+constexpr long exact_reals = 1L << 24, exact_narrow_reals = 128;
 
 bool is_wide(ElementType type) { return type == ElementType::f32 || type == ElementType::f64; }
 
@@ -141,7 +141,7 @@ Value Meaning::cast(const Expr& e, const Value& argument) {
   }
   // Literals are exact numbers.
   const bool whole = constant != nullptr && ir::is_float(from) && constant->get_den() == 1;
-  if (whole && abs(*constant) < exact_reals &&
+  if (whole && abs(*constant) < (is_wide(from) ? exact_reals : exact_narrow_reals) &&
       *constant >= mpz_class(static_cast<long>(ir::integer_min(to))) &&
       *constant <= mpz_class(static_cast<long>(ir::integer_max(to)))) {
     result.sum = algebra_.number(to, *constant);
