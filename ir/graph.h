@@ -70,6 +70,7 @@ struct Node {
   std::map<std::string, Attribute> attributes;
   /// What the node means, where axrun has no such operator.
   std::shared_ptr<const CustomOperator> custom = {};
+  bool rewritten = false;  ///< not of the model, but for nodes of it, with the name of one of them
 };
 
 /// A graph in single-assignment form, its nodes in topological order. A body of If, Loop or Scan is a Graph

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "search/algebra/graph_writer.h"
-
 namespace axrun::runtime {
 namespace {
 
@@ -14,7 +12,7 @@ class Finder {
       : plan_(plan), graph_(graph), readers_(graph.values.size()) {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const ir::Node& node = graph.nodes[n];
-      if (!search::algebra::is_new(node)) places_.emplace(node.outputs, static_cast<int>(n));
+      if (!node.rewritten) places_.emplace(node.outputs, static_cast<int>(n));
       for (const ir::ValueId id : ir::reads_of(node))
         readers_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
     }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/lasting.h"
+#include "search/algebra/node_names.h"
 
 namespace axrun::search::algebra {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-/// Of the names of nodes and values that are made.
+/// Of the names of values that are made, and of nodes as long as they have no others.
 constexpr std::string_view prefix = "algebra:";
 
 /// Nodes for the terms of one window.
@@ -132,6 +134,7 @@ class WindowWriter {
       new_.insert(output);
     }
     node.outputs = {output};
+    node.rewritten = true;
     nodes_.push_back(std::move(node));
     return output;
   }
@@ -204,8 +207,38 @@ bool put_in_order(ir::Graph& graph) {
   return true;
 }
 
+/// Values that are computed in the window as it was.
+std::set<ValueId> computed_in(const Terms& terms, const WindowSides& sides, const WindowRecipe& recipe) {
+  std::map<TermId, ValueId> values;
+  for (size_t k = 0; k < recipe.values.size(); ++k) values.emplace(sides.numbered[k], recipe.values[k]);
+  std::set<ValueId> found;
+  for (const std::vector<ValueId>& root : recipe.roots) found.insert(root.begin(), root.end());
+  std::set<TermId> met(sides.from.begin(), sides.from.end());
+  std::vector<TermId> open(met.begin(), met.end());
+  while (!open.empty()) {
+    const Term& term = terms[open.back()];
+    const auto value = values.find(open.back());
+    open.pop_back();
+    if (term.operation < 0) continue;
+    if (value != values.end()) found.insert(value->second);
+    for (const TermId child : term.children)
+      if (met.insert(child).second) open.push_back(child);
+  }
+  found.erase(ir::absent);
+  return found;
+}
+
+std::vector<Node> makers_of(const ir::Graph& graph, const std::set<ValueId>& values) {
+  std::vector<Node> found;
+  for (const Node& node : graph.nodes) {
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return values.count(id) != 0; }))
+      found.push_back(node);
+  }
+  return found;
+}
+
 /// Makes the nodes of one window. False, and the graph is of no use any more, where that cannot be.
-bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made) {
+bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made, NodeNames* names = nullptr) {
   Terms terms;
   const WindowSides sides = parse_window(recipe.text, terms);
   if (sides.numbered.size() != recipe.values.size() || sides.from.size() != recipe.roots.size()) return false;
@@ -218,6 +251,7 @@ bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made) {
     if (!exists(recipe.values[k])) return false;
     known.emplace(sides.numbered[k], recipe.values[k]);
   }
+  const std::vector<Node> replaced = makers_of(graph, computed_in(terms, sides, recipe));
   WindowWriter writer(graph, terms, std::move(known), made);
   std::set<ValueId> given;
   for (size_t k = 0; k < recipe.roots.size(); ++k) {
@@ -237,7 +271,9 @@ bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made) {
   std::erase_if(graph.nodes, [](const Node& node) {
     return std::all_of(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id == ir::absent; });
   });
-  for (Node& node : writer.take()) graph.nodes.push_back(std::move(node));
+  std::vector<Node> nodes = writer.take();
+  if (names != nullptr) names->add_window(replaced, nodes);
+  std::move(nodes.begin(), nodes.end(), std::back_inserter(graph.nodes));
   return true;
 }
 
@@ -267,14 +303,15 @@ bool is_whole(const ir::Graph& graph) {
 
 }  // namespace
 
-bool is_new(const Node& node) { return node.name.starts_with(prefix); }
-
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes) {
   auto changed = std::make_shared<ir::Graph>(graph);
   int made = 0;
+  NodeNames names;
   for (const WindowRecipe& recipe : recipes)
-    if (!apply(*changed, recipe, made)) return nullptr;
-  return put_in_order(*changed) && is_whole(*changed) ? changed : nullptr;
+    if (!apply(*changed, recipe, made, &names)) return nullptr;
+  if (!put_in_order(*changed) || !is_whole(*changed)) return nullptr;
+  names.give_to(*changed);
+  return changed;
 }
 
 GraphWriter::GraphWriter(const ir::Graph& graph, const ModelTerms& terms) : terms_(terms), graph_(graph) {

@@ -12,11 +12,9 @@
 namespace axrun::search::algebra {
 
 /// The graph with the windows of all recipes replaced: ordinary nodes, in order, without what nobody needs.
+/// New ones are `rewritten` and have names of what they are there for (node_names.h).
 /// Null where the recipes do not fit it. Throws Error(user) for texts that make no sense.
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes);
-
-/// Of a node that a recipe made.
-bool is_new(const ir::Node& node);
 
 /// Finds recipes that fit together.
 class GraphWriter {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "search/algebra/discovery.h"
 #include "search/algebra/kernel_cost.h"
@@ -125,6 +127,27 @@ Maker three_products() {
     parts.push_back(m.node("Add", {m.node("MatMul", {x, m.weights({64, columns})}), m.weights({columns})}));
   m.graph.outputs = {parts[0], parts[1], m.node("Tanh", {parts[2]})};
   return m;
+}
+
+/// The names of the model's nodes, each once; with numbers where there are more nodes than these.
+TEST(GraphRewrite, NewNodesHaveNamesOfThoseTheyReplace) {
+  const Maker m = three_products();
+  const RuleSet rules = discovered(m.graph);
+  const GraphRewrite found = rewritten(m.graph, usable(rules));
+  ASSERT_NE(found.graph, nullptr);
+  std::map<std::string, std::string> operators;
+  for (const ir::Node& node : m.graph.nodes) operators.emplace(node.name, node.op);
+  std::set<std::string> names;
+  int renamed = 0;
+  for (const ir::Node& node : found.graph->nodes) {
+    EXPECT_TRUE(names.insert(node.name).second) << node.name;
+    EXPECT_EQ(operators.count(node.name.substr(0, node.name.find(":algebra"))), 1U) << node.name;
+    if (!node.rewritten || operators.count(node.name) == 0) continue;
+    ++renamed;
+    const bool has_own = node.op == "MatMul" || node.op == "Add";
+    EXPECT_TRUE(!has_own || operators[node.name] == node.op) << node.op << ' ' << node.name;
+  }
+  EXPECT_GT(renamed, 0);
 }
 
 TEST(GraphRewrite, ProductsWithASharedOperandAreMerged) {

@@ -277,6 +277,16 @@ class CommandTest(unittest.TestCase):
         self.expect_error(1, ["no step begins with a node 'nothing'"], ["explain", MODEL, "nothing", "--budget", "0"])
         self.expect_error(1, ["--runs"], ["explain", MODEL, "--runs", "3"])
 
+    def test_steps_of_rewritten_graphs_are_known_by_the_models_nodes(self):
+        run = Result(["explain", MODEL, "--budget", "60", "--threads", "1", "--json"],
+                     {"AXRUN_SWAP": "algebra", "AXRUN_OPTIMIZER_PRIORITY": "normal"}, timeout=300)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.json["optimiser"]["algebra"]["outcome"], "rewritten", run.err)
+        names = [step["node"] for step in run.json["steps"]]
+        self.assertEqual([name for name in names if "algebra" in name], [])
+        for name in ["stem", "block_1"]:
+            self.assertIn(name, names)
+
     def test_what_keeps_the_optimiser_from_working_is_said(self):
         off = Result([MODEL, "--budget", "60", "--runs", "1", "--json"], {"AXRUN_OPTIMIZE": "0"})
         self.assertEqual((off.code, off.json["optimiser"]["state"]), (0, "off"), off.err)
