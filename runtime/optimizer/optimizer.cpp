@@ -112,9 +112,10 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   if (settled) library_->resumed();
   warm_->save(*library_, layouts_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
-  if (settled || last)
-    warm_->keep_weights(*library_, *host_.plans,
-                        board_.frozen() ? longest_writing_of_frozen : longest_writing);
+  if (!settled && !last) return;
+  warm_->keep_weights(*library_, *host_.plans,
+                      board_.frozen() ? longest_writing_of_frozen : longest_writing);
+  warm_->rest();
 }
 
 void Optimizer::work(const Background::Place& place) {

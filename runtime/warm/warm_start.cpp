@@ -187,6 +187,14 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
   }
 }
 
+void WarmStart::rest() {
+  try {
+    store_->release();
+  } catch (const std::exception&) {
+    // The next process does more.
+  }
+}
+
 void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
                              std::chrono::milliseconds longest) {
   const bool done = kept_weights_ && kept_weights_->in_time && kept_for_ == stored_;

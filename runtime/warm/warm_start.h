@@ -48,6 +48,9 @@ class WarmStart {
   /// Constants as these plans' kernels want them, for every process that computes with the same ones. Only
   /// where save() has stored something. Writes for about so long. Never throws.
   void keep_weights(const KernelLibrary& library, PlanTable& plans, std::chrono::milliseconds longest);
+  /// Nothing will be wanted for a while: the cache's files are closed, and what processes to come would have
+  /// to put in order before they can read is put in order now. Never throws.
+  void rest();
   /// The verified kernel of an expression (by its key in the library), whatever model it was made for, with
   /// its evidence; nothing where there is none. Never throws.
   struct KnownKernel {

@@ -231,15 +231,17 @@ std::set<ValueId> computed_in(const Terms& terms, const WindowSides& sides, cons
 std::vector<Node> makers_of(const ir::Graph& graph, const std::set<ValueId>& values) {
   std::vector<Node> found;
   for (const Node& node : graph.nodes) {
-    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return values.count(id) != 0; }))
+    if (std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](ValueId id) { return values.count(id) != 0; }))
       found.push_back(node);
   }
   return found;
 }
 
 /// Makes the nodes of one window. False, and the graph is of no use any more, where that cannot be.
-bool apply(ir::Graph& graph, const WindowRecipe& recipe, int& made, NodeNames* names = nullptr) {
-  Terms terms;
+bool apply(ir::Graph& graph, const WindowRecipe& recipe, Terms::Definitions& known_operations, int& made,
+           NodeNames* names = nullptr) {
+  Terms terms(known_operations);
   const WindowSides sides = parse_window(recipe.text, terms);
   if (sides.numbered.size() != recipe.values.size() || sides.from.size() != recipe.roots.size()) return false;
   const auto exists = [count = graph.values.size()](ValueId id) {
@@ -307,8 +309,9 @@ std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<W
   auto changed = std::make_shared<ir::Graph>(graph);
   int made = 0;
   NodeNames names;
+  Terms::Definitions known_operations;
   for (const WindowRecipe& recipe : recipes)
-    if (!apply(*changed, recipe, made, &names)) return nullptr;
+    if (!apply(*changed, recipe, known_operations, made, &names)) return nullptr;
   if (!put_in_order(*changed) || !is_whole(*changed)) return nullptr;
   names.give_to(*changed);
   return changed;
@@ -354,7 +357,7 @@ bool GraphWriter::replace(const Window& window, const Improvement& improvement) 
   recipes_.push_back(recipe_of(terms, from, to, roots, value_of));
   ir::Graph changed = graph_;
   int made = made_;
-  if (apply(changed, recipes_.back(), made)) {
+  if (apply(changed, recipes_.back(), known_operations_, made)) {
     ir::Graph ordered = changed;
     if (put_in_order(ordered) && is_whole(ordered)) {
       graph_ = std::move(changed);

@@ -34,6 +34,7 @@ class GraphWriter {
   ir::Graph graph_;  ///< with what nobody needs any more, and in no order
   std::map<TermId, std::vector<ir::ValueId>> values_;
   std::vector<WindowRecipe> recipes_;
+  Terms::Definitions known_operations_;
   int made_ = 0;  ///< nodes so far: their names are numbered
 };
 

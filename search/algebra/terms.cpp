@@ -20,6 +20,11 @@ std::string text_of(const std::vector<ir::Dims>& parameters) {
   return text;
 }
 
+/// Of type and dims.
+std::string text_of(const Facts& facts) {
+  return fmt::format("{}{}", ir::name_of(facts.type), ir::to_string(facts.dims));
+}
+
 /// A node with the operation's attributes; its inputs are numbered.
 ir::Node node_of(const Operation& operation, size_t inputs) {
   ir::Node node;
@@ -56,8 +61,7 @@ int Terms::operation(const Operation& operation) {
 }
 
 int Terms::kind_of(const Facts& facts) {
-  const std::string text = fmt::format("{}{}", ir::name_of(facts.type), ir::to_string(facts.dims));
-  return kinds_.emplace(text, static_cast<int>(kinds_.size())).first->second;
+  return kinds_.emplace(text_of(facts), static_cast<int>(kinds_.size())).first->second;
 }
 
 const std::string& Terms::name(TermId id) const {
@@ -141,48 +145,56 @@ Terms::Definition Terms::define_one(const Operation& operation, const std::vecto
     const ir::TensorDecl& tensor = program.tensors[static_cast<size_t>(id)];
     definition.results.push_back({tensor.type, tensor.dims, false});
   }
+  if (known_ != nullptr) return definition;
   ir::Part part{&program, operands, node.outputs};
   definition.program = std::make_shared<const ir::Program>(
       ir::compose(operation.name, {part}, outside, {node.outputs.back()}));
   return definition;
 }
 
-const Terms::Definition* Terms::define(int id, const std::vector<ir::Dims>& parameters,
-                                       const std::vector<TermId>& children) {
-  std::string key = fmt::format("{}|{}|", id, text_of(parameters));
-  std::vector<Facts> facts;
-  for (const TermId child : children) {
-    key += fmt::format("{},", at(child).kind);
-    facts.push_back(at(child).facts);
-  }
-  const auto known = definitions_.find(key);
-  if (known != definitions_.end()) return known->second ? &*known->second : nullptr;
-  std::optional<Definition>& definition = definitions_[key];
-  const Operation& operation = this->operation(id);
+std::optional<Terms::Definition> Terms::find_definition(const Operation& operation,
+                                                        const std::vector<ir::Dims>& parameters,
+                                                        const std::vector<Facts>& children) {
   try {
-    if (!is_sum_or_product(operation) || children.size() == 2) {
-      definition = define_one(operation, parameters, facts);
-    } else if (children.size() > 2) {
-      // One after the other.
-      std::vector<Definition> steps;
-      std::vector<ir::Part> parts;
-      std::vector<ir::ValueId> outside;
-      const auto count = static_cast<ir::ValueId>(children.size());
-      Facts sum = facts[0];
-      for (ir::ValueId k = 0; k < count; ++k) outside.push_back(k);
-      for (ir::ValueId k = 1; k < count; ++k) {
-        steps.push_back(define_one(operation, {}, {sum, facts[static_cast<size_t>(k)]}));
-        sum = steps.back().results[0];
-        parts.push_back({steps.back().program.get(), {k == 1 ? 0 : count + k - 1, k}, {count + k}});
-      }
-      definition = Definition{
-          std::make_shared<const ir::Program>(ir::compose(operation.name, parts, outside, {2 * count - 1})),
-          {sum}};
+    if (!is_sum_or_product(operation) || children.size() == 2)
+      return define_one(operation, parameters, children);
+    if (children.size() < 2) return std::nullopt;
+    // One after the other.
+    std::vector<Definition> steps;
+    std::vector<ir::Part> parts;
+    std::vector<ir::ValueId> outside;
+    const auto count = static_cast<ir::ValueId>(children.size());
+    Facts sum = children[0];
+    for (ir::ValueId k = 0; k < count; ++k) outside.push_back(k);
+    for (ir::ValueId k = 1; k < count; ++k) {
+      steps.push_back(define_one(operation, {}, {sum, children[static_cast<size_t>(k)]}));
+      sum = steps.back().results[0];
+      parts.push_back({steps.back().program.get(), {k == 1 ? 0 : count + k - 1, k}, {count + k}});
     }
+    if (known_ != nullptr) return Definition{nullptr, {sum}};
+    return Definition{
+        std::make_shared<const ir::Program>(ir::compose(operation.name, parts, outside, {2 * count - 1})),
+        {sum}};
   } catch (const Error&) {
   } catch (const ir::NotYetKnown&) {
   }
-  return definition ? &*definition : nullptr;
+  return std::nullopt;
+}
+
+const Terms::Definition* Terms::define(int id, const std::vector<ir::Dims>& parameters,
+                                       const std::vector<TermId>& children) {
+  const Operation& operation = this->operation(id);
+  std::string key =
+      fmt::format("{}|{}|", known_ != nullptr ? operation.key() : fmt::format("{}", id), text_of(parameters));
+  std::vector<Facts> facts;
+  for (const TermId child : children) {
+    const Facts& its = at(child).facts;
+    key += known_ != nullptr ? text_of(its) : fmt::format("{},", at(child).kind);
+    facts.push_back(its);
+  }
+  const auto [place, is_unknown] = (known_ != nullptr ? *known_ : definitions_).try_emplace(std::move(key));
+  if (is_unknown) place->second = find_definition(operation, parameters, facts);
+  return place->second ? &*place->second : nullptr;
 }
 
 TermId Terms::intern(int id, const std::vector<ir::Dims>& parameters, const std::vector<TermId>& children) {

@@ -31,13 +31,25 @@ struct Term {
   std::optional<double> literal;  ///< of a leaf that is a number, of one element
   Facts facts;
   int kind = 0;                                ///< equal for equal types and dims
-  std::shared_ptr<const ir::Program> program;  ///< of the operation: operand k is child k
+  std::shared_ptr<const ir::Program> program;  ///< of the operation: operand k is child k; null if unwanted
 };
 
 /// Terms, each once, in normal form: index maps of index maps are composed, sums and products are flat and
 /// sorted. What a term means is its program (program_of), made of the operators' definitions.
 class Terms {
  public:
+  /// What operations give for operands of certain types and dims.
+  struct Definition {
+    std::shared_ptr<const ir::Program> program;
+    std::vector<Facts> results;
+  };
+  using Definitions = std::map<std::string, std::optional<Definition>>;
+
+  Terms() = default;
+  /// Terms that say what is computed, not how: they have no programs, and their facts are found once for all
+  /// terms that share `known`, which outlives them.
+  explicit Terms(Definitions& known) : known_(&known) {}
+
   int operation(const Operation& operation);
   const Operation& operation(int id) const { return operations_[static_cast<size_t>(id)]; }
 
@@ -63,14 +75,13 @@ class Terms {
   TermId concat(const std::vector<TermId>& list, int64_t axis);
 
  private:
-  struct Definition {
-    std::shared_ptr<const ir::Program> program;
-    std::vector<Facts> results;
-  };
   const Definition* define(int operation, const std::vector<ir::Dims>& parameters,
                            const std::vector<TermId>& children);
   Definition define_one(const Operation& operation, const std::vector<ir::Dims>& parameters,
                         const std::vector<Facts>& children);
+  std::optional<Definition> find_definition(const Operation& operation,
+                                            const std::vector<ir::Dims>& parameters,
+                                            const std::vector<Facts>& children);
   TermId intern(int operation, const std::vector<ir::Dims>& parameters, const std::vector<TermId>& children);
   TermId add(const std::string& key, Term term);
   TermId normal_slice(int operation, const std::vector<ir::Dims>& parameters, TermId x);
@@ -81,8 +92,9 @@ class Terms {
   std::map<std::string, int> operation_ids_;
   std::deque<Term> terms_;
   std::map<std::string, TermId> ids_;
-  std::map<std::string, std::optional<Definition>> definitions_;
+  Definitions definitions_;
   std::map<std::string, int> kinds_;
+  Definitions* known_ = nullptr;  ///< by operation, parameters and operands, as text
 };
 
 /// Whether the operation may be written with any number of operands in any order.

@@ -38,6 +38,23 @@ class Cache(unittest.TestCase):
         self.assertEqual(self.json("prune")["removed"], 0)
         self.assertFalse(os.path.exists(self.cache))
 
+    def test_sessions_leave_nothing_that_has_to_be_put_in_order(self):
+        """The log of writes is part of the database when they are done, not what every process reads first."""
+        environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache,
+                       "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+
+        def axrun(*arguments):
+            done = subprocess.run([AXRUN, *arguments], capture_output=True, text=True, timeout=120, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+        axrun("--runs", "1")
+        model = os.path.join(self.cache, "demonstration_1.onnx")
+        for command in (["optimize", model, "--budget", "30"], [model, "--runs", "1"]):
+            axrun(*command)
+            for database in ("results.db", "machine.db"):
+                self.assertGreater(os.path.getsize(os.path.join(self.cache, database)), 4096, command)
+                self.assertFalse(os.path.exists(os.path.join(self.cache, database + "-wal")), command)
+
     def test_export_and_import(self):
         archive, other = os.path.join(self.folder.name, "archive"), os.path.join(self.folder.name, "other")
         self.assertEqual(self.json("export", archive)["entries"], 0)
