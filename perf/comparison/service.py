@@ -23,7 +23,7 @@ from comparison import estimate
 OPTIMISER, NEUTRAL, ALONE = "optimiser", "neutral", "alone"
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 SAMPLES_PER_SECOND = 5
-LEAST_URGENT = 19  # the niceness of what takes samples
+SEARCH_SECONDS = 5  # between searches for threads of the optimiser
 SETTLED = "waiting"  # the optimiser's state with nothing left to do
 RUNS_BESIDE = 3  # the optimiser begins with the second
 
@@ -154,7 +154,10 @@ class Service:
 
 
 class Watch:
-    """Samples what the optimiser's thread and its helper process use. To be used in a `with` block."""
+    """Samples what the optimiser's thread and its helper process use. To be used in a `with` block.
+
+    It works beside what is measured, and who wakes up may wait for its turn: a sample reads few files, and its thread is idle
+    to the scheduler. To look through all threads of the service takes near a millisecond."""
 
     def __init__(self, process):
         self.process = process
@@ -162,6 +165,7 @@ class Watch:
         self.seconds = 0.0
         self.assured_seconds = 0.0  # in which its thread was more than idle
         self._last = {}
+        self._threads, self._searched = [], float("-inf")
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -181,14 +185,13 @@ class Watch:
         return {name: used / max(self.seconds, 1e-9) for name, used in self.used.items()}
 
     def _run(self):
-        # Only this thread: clients and service have the processors before it.
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
+        os.sched_setscheduler(threading.get_native_id(), os.SCHED_IDLE, os.sched_param(0))
         while not self._end.wait(1 / SAMPLES_PER_SECOND):
             self._look()
 
     def _look(self, first=False):
         now = time.monotonic()
-        for kind, task in self._tasks():
+        for kind, task in self._tasks(now):
             with contextlib.suppress(OSError):
                 with open("/proc/%d/schedstat" % task, encoding="ascii") as file:
                     used = int(file.read().split()[0]) * 1e-9
@@ -200,19 +203,26 @@ class Watch:
         self._before = now
 
     def helpers(self):
-        return [task for kind, task in self._tasks() if kind == "helper"]
+        return [task for kind, task in self._tasks(time.monotonic()) if kind == "helper"]
 
-    def _tasks(self):
+    def _tasks(self, now):
         """("thread" or "helper", its id) of what works in the background."""
+        if now - self._searched >= SEARCH_SECONDS:
+            self._threads, self._searched = list(self._optimiser_threads()), now
+        for task in self._threads:
+            yield "thread", task
+            with contextlib.suppress(OSError):
+                with open("/proc/%d/task/%d/children" % (self.process, task), encoding="ascii") as file:
+                    for child in file.read().split():
+                        yield "helper", int(child)
+
+    def _optimiser_threads(self):
         with contextlib.suppress(OSError):
             for task in os.listdir("/proc/%d/task" % self.process):
                 with contextlib.suppress(OSError):
                     with open("/proc/%d/task/%s/comm" % (self.process, task), encoding="utf-8") as file:
                         if file.read().strip() == "axrun-optimizer":
-                            yield "thread", int(task)
-                    with open("/proc/%d/task/%s/children" % (self.process, task), encoding="ascii") as file:
-                        for child in file.read().split():
-                            yield "helper", int(child)
+                            yield int(task)
 
 
 class Others:

@@ -265,8 +265,9 @@ def resize(random):
     else:
         scales = np.array([1.0] * (rank - 2) + list(random.choice([0.5, 0.75, 1, 1.5, 2, 2.5, 3], 2)), np.float32)
         inputs = [x, None, scales]
+    # Sums of weighted elements may cancel: all of a case's results can be smaller than what they were summed from.
     return {"inputs": inputs, "attributes": attributes, "constants": [2, 3], "sums": True, "roundings": 32,
-            "judged": False}
+            "size": 0 if mode == "nearest" else float(np.abs(x).max(initial=0)), "judged": False}
 
 
 def conv(random):
