@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "runtime/memory_groups.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/knobs.h"
+#include "runtime/recent.h"
 
 namespace axrun::runtime {
 namespace {
@@ -35,11 +37,20 @@ int allowed_processors() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+/// Every session asks for what the control groups allow. To read their files takes a tenth of the time in which a
+/// small model is loaded.
+constexpr std::chrono::seconds groups_change_after{1};
+
+double recent_quota() {
+  static constinit Recent<double> quota(groups_change_after);
+  return quota.get([] { return jit::processor_quota(); });
+}
+
 }  // namespace
 
 int available_processors() {
   const int allowed = allowed_processors();
-  const double limit = jit::processor_quota();
+  const double limit = recent_quota();
   return limit < allowed ? std::max(1, static_cast<int>(std::ceil(limit))) : allowed;
 }
 
@@ -68,9 +79,12 @@ int64_t physical_memory_bytes() {
 }
 
 int64_t usable_memory_bytes() {
-  const int64_t all = physical_memory_bytes();
-  const auto room = MemoryGroups().room();
-  return room && (all == 0 || room->limit < all) ? room->limit : all;
+  static constinit Recent<int64_t> usable(groups_change_after);
+  return usable.get([] {
+    const int64_t all = physical_memory_bytes();
+    const auto room = MemoryGroups().room();
+    return room && (all == 0 || room->limit < all) ? room->limit : all;
+  });
 }
 
 int64_t peak_rss_bytes() {

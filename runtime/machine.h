@@ -6,7 +6,7 @@
 namespace axrun::runtime {
 
 /// Processors that this process may use: its affinity mask, and the processor time of its control group
-/// (cgroup cpu.max), rounded up. At least 1.
+/// (cgroup cpu.max, as of a second ago), rounded up. At least 1.
 int available_processors();
 
 /// Threads of one run where nobody says otherwise: AXRUN_THREADS, else available_processors().
@@ -27,7 +27,7 @@ Machine describe_machine();
 /// All memory of the machine; 0 where the system does not tell.
 int64_t physical_memory_bytes();
 
-/// Of it, what this process may use: its control groups may allow less.
+/// Of it, what this process may use: its control groups may allow less (as of a second ago).
 int64_t usable_memory_bytes();
 
 /// The most memory this process has had resident, mapped files included; 0 where the system does not tell.
