@@ -88,6 +88,12 @@ void PlanImprover::remember_algebra(const OptimizerJob& job) {
   algebra_.push_back(job);
 }
 
+bool PlanImprover::has_algebra_before_alternatives() const {
+  return has_algebra() && std::none_of(later_.begin(), later_.end(), [&](const Later& one) {
+           return one.layouts && one.job.shapes == algebra_.front().shapes;
+         });
+}
+
 std::string PlanImprover::wrong_answers(const std::shared_ptr<const Plan>& now, const Plan& better,
                                         const OptimizerJob& job) {
   const auto answers_of = [&](const Plan& plan) {
@@ -285,6 +291,7 @@ bool PlanImprover::try_windows(const std::shared_ptr<const Plan>& base, const Wi
 }
 
 void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
+  if (place_.background.is_assured()) become_idle();
   const OptimizerJob job = algebra_.front();
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
   if (begun_) settle();
@@ -318,7 +325,7 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   board_.update([&](OptimizerStatus& status) {
     status.algebra = report;
-    status.left = 0;
+    if (later_.empty()) status.left = 0;
   });
   rewritten_.insert(job.shapes);
   algebra_.pop_front();

@@ -154,6 +154,11 @@ void Optimizer::work(const Background::Place& place) {
         improver.improve(job);
         continue;
       }
+      // What is computed in another way has schedules of its own: they are tried when it has been decided.
+      if (improver.has_algebra_before_alternatives()) {
+        improver.try_algebra(more_wanted);
+        continue;
+      }
       if (improver.has_alternatives()) {
         improver.try_alternatives(more_wanted);
         continue;

@@ -96,6 +96,8 @@ class PlanImprover {
   void try_alternatives(const std::function<bool()>& wanted);
   /// Graphs of jobs so far have not been looked at for what could be computed in other ways.
   bool has_algebra() const { return !algebra_.empty(); }
+  /// The same, and layouts of the next one's values have been decided: graphs are rewritten as they are laid out.
+  bool has_algebra_before_alternatives() const;
   /// Looks for rules in one of them, and has its plan rewritten where that is faster; returns early where
   /// `wanted` says that there is something more important to do, and goes on when called again. Throws
   /// CannotGoOn.
