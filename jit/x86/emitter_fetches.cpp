@@ -11,7 +11,7 @@ constexpr int64_t line = 64;
 /// Fetched in an iteration of a loop: more would take the place of other loads.
 constexpr int64_t most_lines = 4;
 /// Where an iteration reads many lines, one more for every so many.
-constexpr int64_t lines_read_for_one = 4;
+constexpr int64_t lines_read_for_one = 2;
 /// This tile and the next one are to stay in the nearest cache.
 constexpr int64_t most_tile_bytes = 16 << 10;
 constexpr int64_t most_distance = int64_t{1} << 30;
