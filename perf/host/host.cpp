@@ -1,6 +1,7 @@
 #include "perf/host/host.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -101,6 +102,18 @@ double timed_run_ms(Engine& engine) {
   return milliseconds(Clock::now() - begin);
 }
 
+/// Takes everything else out of the caches. It writes: pages that are only read are all the same page of
+/// zeros.
+void sweep_caches() {
+  constexpr std::size_t least = std::size_t{64} << 20, line = 64;
+  static std::vector<char> memory(
+      std::max(least, 4 * static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE)))), 1);
+  for (std::size_t k = 0; k < memory.size(); k += line) {
+    auto& one = const_cast<volatile char&>(memory[k]);
+    one = static_cast<char>(one + 1);
+  }
+}
+
 std::vector<double> timed_runs_ms(Engine& engine, const Options& options) {
   std::vector<double> times;
   const Clock::time_point begin = Clock::now();
@@ -109,6 +122,7 @@ std::vector<double> timed_runs_ms(Engine& engine, const Options& options) {
     return times.size() >= static_cast<std::size_t>(options.runs);
   };
   do {
+    if (options.sweep) sweep_caches();
     times.push_back(timed_run_ms(engine));
   } while (!enough());
   return times;

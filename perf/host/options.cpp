@@ -70,6 +70,8 @@ Options parse_options(int argc, char** argv, const std::vector<EngineFlag>& engi
       options.runs = parse_number(flag, value(), 1);
     } else if (flag == "--seconds") {
       options.seconds = parse_number(flag, value(), 0.0);
+    } else if (flag == "--sweep") {
+      options.sweep = true;
     } else if (flag == "--save") {
       options.save = value();
     } else if (flag == "--seed") {
@@ -118,6 +120,7 @@ std::string usage(const std::string& program, const std::vector<EngineFlag>& eng
          "  --threads N         threads of one run (1)\n"
          "  --runs N            timed runs after the first (10)\n"
          "  --seconds S         repeat for S seconds instead\n"
+         "  --sweep             empty the caches before each of these runs, as they are before a first one\n"
          "  --save DIR          write tensor outputs of the last run as DIR/output_K.pb\n"
          "  --serve             answer lines on stdin until `quit`; perf/README.md has the protocol\n"
          "  --json              accepted for symmetry with axrun: the output always is one JSON object a "

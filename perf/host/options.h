@@ -17,6 +17,7 @@ struct Options {
   int threads = 1;
   int runs = 10;                              // timed runs after the first one
   double seconds = 0;                         // instead of runs, when positive
+  bool sweep = false;                         // empty the caches before each of them
   std::string save;                           // folder for output_K.pb, "" for none
   std::uint64_t seed = 0;                     // of made-up inputs
   bool serve = false;                         // answer lines on stdin instead of measuring at once

@@ -14,7 +14,7 @@ Options parse(std::vector<std::string> arguments) {
 TEST(HostOptions, EveryFlagIsRead) {
   const Options options =
       parse({"--library", "lib.so", "m.onnx", "--data", "d", "--shape", "a:0:2x3", "--dim", "n=7",
-             "--threads", "2", "--runs", "5", "--save", "s", "--seed", "9", "--serve", "--json"});
+             "--threads", "2", "--runs", "5", "--sweep", "--save", "s", "--seed", "9", "--serve", "--json"});
   EXPECT_EQ(options.model, "m.onnx");
   EXPECT_EQ(options.engine.at("library"), "lib.so");
   EXPECT_EQ(options.data, "d");
@@ -22,6 +22,7 @@ TEST(HostOptions, EveryFlagIsRead) {
   EXPECT_EQ(options.choices.dims.at("n"), 7);
   EXPECT_EQ(options.threads, 2);
   EXPECT_EQ(options.runs, 5);
+  EXPECT_TRUE(options.sweep);
   EXPECT_EQ(options.save, "s");
   EXPECT_EQ(options.seed, 9u);
   EXPECT_TRUE(options.serve);
