@@ -47,6 +47,22 @@ def by_form(found):
     return forms
 
 
+def rules_of(found):
+    return sorted({name for one in found for name in one.get("rules", {})})
+
+
+def independent_of_each_other(names, command, cache):
+    """What `axrun rules --independent` says of these rules alone, in words; "" where there are none."""
+    if not names:
+        return ""
+    answer = subprocess.run([command, "rules", "--cache-dir", cache, "--independent", "--json", "--among", *names],
+                            capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        return "which of these follow from others is not known: %s" % (answer.stderr.strip() or answer.stdout.strip())
+    said = json.loads(answer.stdout)
+    return "%d of their %d forms follow from no others of these" % (said["independent"], said["forms"])
+
+
 def line(one):
     if "error" in one:
         return "%-36s %s" % (one["model"], one["error"])
@@ -60,9 +76,8 @@ def table(found):
     lines = ["%-6s %3d rules  %s  (%s)" % ("proved" if entry["proved"] else "-", len(entry["rules"]), text,
                                           ", ".join(sorted(entry["models"]))) for text, entry in sorted(forms.items())]
     rewritten = sum(one.get("outcome") == REWRITTEN for one in found)
-    rules = {name for entry in forms.values() for name in entry["rules"]}
     return "\n".join(lines + ["%d of %d models have other plans, by %d rules of %d identities" %
-                              (rewritten, len(found), len(rules), len(forms))])
+                              (rewritten, len(found), len(rules_of(found)), len(forms))])
 
 
 def write(found, path):

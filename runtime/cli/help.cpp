@@ -13,7 +13,8 @@ const char* const help_text = R"(Runs ONNX models.
                                   each was found; with a NAME it is proved again, and its proof printed
   axrun rules --discover MODEL... look for more in these models
   axrun rules --independent       prove all again, and list those that follow from no others, up to names, ranks,
-                                  types, attributes, numbers and orders, each with a place where it may be applied
+                                  types, attributes, numbers and orders, each with a place where it may be applied;
+                                  with --among NAME... only of these
   axrun rules --compare DIR       prove all again, and those of the cache in DIR: whether they agree (3 if not)
   axrun optimize MODEL [options]  fill the cache ahead of time (--budget S; 60): later runs start from what was
                                   found; run again, it goes on from there

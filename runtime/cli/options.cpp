@@ -143,13 +143,14 @@ CLI::App* add_cache_commands(CLI::App& app, Options& options) {
   return cache;
 }
 
-/// axrun rules [NAME] [--discover MODEL...] [--independent] [--compare DIR]
+/// axrun rules [NAME] [--discover MODEL...] [--independent [--among NAME...]] [--compare DIR]
 CLI::App* add_rules_command(CLI::App& app, Options& options) {
   CLI::App* rules = app.add_subcommand("rules");
   rules->set_help_flag("--help,-h");
   CLI::Option* name = rules->add_option("NAME", options.rule);
   rules->add_option("--discover", options.discover)->excludes(name);
   CLI::Option* independent = rules->add_flag("--independent", options.independent)->excludes(name);
+  rules->add_option("--among", options.among)->needs(independent);
   rules->add_option("--compare", options.compare_rules)->excludes(name)->excludes(independent);
   rules->add_option("--cache-dir", options.cache_dir);
   rules->add_flag("--json", options.json);

@@ -79,6 +79,7 @@ struct Options {
   std::string rule;                   ///< its name; empty: all are listed
   std::vector<std::string> discover;  ///< models to look for rules in
   bool independent = false;           ///< only those that do not follow from others
+  std::vector<std::string> among;     ///< names: nothing but these is looked at then; empty: all
   std::string compare_rules;          ///< folder of another cache
 
   // Of the command cache.

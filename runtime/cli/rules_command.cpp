@@ -169,13 +169,10 @@ int prove_rule(const Options& options, const RuleSet& rules) {
   return exit_of({rule.get()});
 }
 
-/// The rules of a cache, all of them proved in this process.
-RuleSet proved_again(const std::shared_ptr<cache::Store>& store, ProvingHelper& helper) {
-  RuleSet rules = RuleSet::load(*runtime::rules_in(store));
+void prove_all_again(RuleSet& rules, ProvingHelper& helper) {
   rules.establish(helper.prover());
   for (const auto& [id, rule] : rules.rules())
     if (!rule->established) throw Error(Fault::internal, "the helper process that proves gives no answer");
-  return rules;
 }
 
 /// Looks for identities in the graph of a model's plan, as its sessions do.
@@ -198,9 +195,22 @@ Json discover(const std::string& path, runtime::KnownRules& rules, std::string& 
   return {{"model", path}, {"found", found}};
 }
 
+/// Those of the names; all without any.
+RuleSet only(const RuleSet& rules, const std::vector<std::string>& names) {
+  if (names.empty()) return rules;
+  RuleSet chosen;
+  for (const std::string& name : names) {
+    const std::shared_ptr<Rule> rule = rules.find(name);
+    if (rule == nullptr) throw Error(Fault::user, fmt::format("the cache has no rule '{}'", name));
+    chosen.add(rule);
+  }
+  return chosen;
+}
+
 int list_independent(const Options& options, const std::shared_ptr<cache::Store>& store) {
   ProvingHelper helper;
-  const RuleSet rules = proved_again(store, helper);
+  RuleSet rules = only(RuleSet::load(*runtime::rules_in(store)), options.among);
+  prove_all_again(rules, helper);
   const search::algebra::Independence found = search::algebra::independent_identities(rules);
   Json list = Json::array();
   std::string text;
@@ -237,7 +247,9 @@ int compare_stores(const Options& options, const std::shared_ptr<cache::Store>& 
   const std::shared_ptr<cache::Store> other = runtime::open_store(options.compare_rules, why);
   if (other == nullptr) throw Error(Fault::user, "there is no cache: " + why);
   ProvingHelper helper;
-  const RuleSet first = proved_again(store, helper), second = proved_again(other, helper);
+  RuleSet first = RuleSet::load(*runtime::rules_in(store)), second = RuleSet::load(*runtime::rules_in(other));
+  prove_all_again(first, helper);
+  prove_all_again(second, helper);
   const search::algebra::SetComparison found = search::algebra::compared(first, second);
   std::string text;
   for (const std::string& id : found.differing)

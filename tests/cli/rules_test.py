@@ -89,6 +89,11 @@ class Rules(unittest.TestCase):
         self.assertEqual(len(places), independent["with_place"])
         self.assertTrue(places)
         self.assertTrue(all(place.startswith(MODEL + " at ") for place in places), places)
+        # Of a single rule nothing follows from others; of all by name the same as of all.
+        first = independent["identities"][0]["rule"]
+        among = self.json("--independent", "--among", first)
+        self.assertEqual((among["usable"], among["forms"], among["independent"]), (1, 1, 1))
+        self.assertEqual(self.json("--independent", "--among", *(rule["name"] for rule in found["rules"])), independent)
         other = os.path.join(self.folder.name, "other")
         self.json("--discover", MODEL, "--cache-dir", other)
         compared = self.json("--compare", other)
@@ -102,6 +107,8 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.run_axrun("rules", AXRUN_CACHE="off").returncode, 1)
         self.assertEqual(self.json("--compare", "/nowhere", code=1)["error"]["fault"], "user")
         self.assertEqual(self.run_axrun("rules", "some-rule", "--independent").returncode, 1)
+        self.assertEqual(self.run_axrun("rules", "--among", "some-rule").returncode, 1)
+        self.assertEqual(self.json("--independent", "--among", "some-rule", code=1)["error"]["fault"], "user")
         self.assertEqual(self.run_axrun("rules", "--discover", AXRUN).returncode, 2)
         # Without the helper process nothing is proved, and nothing kept.
         self.assertEqual(self.run_axrun("rules", "--discover", MODEL, AXRUN_WORKER="/bin/true").returncode, 70)

@@ -40,6 +40,10 @@ class RulesInForce(unittest.TestCase):
         self.assertEqual(forms["f(a, N) = g(a)"], {"rules": {"x", "y"}, "models": {"m", "n"}, "proved": True})
         self.assertIn("2 of 3 models have other plans, by 3 rules of 2 identities", rules_in_force.table(found))
 
+    def test_no_rules_are_asked_about_where_there_are_none(self):
+        self.assertEqual(rules_in_force.rules_of([{"model": "o", "error": "no"}]), [])
+        self.assertEqual(rules_in_force.independent_of_each_other([], "/no/such/program", "/no/such/folder"), "")
+
     def test_an_identity_is_proved_where_all_of_its_rules_are(self):
         found = [rules_in_force.from_report("m", report(rule("x", "f(a) = g(a)"), rule("y", "f(a) = g(a)", "unknown")))]
         self.assertFalse(rules_in_force.by_form(found)["f(a) = g(a)"]["proved"])
