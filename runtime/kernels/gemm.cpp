@@ -59,6 +59,20 @@ void transpose_column(GemmArguments& g) {
   g.epilogue.residual_row_stride = g.n;
 }
 
+/// All of the product, or of each in the batch.
+GemmCell whole_product(const GemmArguments& g) {
+  GemmCell cell = {};
+  cell.m = cell.m1 = g.m;
+  cell.n1 = g.n;
+  cell.k = g.k;
+  cell.a = describe(g.a, g.packed_a, g.m, g.k, g.a_row_stride, g.a_column_stride);
+  cell.b = describe(g.b, g.packed_b, g.k, g.n, g.b_row_stride, g.b_column_stride);
+  cell.c = g.c;
+  cell.c_row_stride = g.c_row_stride;
+  cell.epilogue = to_core(g.epilogue);
+  return cell;
+}
+
 /// How the result is cut into cells. Depends on the shape alone, so that results do not depend on the
 /// threads.
 struct Grid {
@@ -72,15 +86,7 @@ struct Grid {
     transpose_column(g);
     for (int i = 0; i < g.batch_rank; ++i) batch *= g.batch_extents[i];
     const KernelTable& table = kernel_table();
-    cell = {};
-    cell.m = cell.m1 = g.m;
-    cell.n1 = g.n;
-    cell.k = g.k;
-    cell.a = describe(g.a, g.packed_a, g.m, g.k, g.a_row_stride, g.a_column_stride);
-    cell.b = describe(g.b, g.packed_b, g.k, g.n, g.b_row_stride, g.b_column_stride);
-    cell.c = g.c;
-    cell.c_row_stride = g.c_row_stride;
-    cell.epilogue = to_core(g.epilogue);
+    cell = whole_product(g);
 
     // Few rows are bound by memory, not arithmetic: they count as eight.
     const double work = product(std::max<double>(static_cast<double>(g.m), 8), static_cast<double>(g.n),
@@ -175,6 +181,21 @@ void gemm(const GemmArguments& arguments, void* scratch, ThreadPool& pool) {
     }
   });
 }
+
+void gemm_columns(const GemmArguments& arguments, int64_t first, int64_t last, void* scratch) {
+  GemmCell cell = whole_product(arguments);
+  cell.n0 = first;
+  cell.n1 = last;
+  cell.scratch = static_cast<float*>(scratch);
+  kernel_table().gemm_cell(cell);
+}
+
+size_t gemm_columns_scratch_bytes(const GemmArguments& arguments) {
+  const int64_t floats = kernel_table().gemm_scratch_floats(whole_product(arguments));
+  return static_cast<size_t>(divide_up(floats, 16) * 16) * sizeof(float);
+}
+
+int64_t gemm_panel_columns() { return kernel_table().panel_columns; }
 
 size_t gemm_packed_b_bytes(int64_t k, int64_t n) {
   const int64_t columns = kernel_table().panel_columns;

@@ -47,6 +47,13 @@ size_t gemm_scratch_bytes(const GemmArguments& arguments, int threads);
 /// Never allocates. The result is the same for every number of threads.
 void gemm(const GemmArguments& arguments, void* scratch, ThreadPool& pool);
 
+/// Columns [first, last) of a product without a batch whose B is packed, on the calling thread; the same bits
+/// as in the others' company, whichever they are. `first` is a multiple of gemm_panel_columns(), `last` is
+/// one or n. `scratch` has gemm_columns_scratch_bytes(arguments) bytes.
+void gemm_columns(const GemmArguments& arguments, int64_t first, int64_t last, void* scratch);
+size_t gemm_columns_scratch_bytes(const GemmArguments& arguments);
+int64_t gemm_panel_columns();
+
 /// Bytes of B[k][n] in packed form, and the packing (once, at load). The form depends on the instruction-set
 /// level in force (see dispatch.h). `packed` is aligned to 64.
 size_t gemm_packed_b_bytes(int64_t k, int64_t n);

@@ -1,29 +1,33 @@
-// LSTM, GRU and RNN, float32: one product of all inputs with W, then per step one product of the state with
-// R and the element-wise step kernel.
+// LSTM, GRU and RNN, float32: one product of all inputs with W, then the steps, spread over the threads by
+// units.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "ir/error.h"
-#include "runtime/operators/recurrent_setup.h"
+#include "runtime/operators/recurrent_steps.h"
+#include "runtime/phases.h"
 
 namespace axrun::runtime {
 namespace {
 
 /// Multiply-adds of one direction above which two directions are worth a thread each.
 constexpr double parallel_work = 200'000;
-
-/// Rows of a matrix: where the first one starts and how far the next one is, in elements.
-struct Rows {
-  float* data = nullptr;
-  int64_t stride = 0;
-  Rows from(int64_t row) const { return {data + row * stride, stride}; }
-};
+/// Multiply-adds of all steps, and of one phase, above which units are worth several threads: threads come
+/// late, and a phase ends with what a cache line takes from core to core.
+constexpr double parallel_sequence_work = 500'000;
+constexpr double parallel_phase_work = 50'000;
+/// Multiply-adds that are worth a part of their own: as much as a thread may wait for at the end of a phase.
+constexpr double work_per_part = 16'000;
+/// Weights of a part: so little that its end is still in the second cache level when it is read next.
+constexpr int64_t bytes_per_part = 128 << 10;
+constexpr int64_t most_parts = 64;
 
 /// Scratch of one direction, in floats from its start.
 struct Layout {
-  int64_t gates = 0, cell = 0, hidden = 0, state = 0, reset = 0, product = 0, total = 0;
+  int64_t gates = 0, cell = 0, states = 0, products = 0, update = 0, reset = 0, candidate = 0, gemm = 0,
+          total = 0;
 };
 
 void copy_rows(const Rows& from, const Rows& to, int64_t rows, int64_t columns) {
@@ -43,17 +47,10 @@ class RecurrentKernel final : public Kernel {
     wants_cell_ = context.has_output(2);
     name_ = context.node.op;
     node_ = context.node.name;
-    const auto round = [](int64_t floats) { return (floats + 15) / 16 * 16; };
-    const int64_t states = s_.batch * s_.hidden;
-    Layout& l = layout_;
-    l.cell = round(s_.length * s_.batch * s_.gate_columns());
-    l.hidden = l.cell + round(states);
-    l.state = l.hidden + round(states);
-    l.reset = l.state + (s_.cell == Cell::gru ? round(3 * states) : 0);
-    l.product = l.reset + (s_.cell == Cell::gru ? round(states) : 0);
-    l.total = l.product + round(product_scratch());
     work_ = static_cast<double>(s_.length * s_.batch * s_.gate_columns()) *
             static_cast<double>(s_.input + s_.hidden);
+    parts_ = count_parts();
+    lay_out_scratch();
   }
 
   void run(const KernelCall& call) const override {
@@ -78,74 +75,103 @@ class RecurrentKernel final : public Kernel {
   struct Direction {
     const KernelCall& call;
     int number;
-    const DirectionWeights& weights;
-    const float* recurrence;  ///< R of the direction where it is not packed
-    const float* state_bias;  ///< null for none
     float* scratch;
     Rows cell;
-    float* product_scratch;
+    RecurrentSteps steps;
   };
 
-  GemmArguments product(int64_t rows, int64_t columns, int64_t inner) const {
+  /// Of a state's product with R.
+  double step_work(int64_t rows) const {
+    return static_cast<double>(rows * s_.hidden) * static_cast<double>(s_.gate_columns());
+  }
+
+  /// Parts of a phase, runs of blocks. Results do not depend on it.
+  int64_t count_parts() const {
+    if (!s_.constant_weights) return 1;
+    const int64_t blocks = (s_.hidden + s_.block - 1) / s_.block;
+    const int64_t weights = s_.gate_columns() * s_.hidden * static_cast<int64_t>(sizeof(float));
+    int64_t wanted = weights / bytes_per_part;
+    if (threads_ > 1) {
+      const double worth = std::min<double>(step_work(s_.batch) / work_per_part, 4.0 * threads_);
+      wanted = std::max(wanted, static_cast<int64_t>(worth));
+    }
+    return std::clamp<int64_t>(wanted, 1, std::min(blocks, most_parts));
+  }
+
+  /// Threads for one direction's rows.
+  int64_t workers(int64_t rows, int64_t steps) const {
+    const double work = step_work(rows);
+    const auto phases = static_cast<double>(s_.has_two_products() ? 2 : 1);
+    if (work < parallel_phase_work * phases || work * static_cast<double>(steps) < parallel_sequence_work)
+      return 1;
+    return (threads_ + s_.directions - 1) / s_.directions;
+  }
+
+  GemmArguments input_product() const {
     GemmArguments g;
-    g.m = rows;
-    g.n = columns;
-    g.k = inner;
-    g.c_row_stride = columns;
-    g.a_row_stride = inner;
+    g.m = s_.length * s_.batch;
+    g.n = g.c_row_stride = s_.gate_columns();
+    g.k = g.a_row_stride = s_.input;
     g.b_row_stride = 1;
-    g.b_column_stride = inner;
+    g.b_column_stride = s_.input;
     return g;
   }
 
-  int64_t product_scratch() const {
+  size_t input_product_scratch() const {
     static const float placeholder = 0;
-    size_t bytes = 0;
-    const auto consider = [&](GemmArguments g) {
-      g.a = g.b = &placeholder;
-      if (s_.constant_weights) g.packed_b = &placeholder;
-      bytes = std::max(bytes, gemm_scratch_bytes(g, threads_));
-      g.epilogue.residual = &placeholder;
-      for (int64_t stride : {g.n, s_.length * g.n}) {
-        g.epilogue.residual_row_stride = g.c_row_stride = stride;
-        bytes = std::max(bytes, gemm_scratch_bytes(g, threads_));
-      }
+    GemmArguments g = input_product();
+    g.a = g.b = &placeholder;
+    if (s_.constant_weights) g.packed_b = &placeholder;
+    return gemm_scratch_bytes(g, threads_);
+  }
+
+  void lay_out_scratch() {
+    const int64_t states = s_.batch * s_.hidden;
+    int64_t& total = layout_.total;
+    const auto place = [&](int64_t& part, int64_t floats) {
+      part = total;
+      total += (floats + 15) / 16 * 16;
     };
-    consider(product(s_.length * s_.batch, s_.gate_columns(), s_.input));
-    for (int64_t rows : {s_.batch, int64_t{1}}) {
-      for (int64_t gates : {s_.gates, int64_t{1}, int64_t{2}}) {
-        GemmArguments g = product(rows, gates * s_.hidden, s_.hidden);
-        consider(g);
-        g.a_row_stride = s_.length * s_.directions * s_.hidden;  // rows of Y with the batch first
-        consider(g);
-      }
+    place(layout_.gates, s_.length * s_.batch * s_.gate_columns());
+    if (s_.cell == Cell::lstm && !wants_cell_) place(layout_.cell, states);
+    if (!wants_sequence_) place(layout_.states, 2 * states);
+    if (s_.cell == Cell::gru) place(layout_.products, (s_.reset_after ? 3 : 2) * states);
+    if (s_.has_two_products()) {
+      place(layout_.update, states);
+      place(layout_.reset, states);
+      place(layout_.candidate, states);
     }
-    return static_cast<int64_t>(bytes / sizeof(float));
+    part_scratch_ = RecurrentSteps::scratch_bytes(s_, threads_);
+    const size_t in_parts = part_scratch_ * static_cast<size_t>(s_.constant_weights ? threads_ : 1);
+    place(layout_.gemm, static_cast<int64_t>(std::max(in_parts, input_product_scratch()) / sizeof(float)));
   }
 
   void run_direction(const KernelCall& call, int number) const {
     const DirectionWeights& weights = s_.weights[static_cast<size_t>(number)];
-    float* scratch = static_cast<float*>(call.scratch) + number * layout_.total;
+    float* const scratch = static_cast<float*>(call.scratch) + number * layout_.total;
     const int64_t columns = s_.gate_columns();
-    const float* bias =
-        s_.has_bias ? static_cast<const float*>(call.inputs[3]) + 2 * number * columns : nullptr;
-    Direction d{call, number, weights, nullptr, nullptr, scratch, {}, scratch + layout_.product};
-    GemmArguments g = product(s_.length * s_.batch, columns, s_.input);
+    const float* recurrence = nullptr;
+    const float* state_bias = weights.bias_state.empty() ? nullptr : weights.bias_state.data();
+    GemmArguments g = input_product();
     g.a = static_cast<const float*>(call.inputs[0]);
-    g.c = scratch;
+    g.c = scratch + layout_.gates;
     if (s_.constant_weights) {
       g.packed_b = weights.input->floats();
       g.epilogue.column_bias = weights.bias_input.empty() ? nullptr : weights.bias_input.data();
-      d.state_bias = weights.bias_state.empty() ? nullptr : weights.bias_state.data();
     } else {
       g.b = static_cast<const float*>(call.inputs[1]) + number * columns * s_.input;
-      g.epilogue.column_bias = bias;
-      d.recurrence = static_cast<const float*>(call.inputs[2]) + number * columns * s_.hidden;
-      d.state_bias = bias == nullptr ? nullptr : bias + columns;
+      recurrence = static_cast<const float*>(call.inputs[2]) + number * columns * s_.hidden;
+      if (s_.has_bias) {
+        g.epilogue.column_bias = static_cast<const float*>(call.inputs[3]) + 2 * number * columns;
+        state_bias = g.epilogue.column_bias + columns;
+      }
     }
-    gemm(g, d.product_scratch, call.pool);
-    d.cell = wants_cell_ ? state_rows(call.outputs[2], number) : Rows{scratch + layout_.cell, s_.hidden};
+    gemm(g, scratch + layout_.gemm, call.pool);
+    const float* const peepholes =
+        s_.has_peepholes ? static_cast<const float*>(call.inputs[7]) + 3 * number * s_.hidden : nullptr;
+    Direction d{call, number, scratch, {}, {s_, number, recurrence, state_bias, peepholes}};
     if (s_.cell == Cell::lstm) {
+      d.cell = wants_cell_ ? state_rows(call.outputs[2], number) : Rows{scratch + layout_.cell, s_.hidden};
       copy_rows(s_.has_initial_cell ? state_rows(call.inputs[6], number) : zero_rows(), d.cell, s_.batch,
                 s_.hidden);
     }
@@ -159,8 +185,8 @@ class RecurrentKernel final : public Kernel {
   int64_t steps_of(int32_t length, int number) const {
     if ((length > s_.length || length < -s_.length - 1) && s_.backward(number)) {
       throw Error(Fault::user,
-                  fmt::format("{} '{}': a sequence of length {} does not fit the {} steps of the input", name_,
-                              node_, length, s_.length));
+                  fmt::format("{} '{}': a sequence of length {} does not fit the {} steps of the input",
+                              name_, node_, length, s_.length));
     }
     return std::clamp<int64_t>(length, 0, s_.length);
   }
@@ -182,147 +208,63 @@ class RecurrentKernel final : public Kernel {
   }
   Rows gate_rows(const Direction& d, int64_t time) const {
     const int64_t columns = s_.gate_columns();
-    if (s_.batch_first) return {d.scratch + time * columns, s_.length * columns};
-    return {d.scratch + time * s_.batch * columns, columns};
+    float* const gates = d.scratch + layout_.gates;
+    if (s_.batch_first) return {gates + time * columns, s_.length * columns};
+    return {gates + time * s_.batch * columns, columns};
   }
 
   /// Entries row .. row + rows - 1 of the batch through their first `steps` times; all of Y's and the states'
   /// rows for them are written.
   void run_rows(const Direction& d, int64_t row, int64_t rows, int64_t steps) const {
-    Rows hidden = s_.has_initial_hidden ? state_rows(d.call.inputs[5], d.number) : zero_rows();
-    hidden = hidden.from(row);
-    const Rows own{d.scratch + layout_.hidden, s_.hidden};
-    const Rows cell = d.cell.from(row);
-    for (int64_t step = 0; step < steps; ++step) {
-      const int64_t time = s_.backward(d.number) ? steps - 1 - step : step;
-      const Rows gates = gate_rows(d, time).from(row);
-      const Rows next = (wants_sequence_ ? sequence_rows(d.call.outputs[0], d.number, time) : own).from(row);
-      switch (s_.cell) {
-        case Cell::lstm:
-          lstm(d, rows, gates, hidden, cell, next);
-          break;
-        case Cell::gru:
-          gru(d, rows, gates, hidden, next);
-          break;
-        case Cell::rnn:
-          rnn(d, rows, gates, hidden, next);
-          break;
-      }
-      hidden = next;
+    RecurrentSequence q;
+    q.rows = rows;
+    q.steps = steps;
+    const bool backward = s_.backward(d.number);
+    const int64_t first_time = backward && steps > 0 ? steps - 1 : 0;
+    const int64_t times = (backward ? -1 : 1) * (s_.batch_first ? 1 : s_.batch);
+    q.gates = gate_rows(d, first_time).from(row);
+    q.gates_step = times * s_.gate_columns();
+    q.initial = (s_.has_initial_hidden ? state_rows(d.call.inputs[5], d.number) : zero_rows()).from(row);
+    if (wants_sequence_) {
+      q.states = sequence_rows(d.call.outputs[0], d.number, first_time).from(row);
+      q.states_step = times * s_.directions * s_.hidden;
+    } else {
+      q.states = {d.scratch + layout_.states, s_.hidden};
+      q.states_step = s_.batch * s_.hidden;
+      q.states_take_turns = true;
     }
+    if (s_.cell == Cell::lstm) q.cell = d.cell.from(row);
+    q.products = {d.scratch + layout_.products, (s_.reset_after ? 3 : 2) * s_.hidden};
+    q.update = {d.scratch + layout_.update, s_.hidden};
+    q.reset_hidden = {d.scratch + layout_.reset, s_.hidden};
+    q.candidate = {d.scratch + layout_.candidate, s_.hidden};
+    run_steps(d, q);
     if (wants_hidden_) {
-      copy_rows(hidden, state_rows(d.call.outputs[1], d.number).from(row), rows, s_.hidden);
+      copy_rows(q.state_after(steps), state_rows(d.call.outputs[1], d.number).from(row), rows, s_.hidden);
     }
     for (int64_t time = steps; wants_sequence_ && time < s_.length; ++time) {
       copy_rows(zero_rows(), sequence_rows(d.call.outputs[0], d.number, time).from(row), rows, s_.hidden);
     }
   }
 
-  /// to = from R^T (gates first .. first + count - 1) + bias + added; `added` may be `to`.
-  void multiply(const Direction& d, int64_t rows, const Rows& from, const AlignedBuffer* packed,
-                int64_t first, int64_t count, const Rows& added, const Rows& to) const {
-    GemmArguments g = product(rows, count * s_.hidden, s_.hidden);
-    g.a = from.data;
-    g.a_row_stride = from.stride;
-    g.c = to.data;
-    g.c_row_stride = to.stride;
-    if (packed != nullptr) {
-      g.packed_b = packed->floats();
-    } else {
-      g.b = d.recurrence + first * s_.hidden * s_.hidden;
-    }
-    if (d.state_bias != nullptr) g.epilogue.column_bias = d.state_bias + first * s_.hidden;
-    g.epilogue.residual = added.data;
-    g.epilogue.residual_row_stride = added.stride;
-    gemm(g, d.product_scratch, d.call.pool);
-  }
-
-  void lstm(const Direction& d, int64_t rows, const Rows& gates, const Rows& hidden, const Rows& cell,
-            const Rows& next) const {
-    multiply(d, rows, hidden, d.weights.state.get(), 0, s_.gates, gates, gates);
-    LstmStep step;
-    step.batch = rows;
-    step.hidden = s_.hidden;
-    step.gates = gates.data;
-    step.gates_row_stride = gates.stride;
-    step.cell = cell.data;
-    step.cell_row_stride = cell.stride;
-    step.output = next.data;
-    step.output_row_stride = next.stride;
-    if (s_.has_peepholes) {
-      step.peephole_i = static_cast<const float*>(d.call.inputs[7]) + 3 * d.number * s_.hidden;
-      step.peephole_o = step.peephole_i + s_.hidden;
-      step.peephole_f = step.peephole_o + s_.hidden;
-    }
-    step.input_forget = s_.input_forget;
-    step.clip = s_.clip;
-    const auto& a = d.weights.activations;
-    step.f = a[0].function;
-    step.f_alpha = a[0].alpha;
-    step.f_beta = a[0].beta;
-    step.g = a[1].function;
-    step.g_alpha = a[1].alpha;
-    step.g_beta = a[1].beta;
-    step.h = a[2].function;
-    step.h_alpha = a[2].alpha;
-    step.h_beta = a[2].beta;
-    lstm_step(step);
-  }
-
-  void gru(const Direction& d, int64_t rows, const Rows& gates, const Rows& hidden, const Rows& next) const {
-    const Rows state{d.scratch + layout_.state, 3 * s_.hidden};
-    const Rows reset{d.scratch + layout_.reset, s_.hidden};
-    GruStep step;
-    step.batch = rows;
-    step.hidden = s_.hidden;
-    step.input = gates.data;
-    step.input_row_stride = gates.stride;
-    step.state = state.data;
-    step.state_row_stride = state.stride;
-    step.previous = hidden.data;
-    step.previous_row_stride = hidden.stride;
-    step.output = next.data;
-    step.output_row_stride = next.stride;
-    step.reset_hidden = reset.data;
-    step.reset_hidden_row_stride = reset.stride;
-    step.clip = s_.clip;
-    const auto& a = d.weights.activations;
-    step.f = a[0].function;
-    step.f_alpha = a[0].alpha;
-    step.f_beta = a[0].beta;
-    step.g = a[1].function;
-    step.g_alpha = a[1].alpha;
-    step.g_beta = a[1].beta;
-    if (s_.reset_after) {
-      multiply(d, rows, hidden, d.weights.state.get(), 0, 3, {}, state);
-      gru_step(step);
-      return;
-    }
-    multiply(d, rows, hidden, d.weights.state.get(), 0, 2, {}, state);
-    gru_reset(step);
-    const Rows candidate{state.data + 2 * s_.hidden, state.stride};
-    multiply(d, rows, reset, d.weights.hidden.get(), 2, 1, {}, candidate);
-    gru_update(step);
-  }
-
-  void rnn(const Direction& d, int64_t rows, const Rows& gates, const Rows& hidden, const Rows& next) const {
-    multiply(d, rows, hidden, d.weights.state.get(), 0, 1, gates, gates);
-    const GateActivation& f = d.weights.activations[0];
-    for (int64_t row = 0; row < rows; ++row) {
-      const float* from = gates.from(row).data;
-      float* to = next.from(row).data;
-      if (s_.clip > 0) {
-        activate(Activation::clip, s_.hidden, from, to, -s_.clip, s_.clip, d.call.pool);
-        from = to;
-      }
-      activate(f.function, s_.hidden, from, to, f.alpha, f.beta, d.call.pool);
-    }
+  void run_steps(const Direction& d, const RecurrentSequence& q) const {
+    const Phases phases{q.steps, d.steps.phases(), parts_};
+    const int64_t blocks = (s_.hidden + s_.block - 1) / s_.block;
+    const auto begin = [&](int64_t part) { return std::min(part * blocks / parts_ * s_.block, s_.hidden); };
+    auto* const scratch = reinterpret_cast<char*>(d.scratch + layout_.gemm);
+    run_phases(d.call.pool, s_.constant_weights ? workers(q.rows, q.steps) : 1, phases,
+               [&](int64_t worker, int64_t step, int64_t phase, int64_t part) {
+                 d.steps.run(q, step, phase, begin(part), begin(part + 1),
+                             scratch + static_cast<size_t>(worker) * part_scratch_, d.call.pool);
+               });
   }
 
   RecurrentSetup s_;
   int threads_;
   std::vector<float> zeros_;  ///< an initial state
   bool wants_sequence_ = false, wants_hidden_ = false, wants_cell_ = false;
+  int64_t parts_ = 1;
+  size_t part_scratch_ = 0;  ///< bytes for one part's products, or for those of all threads
   Layout layout_;
   double work_ = 0;
   std::string name_, node_;

@@ -66,42 +66,71 @@ bool read_activations(const StepContext& context, RecurrentSetup& setup) {
   return true;
 }
 
-/// W or R of one direction, [gates * hidden, columns], packed as the right side of a product: rows first ..
-/// first + count of it become columns.
-std::shared_ptr<const AlignedBuffer> pack_rows(const StepContext& context, const ir::Tensor& weights,
-                                               int direction, int64_t first, int64_t count) {
+/// Calls body(first unit, units) for every block.
+template <class Body>
+void for_blocks(const RecurrentSetup& setup, Body body) {
+  for (int64_t first = 0; first < setup.hidden; first += setup.block)
+    body(first, std::min(setup.block, setup.hidden - first));
+}
+
+/// `gates` gates of W or R of one direction, [all gates * hidden, columns], packed as the right side of a
+/// product: rows become columns, block by block.
+std::shared_ptr<const AlignedBuffer> pack_gates(const StepContext& context, const RecurrentSetup& setup,
+                                                const ir::Tensor& weights, int direction, int64_t first_gate,
+                                                int64_t gates) {
   const int64_t rows = weights.shape()[1], columns = weights.shape()[2];
-  const float* from = weights.as<float>() + (direction * rows + first) * columns;
-  const std::string key =
-      fmt::format("gemm b {} {} {} 1 {}", static_cast<const void*>(from), columns, count, columns);
-  return context.packs.get(key, gemm_packed_b_bytes(columns, count), [&](void* to) {
-    gemm_pack_b(columns, count, from, 1, columns, static_cast<float*>(to));
+  const float* from = weights.as<float>() + (direction * rows + first_gate * setup.hidden) * columns;
+  const std::string key = fmt::format("recurrent {} {} {} {} {}", static_cast<const void*>(from), columns,
+                                      gates, setup.hidden, setup.block);
+  return context.packs.get(key, gemm_packed_b_bytes(columns, gates * setup.hidden), [&](void* to) {
+    std::vector<float> block(static_cast<size_t>(gates * setup.block * columns));
+    for_blocks(setup, [&](int64_t first, int64_t units) {
+      for (int64_t gate = 0; gate < gates; ++gate) {
+        std::copy_n(from + (gate * setup.hidden + first) * columns, units * columns,
+                    block.data() + gate * units * columns);
+      }
+      gemm_pack_b(columns, gates * units, block.data(), 1, columns,
+                  static_cast<float*>(to) + first * gates * columns);
+    });
   });
+}
+
+/// The same of a bias with a value per gate and unit.
+std::vector<float> order_gates(const RecurrentSetup& setup, const float* from) {
+  std::vector<float> result;
+  result.reserve(static_cast<size_t>(setup.gate_columns()));
+  for_blocks(setup, [&](int64_t first, int64_t units) {
+    for (int64_t gate = 0; gate < setup.gates; ++gate) {
+      const float* const begin = from + gate * setup.hidden + first;
+      result.insert(result.end(), begin, begin + units);
+    }
+  });
+  return result;
 }
 
 void read_weights(const StepContext& context, RecurrentSetup& setup) {
   const int64_t columns = setup.gate_columns();
   for (int d = 0; d < setup.directions; ++d) {
     DirectionWeights& weights = setup.weights[static_cast<size_t>(d)];
-    weights.input = pack_rows(context, *context.inputs[port_w].constant, d, 0, columns);
+    weights.input = pack_gates(context, setup, *context.inputs[port_w].constant, d, 0, setup.gates);
     const ir::Tensor& recurrence = *context.inputs[port_r].constant;
-    if (setup.cell == Cell::gru && !setup.reset_after) {
-      weights.state = pack_rows(context, recurrence, d, 0, 2 * setup.hidden);
-      weights.hidden = pack_rows(context, recurrence, d, 2 * setup.hidden, setup.hidden);
+    if (setup.has_two_products()) {
+      weights.state = pack_gates(context, setup, recurrence, d, 0, 2);
+      weights.hidden = pack_gates(context, setup, recurrence, d, 2, 1);
     } else {
-      weights.state = pack_rows(context, recurrence, d, 0, columns);
+      weights.state = pack_gates(context, setup, recurrence, d, 0, setup.gates);
     }
     if (!setup.has_bias) continue;
     const float* bias = context.inputs[port_b].constant->as<float>() + 2 * d * columns;
-    weights.bias_input.assign(bias, bias + columns);
+    std::vector<float> sum(bias, bias + columns), apart(static_cast<size_t>(columns), 0.0f);
     // Only a GRU with linear_before_reset needs the two biases of its hidden gate apart.
-    const int64_t apart = setup.cell == Cell::gru && setup.reset_after ? setup.hidden : 0;
-    for (int64_t i = 0; i < columns - apart; ++i)
-      weights.bias_input[static_cast<size_t>(i)] += bias[columns + i];
-    if (apart > 0) {
-      weights.bias_state.assign(static_cast<size_t>(columns), 0.0f);
-      std::copy(bias + 2 * columns - apart, bias + 2 * columns, weights.bias_state.end() - apart);
+    const bool keeps_apart = setup.cell == Cell::gru && setup.reset_after;
+    for (int64_t i = 0; i < columns; ++i) {
+      const bool stays = keeps_apart && i >= columns - setup.hidden;
+      (stays ? apart : sum)[static_cast<size_t>(i)] += bias[columns + i];
     }
+    weights.bias_input = order_gates(setup, sum.data());
+    if (keeps_apart) weights.bias_state = order_gates(setup, apart.data());
   }
 }
 
@@ -141,6 +170,7 @@ std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell ce
   setup.constant_weights = context.inputs[port_w].constant != nullptr &&
                            context.inputs[port_r].constant != nullptr &&
                            (!setup.has_bias || context.inputs[port_b].constant != nullptr);
+  setup.block = setup.constant_weights ? std::min(gemm_panel_columns(), setup.hidden) : setup.hidden;
   if (setup.constant_weights) read_weights(context, setup);
   return setup;
 }

@@ -12,13 +12,9 @@ namespace axrun::runtime {
 
 enum class Cell : uint8_t { lstm, gru, rnn };
 
-struct GateActivation {
-  Activation function = Activation::none;
-  float alpha = 0, beta = 0;
-};
-
 /// The weights of one direction, ready for products with row vectors on the left. `bias_input` and
-/// `bias_state` have a value per gate and unit; empty where there is none.
+/// `bias_state` have a value per gate and unit; empty where there is none. All are in the order of
+/// RecurrentSetup::block.
 struct DirectionWeights {
   std::shared_ptr<const AlignedBuffer> input;   ///< packed W, transposed; null when W is not constant
   std::shared_ptr<const AlignedBuffer> state;   ///< packed R (GRU without linear_before_reset: gates z, r)
@@ -43,10 +39,16 @@ struct RecurrentSetup {
   bool has_bias = false, has_lengths = false, has_initial_hidden = false, has_initial_cell = false,
        has_peepholes = false;
   bool constant_weights = false;  ///< W, R and B are packed and summed at load
+  /// Units whose gates lie side by side (runtime/kernels/recurrent.h). Constant weights are packed so that a
+  /// block begins a panel: any run of blocks can be computed by itself. Others are read as they are, in one
+  /// block.
+  int64_t block = 0;
   std::vector<DirectionWeights> weights;
 
   bool backward(int direction) const { return reverse || direction == 1; }
   int64_t gate_columns() const { return gates * hidden; }
+  /// A GRU whose hidden gate multiplies what the reset gate has left of the state.
+  bool has_two_products() const { return cell == Cell::gru && !reset_after; }
 };
 
 /// Reads a node of LSTM, GRU or RNN; empty when the kernel does not cover it.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/kernels/support.h"
 
 namespace axrun::runtime {
@@ -97,6 +99,46 @@ class Gemm : public KernelTest {
     }
   }
 };
+
+TEST_P(Gemm, ColumnsAloneHaveTheSameBits) {
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    GemmArguments g;
+    g.m = chance(50) ? 1 : integer(2, 30), g.n = integer(1, 300), g.k = chance(20) ? 1024 : integer(0, 700);
+    g.b_row_stride = 1, g.b_column_stride = g.k;
+    g.a_row_stride = g.k, g.c_row_stride = g.n;
+    const std::vector<float> a = numbers(g.m * g.k), b = numbers(g.k * g.n), residual = numbers(g.m * g.n);
+    const std::vector<float> bias = numbers(g.n);
+    Buffer packed(gemm_packed_b_bytes(g.k, g.n));
+    gemm_pack_b(g.k, g.n, b.data(), g.b_row_stride, g.b_column_stride, packed.floats());
+    g.a = a.data(), g.packed_b = packed.floats();
+    if (chance(50)) g.epilogue.column_bias = bias.data();
+    if (chance(50)) g.epilogue.residual = residual.data(), g.epilogue.residual_row_stride = g.n;
+    std::vector<float> whole(residual.size()), parts(residual.size());
+    Buffer scratch(gemm_columns_scratch_bytes(g));
+    g.c = whole.data();
+    gemm_columns(g, 0, g.n, scratch.data());
+    g.c = parts.data();
+    for (int64_t first = 0; first < g.n;) {
+      const int64_t last = std::min(g.n, first + integer(1, 3) * gemm_panel_columns());
+      gemm_columns(g, first, last, scratch.data());
+      first = last;
+    }
+    ASSERT_EQ(whole, parts) << "m " << g.m << " n " << g.n << " k " << g.k << " seed " << test_seed();
+    for (int64_t i = 0; i < g.m; ++i) {
+      for (int64_t j = 0; j < g.n; ++j) {
+        const auto at = static_cast<size_t>(i * g.n + j);
+        double sum = 0;
+        for (int64_t l = 0; l < g.k; ++l) {
+          sum +=
+              static_cast<double>(a[static_cast<size_t>(i * g.k + l)]) * b[static_cast<size_t>(j * g.k + l)];
+        }
+        if (g.epilogue.column_bias != nullptr) sum += bias[static_cast<size_t>(j)];
+        if (g.epilogue.residual != nullptr) sum += residual[at];
+        ASSERT_TRUE(near(sum, whole[at], 1e-6 * (4 + static_cast<double>(g.k) / 16)));
+      }
+    }
+  }
+}
 
 TEST_P(Gemm, SmallShapes) {
   for (int i = 0; i < 400; ++i) check(integer(0, 40), integer(0, 80), integer(0, 40));

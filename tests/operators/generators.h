@@ -31,4 +31,10 @@ void tree_generators(std::vector<GeneratorEntry>& table);
 
 const std::vector<GeneratorEntry>& all_generators();
 
+/// LSTM, GRU or RNN of these sizes with any of the optional inputs and attributes that kernels cover.
+struct RecurrentSizes {
+  int64_t length, batch, input, hidden;
+};
+Case draw_recurrent(Random& random, std::string_view op, const RecurrentSizes& sizes);
+
 }  // namespace axrun::runtime

@@ -7,6 +7,7 @@
 #include "runtime/kernels/isa/gemm.h"
 #include "runtime/kernels/isa/pool.h"
 #include "runtime/kernels/isa/quantized.h"
+#include "runtime/kernels/isa/recurrent.h"
 #include "runtime/kernels/isa/rows.h"
 #include "runtime/kernels/isa/trees.h"
 #include "runtime/kernels/isa/unary.h"
@@ -49,6 +50,10 @@ const KernelTable table = {
     .quantized_pack_b = quantized_pack_b,
     .quantized_scratch_bytes = quantized_scratch_bytes,
     .quantized_cell = quantized_cell,
+    .lstm_step = lstm_step,
+    .gru_step = gru_step,
+    .gru_reset = gru_reset,
+    .gru_update = gru_update,
     .tree_block_rows = lanes,
     .tree_exits = tree_exits,
 };

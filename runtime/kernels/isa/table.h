@@ -18,6 +18,8 @@ enum class Binary : int32_t;
 enum class Comparison : int32_t;
 enum class Reduction : int32_t;
 enum class Byte : int32_t;
+struct LstmStep;
+struct GruStep;
 
 /// Epilogue without initializers; see activation.h.
 struct CoreEpilogue {
@@ -171,6 +173,12 @@ struct KernelTable {
                            int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed);
   int64_t (*quantized_scratch_bytes)(const QuantizedGemmCell&);
   void (*quantized_cell)(const QuantizedGemmCell&);
+
+  // recurrent.cpp: contracts in runtime/kernels/recurrent.h
+  void (*lstm_step)(const LstmStep&, int64_t first, int64_t last);
+  void (*gru_step)(const GruStep&, int64_t first, int64_t last);
+  void (*gru_reset)(const GruStep&, int64_t first, int64_t last);
+  void (*gru_update)(const GruStep&, int64_t first, int64_t last);
 
   // trees.cpp
   int64_t tree_block_rows;
