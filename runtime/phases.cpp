@@ -1,6 +1,5 @@
 #include "runtime/phases.h"
 
-#include <immintrin.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ class Patience {
   void wait() {
     if (spins_ < most_spins) {
       ++spins_;
-      _mm_pause();
+      __builtin_ia32_pause();
     } else {
       sched_yield();
     }
@@ -87,15 +86,19 @@ class Region {
 
 }  // namespace
 
+void run_phases_in_turn(const Phases& phases, PhaseBody body) {
+  for (int64_t step = 0; step < phases.steps; ++step) {
+    for (int64_t phase = 0; phase < phases.phases_per_step; ++phase) {
+      for (int64_t k = 0; k < phases.parts; ++k) body(0, step, phase, to_and_fro(step, k, phases.parts));
+    }
+  }
+}
+
 void run_phases(ThreadPool& pool, int64_t workers, const Phases& phases, PhaseBody body) {
   workers = std::min<int64_t>({workers, pool.threads(), phases.parts, Phases::most_workers});
-  if (workers <= 1) {
-    for (int64_t step = 0; step < phases.steps; ++step) {
-      for (int64_t phase = 0; phase < phases.phases_per_step; ++phase) {
-        for (int64_t k = 0; k < phases.parts; ++k) body(0, step, phase, to_and_fro(step, k, phases.parts));
-      }
-    }
-    return;
+  if (workers <= 1) return run_phases_in_turn(phases, body);
+  if (auto* const phased = dynamic_cast<PhasedPool*>(&pool)) {
+    return phased->run_phases_own_way(workers, phases, body);
   }
   Region region(workers, phases, body);
   pool.parallel_for(workers, 1, [&](int64_t first, int64_t last) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runtime/parallel.h"
+#include "runtime/phases.h"
 
 namespace axrun::runtime {
 
@@ -10,7 +11,7 @@ namespace axrun::runtime {
 /// another, each is timed and given to the worker that would be free first. What threads do to each other's
 /// caches and memory is not seen; but neither does it matter who else has the processors at the time: it is
 /// the calling thread's own time that counts.
-class EstimatingPool final : public ThreadPool {
+class EstimatingPool final : public ThreadPool, public PhasedPool {
  public:
   explicit EstimatingPool(int threads) : ThreadPool(threads) {}
 
@@ -20,6 +21,8 @@ class EstimatingPool final : public ThreadPool {
   double take_looking();
 
   void parallel_for_workers(int64_t count, int64_t grain, WorkerBody body) override;
+  /// Parts of a phase are taken to be alike.
+  void run_phases_own_way(int64_t workers, const Phases& phases, PhaseBody body) override;
 
  private:
   void spread(int64_t count, int64_t grain, RangeBody body) override;

@@ -38,6 +38,14 @@ bool spares(EstimatingPool& pool, double least, double most, const std::function
   return false;
 }
 
+/// Every phase is a joint: what one thread would do is not one range.
+TEST(EstimatingPool, PhasesAreSpread) {
+  EstimatingPool pool(2);
+  EXPECT_TRUE(spares(pool, 9, 11, [&] {
+    run_phases(pool, 2, {5, 1, 4}, [](int64_t, int64_t, int64_t, int64_t) { spend(piece_seconds); });
+  }));
+}
+
 TEST(EstimatingPool, CoversEachIndexOnceInOneThread) {
   EstimatingPool pool(3);
   for (const int64_t count : {0, 1, 2, 7, 100}) {
