@@ -171,7 +171,11 @@ void SessionState::prepare_known(const WarmStart& warm) {
       });
   if (!plain) return;
   try {
-    prepare(warm.shapes()).plan->prepare_frame();
+    // Where arenas take more, the runs that want them see to them.
+    constexpr size_t most_bytes = size_t{256} << 20;
+    const PlanTable::Pinned pinned = prepare(warm.shapes());
+    pinned.plan->prepare_nested(warm.nested());
+    pinned.plan->prepare_frames(most_bytes);
   } catch (const std::exception&) {
     // The run that wants such a plan says why there is none.
   }
@@ -410,7 +414,8 @@ void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector
   using Clock = std::chrono::steady_clock;
   const PlanTable::Pinned pinned = plan_for(values);
   if (make != nullptr) make_outputs(*pinned.plan, *make, results);
-  const RunContext context{*pool, options.profile ? &profiler : nullptr, control};
+  const uint64_t number = pinned.plan->has_nested() ? ++runs_begun : 0;
+  const RunContext context{*pool, options.profile ? &profiler : nullptr, control, number};
   if (!optimizer) return pinned.plan->run(values, results, context);
   if (!optimizer->wants(*pinned.plan)) {
     pinned.plan->run(values, results, context);

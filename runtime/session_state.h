@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +35,8 @@ class SessionState {
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
   /// The plan for inputs of these shapes, built where there is none.
   PlanTable::Pinned prepare(const std::vector<ir::Shape>& shapes);
-  /// The same for those that earlier processes have met, if it is clear which. Never throws.
+  /// The same for those that earlier processes have met, if it is clear which, with the nested plans that
+  /// most of their runs have needed. Never throws.
   void prepare_known(const WarmStart& warm);
   /// With values stored as the model has them.
   std::shared_ptr<const Plan> build(const std::vector<RuntimeValue>& inputs, const PlanOptions& how) const;
@@ -70,6 +73,7 @@ class SessionState {
   PlanTable plans;
   Profiler profiler;
   RunCounts counts;
+  std::atomic<uint64_t> runs_begun{0};  ///< of plans that have nested ones
   std::mutex buffers_mutex;
   std::vector<std::unique_ptr<RunBuffers>> buffers;
   std::string no_optimizer;              ///< why there is none

@@ -1,37 +1,30 @@
 #include "runtime/plan/nested_plans.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "ir/error.h"
 #include "runtime/control/graph_operators.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/plan_builder.h"
+#include "runtime/plan/signature.h"
 
 namespace axrun::runtime {
 
 using ir::ValueFact;
 using ir::ValueId;
 
-ValueFact fact_of(const RuntimeValue& value) {
-  ValueFact fact;
-  if (value.kind != ir::ValueKind::tensor || !value.tensor.defined()) return fact;
-  fact.type = value.tensor.type();
-  fact.dims = ir::to_dims(value.tensor.shape());
-  return fact;
-}
-
 namespace {
 
-/// Makes what is known elsewhere, the plan used last made last.
-template <typename Build>
-void prepare_like(PlanCache& plans, const std::vector<PlanCache::Known>& known, Build build) {
-  for (auto one = known.rbegin(); one != known.rend(); ++one) {
-    try {
-      plans.get(one->key, [&] { return build(*one->plan); })->prepare_nested(*one->plan);
-    } catch (const Error&) {
-      // A run that needs it will say why it cannot be built.
-    }
-  }
+/// Of each value of a key; nothing where it is not a key of so many.
+std::optional<std::vector<ValueFact>> facts_for(const std::string& key, size_t values) {
+  std::optional<std::vector<Signature>> signatures = signatures_in(key);
+  if (!signatures || signatures->size() != values) return std::nullopt;
+  std::vector<ValueFact> facts;
+  for (Signature& one : *signatures) facts.push_back(std::move(one.fact));
+  return facts;
 }
 
 }  // namespace
@@ -92,28 +85,28 @@ void BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,
   if (!fits) {
     std::string key;
     for (const RuntimeValue& value : going.live_in) append_signature(key, value);
-    going.plan = body.plans->get(key, [&] {
-      std::vector<ValueFact> facts;
-      for (const RuntimeValue& value : going.live_in) facts.push_back(fact_of(value));
-      return build(body, std::move(facts));
-    });
+    going.plan = body.plans->get(key, context.number, [&] { return build(body, key); });
   }
   going.plan->run(going.live_in, outputs, context);
 }
 
-std::shared_ptr<const Plan> BodyPlans::build(const Body& body, std::vector<ValueFact> facts) const {
+std::shared_ptr<const Plan> BodyPlans::build(const Body& body, const std::string& key) const {
+  std::optional<std::vector<ValueFact>> facts = facts_for(key, body.live_in.size());
+  if (!facts) fail_at(node_, "there is no plan for such inputs of a body");
   const size_t inputs = body.graph->inputs.size();
   for (size_t k = 0; k < body.captured_constants.size(); ++k) {
-    if (body.captured_constants[k].constant.defined()) facts[inputs + k] = body.captured_constants[k];
+    if (body.captured_constants[k].constant.defined()) (*facts)[inputs + k] = body.captured_constants[k];
   }
-  return build_plan(body.graph, body.live_in, facts, options_);
+  return build_plan(body.graph, body.live_in, *facts, options_);
 }
 
 void BodyPlans::list(std::vector<NestedPlan>& plans) const {
+  // Where a run takes one branch or the other, both are rarely needed.
+  uint64_t runs = 0;
+  for (const Body& body : bodies_) runs = std::max(runs, body.plans->runs());
   for (size_t b = 0; b < bodies_.size(); ++b) {
-    for (PlanCache::Known& known : bodies_[b].plans->known()) {
-      plans.push_back({&node_, b, std::move(known.key), std::move(known.plan)});
-    }
+    for (PlanCache::Known& known : bodies_[b].plans->known())
+      plans.push_back({&node_, b, std::move(known.key), std::move(known.plan), {known.runs, runs}});
   }
 }
 
@@ -123,14 +116,11 @@ int BodyPlans::open_steps() const {
   return open;
 }
 
-void BodyPlans::prepare(const BodyPlans& like) const {
-  for (size_t b = 0; b < bodies_.size(); ++b) {
-    prepare_like(*bodies_[b].plans, like.bodies_[b].plans->known(), [&](const Plan& plan) {
-      std::vector<ValueFact> facts;
-      for (const ValueId id : bodies_[b].live_in) facts.push_back(plan.fact(id));
-      return build(bodies_[b], std::move(facts));
-    });
-  }
+void BodyPlans::prepare(const NestedForm& form) const {
+  if (form.body >= bodies_.size()) return;
+  const Body& body = bodies_[form.body];
+  body.plans->start_from(form.key, form.uses, [&] { return build(body, form.key); })
+      ->prepare_nested(form.inside);
 }
 
 // Continuations
@@ -152,57 +142,45 @@ Continuation::Continuation(std::vector<int> nodes, std::vector<ValueId> live_in,
 
 void Continuation::run(const Plan& plan, const Frame& frame, std::vector<RuntimeValue>& outputs,
                        const RunContext& context) {
-  // Longer inputs never decide a shape; keying on their content would make a plan per run.
+  // Longer inputs never decide a shape, nor do strings; keying on their content would make a plan per run.
   constexpr size_t content_limit = 4096;
   std::vector<RuntimeValue> live_in;
   std::string key;
-  std::vector<bool> with_content(live_in_.size(), false);
   for (size_t k = 0; k < live_in_.size(); ++k) {
-    live_in.push_back(frame.value(plan, live_in_[k]));
-    append_signature(key, live_in[k]);
-    with_content[k] = needs_content_[k] && live_in[k].kind == ir::ValueKind::tensor &&
-                      live_in[k].tensor.defined() && live_in[k].tensor.bytes() <= content_limit;
-    if (with_content[k]) append_content(key, live_in[k].tensor);
+    const RuntimeValue& value = live_in.emplace_back(frame.value(plan, live_in_[k]));
+    const ir::Tensor& tensor = value.tensor;
+    const bool with_content = needs_content_[k] && value.kind == ir::ValueKind::tensor && tensor.defined() &&
+                              tensor.type() != ir::ElementType::string && tensor.bytes() <= content_limit;
+    append_signature(key, value, with_content);
   }
-  const auto next = plans_.get(key, [&] {
-    std::vector<ValueFact> facts;
-    for (size_t k = 0; k < live_in.size(); ++k) {
-      facts.push_back(fact_of(live_in[k]));
-      if (with_content[k]) facts.back().constant = live_in[k].tensor.clone();
-    }
-    return build(plan, facts);
-  });
-  next->run(live_in, outputs, context);
+  plans_.get(key, context.number, [&] { return build(plan, key); })->run(live_in, outputs, context);
 }
 
-std::shared_ptr<const Plan> Continuation::build(const Plan& plan,
-                                                const std::vector<ValueFact>& live_in) const {
+std::shared_ptr<const Plan> Continuation::build(const Plan& plan, const std::string& key) const {
+  const std::optional<std::vector<ValueFact>> live_in = facts_for(key, live_in_.size());
+  if (!live_in) throw Error(Fault::user, "there is no plan for what follows such values");
   std::vector<ValueFact> facts(plan.graph().values.size());
   for (size_t id = 0; id < facts.size(); ++id) {
     // Constants stay known; everything else the continuation uses is live-in.
     const ValueFact& fact = plan.fact(static_cast<ValueId>(id));
     if (fact.constant.defined()) facts[id] = fact;
   }
-  for (size_t k = 0; k < live_in.size(); ++k) facts[static_cast<size_t>(live_in_[k])] = live_in[k];
+  for (size_t k = 0; k < live_in->size(); ++k) facts[static_cast<size_t>(live_in_[k])] = (*live_in)[k];
   return PlanBuilder(plan.shared_graph(), nodes_, live_in_, std::move(facts), outputs_, true, options_)
       .build();
 }
 
 void Continuation::list(std::vector<NestedPlan>& plans) const {
-  for (PlanCache::Known& known : plans_.known()) {
-    plans.push_back({nullptr, 0, std::move(known.key), std::move(known.plan)});
-  }
+  const uint64_t runs = plans_.runs();
+  for (PlanCache::Known& known : plans_.known())
+    plans.push_back({nullptr, 0, std::move(known.key), std::move(known.plan), {known.runs, runs}});
 }
 
 int Continuation::open_steps() const { return plans_.open_steps(); }
 
-void Continuation::prepare(const Plan& plan, const Continuation& like) {
-  if (live_in_ != like.live_in_) return;
-  prepare_like(plans_, like.plans_.known(), [&](const Plan& known) {
-    std::vector<ValueFact> facts;
-    for (const ValueId id : live_in_) facts.push_back(known.fact(id));
-    return build(plan, facts);
-  });
+void Continuation::prepare(const Plan& plan, const NestedForm& form) {
+  if (form.live_in != live_in_) return;
+  plans_.start_from(form.key, form.uses, [&] { return build(plan, form.key); })->prepare_nested(form.inside);
 }
 
 }  // namespace axrun::runtime

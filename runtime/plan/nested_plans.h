@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "runtime/plan/nested_forms.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_cache.h"
 
@@ -24,8 +25,8 @@ class BodyPlans {
   void list(std::vector<NestedPlan>& plans) const;
   /// Of these, and of what is nested in them.
   int open_steps() const;
-  /// Makes the plans that `like` has, of the same node in a plan for the same shapes.
-  void prepare(const BodyPlans& like) const;
+  /// Makes a plan, and all that is nested in it.
+  void prepare(const NestedForm& form) const;
 
  private:
   struct Body {
@@ -42,8 +43,8 @@ class BodyPlans {
   };
   void run_body(Going& going, const std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs,
                 const RunContext& context);
-  /// Facts of the live-ins of a body whose captured values are constant where the enclosing graph's are.
-  std::shared_ptr<const Plan> build(const Body& body, std::vector<ir::ValueFact> facts) const;
+  /// For live-ins of these signatures; captured values are constant where the enclosing graph's are.
+  std::shared_ptr<const Plan> build(const Body& body, const std::string& key) const;
 
   const ir::Node& node_;
   PlanOptions options_;
@@ -66,12 +67,12 @@ class Continuation {
   void list(std::vector<NestedPlan>& plans) const;
   /// Of these, and of what is nested in them.
   int open_steps() const;
-  /// Makes the plans that `like` has, the continuation of a plan like `plan`.
-  void prepare(const Plan& plan, const Continuation& like);
+  /// Makes a plan that follows `plan`, and all that is nested in it.
+  void prepare(const Plan& plan, const NestedForm& form);
 
  private:
-  /// live_in: their facts, constant where the content matters.
-  std::shared_ptr<const Plan> build(const Plan& plan, const std::vector<ir::ValueFact>& live_in) const;
+  /// For live-ins of these signatures, constant where the content matters.
+  std::shared_ptr<const Plan> build(const Plan& plan, const std::string& key) const;
 
   std::vector<int> nodes_;
   std::vector<ir::ValueId> live_in_;
@@ -80,8 +81,5 @@ class Continuation {
   PlanOptions options_;
   PlanCache plans_;
 };
-
-/// The facts a live-in has once its value is there.
-ir::ValueFact fact_of(const RuntimeValue& value);
 
 }  // namespace axrun::runtime

@@ -99,16 +99,25 @@ std::vector<NestedPlan> Plan::nested() const {
   return found;
 }
 
-void Plan::prepare_nested(const Plan& like) const {
-  for (const Step& step : steps_) {
-    if (!step.bodies) continue;
-    const auto same = std::find_if(like.steps_.begin(), like.steps_.end(), [&](const Step& other) {
-      return other.bodies && other.node->name == step.node->name;
-    });
-    if (same != like.steps_.end()) step.bodies->prepare(*same->bodies);
+void Plan::prepare_nested(const std::vector<NestedForm>& forms) const {
+  // What was used last is made last.
+  for (auto form = forms.rbegin(); form != forms.rend(); ++form) {
+    try {
+      if (form->node.empty()) {
+        if (continuation_) continuation_->prepare(*this, *form);
+        continue;
+      }
+      const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& one) {
+        return one.bodies && one.node->name == form->node;
+      });
+      if (step != steps_.end()) step->bodies->prepare(*form);
+    } catch (const Error&) {
+      // A run that needs it will say why it cannot be built.
+    }
   }
-  if (continuation_ && like.continuation_) continuation_->prepare(*this, *like.continuation_);
 }
+
+void Plan::prepare_nested(const Plan& like) const { prepare_nested(nested_forms(like)); }
 
 int Plan::open_steps() const {
   int open = open_steps_;
@@ -138,6 +147,19 @@ void Plan::prepare_frame() const {
   auto* const arena = static_cast<volatile char*>(frame->arena.data());
   for (size_t at = 0; at < frame->arena.size(); at += page) arena[at] = 0;
   give_back(std::move(frame));
+}
+
+void Plan::prepare_frames(size_t most_nested_bytes) const {
+  prepare_frame();
+  std::vector<NestedPlan> waiting = nested();
+  while (!waiting.empty()) {
+    const std::shared_ptr<const Plan> plan = std::move(waiting.back().plan);
+    waiting.pop_back();
+    for (NestedPlan& one : plan->nested()) waiting.push_back(std::move(one));
+    if (plan->arena_bytes() > most_nested_bytes) continue;
+    most_nested_bytes -= plan->arena_bytes();
+    plan->prepare_frame();
+  }
 }
 
 void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,

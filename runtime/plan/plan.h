@@ -21,6 +21,7 @@ class Frame;
 class KernelSource;
 class PlanBuilder;
 class RunControl;
+struct NestedForm;
 struct NestedPlan;
 struct PlanOptions;
 struct PlanRecipe;
@@ -75,6 +76,7 @@ struct RunContext {
   ThreadPool& pool;
   StepObserver* observer = nullptr;
   const RunControl* control = nullptr;  ///< asked before each step
+  uint64_t number = 0;                  ///< of the run, higher for later ones; 0: it does not count
 };
 
 /// Everything decided about running a graph (or the rest of one) for fixed input shapes: steps, buffers,
@@ -108,8 +110,12 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// The plans made so far of bodies and of what follows, those of one place used last first; not the ones
   /// inside of these.
   std::vector<NestedPlan> nested() const;
-  /// Makes the nested plans that `like` has, a plan of the same nodes for the same shapes, all the way down:
-  /// no run has to build them. What cannot be built is left to the run that needs it.
+  /// Runs may need plans of bodies or continuations.
+  bool has_nested() const { return has_nested_; }
+  /// Makes nested plans (nested_forms.h), all the way down: no run has to build them. What cannot be built is
+  /// left to the run that needs it.
+  void prepare_nested(const std::vector<NestedForm>& forms) const;
+  /// Those that `like` has, a plan of the same nodes for the same shapes.
   void prepare_nested(const Plan& like) const;
 
   /// Steps for which the kernel source may yet find something better, nested plans' included.
@@ -120,8 +126,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
   size_t frames() const;
   void keep_frames(size_t count) const;
-  /// One of them is there, with its pages: the first run finds what later ones find.
-  void prepare_frame() const;
+  /// One of them is there, with its pages, and one of each nested plan, of so many bytes in all: the first
+  /// run finds what later ones find.
+  void prepare_frames(size_t most_nested_bytes) const;
 
  private:
   friend class PlanBuilder;
@@ -130,6 +137,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   friend class Continuation;
   Plan();
 
+  void prepare_frame() const;
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
   void execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
@@ -149,6 +157,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   size_t arena_bytes_ = 0;
   size_t widest_step_ = 0;  ///< most inputs and outputs of one step
   std::unique_ptr<Continuation> continuation_;
+  bool has_nested_ = false;
   int open_steps_ = 0;
   std::shared_ptr<const PlanRecipe> recipe_;
   uint64_t id_;
@@ -158,12 +167,18 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable std::vector<std::unique_ptr<Frame>> frames_;
 };
 
+/// In how many runs of the model something was of use, of how many.
+struct Uses {
+  uint64_t runs = 0, of = 0;
+};
+
 /// A plan that a plan needed while it ran, and the place where it hangs.
 struct NestedPlan {
   const ir::Node* node = nullptr;  ///< whose body it is for; null: the plan's own continuation
   size_t body = 0;                 ///< which one of the node's
-  std::string key;                 ///< what it was made for
+  std::string key;                 ///< what it was made for (signature.h)
   std::shared_ptr<const Plan> plan;
+  Uses uses;  ///< of the runs that came by its place
 
   bool same_place(const NestedPlan& other) const {
     return node == other.node && body == other.body && key == other.key;

@@ -290,6 +290,7 @@ void PlanBuilder::make_steps_of(const Group& group) {
     std::vector<ValueFact> facts(graph_->values.size());
     for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
     step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
+    plan_->has_nested_ = true;
   }
   plan_->steps_.push_back(std::move(step));
 }
@@ -407,6 +408,7 @@ void PlanBuilder::attach_continuation() {
   }
   plan_->continuation_ =
       std::make_unique<Continuation>(deferred_, tail_live_in_, values_needed_, outputs, options_);
+  plan_->has_nested_ = true;
 }
 
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {

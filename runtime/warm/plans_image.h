@@ -10,8 +10,8 @@
 namespace axrun::runtime {
 
 /// How the file with a model's plans begins: what is packed for them, which changes while they stay. Then
-/// comes what they are: settled, layouts (layout_image.h), rewrites (algebra_image.h), library
-/// (library_image.h).
+/// comes what they are: settled, shapes (shapes_image.h), layouts (layout_image.h), rewrites
+/// (algebra_image.h), nested plans (nested_image.h), library (library_image.h).
 struct PlansHead {
   std::optional<KeptWeights::Kept> weights;  ///< nothing: nobody has seen to that yet
   cache::Hash plans{};                       ///< of all that comes after it

@@ -248,6 +248,7 @@ RecheckedEntry Rechecker::check(const cache::StoredEntry& entry) {
     read_shapes(in);
     in.text(longest_layouts);
     const auto rewrites = rewrites_in(in.text(longest_rewrites));
+    in.text(longest_nested);
     if (!rewrites) return end(Recheck::damaged, "it makes no sense");
     for (const AlgebraRecipe& one : *rewrites)
       for (RecheckedWindow& window : check(one)) result.windows.push_back(std::move(window));

@@ -8,7 +8,7 @@
 namespace axrun::runtime {
 
 /// Of what sessions leave in the cache: the beginning of every payload, and of keys.
-inline constexpr uint32_t form_of_entries = 1;
+inline constexpr uint32_t form_of_entries = 2;
 /// Of files: plans_image.h.
 inline constexpr std::string_view prefix_of_plans = "plans of ";
 /// form, LibraryImage::Kernel; behind it the threads that schedules are for, and the kernel's key in
@@ -28,6 +28,7 @@ inline std::string key_in_library(std::string_view key) {
   return std::string(at == std::string_view::npos ? std::string_view{}
                                                   : key.substr(at + before_kernel.size()));
 }
-inline constexpr size_t longest_layouts = size_t{4} << 20, longest_rewrites = size_t{16} << 20;
+inline constexpr size_t longest_layouts = size_t{4} << 20, longest_rewrites = size_t{16} << 20,
+                        longest_nested = size_t{4} << 20;
 
 }  // namespace axrun::runtime

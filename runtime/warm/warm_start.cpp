@@ -16,6 +16,7 @@
 #include "runtime/warm/algebra_image.h"
 #include "runtime/warm/kept_rules.h"
 #include "runtime/warm/layout_image.h"
+#include "runtime/warm/nested_image.h"
 #include "runtime/warm/origin.h"
 #include "runtime/warm/shapes_image.h"
 #include "runtime/warm/warm_keys.h"
@@ -123,8 +124,14 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
   if (choices && rewrites)
     std::move(rewrites->choices.begin(), rewrites->choices.end(), std::back_inserter(*choices));
   LibraryImage::Graphs graphs = graphs_;
-  for (size_t k = 0; choices && k < choices->size(); ++k) graphs.push_back((*choices)[k].graph);
-  if (!choices || !rewrites ||
+  std::shared_ptr<const ir::Graph> planned = graph_;
+  for (size_t k = 0; choices && k < choices->size(); ++k) {
+    const ChosenLayouts::Choice& choice = (*choices)[k];
+    graphs.push_back(choice.graph);
+    if (choice.shapes == met.shapes) planned = choice.graph;
+  }
+  std::optional<std::vector<NestedForm>> nested = read_nested(in.text(longest_nested), *planned);
+  if (!choices || !rewrites || !nested ||
       !LibraryImage::read(in, found, library, graphs, !settled || !weights_complete_) || !in.finished()) {
     store_->reject_file(key_);
     return {};
@@ -132,6 +139,7 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
   for (const ChosenLayouts::Choice& choice : *choices) layouts.choose(choice);
   shapes_ = std::move(met.shapes);
   shapes_vary_ = met.vary;
+  nested_ = std::move(*nested);
   const std::lock_guard lock(mutex_);
   stored_ = head.plans;
   use_.found = true;
@@ -164,6 +172,10 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
     out.put(settled);
     write_shapes(out, {shapes_, shapes_vary_});
     out.put(write_layouts(laid_out)).put(write_rewrites(rewritten));
+    const std::shared_ptr<const ir::Graph> planned = layouts.graph_for(shapes_);
+    if (const auto plan = plans.current(shapes_)) nested_ = nested_forms(*plan);
+    if (shapes_vary_) nested_.clear();
+    out.put(write_nested(nested_, planned ? *planned : *graph_));
     LibraryImage::Graphs graphs = graphs_;
     for (const auto* list : {&laid_out, &rewritten})
       for (const auto& choice : *list) graphs.push_back(choice->graph);

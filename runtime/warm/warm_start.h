@@ -13,6 +13,7 @@
 #include "runtime/optimizer/chosen_layouts.h"
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer_status.h"
+#include "runtime/plan/nested_forms.h"
 #include "runtime/plan_table.h"
 #include "runtime/warm/experience.h"
 #include "runtime/warm/kept_weights.h"
@@ -42,6 +43,8 @@ class WarmStart {
   /// The one set of shapes that earlier processes have met, where it is one: known of those that have left
   /// something.
   const std::vector<ir::Shape>& shapes() const { return shapes_; }
+  /// What the plan for these runs inside, as far as most of the runs needed it.
+  const std::vector<NestedForm>& nested() const { return nested_; }
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
@@ -100,6 +103,7 @@ class WarmStart {
   cache::Hash stored_{};
   std::vector<ir::Shape> shapes_;  ///< met so far, empty where there are several
   bool shapes_vary_ = false;
+  std::vector<NestedForm> nested_;  ///< in the plan for them
   std::set<std::string> stored_kernels_;
   std::string experience_key_;
   std::optional<Experience> experience_;  ///< what was known before

@@ -222,6 +222,23 @@ TEST(Session, ShapesThatDependOnData) {
   EXPECT_EQ(session->run(none)[0].tensor.shape(), ir::Shape({0}));
 }
 
+TEST(Session, StringsOfTheSameShapeAreNotTheSameStrings) {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ElementType::string, {4});
+  const ir::ValueId rows = m.input("rows", ElementType::i64, {1});
+  const ir::ValueId shape = m.node("Concat", {m.node("Add", {rows, m.integers({1})}), m.integers({-1})},
+                                   {{"axis", ModelMaker::attribute(int64_t{0})}});
+  m.output(m.node("Reshape", {x, shape}), ElementType::string);
+  const auto session = m.session(with_tier(runtime::Tier::fallback));
+  for (const std::string prefix : {"a", "b"}) {
+    const Tensor strings =
+        Tensor::from_strings({4}, {prefix + "0", prefix + "1", prefix + "2", prefix + "3"});
+    const Tensor got = session->run({RuntimeValue(strings), RuntimeValue(Tensor::from_i64({1}))})[0].tensor;
+    ASSERT_EQ(got.shape(), ir::Shape({2, 2}));
+    for (int64_t k = 0; k < 4; ++k) EXPECT_EQ(got.strings()[k], prefix + std::to_string(k));
+  }
+}
+
 TEST(Session, OutputsMayBeInputsAndConstants) {
   ModelMaker m;
   const ir::ValueId x = m.input("x", ElementType::f32, {2, 3});
