@@ -140,17 +140,21 @@ Continuation::Continuation(std::vector<int> nodes, std::vector<ValueId> live_in,
   }
 }
 
+bool Continuation::may_need_content(ir::ElementType type, const ir::Shape& shape) {
+  constexpr size_t most_bytes = 4096;
+  return type != ir::ElementType::string &&
+         static_cast<size_t>(ir::element_count(shape)) * ir::size_of(type) <= most_bytes;
+}
+
 void Continuation::run(const Plan& plan, const Frame& frame, std::vector<RuntimeValue>& outputs,
                        const RunContext& context) {
-  // Longer inputs never decide a shape, nor do strings; keying on their content would make a plan per run.
-  constexpr size_t content_limit = 4096;
   std::vector<RuntimeValue> live_in;
   std::string key;
   for (size_t k = 0; k < live_in_.size(); ++k) {
     const RuntimeValue& value = live_in.emplace_back(frame.value(plan, live_in_[k]));
     const ir::Tensor& tensor = value.tensor;
     const bool with_content = needs_content_[k] && value.kind == ir::ValueKind::tensor && tensor.defined() &&
-                              tensor.type() != ir::ElementType::string && tensor.bytes() <= content_limit;
+                              may_need_content(tensor.type(), tensor.shape());
     append_signature(key, value, with_content);
   }
   plans_.get(key, context.number, [&] { return build(plan, key); })->run(live_in, outputs, context);

@@ -62,6 +62,9 @@ class Continuation {
   void run(const Plan& plan, const Frame& frame, std::vector<RuntimeValue>& outputs,
            const RunContext& context);
   const std::vector<ir::ValueId>& live_in() const { return live_in_; }
+  /// Plans may be made for the content of such a value alone. Longer ones never decide a shape, nor do
+  /// strings: they would make a plan per run.
+  static bool may_need_content(ir::ElementType type, const ir::Shape& shape);
 
   /// Appends the plans made so far.
   void list(std::vector<NestedPlan>& plans) const;

@@ -133,13 +133,14 @@ void PlanBuilder::infer_nodes() {
     auto& program = programs_[static_cast<size_t>(n)];
     program = inference_->define(node);
     if (!program) {
-      if (is_continuation_ && n == nodes_.front()) {
+      const std::vector<ValueId> asked_for = values_asked_for(node);
+      if (is_continuation_ && n == nodes_.front() && asked_for.empty()) {
         throw PlacedError(
             Fault::unsupported,
             fmt::format("{} '{}': its result cannot be determined even at run time", node.op, node.name),
             ErrorPlace::of_node(node.name, node.op));
       }
-      if (values_needed_.empty()) values_needed_ = reads;
+      if (values_needed_.empty()) values_needed_ = asked_for;
       defer(n);
       continue;
     }
@@ -152,6 +153,29 @@ void PlanBuilder::infer_nodes() {
       if (!dims_known(fact) || fact.type == ir::ElementType::string) slot_[static_cast<size_t>(id)] = true;
     }
   }
+}
+
+std::vector<ValueId> PlanBuilder::values_asked_for(const ir::Node& node) const {
+  ir::Consulted consulted;
+  try {
+    ir::define_node(node, inference_->operands_of(node), &consulted);
+  } catch (const ir::NotYetKnown&) {
+  }
+  std::vector<ValueId> asked_for, others;
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId id = node.inputs[k];
+    if (id == ir::absent || inference_->is_constant(id)) continue;
+    const ValueFact& fact = inference_->fact(id);
+    if (!Continuation::may_need_content(fact.type, *ir::constant_dims(*fact.dims))) continue;
+    if (consulted.asked(k)) {
+      asked_for.push_back(id);
+    } else if (ir::is_integer(fact.type) && fact.dims->size() <= 1) {
+      others.push_back(id);
+    }
+  }
+  // It asks for one after the other: what looks like sizes or indices is given at once.
+  if (!asked_for.empty()) asked_for.insert(asked_for.end(), others.begin(), others.end());
+  return asked_for;
 }
 
 std::vector<ValueId> PlanBuilder::reads_of_node(int n) const {

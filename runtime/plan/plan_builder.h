@@ -79,6 +79,9 @@ class PlanBuilder {
   void validate(const Stage& stage) const;
   bool known(ir::ValueId id) const;
   void defer(int node);
+  /// The contents that the definition of such a node wants to see, as far as a continuation gives any. None:
+  /// it will never say what the node computes.
+  std::vector<ir::ValueId> values_asked_for(const ir::Node& node) const;
   void make_steps_of(const Group& group);
   bool gives_bytes(const Group& group) const;
   bool make_group_step(const Group& group);

@@ -95,8 +95,8 @@ inline ModelMaker slicing_model() {
   return m;
 }
 
-inline Values slicing(int64_t start) {
-  return {RuntimeValue(ModelMaker::random({8, 16}, 9)), RuntimeValue(ir::Tensor::from_i64({start}))};
+inline Values slicing(int64_t start, uint64_t seed = 9) {
+  return {RuntimeValue(ModelMaker::random({8, 16}, seed)), RuntimeValue(ir::Tensor::from_i64({start}))};
 }
 
 /// x [6, 4, 8], of which each slice is added to a state, and their product with weights stacked.

@@ -191,6 +191,18 @@ TEST(NestedPlans, ContinuationsAreKnownByWhatTheyWereMadeFor) {
   EXPECT_EQ(status.swapped, status.steps) << text_of(status);
 }
 
+/// Only what decides shapes is part of what they are made for, however small the rest is.
+TEST(NestedPlans, OtherDataIsNoOtherContinuation) {
+  const ModelMaker model = slicing_model();
+  const auto session = model.session(one_thread(Tier::fallback));
+  for (const uint64_t seed : {1, 2, 3}) expect_answer(*session, model, slicing(3, seed), "column 3");
+  const auto plan = session->current_plan({{8, 16}, {1}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->nested().size(), 1U);
+  expect_answer(*session, model, slicing(5), "column 5");
+  EXPECT_EQ(plan->nested().size(), 2U);
+}
+
 TEST(NestedPlans, DeterministicBodiesKeepTheirBits) {
   const Knobs knobs{{"AXRUN_SWAP", "always"}};
   SessionOptions options = one_thread();

@@ -222,6 +222,24 @@ TEST(Session, ShapesThatDependOnData) {
   EXPECT_EQ(session->run(none)[0].tensor.shape(), ir::Shape({0}));
 }
 
+/// The definition wants to see three numbers, and says so one after the other.
+TEST(Session, SizesThatSeveralNumbersDecide) {
+  ModelMaker m;
+  std::vector<ir::ValueId> numbers;
+  for (const char* name : {"start", "limit", "delta"}) numbers.push_back(m.input(name, ElementType::f32, {}));
+  m.output(m.node("Neg", {m.node("Range", numbers)}));
+  const auto session = m.session(with_tier(runtime::Tier::fallback));
+  for (const double delta : {1.0, 0.5, 2.0, 0.5}) {
+    std::vector<RuntimeValue> inputs;
+    for (const double number : {-1.0, 3.0, delta})
+      inputs.emplace_back(Tensor::scalar(ElementType::f32, number));
+    const Tensor got = session->run(inputs)[0].tensor;
+    ASSERT_EQ(got.shape(), ir::Shape({static_cast<int64_t>(4 / delta)}));
+    for (int64_t k = 0; k < got.size(); ++k)
+      EXPECT_EQ(got.get_real(k), 1 - static_cast<double>(k) * delta) << delta;
+  }
+}
+
 TEST(Session, StringsOfTheSameShapeAreNotTheSameStrings) {
   ModelMaker m;
   const ir::ValueId x = m.input("x", ElementType::string, {4});
