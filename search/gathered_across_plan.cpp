@@ -13,12 +13,26 @@ constexpr int64_t element = 4;  // bytes
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Sizes of a gathered product, and how far lines and places that taps share reach beyond the last ones.
+/// Sizes of a gathered product.
 struct Shape {
   int64_t rows = 1, lines = 1, width = 1, depth = 1, first = 1;
   int64_t outer = 1;
-  int64_t taps = 1, phases = 1, reach_lines = 0, reach_places = 0, stride = 1;
+  int64_t taps = 1, phases = 1;  ///< taps that share lines that are gathered, and rows that these are in
+  Reaches reach;
+  bool apart = false;  ///< elements of a vector that is gathered do not lie side by side
 };
+
+/// Whether all taps that move by strides leave nothing between them, so that places may lie in order.
+bool can_be_in_order(const GatheredForm& form) {
+  bool strides = false;
+  for (size_t k = 0; k < form.shifts.size(); ++k) {
+    const GatheredForm::Shift& shift = form.shifts[k];
+    if (!shift.any()) continue;
+    if (form.sum->reduce_axes[k].extent.value() < shift.stride) return false;
+    strides = strides || shift.stride > 1;
+  }
+  return strides;
+}
 
 Shape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredPlan& plan) {
   const ir::Stage& sum = *form.sum;
@@ -33,26 +47,33 @@ Shape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredP
     const int64_t steps = sum.reduce_axes[k].extent.value();
     shape.depth *= steps;
     if (!is_shared(form, plan, k)) continue;
-    const GatheredForm::Shift& shift = form.shifts[k];
     shape.taps *= steps;
-    shape.phases *= std::min(shift.stride, steps);
-    shape.reach_lines += shift.lines * ((steps - 1) / shift.stride);
-    shape.reach_places += shift.places * ((steps - 1) / shift.stride);
-    shape.stride = std::max(shape.stride, shift.stride);
+    shape.phases *= phases(form, plan, k);
+    shape.apart = shape.apart || (form.shifts[k].stride > 1 && !plan.in_order);
   }
+  shape.reach = reaches(form, plan);
   return shape;
+}
+
+/// Whether tiles are so low that the nearest cache, not the second one, had better give them the left side:
+/// of that one vector passes in a cycle.
+bool keeps_panel_near(const GatheredPlan& plan) {
+  constexpr int64_t low = 6;
+  return plan.tile.rows <= low;
 }
 
 /// Cycles of all steps along the sum for a group of tiles in registers: multiply-adds, or loads.
 double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::Target& target) {
   const int64_t lanes = target.lanes(4), ports = std::max(1, target.fma_ports);
   constexpr double latency = 4, loads_per_cycle = 2, start = 12, panel_bytes_per_cycle = 24;
+  const bool near = plan.panel_block != 0 && keeps_panel_near(plan);
   constexpr double place_cycles = 0.02, vector_cycles = 0.15;  // what multiply-adds do not hide
   const auto tile = [&](int64_t places, int64_t vectors) {
     const auto p = static_cast<double>(places), v = static_cast<double>(vectors);
-    const double step = std::max({p * v / static_cast<double>(ports), (p + v) / loads_per_cycle, latency,
-                                  v * static_cast<double>(target.vector_bytes) / panel_bytes_per_cycle}) +
-                        place_cycles * p + vector_cycles * v;
+    const double step =
+        std::max({p * v / static_cast<double>(ports), (p + v) / loads_per_cycle, latency,
+                  near ? 0 : v * static_cast<double>(target.vector_bytes) / panel_bytes_per_cycle}) +
+        place_cycles * p + vector_cycles * v;
     return step * static_cast<double>(shape.depth) + start;
   };
   const int64_t places = plan.tile.rows / plan.tile_lines, vectors = plan.tile.columns / lanes;
@@ -72,10 +93,10 @@ double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::
 /// What is not multiplying: gathering, and turning the results; of all that is not spread.
 double gather_cycles(const Shape& shape, const GatheredPlan& plan, int64_t lanes) {
   constexpr double near_cycles = 2, apart = 2, line_cycles = 6;
-  const double line = near_cycles * (shape.stride == 1 ? 1 : apart) *
-                          static_cast<double>(ceil_of(shape.width + shape.reach_places, lanes)) +
+  const double line = near_cycles * (shape.apart ? apart : 1) *
+                          static_cast<double>(ceil_of(shape.reach.places.of(shape.width), lanes)) +
                       line_cycles;
-  return static_cast<double>(ceil_of(shape.lines, plan.lines) * (plan.lines + shape.reach_lines)) *
+  return static_cast<double>(ceil_of(shape.lines, plan.lines) * shape.reach.lines.of(plan.lines)) *
          static_cast<double>(shape.depth / shape.taps * shape.phases) * line;
 }
 
@@ -85,16 +106,52 @@ double turning_cycles(const Shape& shape, int64_t lanes) {
          static_cast<double>(lanes);
 }
 
-/// The part of the left side that all tiles of a group read, and how it is spread.
-void choose_blocks(const Shape& shape, int64_t second, GatheredPlan& plan) {
-  const int64_t step = shape.depth / shape.first * plan.tile.columns * element;
-  const int64_t most = std::max<int64_t>(1, second / 4 / step);
+struct Caches {
+  int64_t first = 0, second = 0;  ///< bytes
+};
+
+/// Bytes that a step along the first axis of the sum reads for a tile: of the left side, and lines of the
+/// cache with what is gathered.
+struct StepBytes {
+  int64_t left = 0, gathered = 0;
+};
+
+StepBytes step_bytes(const Shape& shape, const GatheredPlan& plan) {
+  constexpr int64_t line = 64;
+  const int64_t inner = shape.depth / shape.first;
+  const bool shares_first = shape.taps > inner;
+  const int64_t rows = shares_first ? inner : inner / shape.taps * shape.phases;
+  const int64_t lines = shape.reach.lines.of(plan.tile_lines);
+  const int64_t places = shape.reach.places.of(plan.tile.rows / plan.tile_lines);
+  // Where a part of a line begins is not known.
+  return {inner * plan.tile.columns * element, rows * lines * (places * element + line - element)};
+}
+
+/// The part of the left side that all tiles of a group read.
+void choose_blocks(const Shape& shape, const Caches& caches, GatheredPlan& plan) {
+  const StepBytes step = step_bytes(shape, plan);
+  int64_t most = caches.second / 4 / step.left;
+  if (keeps_panel_near(plan)) most = std::min(most, caches.first / 4 * 3 / (step.left + step.gathered));
+  most = std::max<int64_t>(1, most);
   const int64_t tiles =
       ceil_of(plan.lines, plan.tile_lines) * ceil_of(shape.width * plan.tile_lines, plan.tile.rows);
   plan.panel_block = 0;
   if (tiles > 1 && shape.first > most + most / 2)
     plan.panel_block =
         ceil_of(ceil_of(shape.first, ceil_of(shape.first, most)), plan.unrolling.by) * plan.unrolling.by;
+}
+
+/// What waiting for caches beyond the second takes: every group reads the left side from there, and where a
+/// group is more than the second keeps, so does every tile of rows with what is gathered.
+double far_cycles(const Shape& shape, const Caches& caches, int64_t line_bytes, const GatheredPlan& plan) {
+  constexpr double left_cycles = 0.04, gathered_cycles = 0.03;  // for each byte
+  const auto groups = static_cast<double>(ceil_of(shape.lines, plan.lines));
+  const int64_t left = shape.rows * shape.depth * element;
+  const int64_t gathered = shape.reach.lines.of(plan.lines) * line_bytes;
+  double cycles = left_cycles * static_cast<double>(left);
+  if (gathered > caches.second / 4 * 3)
+    cycles += gathered_cycles * static_cast<double>(gathered * ceil_of(shape.rows, plan.tile.columns));
+  return groups * cycles;
 }
 
 }  // namespace
@@ -106,32 +163,41 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   plan.across = true;
   plan.layout = GatheredPlan::Layout::lines;
   plan.unrolling = unrolling_of(sum);
+  plan.in_order = can_be_in_order(form);
   const Shape shape = shape_of(facts, form, plan);
   const int64_t lanes = target.lanes(4);
   if (shape.taps == 1) plan.layout = GatheredPlan::Layout::terms;
   // Vectors of one lane are none, and narrow ones waste lanes.
   if (!form.left_constant || shape.rows < lanes / 2 || shape.rows % lanes == 1) return {};
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const Caches caches = {target.caches.empty() ? int64_t{32} << 10 : target.caches[0].bytes,
+                         target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10};
   const int64_t line_bytes =
-      shape.depth / shape.taps * shape.phases * (shape.width + shape.reach_places) * element;
-  const int64_t room = second / 2 / std::max<int64_t>(1, line_bytes) - shape.reach_lines;
+      shape.depth / shape.taps * shape.phases * shape.reach.places.of(shape.width) * element;
+  const auto lines_in = [&](int64_t bytes) -> int64_t {
+    const Reach& down = shape.reach.lines;
+    const int64_t gathered = bytes / std::max<int64_t>(1, line_bytes);
+    return gathered <= down.beyond ? 0 : (gathered - 1 - down.beyond) / down.stride + 1;
+  };
   const int64_t spare = target.vector_registers > 16 ? 2 : 1;
 
   std::vector<PlannedGathered> plans;
   std::optional<PlannedGathered> best;
+  double least = 0;  ///< cycles of the best, with what caches that are far take
   const auto consider = [&](int64_t places, int64_t tile_lines, int64_t vectors) {
     const int64_t rows = places * tile_lines;
     if (rows < 2 || rows > lanes || rows * vectors + vectors + spare > target.vector_registers) return;
     if (shape.width % places == 1) return;
     plan.tile = {rows, vectors * lanes, 0};
     plan.tile_lines = tile_lines;
-    // As many lines as there is room for, in even groups of whole tiles.
-    const int64_t most = room / tile_lines * tile_lines;
+    // As many lines as there is room for, in even groups of whole tiles; with parts of the left side in the
+    // nearest cache perhaps more.
+    const int64_t most = lines_in(caches.second / 2) / tile_lines * tile_lines;
+    const int64_t most_near = std::max(most, lines_in(caches.second) / tile_lines * tile_lines);
     if (most < 1) return;
     for (const Spread way : {Spread::none, Spread::outer, Spread::groups, Spread::rows}) {
       if ((way == Spread::none) == spread) continue;
-      int64_t groups = ceil_of(shape.lines, most);
       double share = 1, gathers = 1;
+      plan.spread = way;
       plan.rows_of_piece = 0;
       const int64_t row_tiles = ceil_of(shape.rows, plan.tile.columns);
       if (way == Spread::outer) {
@@ -140,19 +206,28 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
         if (first == ir::Dim(1)) continue;
         share = balance_of_axis(facts, first, 1, target.cores);
       }
-      if (way == Spread::groups) groups = std::max<int64_t>(groups, target.cores);
-      plan.lines = std::min(most, ceil_of(ceil_of(shape.lines, groups), tile_lines) * tile_lines);
-      if (way == Spread::groups) share = balance_of_pieces(shape.lines, plan.lines, target.cores);
       if (way == Spread::rows) {
         plan.rows_of_piece = even_piece(row_tiles, ceil_of(row_tiles, target.cores), target.cores);
         share = balance_of_pieces(row_tiles, plan.rows_of_piece, target.cores);
         gathers = static_cast<double>(ceil_of(row_tiles, plan.rows_of_piece));
       }
-      plan.spread = way;
-      choose_blocks(shape, second, plan);
-      const double multiply = multiply_cycles(shape, plan, target), turn = turning_cycles(shape, lanes);
-      const double cycles = (multiply + turn + gathers * gather_cycles(shape, plan, lanes)) / share;
-      if (!best || cycles < best->cycles) best = PlannedGathered{plan, cycles};
+      const int64_t fewest = way == Spread::groups ? target.cores : 1;
+      const auto in_groups = [&](int64_t groups, int64_t highest) {
+        plan.lines = std::min(highest, ceil_of(ceil_of(shape.lines, groups), tile_lines) * tile_lines);
+        if (way == Spread::groups) share = balance_of_pieces(shape.lines, plan.lines, target.cores);
+        choose_blocks(shape, caches, plan);
+        const double multiply = multiply_cycles(shape, plan, target), turn = turning_cycles(shape, lanes);
+        const double cycles = (multiply + turn + gathers * gather_cycles(shape, plan, lanes)) / share;
+        const double with_far = cycles + far_cycles(shape, caches, line_bytes, plan) / share;
+        if (best && with_far >= least) return;
+        least = with_far;
+        best = PlannedGathered{plan, cycles};
+      };
+      const int64_t groups = std::max(fewest, ceil_of(shape.lines, most));
+      in_groups(groups, most);
+      if (plan.panel_block == 0 || !keeps_panel_near(plan)) continue;
+      for (int64_t fewer = std::max(fewest, ceil_of(shape.lines, most_near)); fewer < groups; ++fewer)
+        in_groups(fewer, most_near);
     }
   };
   for (int64_t vectors = 1; vectors <= 6; ++vectors) {

@@ -41,40 +41,24 @@ GatheredMatrix::GatheredMatrix(PieceContext& context, const GatheredForm& form, 
       width_(sum_.axes[static_cast<size_t>(form.place)].extent.value()),
       phase_(sum_.reduce_axes.size(), 0) {
   const int64_t lanes = context.target.lanes(4);
-  const Shift reach = this->reach();  // of the first phases, which reach farthest
+  const Reaches reach = reaches(form, plan);
   if (plan.across) {
-    pitch_ = pitch_apart(width_ + reach.places, plan.lines + reach.lines);
+    pitch_ = pitch_apart(reach.places.of(width_), reach.lines.of(plan.lines));
     columns_computed_ = columns_ = plan.lines * pitch_;
     return;
   }
   if (plan.layout == Layout::lines) {
-    pitch_ = whole(whole(width_, lanes) + reach.places, lanes);
+    pitch_ = whole(reach.places.of(whole(width_, lanes)), lanes);
     columns_computed_ = (plan.lines - 1) * pitch_ + whole(width_, lanes);
     return;
   }
-  pitch_ = width_ + reach.places;
+  pitch_ = reach.places.of(width_);
   columns_computed_ = whole((plan.lines - 1) * pitch_ + width_, even ? lanes : plan.tile.columns);
-  columns_ =
-      std::max((plan.lines + reach.lines) * pitch_, columns_computed_ + reach.lines * pitch_ + reach.places);
-}
-
-int64_t GatheredMatrix::phases(size_t k) const {
-  return is_shared(k) ? std::min(form_.shifts[k].stride, sum_.reduce_axes[k].extent.value()) : 1;
+  columns_ = std::max(reach.lines.of(plan.lines) * pitch_,
+                      columns_computed_ + reach.lines.beyond * pitch_ + reach.places.beyond);
 }
 
 Dim& GatheredMatrix::reduce_coordinate(size_t k) { return point_[sum_.axes.size() + k]; }
-
-GatheredForm::Shift GatheredMatrix::reach() const {
-  Shift reach;
-  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
-    if (!is_shared(k)) continue;
-    const Shift& shift = form_.shifts[k];
-    const int64_t steps = (sum_.reduce_axes[k].extent.value() - 1 - phase_[k]) / shift.stride;
-    reach.lines += shift.lines * steps;
-    reach.places += shift.places * steps;
-  }
-  return reach;
-}
 
 void GatheredMatrix::allocate() {
   Dims dims;
@@ -86,7 +70,7 @@ void GatheredMatrix::allocate() {
     }
   }
   if (plan_.layout == Layout::lines) {
-    dims.emplace_back(plan_.lines + reach().lines);
+    dims.emplace_back(reaches(form_, plan_).lines.of(plan_.lines));
     dims.emplace_back(pitch_);
   } else {
     dims.emplace_back(columns_);
@@ -95,25 +79,35 @@ void GatheredMatrix::allocate() {
 }
 
 Access GatheredMatrix::at(const Dims& point, const Dim& first, const Dim& line, const Dim& column) const {
+  const Reaches reach = reaches(form_, plan_);
+  Dim lines = Dim(reach.lines.stride) * line, place = Dim(reach.places.stride) * column;
+  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
+    if (!is_shared(k)) continue;
+    const Dim& step = point[sum_.axes.size() + k];
+    const GatheredForm::Shift& shift = form_.shifts[k];
+    const Dim steps = plan_.in_order ? step : floor_div(step, Dim(shift.stride));
+    lines = lines + Dim(shift.lines) * steps;
+    place = place + Dim(shift.places) * steps;
+  }
+  return gathered(point, first, lines, place);
+}
+
+Access GatheredMatrix::gathered(const Dims& point, const Dim& first, const Dim& line,
+                                const Dim& place) const {
   Access access{buffer_, {}};
-  Dim lines = line, place = column;
   for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) {
     const Dim& step = point[sum_.axes.size() + k];
     if (!is_shared(k)) {
       access.indices.push_back(k == 0 ? step - first : step);
-      continue;
+    } else if (phases(k) != 1) {
+      access.indices.push_back(floor_mod(step, Dim(form_.shifts[k].stride)));
     }
-    const Shift& shift = form_.shifts[k];
-    const Dim stride(shift.stride);
-    if (phases(k) != 1) access.indices.push_back(floor_mod(step, stride));
-    lines = lines + Dim(shift.lines) * floor_div(step, stride);
-    place = place + Dim(shift.places) * floor_div(step, stride);
   }
   if (plan_.layout == Layout::lines) {
-    access.indices.push_back(lines);
+    access.indices.push_back(line);
     access.indices.push_back(place);
   } else {
-    access.indices.push_back(Dim(pitch_) * lines + place);
+    access.indices.push_back(Dim(pitch_) * line + place);
   }
   return access;
 }
@@ -133,16 +127,14 @@ void GatheredMatrix::gather(const Dims& point, const Dim& first_line, const Dim&
       }
     };
     // Taps within lines: what pads decide about a line is the same for all of them.
-    const Shift reach = this->reach();
-    const int64_t lines = plan_.lines + reach.lines;
+    const Reaches reach = reaches(form_, plan_, phase_);
+    const int64_t lines = reach.lines.of(plan_.lines);
     w_.loop(LoopKind::sequential, "l1", Dim(lines), [&](const Dim& l1) {
-      const Dim line = first_line + l1;
-      const Dim& all = sum_.axes[static_cast<size_t>(form_.line)].extent;
-      point_[static_cast<size_t>(form_.line)] = even_ ? line : min(line, all + Dim(reach.lines - 1));
+      move_to_line(first_line, l1, reach.lines);
       each_tap([&] { gather_line(l1); });
     });
     if (plan_.layout == Layout::lines) return;
-    const int64_t read = columns_computed_ + reach.lines * pitch_ + reach.places;
+    const int64_t read = columns_computed_ + reach.lines.beyond * pitch_ + reach.places.beyond;
     each_tap([&] { clear(Dim(lines), Dim(0), read - lines * pitch_); });
   });
 }
@@ -166,24 +158,45 @@ void GatheredMatrix::loops(const Dim& steps, size_t k, size_t end, const Body& b
           });
 }
 
+/// The axis of the sum along which lines, or places of a line, are gathered. What taps read that move by
+/// strides, in order, is what the first place reads at taps 0, 1, 2, ..., however many taps there are.
+int GatheredMatrix::gathered_axis(bool lines) const {
+  for (size_t k = 0; plan_.in_order && k < form_.shifts.size(); ++k) {
+    const GatheredForm::Shift& shift = form_.shifts[k];
+    if (shift.stride > 1 && (lines ? shift.lines : shift.places) != 0)
+      return static_cast<int>(sum_.axes.size() + k);
+  }
+  return lines ? form_.line : form_.place;
+}
+
+/// Makes the point one of a line of the group that begins with `first`. Groups may reach beyond the last one.
+void GatheredMatrix::move_to_line(const Dim& first, const Dim& line, const Reach& reach) {
+  const Dim stride(reach.stride), &all = sum_.axes[static_cast<size_t>(form_.line)].extent;
+  const Dim here = stride * first + line, last = stride * (all - 1) + Dim(reach.beyond);
+  point_[static_cast<size_t>(form_.line)] = Dim(0);
+  point_[static_cast<size_t>(gathered_axis(true))] = even_ ? here : min(here, last);
+}
+
 /// One line; what is computed beyond it is 0.
 void GatheredMatrix::gather_line(const Dim& line) {
   constexpr size_t most_parts = 3;
+  if (plan_.in_order) point_[static_cast<size_t>(form_.place)] = Dim(0);
   Dims place = point_;
   for (size_t axis = 0; axis < place.size(); ++axis) {
     if (!place[axis].is_constant()) place[axis] = Dim::symbol("a" + std::to_string(axis));
   }
-  const int64_t places = width_ + reach().places;
-  const auto parts = decided_parts(context_.program, form_.right, place, form_.place, places, most_parts);
+  const int64_t places = reaches(form_, plan_, phase_).places.of(width_);
+  const int axis = gathered_axis(false);
+  const auto parts = decided_parts(context_.program, form_.right, place, axis, places, most_parts);
   for (const DecidedPart& part : parts) {
     context_.values.assume(part.known);
     w_.loop(LoopKind::vector, "j1", Dim(part.end - part.first), [&](const Dim& j1) {
-      Dim& here = point_[static_cast<size_t>(form_.place)];
+      Dim& here = point_[static_cast<size_t>(axis)];
       here = Dim(part.first) + j1;
       int product = context_.values.value(form_.right[0], point_);
       for (size_t f = 1; f < form_.right.size(); ++f)
         product = w_.mul(product, context_.values.value(form_.right[f], point_));
-      w_.store(at(point_, first_, line, here), Combine::assign, product);
+      w_.store(gathered(point_, first_, line, here), Combine::assign, product);
     });
   }
   context_.values.assume({});
@@ -194,8 +207,9 @@ void GatheredMatrix::gather_line(const Dim& line) {
 
 void GatheredMatrix::clear(const Dim& line, const Dim& from, int64_t count) {
   if (count <= 0) return;
-  w_.loop(LoopKind::vector, "z1", Dim(count),
-          [&](const Dim& j1) { w_.store(at(point_, first_, line, from + j1), Combine::assign, w_.real(0)); });
+  w_.loop(LoopKind::vector, "z1", Dim(count), [&](const Dim& j1) {
+    w_.store(gathered(point_, first_, line, from + j1), Combine::assign, w_.real(0));
+  });
 }
 
 }  // namespace axrun::search

@@ -13,7 +13,7 @@ namespace axrun::search {
 /// What the right side of a gathered product gives for a group of lines, in the cache: [k..., columns], or
 /// [k..., lines, columns of a line] where lines are computed one by one. Axes
 /// whose taps share it (`is_shared`) are not among k; those that move by strides are there with a row for
-/// each phase: every second place, and those between.
+/// each phase: every second place, and those between. Or places lie in order (GatheredPlan::in_order).
 class GatheredMatrix {
  public:
   /// even: all groups have as many lines.
@@ -34,16 +34,18 @@ class GatheredMatrix {
 
  private:
   using Body = std::function<void()>;
-  using Shift = GatheredForm::Shift;
 
   bool is_shared(size_t k) const { return search::is_shared(form_, plan_, k); }
-  int64_t phases(size_t k) const;
   ir::Dim& reduce_coordinate(size_t k);
-  /// From the first tap of the phases at hand to the last one.
-  Shift reach() const;
+  int64_t phases(size_t k) const { return search::phases(form_, plan_, k); }
   void loops(const ir::Dim& steps, size_t k, size_t end, const Body& body);
+  void move_to_line(const ir::Dim& first, const ir::Dim& line, const Reach& reach);
   void gather_line(const ir::Dim& line);
+  int gathered_axis(bool lines) const;
   void clear(const ir::Dim& line, const ir::Dim& from, int64_t count);
+  /// A place of a line that was gathered, of the row for a point of the sum.
+  ir::loop::Access gathered(const ir::Dims& point, const ir::Dim& first, const ir::Dim& line,
+                            const ir::Dim& place) const;
 
   PieceContext& context_;
   const GatheredForm& form_;

@@ -130,7 +130,26 @@ class Planner {
 
 bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k) {
   if (plan.layout == Layout::terms || form.shifts.empty() || !form.shifts[k].any()) return false;
-  return form.shifts[k].stride == 1 || k >= plan.unrolling.first;
+  return form.shifts[k].stride == 1 || plan.in_order || k >= plan.unrolling.first;
+}
+
+int64_t phases(const GatheredForm& form, const GatheredPlan& plan, size_t k) {
+  if (!is_shared(form, plan, k) || plan.in_order) return 1;
+  return std::min(form.shifts[k].stride, form.sum->reduce_axes[k].extent.value());
+}
+
+Reaches reaches(const GatheredForm& form, const GatheredPlan& plan, const std::vector<int64_t>& phase) {
+  Reaches all;
+  for (size_t k = 0; k < form.shifts.size(); ++k) {
+    if (!is_shared(form, plan, k)) continue;
+    const GatheredForm::Shift& shift = form.shifts[k];
+    Reach& reach = shift.places != 0 ? all.places : all.lines;
+    const int64_t last = form.sum->reduce_axes[k].extent.value() - 1 - (phase.empty() ? 0 : phase[k]);
+    const int64_t step = shift.lines + shift.places;
+    if (plan.in_order) reach.stride = shift.stride;
+    reach.beyond += plan.in_order ? last * step : last / shift.stride * step;
+  }
+  return all;
 }
 
 std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const GatheredForm& form) {
@@ -179,13 +198,12 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   plan.layout = Layout::lines;
   for (size_t k = 0; k < form.shifts.size(); ++k) {
     if (!is_shared(form, plan, k)) continue;
-    const int64_t steps = sum.reduce_axes[k].extent.value();
-    const GatheredForm::Shift& shift = form.shifts[k];
-    shape.taps *= steps;
-    shape.phases *= std::min(shift.stride, steps);
-    shape.reach_lines += shift.lines * ((steps - 1) / shift.stride);
-    shape.reach_places += shift.places * ((steps - 1) / shift.stride);
+    shape.taps *= sum.reduce_axes[k].extent.value();
+    shape.phases *= phases(form, plan, k);
   }
+  const Reaches reach = reaches(form, plan);
+  shape.reach_lines = reach.lines.beyond;
+  shape.reach_places = reach.places.beyond;
   if (shape.taps > 1) {
     consider(Layout::joined);
     consider(Layout::lines);

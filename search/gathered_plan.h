@@ -26,6 +26,9 @@ struct GatheredPlan {
     lines,   ///< the same, but lines are computed one by one
   };
   Layout layout = Layout::terms;
+  /// Across, shared by taps that move by strides: all places that they read lie in the order in which the
+  /// operand has them, so that tap t of place p is element stride * p + t. Otherwise every phase lies apart.
+  bool in_order = false;
   int64_t lines = 1;  ///< of a group, which is gathered at a time
   /// Steps along the first axis of the sum at a time: a group's part of the matrix stays in the cache. Sums
   /// wait in the cache then. 0: all.
@@ -40,8 +43,22 @@ struct GatheredPlan {
 };
 
 /// Whether what is gathered is shared by the taps along a reduce axis. Those that move by strides are written
-/// one by one.
+/// one by one, but where places lie in order.
 bool is_shared(const GatheredForm& form, const GatheredPlan& plan, size_t k);
+/// Rows of the matrix for a reduce axis whose taps share them.
+int64_t phases(const GatheredForm& form, const GatheredPlan& plan, size_t k);
+
+/// How many lines, or places of a line, are gathered for so many of the sum.
+struct Reach {
+  int64_t stride = 1;
+  int64_t beyond = 0;  ///< from the first tap to the last one
+  int64_t of(int64_t count) const { return stride * (count - 1) + 1 + beyond; }
+};
+struct Reaches {
+  Reach lines, places;
+};
+/// phase: for each reduce axis the phase that is gathered; the first ones reach farthest.
+Reaches reaches(const GatheredForm& form, const GatheredPlan& plan, const std::vector<int64_t>& phase = {});
 
 /// A plan, and about how many cycles of one core it takes.
 struct PlannedGathered {

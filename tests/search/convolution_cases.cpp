@@ -95,6 +95,10 @@ std::vector<Convolved> convolved_across() {
       {"ConvolvedAcrossRaggedGroups", {}, 1, 96, 32, {5, 14}, {3, 3}, {}, {}, {1, 1}, {1, 1}, Epilogue::none},
       {"ConvolvedAcrossWithManyTaps", {}, 1, 24, 32, {4, 14}, {5, 5}, {}, {}, {2, 2}, {2, 2}, residual},
       {"ConvolvedAcrossDilated", {}, 1, 96, 36, {3, 14}, {3, 3}, {}, {2, 2}, {2, 2}, {2, 2}, Epilogue::gelu},
+      {"ConvolvedAcrossByTwos", {}, 1, 64, 64, {9, 27}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}, clip},
+      {"ConvolvedAcrossByThrees", {}, 1, 40, 64, {11, 21}, {4, 5}, {3, 3}, {}, {1, 2}, {2, 1}, residual},
+      {"ConvolvedAcrossByTwosDilated", {}, 1, 48, 64, {9, 18}, {3, 3}, {2, 1}, {1, 2}, {1, 2}, {1, 2}, clip},
+      {"ConvolvedAcrossByTwosInLines", {}, 1, 48, 64, {7, 28}, {3, 3}, {1, 2}, {2, 1}, {2, 0}, {2, 1}, clip},
   };
 }
 

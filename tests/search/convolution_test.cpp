@@ -104,6 +104,76 @@ TEST(Convolutions, ChannelsLieNextToEachOtherInEveryFormOfTheLoops) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
+/// Every place that taps with strides read is gathered once, in order, in all forms of the loops.
+TEST(Convolutions, PlacesThatStridedTapsReadLieInOrder) {
+  const auto text_of = [](const Convolved& c, const jit::Target& target) {
+    const search::Lowered lowered = search::lower(program_of(c), {}, {false, true, true, false}, target);
+    EXPECT_TRUE(lowered.program) << lowered.reason;
+    return lowered.program ? ir::loop::print(*lowered.program) : "";
+  };
+  jit::Target target = avx2_like();
+  target.cores = 1;
+  target.caches = {{int64_t{32} << 10}, {int64_t{512} << 10}};
+  const Convolved by_twos{"", {}, 1, 128, 128, {56, 56}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}};
+  const std::string text = text_of(by_twos, target);
+  // Six lines, of 28 places each; parts of the weights in the nearest cache.
+  EXPECT_NE(text.find(": f32[128, 13, 57] in cache"), std::string::npos) << text;
+  EXPECT_NE(text.find("2*l1 + p1, 2*i1 + 12*jt + p2]"), std::string::npos) << text;
+  EXPECT_NE(text.find("allocate waiting_"), std::string::npos) << text;
+  // Taps that leave places out read few of them: those of each phase.
+  const Convolved apart{"", {}, 1, 64, 128, {56, 56}, {2, 2}, {3, 3}, {}, {1, 1}, {1, 1}};
+  EXPECT_EQ(text_of(apart, target).find("3*i1"), std::string::npos);
+}
+
+/// Strides, kernels and dilations drawn at random, in every schedule that has channels next to each other.
+TEST(Convolutions, WithStridesAcrossDrawnAtRandom) {
+  std::mt19937 random(17);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int across = 0;
+  for (int trial = 0; trial < 80; ++trial) {
+    Convolved c;
+    c.channels = draw(4, 24);
+    c.filters = draw(16, 64);
+    c.epilogue = Convolved::Epilogue::bias_residual;
+    for (int d = 0; d < 2; ++d) {
+      c.kernel.push_back(draw(1, 7));
+      c.strides.push_back(draw(1, 3));
+      c.dilations.push_back(c.strides.back() == 1 ? draw(1, 2) : 1);
+      c.pads.push_back(draw(0, 3));
+      c.pads_end.push_back(draw(0, 3));
+      c.input.emplace_back((c.kernel.back() - 1) * c.dilations.back() + draw(2, 24));
+    }
+    const ir::Program expression = program_of(c);
+    const std::vector<bool> constant = {false, true, true, false};
+    std::vector<ir::Tensor> operands;
+    for (const ir::TensorId id : expression.operands)
+      operands.push_back(
+          halves(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+    const ir::Tensor want = ir::evaluate(expression, operands)[0];
+    for (const jit::Target& target : targets_with_code()) {
+      for (size_t rank = 0; rank < 4; ++rank) {
+        const search::Lowered lowered = search::lower(expression, {}, constant, target, rank);
+        if (!lowered.program) break;
+        const std::string text = ir::loop::print(*lowered.program);
+        if (text.find("turned_") == std::string::npos) continue;
+        ++across;
+        const verify::Evidence proof = verify::prove(*lowered.program, lowered.expression, {});
+        EXPECT_EQ(proof.verdict, verify::Verdict::proved) << proof.text << text;
+        const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+        for (const auto placement : {verify::Placement::ends_at_guard, verify::Placement::begins_at_guard}) {
+          const ir::Tensor got = run_guarded(code, {}, operands, constant, placement)[0];
+          for (int64_t i = 0; i < want.size(); ++i)
+            ASSERT_EQ(got.get_real(i), want.get_real(i)) << "trial " << trial << " element " << i << '\n'
+                                                         << text;
+        }
+      }
+    }
+  }
+  EXPECT_GT(across, 20);
+}
+
 /// Shapes drawn at random: gathered for each term, and shared by terms.
 TEST(Convolutions, OfRandomShapes) {
   std::mt19937 random(11);
