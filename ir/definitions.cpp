@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "ir/evaluate.h"
 #include "ir/lasting.h"
 
 namespace axrun::ir {
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t most_entries = 8192;
 /// Values of more bytes are told apart by where they are.
 constexpr size_t most_bytes_compared = 1024;
+/// Of one program.
+constexpr size_t most_results = 16;
 
 class Hash {
  public:
@@ -124,10 +127,11 @@ struct Definitions::Entry {
   std::map<std::string, Attribute> attributes;
   std::vector<bool> wanted;
   std::vector<Operand> operands;
-  std::optional<Program> program;  ///< or more must be known than was
+  std::shared_ptr<const Program> program;  ///< null: more must be known than was
 };
 
-std::optional<Program> Definitions::define(const Node& node, const std::vector<OperandInfo>& operands) {
+std::shared_ptr<const Program> Definitions::define(const Node& node,
+                                                   const std::vector<OperandInfo>& operands) {
   const bool keeps = !closed_ && node.custom == nullptr && !has_bodies(node);
   const size_t hash = keeps ? hash_of(node, operands) : 0;
   if (keeps) {
@@ -142,24 +146,74 @@ std::optional<Program> Definitions::define(const Node& node, const std::vector<O
     if (known) return known->program;
   }
   Consulted consulted;
-  std::optional<Program> program;
+  std::shared_ptr<const Program> program;
   try {
-    program = define_node(node, operands, &consulted);
+    program = std::make_shared<const Program>(define_node(node, operands, &consulted));
   } catch (const NotYetKnown&) {
   }
   if (!keeps) return program;
   auto entry = std::make_shared<Entry>(node, operands, consulted);
   entry->program = program;
   const std::lock_guard lock(mutex_);
-  if (!closed_ && entries_.size() < most_entries) entries_.emplace(hash, std::move(entry));
+  if (!closed_ && entries_.size() < most_entries) {
+    if (program) evaluated_.try_emplace(program.get());
+    entries_.emplace(hash, std::move(entry));
+  }
   return program;
+}
+
+std::vector<Tensor> Definitions::evaluate(const Program& program, const std::vector<Tensor>& operands) {
+  const bool small = std::all_of(operands.begin(), operands.end(), [](const Tensor& operand) {
+    return !operand.defined() ||
+           (operand.type() != ElementType::string && operand.bytes() <= most_bytes_compared);
+  });
+  if (!small || closed_) return ir::evaluate(program, operands);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = evaluated_.find(&program);
+    if (known != evaluated_.end()) {
+      for (const Results& one : known->second.results) {
+        if (std::equal(one.operands.begin(), one.operands.end(), operands.begin(), operands.end(),
+                       same_value))
+          return one.results;
+      }
+    }
+  }
+  std::vector<Tensor> results = ir::evaluate(program, operands);
+  const std::lock_guard lock(mutex_);
+  const auto known = evaluated_.find(&program);
+  if (known != evaluated_.end() && known->second.results.size() < most_results)
+    known->second.results.push_back({operands, results});
+  return results;
+}
+
+std::vector<std::optional<Dims>> Definitions::evaluate_symbolic(
+    const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit) {
+  if (closed_) return ir::evaluate_symbolic(program, operands, limit);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = evaluated_.find(&program);
+    if (known != evaluated_.end()) {
+      for (const SymbolicResults& one : known->second.symbolic) {
+        if (one.limit == limit && one.operands == operands) return one.results;
+      }
+    }
+  }
+  std::vector<std::optional<Dims>> results = ir::evaluate_symbolic(program, operands, limit);
+  const std::lock_guard lock(mutex_);
+  const auto known = evaluated_.find(&program);
+  if (known != evaluated_.end() && known->second.symbolic.size() < most_results)
+    known->second.symbolic.push_back({limit, operands, results});
+  return results;
 }
 
 void Definitions::close() {
   decltype(entries_) dropped;
+  decltype(evaluated_) dropped_results;
   const std::lock_guard lock(mutex_);
   closed_ = true;
   dropped.swap(entries_);
+  dropped_results.swap(evaluated_);
 }
 
 size_t Definitions::size() const {

@@ -16,11 +16,18 @@ namespace axrun::ir {
 /// Programs of nodes, kept while a model is being loaded: its nodes are defined when it is simplified and
 /// once more when its plan is built, and many a model repeats a layer. Two nodes have one program when they
 /// agree in all that its definition looked at: operator, attributes, which results are wanted, types and
-/// sizes of the operands, and those of their values that it asked for. May be used by threads at once.
+/// sizes of the operands, and those of their values that it asked for. What a program that is kept gives for
+/// a few small values is computed once. May be used by threads at once.
 class Definitions {
  public:
-  /// As define_node, which is asked where nothing fits; nothing where that is NotYetKnown.
-  std::optional<Program> define(const Node& node, const std::vector<OperandInfo>& operands);
+  /// As define_node, which is asked where nothing fits; null where that is NotYetKnown.
+  std::shared_ptr<const Program> define(const Node& node, const std::vector<OperandInfo>& operands);
+
+  /// As the functions of these names (ir/evaluate.h).
+  std::vector<Tensor> evaluate(const Program& program, const std::vector<Tensor>& operands);
+  std::vector<std::optional<Dims>> evaluate_symbolic(const Program& program,
+                                                     const std::vector<std::optional<Dims>>& operands,
+                                                     int64_t limit);
 
   /// Lets everything go; from then on nothing is kept.
   void close();
@@ -28,8 +35,22 @@ class Definitions {
 
  private:
   struct Entry;
+  /// What a program has given for these operands.
+  struct Results {
+    std::vector<Tensor> operands, results;
+  };
+  struct SymbolicResults {
+    int64_t limit;
+    std::vector<std::optional<Dims>> operands, results;
+  };
+  struct Evaluated {
+    std::vector<Results> results;
+    std::vector<SymbolicResults> symbolic;
+  };
   mutable std::mutex mutex_;
   std::unordered_multimap<size_t, std::shared_ptr<const Entry>> entries_;
+  std::unordered_map<const Program*, Evaluated> evaluated_;  ///< of those in entries_, which stay: no other
+                                                             ///< program has their addresses
   std::atomic<bool> closed_ = false;
 };
 

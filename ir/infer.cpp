@@ -1,8 +1,10 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/definitions.h"
+#include "ir/error.h"
 #include "ir/evaluate.h"
 #include "ir/view.h"
 
@@ -31,17 +33,22 @@ Tensor tensor_of(const ValueFact& fact, const Dims& elements) {
 
 }  // namespace
 
-Inference::Inference(const Graph& graph, const Options& options)
-    : graph_(graph), options_(options), facts_(graph.values.size()) {
-  for (size_t i = 0; i < graph.values.size(); ++i) {
-    const Value& value = graph.values[i];
-    ValueFact& fact = facts_[i];
-    if (value.constant.defined()) {
-      fact.type = value.constant.type();
-      fact.dims = to_dims(value.constant.shape());
-      fact.constant = value.constant;
-    }
+std::vector<ValueFact> facts_of_constants(const Graph& graph) {
+  std::vector<ValueFact> facts(graph.values.size());
+  for (size_t i = 0; i < facts.size(); ++i) {
+    const Tensor& constant = graph.values[i].constant;
+    if (constant.defined()) facts[i] = {constant.type(), to_dims(constant.shape()), constant, {}};
   }
+  return facts;
+}
+
+Inference::Inference(const Graph& graph, const Options& options, std::vector<ValueFact> facts)
+    : graph_(graph), options_(options), facts_(std::move(facts)) {
+  AXRUN_ASSERT(facts_.size() == graph.values.size());
+}
+
+Inference::Inference(const Graph& graph, const Options& options)
+    : Inference(graph, options, facts_of_constants(graph)) {
   for (ValueId id : graph.inputs) {
     const Value& value = graph.value(id);
     if (fact(id).constant.defined() || value.kind != ValueKind::tensor) continue;
@@ -70,13 +77,13 @@ std::vector<OperandInfo> Inference::operands_of(const Node& node) const {
   return operands;
 }
 
-std::optional<Program> Inference::define(const Node& node) const {
-  if (is_graph_operator(node.domain, node.op)) return std::nullopt;
+std::shared_ptr<const Program> Inference::define(const Node& node) const {
+  if (is_graph_operator(node.domain, node.op)) return nullptr;
   if (options_.definitions != nullptr) return options_.definitions->define(node, operands_of(node));
   try {
-    return define_node(node, operands_of(node));
+    return std::make_shared<const Program>(define_node(node, operands_of(node)));
   } catch (const NotYetKnown&) {
-    return std::nullopt;
+    return nullptr;
   }
 }
 
@@ -145,7 +152,8 @@ bool Inference::fold_constants(const Node& node, const Program& program) {
   if (result_bytes > std::max(options_.fold_bytes, operand_bytes)) return false;
   std::vector<Tensor> results;
   try {
-    results = evaluate(program, operands);
+    results = options_.definitions != nullptr ? options_.definitions->evaluate(program, operands)
+                                              : evaluate(program, operands);
   } catch (const Error&) {
     return false;  // Bad data is an error only where the node is executed: it may lie in a branch never
                    // taken.
@@ -173,7 +181,9 @@ void Inference::fold_elements(const Node& node, const Program& program) {
       operands[k] = to_dims(known.constant.to_ints());
     }
   }
-  const auto results = evaluate_symbolic(program, operands, symbolic_limit);
+  const auto results = options_.definitions != nullptr
+                           ? options_.definitions->evaluate_symbolic(program, operands, symbolic_limit)
+                           : evaluate_symbolic(program, operands, symbolic_limit);
   for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
     if (node.outputs[k] == absent || !results[k] || !small_integers(fact(node.outputs[k]))) continue;
     ValueFact& known = fact(node.outputs[k]);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -28,22 +30,27 @@ class Inference {
     /// all, or no more than the operands.
     int64_t fold_bytes = int64_t{1} << 16;
     bool fold = true;
-    Definitions* definitions = nullptr;  ///< asked for programs, where given
+    Definitions* definitions = nullptr;  ///< asked for programs and their results, where given
   };
 
   /// Starts from the graph's own constants and the declared types and dims of its inputs.
   Inference(const Graph& graph, const Options& options);
+  /// Starts from these facts, one for each value.
+  Inference(const Graph& graph, const Options& options, std::vector<ValueFact> facts);
 
   const Graph& graph() const { return graph_; }
   ValueFact& fact(ValueId id) { return facts_[static_cast<size_t>(id)]; }
   const ValueFact& fact(ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  const std::vector<ValueFact>& facts() const { return facts_; }
+  /// For whoever goes on with them; there are none here afterwards.
+  std::vector<ValueFact> take_facts() { return std::move(facts_); }
   bool is_constant(ValueId id) const { return fact(id).constant.defined(); }
 
   std::vector<OperandInfo> operands_of(const Node& node) const;
 
-  /// The node's program under the facts so far; empty while something it depends on is unknown. Throws Error
+  /// The node's program under the facts so far; null while something it depends on is unknown. Throws Error
   /// when the node is invalid. Graph operators have no program.
-  std::optional<Program> define(const Node& node) const;
+  std::shared_ptr<const Program> define(const Node& node) const;
 
   /// Records what the program says of the node's outputs, and evaluates it where its operands are known.
   void conclude(const Node& node, const Program& program);
@@ -59,6 +66,9 @@ class Inference {
   Options options_;
   std::vector<ValueFact> facts_;
 };
+
+/// What a graph says of its own constants, one fact for each of its values.
+std::vector<ValueFact> facts_of_constants(const Graph& graph);
 
 /// Types and dims of the program's outputs.
 std::vector<ValueFact> output_facts(const Program& program);

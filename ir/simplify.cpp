@@ -103,6 +103,7 @@ bool walk(Graph& graph, SimplifyReport& report, Definitions* definitions) {
   Renaming renaming(graph.values.size());
   std::vector<std::pair<ValueId, ValueId>> forwards;
   std::vector<Node> nodes;
+  nodes.reserve(graph.nodes.size());
   bool inlined = false;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
@@ -167,18 +168,22 @@ bool walk(Graph& graph, SimplifyReport& report, Definitions* definitions) {
 int remove_dead(Graph& graph) {
   std::vector<bool> needed(graph.values.size(), false);
   for (ValueId id : graph.outputs) needed[static_cast<size_t>(id)] = true;
-  std::vector<Node> kept;
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    const bool wanted = std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId id) {
-      return id != absent && needed[static_cast<size_t>(id)];
-    });
-    if (!wanted) continue;
-    for (ValueId id : reads_of(*node)) needed[static_cast<size_t>(id)] = true;
-    kept.push_back(std::move(*node));
+  std::vector<bool> wanted(graph.nodes.size(), false);
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    wanted[n] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                            [&](ValueId id) { return id != absent && needed[static_cast<size_t>(id)]; });
+    if (!wanted[n]) continue;
+    for (ValueId id : reads_of(node)) needed[static_cast<size_t>(id)] = true;
   }
-  const int dead = static_cast<int>(graph.nodes.size() - kept.size());
-  std::reverse(kept.begin(), kept.end());
-  graph.nodes = std::move(kept);
+  size_t kept = 0;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!wanted[n]) continue;
+    if (kept != n) graph.nodes[kept] = std::move(graph.nodes[n]);
+    ++kept;
+  }
+  const int dead = static_cast<int>(graph.nodes.size() - kept);
+  graph.nodes.resize(kept);
   // Constants nobody reads are let go.
   for (size_t id = 0; id < graph.values.size(); ++id) {
     if (!needed[id]) graph.values[id].constant = Tensor();

@@ -98,7 +98,8 @@ std::string reason_against(const Host& host, const Node* node, const Opsets& ops
 
 class GraphCuts {
  public:
-  GraphCuts(const Host& host, const Graph* graph) : host_(host), graph_(graph) {
+  GraphCuts(const Host& host, const Graph* graph, ExaminedParts& examined)
+      : host_(host), graph_(graph), examined_(examined) {
     const Opsets opsets = opsets_of(host, graph);
     const Node* parent = nullptr;
     host.call(graph_parent, graph, &parent);
@@ -271,7 +272,10 @@ class GraphCuts {
   /// Empty where the part can be imported; `refused` are nodes of it that cannot be had all the same.
   std::string reason_against_import(const GraphPart& part, std::vector<Refusal>& refused) const {
     try {
-      refused = refused_nodes(*write_model(host_, part, Constants::borrowed).import().graph);
+      const WrittenModel model = write_model(host_, part, Constants::borrowed);
+      if (examined_.has(model)) return {};
+      refused = refused_nodes(*model.import().graph);
+      if (refused.empty()) examined_.add(model);
       return {};
     } catch (const HostError&) {
       throw;
@@ -282,6 +286,7 @@ class GraphCuts {
 
   const Host& host_;
   const Graph* graph_;
+  ExaminedParts& examined_;
   std::set<std::string> sized_;  ///< inputs of the main graph
   std::vector<const Node*> nodes_;
   std::vector<PartitionNode> plain_;
@@ -329,11 +334,11 @@ bool is_inside_claimed(const Host& host, const Graph* graph) {
 
 }  // namespace
 
-Claims claims_of(const Host& host, const Graph* graph) {
+Claims claims_of(const Host& host, const Graph* graph, ExaminedParts& examined) {
   Claims claims;
   host.call(graph_node_count, graph, &claims.nodes);
   if (claims.nodes == 0 || is_inside_claimed(host, graph)) return claims;
-  GraphCuts cuts(host, graph);
+  GraphCuts cuts(host, graph, examined);
   claims.parts = cuts.parts();
   claims.left = cuts.left();
   for (const Node* node : host.list(graph_node_count, graph_nodes, graph)) {

@@ -21,7 +21,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Provider::Provider(const Host& host, const Logger* logger, ProviderOptions options)
-    : host_(host), logger_(logger), options_(std::move(options)) {
+    : host_(host), logger_(logger), options_(std::move(options)), examined_(options_.session) {
   get_name = [](const Ep*) { return provider_name; };
   get_capability = [](Ep* self, const Graph* graph, EpGraphSupportInfo* info) {
     auto* const provider = static_cast<Provider*>(self);
@@ -50,7 +50,7 @@ void Provider::log(int level, const std::string& message) const {
 
 void Provider::claim(const Graph* graph, EpGraphSupportInfo* info) {
   const auto start = std::chrono::steady_clock::now();
-  Claims claims = claims_of(host_, graph);
+  Claims claims = claims_of(host_, graph, examined_);
   // ONNX Runtime 1.23 gives the parts of each graph of a model the same names, and fails where two meet.
   if (host_.version() < 24 && has_claimed_) {
     claims.parts.clear();

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/onnxruntime_ep/examined_parts.h"
 #include "runtime/onnxruntime_ep/host.h"
 #include "runtime/onnxruntime_ep/model_writer.h"
 #include "runtime/onnxruntime_ep/provider_options.h"
@@ -26,6 +27,7 @@ class Provider final : public Ep {
   const Host& host_;
   const Logger* logger_;
   const ProviderOptions options_;
+  ExaminedParts examined_;
   const std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();
   bool has_claimed_ = false;
   std::size_t contexts_ = 0;  ///< made so far

@@ -6,12 +6,9 @@
 namespace axrun::ort {
 namespace {
 
-/// Constants above this are weights: no shape depends on them, and evaluating with them takes long.
-constexpr std::size_t weight_bytes = std::size_t{1} << 16;
-
 void forget_weights(ir::Graph& graph) {
   for (ir::Value& value : graph.values) {
-    if (value.constant.defined() && value.constant.bytes() > weight_bytes) value.constant = ir::Tensor();
+    if (value.constant.defined() && value.constant.bytes() > looked_at_bytes) value.constant = ir::Tensor();
   }
 }
 

@@ -36,7 +36,7 @@ bool has_any_layout(const ir::Inference& facts, const ir::Node& node) {
     const auto axis = node.attributes.find("axis");
     return axis != node.attributes.end() && axis->second.integer == 1;
   }
-  const std::optional<ir::Program> program = facts.define(node);
+  const std::shared_ptr<const ir::Program> program = facts.define(node);
   if (!program || !is_elementwise(*program)) return false;
   const ir::ExprId value = program->stages[0].body[0];  // not what only moves elements
   return program->exprs[static_cast<size_t>(value)].op != ir::ScalarOp::load;

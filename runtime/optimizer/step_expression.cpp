@@ -249,8 +249,7 @@ std::optional<StepExpression> express(Program program, std::vector<bool> constan
 
 std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason) {
   const ir::Graph& graph = facts.graph();
-  std::vector<Program> programs;
-  programs.reserve(step.nodes.size());
+  std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ir::Part> parts;
   try {
     for (const int n : step.nodes) {
@@ -260,13 +259,13 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
         reason = fmt::format("the dims of '{}' are unknown", graph.value(id).name);
         return std::nullopt;
       }
-      std::optional<Program> program = facts.define(node);
+      std::shared_ptr<const Program> program = facts.define(node);
       if (!program) {
         reason = fmt::format("{} '{}' has no expression for open sizes", node.op, node.name);
         return std::nullopt;
       }
-      programs.push_back(std::move(*program));
-      parts.push_back({&programs.back(), node.inputs, node.outputs});
+      parts.push_back({program.get(), node.inputs, node.outputs});
+      programs.push_back(std::move(program));
     }
     std::vector<ir::ValueId> outputs;
     for (const ir::ValueId id : step.outputs) {

@@ -113,6 +113,7 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const F
   ir::Inference inference(graph, options);
   std::vector<FoldedNode> folded, in_bodies;
   std::vector<ir::Node> kept;
+  kept.reserve(graph.nodes.size());
   for (ir::Node& node : graph.nodes) {
     for (ir::Graph* body : ir::bodies_of(node)) {
       for (FoldedNode& one : fold_weights(*body, pool, limits)) in_bodies.push_back(std::move(one));
@@ -121,7 +122,7 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const F
     const bool has_constants = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId id) {
       return id == ir::absent || inference.is_constant(id);
     });
-    auto program = has_constants ? inference.define(node) : std::nullopt;
+    const auto program = has_constants ? inference.define(node) : nullptr;
     if (!program) {
       kept.push_back(std::move(node));
       continue;
@@ -148,7 +149,7 @@ std::vector<FoldedNode> fold_weights(ir::Graph& graph, ThreadPool& pool, const F
       inference.fact(node.outputs[k]).constant = results[k];
       graph.value(node.outputs[k]).constant = results[k];
     }
-    FoldedNode done{node, std::make_shared<const ir::Program>(std::move(*program)), {}, std::move(results)};
+    FoldedNode done{node, program, {}, std::move(results)};
     for (const ir::ValueId id : node.inputs)
       done.inputs.push_back(id == ir::absent ? Tensor() : inference.fact(id).constant);
     folded.push_back(std::move(done));

@@ -30,15 +30,6 @@ bool widens_bytes(const ir::Graph& graph, const Node& node) {
 }  // namespace
 
 void give_readers_own_widening(ir::Graph& graph) {
-  std::set<std::string> names;
-  for (const Node& node : graph.nodes) names.insert(node.name);
-  for (const ir::Value& value : graph.values) names.insert(value.name);
-  const auto fresh = [&](const std::string& name) {
-    for (int k = 1;; ++k) {
-      std::string made = fmt::format("{}:{}", name, k);
-      if (names.insert(made).second) return made;
-    }
-  };
   std::map<ValueId, Node> widening;  // by results
   std::set<ValueId> read;
   for (const Node& node : graph.nodes) {
@@ -48,6 +39,15 @@ void give_readers_own_widening(ir::Graph& graph) {
     }
   }
   if (widening.empty()) return;
+  std::set<std::string> names;
+  for (const Node& node : graph.nodes) names.insert(node.name);
+  for (const ir::Value& value : graph.values) names.insert(value.name);
+  const auto fresh = [&](const std::string& name) {
+    for (int k = 1;; ++k) {
+      std::string made = fmt::format("{}:{}", name, k);
+      if (names.insert(made).second) return made;
+    }
+  };
   read.insert(graph.outputs.begin(), graph.outputs.end());
   std::vector<Node> nodes;
   for (Node& node : graph.nodes) {

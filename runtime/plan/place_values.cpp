@@ -32,8 +32,7 @@ void PlanBuilder::place_values() {
   plan_->places_.assign(values, {});
   plan_->graph_ = graph_;
   plan_->live_in_ = live_in_;
-  plan_->facts_.resize(values);
-  for (size_t id = 0; id < values; ++id) plan_->facts_[id] = inference_->fact(static_cast<ValueId>(id));
+  plan_->facts_ = inference_->take_facts();
 
   // 1. Places that are given.
   std::vector<ValuePlace> fixed(values);

@@ -96,9 +96,7 @@ void PlanBuilder::defer(int node) {
 void PlanBuilder::infer_nodes() {
   const size_t values = graph_->values.size();
   inference_ = std::make_unique<ir::Inference>(
-      *graph_, ir::Inference::Options{.definitions = options_.definitions.get()});
-  for (size_t id = 0; id < values; ++id)
-    inference_->fact(static_cast<ValueId>(id)) = std::move(initial_facts_[id]);
+      *graph_, ir::Inference::Options{.definitions = options_.definitions.get()}, std::move(initial_facts_));
   programs_.resize(graph_->nodes.size());
   pending_.assign(values, false);
   slot_.assign(values, false);
@@ -227,9 +225,7 @@ void PlanBuilder::form_groups() {
     for (int n : scheduled_) groups_.push_back({{n}});
     return;
   }
-  std::vector<ValueFact> facts(graph_->values.size());
-  for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
-  const FusionInput input{*graph_, scheduled_, programs_, facts, uses_};
+  const FusionInput input{*graph_, scheduled_, programs_, inference_->facts(), uses_};
   groups_ = fuse(input);
   join_byte_groups(input, groups_);
   if (options_.kernels) join_groups(options_.kernels->joined_groups(*graph_));
@@ -306,14 +302,12 @@ void PlanBuilder::make_steps_of(const Group& group) {
   step.inputs = node.inputs;
   step.outputs = node.outputs;
   if (programs_[static_cast<size_t>(first)]) {
-    step.program = std::make_shared<const ir::Program>(*programs_[static_cast<size_t>(first)]);
+    step.program = programs_[static_cast<size_t>(first)];
     for (ValueId id : node.outputs) {
       if (id != ir::absent) slot_[static_cast<size_t>(id)] = true;
     }
   } else {
-    std::vector<ValueFact> facts(graph_->values.size());
-    for (size_t id = 0; id < facts.size(); ++id) facts[id] = inference_->fact(static_cast<ValueId>(id));
-    step.bodies = std::make_shared<BodyPlans>(node, facts, options_);
+    step.bodies = std::make_shared<BodyPlans>(node, inference_->facts(), options_);
     plan_->has_nested_ = true;
   }
   plan_->steps_.push_back(std::move(step));
@@ -364,7 +358,7 @@ StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
   };
   for (int n : nodes) {
     context.group.push_back(&graph_->nodes[static_cast<size_t>(n)]);
-    context.programs.push_back(&*programs_[static_cast<size_t>(n)]);
+    context.programs.push_back(programs_[static_cast<size_t>(n)].get());
   }
   find_ports(nodes, context.input_ids, context.output_ids);
   for (const ValueId id : context.input_ids) context.inputs.push_back(port_of(id));
@@ -475,11 +469,7 @@ std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
                                        const std::vector<ValueId>& live_in,
                                        const std::vector<ValueFact>& live_in_facts,
                                        const PlanOptions& options) {
-  const ir::Inference start(*graph, {});
-  std::vector<ValueFact> facts(graph->values.size());
-  for (size_t id = 0; id < facts.size(); ++id) {
-    if (graph->values[id].constant.defined()) facts[id] = start.fact(static_cast<ValueId>(id));
-  }
+  std::vector<ValueFact> facts = ir::facts_of_constants(*graph);
   for (size_t k = 0; k < live_in.size(); ++k) facts[static_cast<size_t>(live_in[k])] = live_in_facts[k];
   std::vector<int> nodes(graph->nodes.size());
   for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = static_cast<int>(n);

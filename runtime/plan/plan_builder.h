@@ -23,8 +23,8 @@ struct Group {
 /// What fusion looks at: nodes that will be executed, with their programs, and the facts of every value.
 struct FusionInput {
   const ir::Graph& graph;
-  const std::vector<int>& nodes;                            ///< in order
-  const std::vector<std::optional<ir::Program>>& programs;  ///< per node of the graph
+  const std::vector<int>& nodes;                                    ///< in order
+  const std::vector<std::shared_ptr<const ir::Program>>& programs;  ///< per node of the graph
   const std::vector<ir::ValueFact>& facts;
   const std::vector<int>& uses;  ///< per value: reads by `nodes`, outputs and others
 };
@@ -126,7 +126,7 @@ class PlanBuilder {
   std::unique_ptr<ir::Inference> inference_;
   std::vector<ir::ValueFact> initial_facts_;
 
-  std::vector<std::optional<ir::Program>> programs_;  ///< per node of the graph
+  std::vector<std::shared_ptr<const ir::Program>> programs_;  ///< per node of the graph
   std::vector<int> scheduled_;
   std::vector<int> deferred_;
   std::vector<ir::ValueId> values_needed_;

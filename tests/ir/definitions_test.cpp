@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,7 +37,7 @@ class DefinitionsTest : public testing::Test {
     Node named = node.node();
     named.name = name;
     const size_t before = definitions_.size();
-    const std::optional<Program> found = definitions_.define(named, node.known());
+    const std::shared_ptr<const Program> found = definitions_.define(named, node.known());
     std::string difference = "no program";
     EXPECT_TRUE(found && same_program(*found, define_node(named, node.known()), difference)) << difference;
     return definitions_.size() > before;
@@ -94,7 +94,7 @@ TEST_F(DefinitionsTest, WhatIsNotYetKnownIsKeptUntilMoreIs) {
   std::vector<OperandInfo> operands = node.known();
   operands[1].constant = nullptr;
   for (int k = 0; k < 2; ++k) {
-    EXPECT_FALSE(definitions_.define(node.node(), operands).has_value());
+    EXPECT_EQ(definitions_.define(node.node(), operands), nullptr);
     EXPECT_EQ(definitions_.size(), 1U);
   }
   EXPECT_TRUE(is_new(node));
@@ -104,6 +104,48 @@ TEST_F(DefinitionsTest, MistakesAreNotKept) {
   const NodeUnderTest wrong = softmax({2, 3}, 7);
   for (int k = 0; k < 2; ++k) EXPECT_THROW(definitions_.define(wrong.node(), wrong.known()), Error);
   EXPECT_EQ(definitions_.size(), 0U);
+}
+
+TEST_F(DefinitionsTest, WhatAProgramGivesForSmallValuesIsComputedOnce) {
+  const NodeUnderTest node = NodeUnderTest("Add", 13).input(ints({2}, {1, 2})).input(ints({2}, {3, 4}));
+  const std::shared_ptr<const Program> program = definitions_.define(node.node(), node.known());
+  const std::vector<Tensor> first = definitions_.evaluate(*program, {ints({2}, {1, 2}), ints({2}, {3, 4})});
+  EXPECT_EQ(first.at(0).to_ints(), (std::vector<int64_t>{4, 6}));
+  const std::vector<Tensor> same = definitions_.evaluate(*program, {ints({2}, {1, 2}), ints({2}, {3, 4})});
+  EXPECT_EQ(same.at(0).data(), first.at(0).data());
+  const std::vector<Tensor> other = definitions_.evaluate(*program, {ints({2}, {1, 2}), ints({2}, {3, 5})});
+  EXPECT_EQ(other.at(0).to_ints(), (std::vector<int64_t>{4, 7}));
+}
+
+TEST_F(DefinitionsTest, SoIsWhatItGivesForElements) {
+  const NodeUnderTest node = NodeUnderTest("Add", 13).input(ints({2}, {1, 2})).input(ints({2}, {3, 4}));
+  const std::shared_ptr<const Program> program = definitions_.define(node.node(), node.known());
+  const Dims n = {Dim::symbol("n"), 2}, m = {Dim::symbol("m"), 2}, two = {2, 2};
+  const auto sum = [&](const Dims& left, const Dims& right) {
+    return definitions_.evaluate_symbolic(*program, {left, right}, 64).at(0);
+  };
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(sum(n, two), (Dims{Dim::symbol("n") + 2, 4}));
+    EXPECT_EQ(sum(m, two), (Dims{Dim::symbol("m") + 2, 4}));
+    EXPECT_EQ(sum(two, two), (Dims{4, 4}));
+  }
+  EXPECT_FALSE(definitions_.evaluate_symbolic(*program, {n, two}, 1).at(0).has_value()) << "the limit";
+}
+
+TEST_F(DefinitionsTest, WhatOtherProgramsGiveIsNotKept) {
+  const NodeUnderTest node = NodeUnderTest("Neg", 13).input(ints({1}, {1}));
+  const std::vector<Tensor> one = {ints({1}, {1})};
+  {
+    const Program alone = define_node(node.node(), node.known());
+    EXPECT_NE(definitions_.evaluate(alone, one)[0].data(), definitions_.evaluate(alone, one)[0].data());
+  }
+  const std::shared_ptr<const Program> program = definitions_.define(node.node(), node.known());
+  const std::vector<Tensor> kept = definitions_.evaluate(*program, one);
+  EXPECT_EQ(definitions_.evaluate(*program, one)[0].data(), kept[0].data());
+  definitions_.close();
+  const std::vector<Tensor> anew = definitions_.evaluate(*program, one);
+  EXPECT_NE(anew[0].data(), kept[0].data());
+  EXPECT_EQ(anew[0].to_ints(), kept[0].to_ints());
 }
 
 TEST_F(DefinitionsTest, NothingIsKeptOnceTheyAreClosed) {

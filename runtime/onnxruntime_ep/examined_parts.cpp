@@ -1,0 +1,62 @@
+#include "runtime/onnxruntime_ep/examined_parts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/cache/bytes.h"
+#include "runtime/cache/hash.h"
+#include "runtime/cache/location.h"
+#include "runtime/knobs.h"
+#include "runtime/onnxruntime_ep/refusals.h"
+#include "runtime/warm/origin.h"
+
+namespace axrun::ort {
+namespace {
+
+using runtime::knob_value;
+using runtime::KnobName;
+
+/// Goes up with every change of what refused_nodes refuses: the version that marks are bound to does not know
+/// the sources of this folder.
+constexpr int revision = 1;
+
+/// As sessions decide (runtime/session_state.cpp).
+bool uses_cache(const runtime::SessionOptions& session) {
+  const char* optimize = knob_value(KnobName::optimize);
+  return session.use_cache && session.optimize && session.tier == runtime::Tier::automatic &&
+         (optimize == nullptr || std::string_view(optimize) != "0") &&
+         knob_value(KnobName::swap) == nullptr && knob_value(KnobName::ablate) == nullptr;
+}
+
+std::string subject_of(const WrittenModel& part) {
+  cache::Writer constants;
+  for (const auto& [name, file] : part.options.memory_files) {
+    constants.put(name).put(static_cast<uint64_t>(file.size));
+    if (file.size <= looked_at_bytes)
+      constants.put(std::string_view(static_cast<const char*>(file.data), file.size));
+  }
+  return fmt::format("nothing is refused of {}, {} {}",
+                     cache::to_text(cache::hash_of({part.bytes, constants.text()})),
+                     runtime::generator_text(), revision);
+}
+
+}  // namespace
+
+ExaminedParts::ExaminedParts(const runtime::SessionOptions& session) {
+  if (!uses_cache(session)) return;
+  cache::Settings settings = cache::settings_of_environment(session.cache_dir);
+  if (settings.directory.empty() && settings.layers.empty()) return;
+  settings.generator = runtime::generator_text();  // marks hold on every machine
+  store_ = cache::Store::open(std::move(settings));
+}
+
+bool ExaminedParts::has(const WrittenModel& part) const {
+  return store_ != nullptr && store_->is_marked(subject_of(part));
+}
+
+void ExaminedParts::add(const WrittenModel& part) {
+  if (store_ != nullptr) store_->mark(subject_of(part));
+}
+
+}  // namespace axrun::ort
