@@ -7,6 +7,7 @@
 
 #include "runtime/onnxruntime_ep/refusals.h"
 #include "tests/cache/folder.h"
+#include "tests/optimizer/knobs.h"
 
 namespace axrun::ort {
 namespace {
@@ -27,6 +28,7 @@ class ExaminedPartsTest : public testing::Test {
   bool has(const WrittenModel& part) const { return ExaminedParts(session_).has(part); }
   void add(const WrittenModel& part) { ExaminedParts(session_).add(part); }
 
+  const ::axrun::tests::Knobs knobs_{{"AXRUN_CACHE", "on"}};
   cache::TemporaryFolder folder_;
   runtime::SessionOptions session_;
 };
