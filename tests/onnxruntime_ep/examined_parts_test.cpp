@@ -28,7 +28,7 @@ class ExaminedPartsTest : public testing::Test {
   bool has(const WrittenModel& part) const { return ExaminedParts(session_).has(part); }
   void add(const WrittenModel& part) { ExaminedParts(session_).add(part); }
 
-  const ::axrun::tests::Knobs knobs_{{"AXRUN_CACHE", "on"}};
+  const ::axrun::tests::Knobs knobs_{{"AXRUN_CACHE", "on"}, {"AXRUN_OPTIMIZE", "on"}};
   cache::TemporaryFolder folder_;
   runtime::SessionOptions session_;
 };
