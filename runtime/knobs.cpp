@@ -111,6 +111,11 @@ std::vector<std::string> knob_mistakes() {
   return mistakes;
 }
 
+bool knob_says(KnobName name, std::string_view word) {
+  const char* const value = knob_value(name);
+  return value != nullptr && value == word;
+}
+
 bool knob_lists(KnobName name, std::string_view word) {
   const char* value = knob_value(name);
   if (value == nullptr) return false;

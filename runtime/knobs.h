@@ -44,6 +44,9 @@ std::span<const Knob> knobs();
 /// The variable's value; null where it is unset or empty.
 const char* knob_value(KnobName name);
 
+/// Whether it is this one.
+bool knob_says(KnobName name, std::string_view word);
+
 /// Whether the word is in the variable's list.
 bool knob_lists(KnobName name, std::string_view word);
 

@@ -33,6 +33,9 @@ class FunctionRef<Result(Arguments...)> {
 };
 
 using RangeBody = FunctionRef<void(int64_t begin, int64_t end)>;
+/// See runtime/phases.h.
+struct Phases;
+using PhaseBody = FunctionRef<void(int64_t worker, int64_t step, int64_t phase, int64_t part)>;
 
 /// What runs the ranges: TBB, or plain threads (ThreadSanitizer cannot follow the system's uninstrumented
 /// TBB).
@@ -74,6 +77,9 @@ class ThreadPool {
 
  protected:
   explicit ThreadPool(int threads) : threads_(threads) {}
+  friend void run_phases(ThreadPool& pool, int64_t workers, const Phases& phases, PhaseBody body);
+  /// With two workers at least, and no more than there are parts.
+  virtual void spread_phases(int64_t workers, const Phases& phases, PhaseBody body);
   virtual void spread(int64_t count, int64_t grain, RangeBody body) = 0;
 
  private:

@@ -97,11 +97,12 @@ void run_phases_in_turn(const Phases& phases, PhaseBody body) {
 void run_phases(ThreadPool& pool, int64_t workers, const Phases& phases, PhaseBody body) {
   workers = std::min<int64_t>({workers, pool.threads(), phases.parts, Phases::most_workers});
   if (workers <= 1) return run_phases_in_turn(phases, body);
-  if (auto* const phased = dynamic_cast<PhasedPool*>(&pool)) {
-    return phased->run_phases_own_way(workers, phases, body);
-  }
+  pool.spread_phases(workers, phases, body);
+}
+
+void ThreadPool::spread_phases(int64_t workers, const Phases& phases, PhaseBody body) {
   Region region(workers, phases, body);
-  pool.parallel_for(workers, 1, [&](int64_t first, int64_t last) {
+  parallel_for(workers, 1, [&](int64_t first, int64_t last) {
     for (int64_t worker = first; worker < last; ++worker) region.work(worker);
   });
 }

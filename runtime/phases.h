@@ -27,21 +27,9 @@ struct Phases {
 /// No thread waits for one that has not come (the pool may have nobody to spare): whoever has done its own
 /// parts of a phase takes those that nobody has begun, and waits only for parts that another thread is in.
 /// One thread alone does everything. Never allocates.
-using PhaseBody = FunctionRef<void(int64_t worker, int64_t step, int64_t phase, int64_t part)>;
 void run_phases(ThreadPool& pool, int64_t workers, const Phases& phases, PhaseBody body);
 
 /// The same on the calling thread, as worker 0.
 void run_phases_in_turn(const Phases& phases, PhaseBody body);
-
-/// A pool that does phases in a way of its own: the optimiser's, which estimates what threads would spare,
-/// and would see one range that does everything.
-class PhasedPool {
- public:
-  /// With two workers at least, and no more than there are parts.
-  virtual void run_phases_own_way(int64_t workers, const Phases& phases, PhaseBody body) = 0;
-
- protected:
-  ~PhasedPool() = default;
-};
 
 }  // namespace axrun::runtime

@@ -16,6 +16,7 @@
 #include "runtime/node_executor.h"
 #include "runtime/plan/fold_weights.h"
 #include "runtime/plan/own_widening.h"
+#include "runtime/session_policy.h"
 #include "runtime/warm/kept_schedules.h"
 
 namespace axrun::runtime {
@@ -39,11 +40,6 @@ const ir::Node* without_revision(const ir::Graph& graph) {
 size_t usable_memory() {
   const int64_t bytes = usable_memory_bytes();
   return bytes > 0 ? static_cast<size_t>(bytes) : ~size_t{0};
-}
-
-bool knob_says(KnobName name, std::string_view word) {
-  const char* value = knob_value(name);
-  return value != nullptr && value == word;
 }
 
 Standing standing_for(OptimizerPriority priority) {
@@ -103,17 +99,12 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
 }
 
 void SessionState::start_optimizer(LoadTimeWork load) {
-  if (options.tier != Tier::automatic) {
-    no_optimizer = "only the automatic tier is optimised";
-  } else if (!options.optimize) {
-    no_optimizer = "the session's options turn it off";
-  } else if (knob_says(KnobName::optimize, "0")) {
-    no_optimizer = "AXRUN_OPTIMIZE=0";
-  }
+  no_optimizer = why_no_optimizer(options);
   if (!no_optimizer.empty()) return;
   OptimizerHost host;
   host.graph = model.graph;
   host.plans = &plans;
+  host.packs = packs.get();
   host.threads = options.threads;
   host.build = [this](const std::vector<RuntimeValue>& values, std::shared_ptr<KernelSource> kernels) {
     PlanOptions how = plan_options();
@@ -140,7 +131,7 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.always = settings.always || settings.force_algebra;
   settings.algebra =
       !ablated("algebra") && !settings.deterministic && (!settings.always || settings.force_algebra);
-  std::shared_ptr<WarmStart> warm = open_warm_start(settings);
+  std::shared_ptr<WarmStart> warm = open_warm_start();
   const char* const reproducers = knob_value(KnobName::reproducers);
   if (reproducers != nullptr) {
     settings.reproducers = reproducers;
@@ -181,12 +172,10 @@ void SessionState::prepare_known(const WarmStart& warm) {
   }
 }
 
-std::shared_ptr<WarmStart> SessionState::open_warm_start(const OptimizerSettings& settings) {
-  if (!options.use_cache) {
-    no_cache = "the session's options turn it off";
-  } else if (settings.always || knob_value(KnobName::ablate) != nullptr) {
-    no_cache = "AXRUN_SWAP and AXRUN_ABLATE are for tests";
-  } else if (const ir::Node* node = without_revision(*model.graph)) {
+std::shared_ptr<WarmStart> SessionState::open_warm_start() {
+  no_cache = why_no_cache(options);
+  if (!no_cache.empty()) return nullptr;
+  if (const ir::Node* node = without_revision(*model.graph)) {
     no_cache = fmt::format("the operator '{}' has no revision", node->op);
   } else if (auto store = open_store(options.cache_dir, no_cache)) {
     keep_schedules_in(store);

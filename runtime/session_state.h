@@ -55,7 +55,7 @@ class SessionState {
   void fix_sizes();
   void note_named_sizes();
   void start_optimizer(LoadTimeWork load);
-  std::shared_ptr<WarmStart> open_warm_start(const OptimizerSettings& settings);
+  std::shared_ptr<WarmStart> open_warm_start();
 
   SessionOptions options;
   ir::Model model;

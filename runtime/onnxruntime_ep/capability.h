@@ -23,9 +23,9 @@ struct Claims {
 };
 
 /// Maximal convex parts of a graph that axrun runs. What enters and leaves a part are tensors of types that
-/// mean the same on both sides, and each part has been imported once, in this session or in
-/// one before it. A node with bodies belongs to a part
-/// with all of them or not at all; of a body whose node will be taken nothing is claimed.
+/// mean the same on both sides, and each part has been imported once, in this session or in one before it. A
+/// node with bodies belongs to a part with all of them or not at all; of a body whose node will be taken
+/// nothing is claimed.
 ///
 /// The answer depends on the graph alone. Throws HostError.
 Claims claims_of(const Host& host, const Graph* graph, ExaminedParts& examined);

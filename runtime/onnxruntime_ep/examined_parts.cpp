@@ -7,27 +7,16 @@
 #include "runtime/cache/bytes.h"
 #include "runtime/cache/hash.h"
 #include "runtime/cache/location.h"
-#include "runtime/knobs.h"
 #include "runtime/onnxruntime_ep/refusals.h"
+#include "runtime/session_policy.h"
 #include "runtime/warm/origin.h"
 
 namespace axrun::ort {
 namespace {
 
-using runtime::knob_value;
-using runtime::KnobName;
-
 /// Goes up with every change of what refused_nodes refuses: the version that marks are bound to does not know
 /// the sources of this folder.
 constexpr int revision = 1;
-
-/// As sessions decide (runtime/session_state.cpp).
-bool uses_cache(const runtime::SessionOptions& session) {
-  const char* optimize = knob_value(KnobName::optimize);
-  return session.use_cache && session.optimize && session.tier == runtime::Tier::automatic &&
-         (optimize == nullptr || std::string_view(optimize) != "0") &&
-         knob_value(KnobName::swap) == nullptr && knob_value(KnobName::ablate) == nullptr;
-}
 
 std::string subject_of(const WrittenModel& part) {
   cache::Writer constants;
@@ -44,7 +33,7 @@ std::string subject_of(const WrittenModel& part) {
 }  // namespace
 
 ExaminedParts::ExaminedParts(const runtime::SessionOptions& session) {
-  if (!uses_cache(session)) return;
+  if (!why_no_optimizer(session).empty() || !why_no_cache(session).empty()) return;
   cache::Settings settings = cache::settings_of_environment(session.cache_dir);
   if (settings.directory.empty() && settings.layers.empty()) return;
   settings.generator = runtime::generator_text();  // marks hold on every machine

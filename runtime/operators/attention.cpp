@@ -50,8 +50,8 @@ class AttentionKernel final : public Kernel {
         core_(setup.extents, setup.mask, scale_of(context, setup.extents.key_size), context.threads) {
     columns_ = x_.heads * (2 * x_.key_size + x_.value_size);
     if (const ir::Tensor* weights = context.inputs[1].constant) {
-      const std::string key =
-          fmt::format("gemm b {} {} {} {} 1", weights->data(), s_.input, columns_, columns_);
+      const jit::PreparedKey key{fmt::format("gemm b {} {} {} 1", s_.input, columns_, columns_),
+                                 {{weights->data(), weights->bytes()}}};
       packed_ = context.packs.get(key, gemm_packed_b_bytes(s_.input, columns_), [&](void* to) {
         gemm_pack_b(s_.input, columns_, weights->as<float>(), columns_, 1, static_cast<float*>(to));
       });
@@ -75,7 +75,7 @@ class AttentionKernel final : public Kernel {
     GemmArguments g = projection();
     g.a = static_cast<const float*>(call.inputs[0]);
     if (packed_) {
-      g.packed_b = packed_->floats();
+      g.packed_b = static_cast<const float*>(packed_.get());
     } else {
       g.b = static_cast<const float*>(call.inputs[1]);
     }
@@ -150,7 +150,7 @@ class AttentionKernel final : public Kernel {
   int threads_;
   AttentionCore core_;
   int64_t columns_ = 0, states_at_ = 0, core_at_ = 0;
-  std::shared_ptr<const AlignedBuffer> packed_;
+  PackedWeights packed_;
   size_t scratch_ = 0;
 };
 

@@ -177,14 +177,14 @@ class GemmKernel final : public Kernel {
     const auto& scale = setup_.plan.scale;
     if (setup_.pack_b) {
       const ir::Tensor& weights = *context.inputs[1].constant;
-      std::string key =
-          fmt::format("gemm b {} {} {} {} {}", weights.data(), g.k, g.n, g.b_row_stride, g.b_column_stride);
-      for (float s : scale) key += fmt::format(" {:a}", s);
+      std::string form = fmt::format("gemm b {} {} {} {}", g.k, g.n, g.b_row_stride, g.b_column_stride);
+      for (float s : scale) form += fmt::format(" {:a}", s);
+      const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
       packed_ = context.packs.get(key, gemm_packed_b_bytes(g.k, g.n), [&](void* to) {
         const ir::Tensor source = scale.empty() ? weights : scaled(weights);
         gemm_pack_b(g.k, g.n, source.as<float>(), g.b_row_stride, g.b_column_stride, static_cast<float*>(to));
       });
-      g.packed_b = packed_->floats();
+      g.packed_b = static_cast<const float*>(packed_.get());
     }
     // The parts that a run will set decide how much scratch it needs.
     static const float placeholder = 0;
@@ -255,7 +255,7 @@ class GemmKernel final : public Kernel {
   GemmSetup setup_;
   int threads_;
   int residual_ = -1;
-  std::shared_ptr<const AlignedBuffer> packed_;
+  PackedWeights packed_;
   std::string what_;
   double flops_ = 0;
 };

@@ -8,11 +8,6 @@
 namespace axrun::runtime {
 namespace {
 
-struct ConvWeights {
-  std::shared_ptr<const AlignedBuffer> packed;
-  std::vector<float> bias;  ///< per output channel; empty: none
-};
-
 /// Pads at the beginning of each spatial dim, as the operator's attributes (auto_pad included) give them.
 std::vector<int64_t> leading_pads(const StepContext& context, const ir::Shape& in, const ir::Shape& out,
                                   const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
@@ -133,7 +128,7 @@ class ConvKernel final : public Kernel {
 
   void run(const KernelCall& call) const override {
     char* scratch = static_cast<char*>(call.scratch);
-    const float* packed = weights_ ? weights_->floats() : nullptr;
+    const float* packed = static_cast<const float*>(weights_.get());
     if (packed == nullptr) {  // weights that are computed: packed on every run
       float* here = reinterpret_cast<float*>(scratch);
       pack(static_cast<const float*>(call.inputs[1]), here);
@@ -190,12 +185,13 @@ class ConvKernel final : public Kernel {
     }
   }
 
-  std::shared_ptr<const AlignedBuffer> pack_constant(const StepContext& context) {
+  PackedWeights pack_constant(const StepContext& context) {
     const ir::Tensor& weights = *context.inputs[1].constant;
-    std::string key = fmt::format(
-        "conv{} {} {} {} {}x{}", transposed_ ? "t" : std::to_string(static_cast<int>(method_)),
-        weights.data(), shape_.groups, shape_.out_channels, shape_.kernel_height, shape_.kernel_width);
-    for (float s : plan_.scale) key += fmt::format(" {:a}", s);
+    std::string form = fmt::format(
+        "conv{} {} {} {} {}x{}", transposed_ ? "t" : std::to_string(static_cast<int>(method_)), shape_.groups,
+        shape_.in_channels, shape_.out_channels, shape_.kernel_height, shape_.kernel_width);
+    for (float s : plan_.scale) form += fmt::format(" {:a}", s);
+    const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
     return context.packs.get(key, packed_bytes(), [&](void* to) {
       if (plan_.scale.empty()) return pack(weights.as<float>(), static_cast<float*>(to));
       ir::Tensor scaled = weights.clone();
@@ -226,7 +222,7 @@ class ConvKernel final : public Kernel {
   int threads_ = 1;
   int residual_ = -1;
   int bias_port_ = -1;
-  std::shared_ptr<const AlignedBuffer> weights_;
+  PackedWeights weights_;
   double flops_ = 0;
 };
 

@@ -53,8 +53,10 @@ class ByteConvKernel final : public Kernel {
     const ir::Tensor* zero = has_w_zero_ ? context.inputs[ports.w_zero].constant : nullptr;
     if (w != nullptr && (!has_w_zero_ || zero != nullptr)) {
       const void* zeros = zero == nullptr ? nullptr : zero->data();
-      const std::string key =
-          fmt::format("byte convolution {} {} {} {} {}", w->data(), zeros, depth_, out_channels_, groups_);
+      jit::PreparedKey key{fmt::format("byte convolution {} {} {} {}", static_cast<int>(w_type_), depth_,
+                                       out_channels_, groups_),
+                           {{w->data(), w->bytes()}}};
+      if (zero != nullptr) key.constants.push_back({zeros, zero->bytes()});
       packed_ = context.packs.get(key, packed_stride_ * static_cast<size_t>(groups_), [&](void* to) {
         std::vector<int32_t> wide(static_cast<size_t>(out_channels_));
         for (int64_t g = 0; g < groups_; ++g) pack(w->data(), zeros, g, wide.data(), to);
@@ -71,8 +73,7 @@ class ByteConvKernel final : public Kernel {
       auto* wide = reinterpret_cast<int32_t*>(scratch + taps_at_);
       for (int64_t g = 0; g < groups_; ++g) pack(call.inputs[ports_.w], zeros, g, wide, scratch + packed_at_);
     }
-    const char* packed =
-        packed_ != nullptr ? static_cast<const char*>(packed_->data()) : scratch + packed_at_;
+    const char* packed = packed_ != nullptr ? static_cast<const char*>(packed_.get()) : scratch + packed_at_;
     const auto* x = static_cast<const uint8_t*>(call.inputs[ports_.x]);
     const int32_t x_zero = has_x_zero_ ? byte_at(x_type_, call.inputs[ports_.x_zero]) : 0;
     QuantizedGemmArguments g = arguments();
@@ -208,7 +209,7 @@ class ByteConvKernel final : public Kernel {
   int64_t in_plane_ = 0, pixels_ = 0, depth_ = 0, block_ = 0;
   bool has_x_zero_ = false, has_w_zero_ = false, has_bias_ = false, zero_per_channel_ = false,
        scale_per_channel_ = false;
-  std::shared_ptr<const AlignedBuffer> packed_;
+  PackedWeights packed_;
   size_t packed_stride_ = 0;
   size_t sums_at_ = 0, row_at_ = 0, taps_at_ = 0, packed_at_ = 0, gemm_at_ = 0, scratch_bytes_ = 0;
 };

@@ -81,8 +81,10 @@ class ProductKernel final : public Kernel {
     const ir::Tensor* zero = has_zero ? context.inputs[ports_.b_zero].constant : nullptr;
     if (b.constant != nullptr && (!has_zero || zero != nullptr) && shape_.b_offsets.size() == 1) {
       const void* zeros = zero == nullptr ? nullptr : zero->data();
-      const std::string key =
-          fmt::format("quantized gemm b {} {} {} {}", b.constant->data(), zeros, shape_.k, shape_.n);
+      jit::PreparedKey key{
+          fmt::format("quantized gemm b {} {} {}", static_cast<int>(b_type_), shape_.k, shape_.n),
+          {{b.constant->data(), b.constant->bytes()}}};
+      if (zero != nullptr) key.constants.push_back({zeros, zero->bytes()});
       packed_ = context.packs.get(key, packed_bytes_, [&](void* to) {
         std::vector<int32_t> wide(static_cast<size_t>(shape_.n));
         pack(b.constant->data(), zeros, wide.data(), to);
@@ -107,7 +109,7 @@ class ProductKernel final : public Kernel {
         pack(b + packed_offset, zeros,
              reinterpret_cast<int32_t*>(scratch + multipliers_at_ + columns_bytes()), scratch + packed_at_);
       }
-      g.packed_b = packed_ != nullptr ? packed_->data() : scratch + packed_at_;
+      g.packed_b = packed_ != nullptr ? packed_.get() : scratch + packed_at_;
       g.a = a + shape_.a_offsets[p];
       const int64_t results = static_cast<int64_t>(p) * shape_.m * shape_.n;
       g.c = y_type_ ? reinterpret_cast<int32_t*>(scratch) : static_cast<int32_t*>(call.outputs[0]) + results;
@@ -188,7 +190,7 @@ class ProductKernel final : public Kernel {
   std::optional<Byte> y_type_;  ///< empty: the sums themselves are the result
   int threads_;
   bool has_a_zero_ = false, has_b_zero_ = false, zero_per_column_ = false, scale_per_column_ = false;
-  std::shared_ptr<const AlignedBuffer> packed_;
+  PackedWeights packed_;
   size_t packed_bytes_ = 0, multipliers_at_ = 0, packed_at_ = 0, gemm_at_ = 0, scratch_bytes_ = 0;
 };
 

@@ -156,7 +156,7 @@ class RecurrentKernel final : public Kernel {
     g.a = static_cast<const float*>(call.inputs[0]);
     g.c = scratch + layout_.gates;
     if (s_.constant_weights) {
-      g.packed_b = weights.input->floats();
+      g.packed_b = static_cast<const float*>(weights.input.get());
       g.epilogue.column_bias = weights.bias_input.empty() ? nullptr : weights.bias_input.data();
     } else {
       g.b = static_cast<const float*>(call.inputs[1]) + number * columns * s_.input;

@@ -75,13 +75,13 @@ void for_blocks(const RecurrentSetup& setup, Body body) {
 
 /// `gates` gates of W or R of one direction, [all gates * hidden, columns], packed as the right side of a
 /// product: rows become columns, block by block.
-std::shared_ptr<const AlignedBuffer> pack_gates(const StepContext& context, const RecurrentSetup& setup,
-                                                const ir::Tensor& weights, int direction, int64_t first_gate,
-                                                int64_t gates) {
+PackedWeights pack_gates(const StepContext& context, const RecurrentSetup& setup, const ir::Tensor& weights,
+                         int direction, int64_t first_gate, int64_t gates) {
   const int64_t rows = weights.shape()[1], columns = weights.shape()[2];
   const float* from = weights.as<float>() + (direction * rows + first_gate * setup.hidden) * columns;
-  const std::string key = fmt::format("recurrent {} {} {} {} {}", static_cast<const void*>(from), columns,
-                                      gates, setup.hidden, setup.block);
+  const jit::PreparedKey key{fmt::format("recurrent {} {} {} {} {} {} {}", direction, rows, first_gate, gates,
+                                         columns, setup.hidden, setup.block),
+                             {{weights.data(), weights.bytes()}}};
   return context.packs.get(key, gemm_packed_b_bytes(columns, gates * setup.hidden), [&](void* to) {
     std::vector<float> block(static_cast<size_t>(gates * setup.block * columns));
     for_blocks(setup, [&](int64_t first, int64_t units) {

@@ -16,9 +16,9 @@ enum class Cell : uint8_t { lstm, gru, rnn };
 /// `bias_state` have a value per gate and unit; empty where there is none. All are in the order of
 /// RecurrentSetup::block.
 struct DirectionWeights {
-  std::shared_ptr<const AlignedBuffer> input;   ///< packed W, transposed; null when W is not constant
-  std::shared_ptr<const AlignedBuffer> state;   ///< packed R (GRU without linear_before_reset: gates z, r)
-  std::shared_ptr<const AlignedBuffer> hidden;  ///< that GRU's gate h
+  PackedWeights input;   ///< packed W, transposed; null when W is not constant
+  PackedWeights state;   ///< packed R (GRU without linear_before_reset: gates z, r)
+  PackedWeights hidden;  ///< that GRU's gate h
   std::vector<float> bias_input;
   std::vector<float> bias_state;
   GateActivation activations[3];

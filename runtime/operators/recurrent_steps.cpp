@@ -42,7 +42,7 @@ RecurrentSteps::RecurrentSteps(const RecurrentSetup& setup, int direction, const
 }
 
 /// to = from R^T (so many gates, from first_gate on) + bias + added; `added` may be `to`.
-void RecurrentSteps::multiply(int64_t rows, const Rows& from, const AlignedBuffer* packed, int64_t first_gate,
+void RecurrentSteps::multiply(int64_t rows, const Rows& from, const void* packed, int64_t first_gate,
                               int64_t gates, const Rows& added, const Rows& to, int64_t first, int64_t last,
                               void* scratch, ThreadPool& pool) const {
   GemmArguments g = product_with(s_, rows, gates);
@@ -54,7 +54,7 @@ void RecurrentSteps::multiply(int64_t rows, const Rows& from, const AlignedBuffe
   g.epilogue.residual = added.data;
   g.epilogue.residual_row_stride = added.stride;
   if (packed != nullptr) {
-    g.packed_b = packed->floats();
+    g.packed_b = static_cast<const float*>(packed);
     gemm_columns(g, first * gates, last * gates, scratch);
   } else {
     g.b = recurrence_ + first_gate * s_.hidden * s_.hidden;
@@ -65,7 +65,7 @@ void RecurrentSteps::multiply(int64_t rows, const Rows& from, const AlignedBuffe
 void RecurrentSteps::run(const RecurrentSequence& q, int64_t step, int64_t phase, int64_t first, int64_t last,
                          void* scratch, ThreadPool& pool) const {
   const Rows gates = q.gates_at(step), before = q.state_after(step), after = q.state_after(step + 1);
-  const AlignedBuffer* const packed = weights_.state.get();
+  const void* const packed = weights_.state.get();
   if (s_.cell == Cell::lstm) {
     multiply(q.rows, before, packed, 0, 4, gates, gates, first, last, scratch, pool);
     LstmStep own = lstm_;

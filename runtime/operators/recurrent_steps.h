@@ -54,8 +54,8 @@ class RecurrentSteps {
   static size_t scratch_bytes(const RecurrentSetup& setup, int threads);
 
  private:
-  void multiply(int64_t rows, const Rows& from, const AlignedBuffer* packed, int64_t first_gate,
-                int64_t gates, const Rows& added, const Rows& to, int64_t first, int64_t last, void* scratch,
+  void multiply(int64_t rows, const Rows& from, const void* packed, int64_t first_gate, int64_t gates,
+                const Rows& added, const Rows& to, int64_t first, int64_t last, void* scratch,
                 ThreadPool& pool) const;
 
   const RecurrentSetup& s_;

@@ -7,6 +7,7 @@
 
 #include "runtime/chunks.h"
 #include "runtime/optimizer/thread_time.h"
+#include "runtime/phases.h"
 
 namespace axrun::runtime {
 namespace {
@@ -56,7 +57,7 @@ void EstimatingPool::parallel_for_workers(int64_t count, int64_t grain, WorkerBo
   spared_ += all - *std::max_element(busy.begin(), busy.end()) - handing_over_seconds;
 }
 
-void EstimatingPool::run_phases_own_way(int64_t workers, const Phases& phases, PhaseBody body) {
+void EstimatingPool::spread_phases(int64_t workers, const Phases& phases, PhaseBody body) {
   if (inside_) return run_phases_in_turn(phases, body);
   const Inside inside(inside_);
   const double before = seconds_of_thread();

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "runtime/parallel.h"
-#include "runtime/phases.h"
 
 namespace axrun::runtime {
 
@@ -11,7 +10,7 @@ namespace axrun::runtime {
 /// another, each is timed and given to the worker that would be free first. What threads do to each other's
 /// caches and memory is not seen; but neither does it matter who else has the processors at the time: it is
 /// the calling thread's own time that counts.
-class EstimatingPool final : public ThreadPool, public PhasedPool {
+class EstimatingPool final : public ThreadPool {
  public:
   explicit EstimatingPool(int threads) : ThreadPool(threads) {}
 
@@ -21,11 +20,11 @@ class EstimatingPool final : public ThreadPool, public PhasedPool {
   double take_looking();
 
   void parallel_for_workers(int64_t count, int64_t grain, WorkerBody body) override;
-  /// Parts of a phase are taken to be alike.
-  void run_phases_own_way(int64_t workers, const Phases& phases, PhaseBody body) override;
 
  private:
   void spread(int64_t count, int64_t grain, RangeBody body) override;
+  /// Parts of a phase are taken to be alike.
+  void spread_phases(int64_t workers, const Phases& phases, PhaseBody body) override;
 
   bool inside_ = false;  ///< of a range: workers that have one of their own help nobody
   double spared_ = 0;

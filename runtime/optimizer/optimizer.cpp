@@ -44,18 +44,21 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
       layouts_(library_->mutex()),
       warm_(std::move(warm)),
       load_programs_(std::move(load), board_),
-      background_({settings_.threads,
-                   settings_.standing,
-                   {&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()},
-                   settings_.share},
+      background_({settings_.threads, settings_.standing, shared_locks(), settings_.share},
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
   if (!warm_) return;
-  load_programs_.add(warm_->load(*library_, layouts_));
+  load_programs_.add(warm_->load(*library_, layouts_, host_.packs));
   for (const auto& choice : layouts_.all()) {
     if (choice->algebra)
       board_.update([&](OptimizerStatus& status) { status.algebra = choice->algebra->report; });
   }
+}
+
+std::vector<std::mutex*> Optimizer::shared_locks() {
+  std::vector<std::mutex*> locks{&mutex_, &host_.plans->writers(), &library_->mutex(), &board_.mutex()};
+  if (host_.packs != nullptr) locks.push_back(&host_.packs->mutex());
+  return locks;
 }
 
 Optimizer::~Optimizer() { background_.stop(); }
@@ -113,7 +116,7 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   warm_->save(*library_, layouts_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
   if (!settled && !last) return;
-  warm_->keep_weights(*library_, *host_.plans,
+  warm_->keep_weights(*library_, host_.packs, *host_.plans,
                       board_.frozen() ? longest_writing_of_frozen : longest_writing);
   warm_->rest();
 }

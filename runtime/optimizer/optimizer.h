@@ -62,6 +62,8 @@ class Optimizer {
   OptimizerStatus status() const;
 
  private:
+  /// In the order in which a fork takes them.
+  std::vector<std::mutex*> shared_locks();
   /// Leaves what is known for the next session. On the optimiser's thread. last: there is no other time.
   void keep(const Background::Place& place, bool settled, bool last = false);
   void offer(const std::vector<RuntimeValue>& inputs);

@@ -43,6 +43,7 @@ struct Experience;
 struct OptimizerHost {
   std::shared_ptr<const ir::Graph> graph;
   PlanTable* plans = nullptr;
+  PackCache* packs = nullptr;  ///< of the plans' precompiled kernels; null where they are of no interest
   /// An ordinary build, with kernels from this source (null: the fallback's only).
   std::function<std::shared_ptr<const Plan>(const std::vector<RuntimeValue>& inputs,
                                             std::shared_ptr<KernelSource> kernels)>
@@ -96,7 +97,8 @@ class PlanImprover {
   void try_alternatives(const std::function<bool()>& wanted);
   /// Graphs of jobs so far have not been looked at for what could be computed in other ways.
   bool has_algebra() const { return !algebra_.empty(); }
-  /// The same, and layouts of the next one's values have been decided: graphs are rewritten as they are laid out.
+  /// The same, and layouts of the next one's values have been decided: graphs are rewritten as they are laid
+  /// out.
   bool has_algebra_before_alternatives() const;
   /// Looks for rules in one of them, and has its plan rewritten where that is faster; returns early where
   /// `wanted` says that there is something more important to do, and goes on when called again. Throws

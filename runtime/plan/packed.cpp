@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -46,31 +47,13 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   return *this;
 }
 
-std::shared_ptr<const AlignedBuffer> PackCache::get(const std::string& key, size_t bytes,
-                                                    const std::function<void(void*)>& fill) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = buffers_.find(key);
-    if (found != buffers_.end()) {
-      if (auto buffer = found->second.lock()) return buffer;
-    }
-  }
-  auto made = std::make_shared<AlignedBuffer>(bytes);  // two plans may pack at once; one result is kept
+PackedWeights PackCache::get(const jit::PreparedKey& key, size_t bytes,
+                             const std::function<void(void*)>& fill) {
+  if (PackedWeights packed = prepared_.find(key, bytes)) return packed;
+  const auto made = std::make_shared<AlignedBuffer>(std::max<size_t>(bytes, 1));  // an address, always
   fill(made->data());
-  const std::lock_guard lock(mutex_);
-  auto& entry = buffers_[key];
-  if (auto buffer = entry.lock()) return buffer;
-  entry = made;
-  return made;
-}
-
-size_t PackCache::bytes() const {
-  const std::lock_guard lock(mutex_);
-  size_t bytes = 0;
-  for (const auto& [key, entry] : buffers_) {
-    if (const auto buffer = entry.lock()) bytes += buffer->size();
-  }
-  return bytes;
+  // Two plans may pack at once; one result is kept.
+  return prepared_.keep(key, {made, static_cast<char*>(made->data())}, bytes);
 }
 
 }  // namespace axrun::runtime

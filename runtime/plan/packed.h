@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <unordered_map>
+
+#include "jit/prepared_store.h"
 
 namespace axrun::jit {
 class HugePages;
@@ -39,20 +39,27 @@ class AlignedBuffer {
   size_t size_ = 0;
 };
 
-/// Packed weights shared by every plan of a session that wants the same ones.
+/// Constants in the form in which a precompiled kernel reads them, 64-byte aligned; perhaps in memory that is
+/// nobody's to write to.
+using PackedWeights = std::shared_ptr<const void>;
+
+/// Packed weights shared by every plan of a session that wants the same ones, and, through what an earlier
+/// process has kept of them, by the processes of a machine. Safe from many threads.
 class PackCache {
  public:
-  /// The buffer under `key`, made by `fill` when no plan holds one. The key must say everything the bytes
-  /// depend on: the source tensors' addresses, the form, its parameters.
-  std::shared_ptr<const AlignedBuffer> get(const std::string& key, size_t bytes,
-                                           const std::function<void(void*)>& fill);
+  /// What is there under `key`, made by `fill` when no plan holds it and nobody has kept it. The key must say
+  /// everything the bytes depend on but the instruction-set level: the form, its parameters, the constants.
+  PackedWeights get(const jit::PreparedKey& key, size_t bytes, const std::function<void(void*)>& fill);
 
-  /// Of the buffers that plans hold.
-  size_t bytes() const;
+  /// What plans hold.
+  jit::PreparedStore& prepared() { return prepared_; }
+  size_t bytes() const { return prepared_.bytes(); }
+  /// Held for moments only.
+  std::mutex& mutex() { return mutex_; }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::weak_ptr<const AlignedBuffer>> buffers_;
+  std::mutex mutex_;
+  jit::PreparedStore prepared_{mutex_};
 };
 
 }  // namespace axrun::runtime

@@ -52,13 +52,13 @@ bool KeptWeights::fetch(const std::vector<std::string>& names, ThreadPool& pool)
                      [](const auto* place) { return place->second.file != nullptr; });
 }
 
-KeptWeights::Kept KeptWeights::keep(const jit::PreparedStore& prepared, std::chrono::milliseconds longest) {
+KeptWeights::Kept KeptWeights::keep(InUse prepared, std::chrono::milliseconds longest) {
   const auto end = std::chrono::steady_clock::now() + longest;
   const int64_t most = store_->settings().limit_bytes / 2;
   int64_t sum = 0;
   bool room = true;
   Kept kept;
-  prepared.for_each([&](const jit::PreparedKey& key, const char* memory, size_t bytes) {
+  const auto keep_one = [&](const jit::PreparedKey& key, const char* memory, size_t bytes) {
     if (bytes < least_bytes || sum + static_cast<int64_t>(bytes) > most) return;
     std::string name = name_of(key, bytes, hash_of_);
     if (name.empty()) return;
@@ -73,7 +73,8 @@ KeptWeights::Kept KeptWeights::keep(const jit::PreparedStore& prepared, std::chr
     }
     sum += static_cast<int64_t>(bytes);
     kept.names.push_back(std::move(name));
-  });
+  };
+  for (const jit::PreparedStore* const store : prepared) store->for_each(keep_one);
   std::sort(kept.names.begin(), kept.names.end());
   return kept;
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,14 +36,15 @@ class KeptWeights final : public jit::KeptParts {
   /// them at hand. Before anybody calls that. False where one is missing, or was refused.
   bool fetch(const std::vector<std::string>& names, ThreadPool& pool);
 
-  /// Stores what is in use and not stored yet, as long as there is time and room: half of the cache's at
-  /// most.
+  /// Stores what is in use in any of these and not stored yet, as long as there is time and room: half of
+  /// the cache's at most.
   struct Kept {
     std::vector<std::string> names;  ///< of all that is stored now, in order
     bool in_time = true;             ///< otherwise there is more to be stored
     bool operator==(const Kept&) const = default;
   };
-  Kept keep(const jit::PreparedStore& prepared, std::chrono::milliseconds longest);
+  using InUse = std::initializer_list<const jit::PreparedStore*>;
+  Kept keep(InUse prepared, std::chrono::milliseconds longest);
 
  private:
   const std::shared_ptr<cache::Store> store_;

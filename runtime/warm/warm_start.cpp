@@ -110,9 +110,10 @@ void WarmStart::fetch(ThreadPool& pool) {
   }
 }
 
-std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts) {
+std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs) {
   if (key_.empty()) return {};
   library.prepared().start_from(weights_);
+  if (packs != nullptr) packs->prepared().start_from(weights_);
   const std::shared_ptr<const cache::MappedFile> found = std::exchange(found_, nullptr);
   if (!found) return {};
   cache::Reader in(found->text());
@@ -207,7 +208,7 @@ void WarmStart::rest() {
   }
 }
 
-void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
+void WarmStart::keep_weights(const KernelLibrary& library, PackCache* packs, PlanTable& plans,
                              std::chrono::milliseconds longest) {
   const bool done = kept_weights_ && kept_weights_->in_time && kept_for_ == stored_;
   if (done || !store_->writable() || stored_ == cache::Hash{}) return;
@@ -230,7 +231,9 @@ void WarmStart::keep_weights(const KernelLibrary& library, PlanTable& plans,
       return known ? known : of_plans.known(address, bytes);
     };
     KeptWeights weights(store_, hash_of);
-    KeptWeights::Kept kept = weights.keep(library.prepared(), longest);
+    const jit::PreparedStore& generated = library.prepared();
+    KeptWeights::Kept kept = packs != nullptr ? weights.keep({&generated, &packs->prepared()}, longest)
+                                              : weights.keep({&generated}, longest);
     kept_for_ = stored_;
     if (kept == kept_weights_) return;
     const std::shared_ptr<const cache::MappedFile> plans = store_->get_file(key_);

@@ -37,9 +37,9 @@ class WarmStart {
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
             ThreadPool& pool);
 
-  /// Before the library is used. What cannot be used leaves both as they are. Returns what was computed of
-  /// constants for graphs that were chosen.
-  std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts);
+  /// Before library and packs (may be null) are used. What cannot be used leaves all as they are. Returns
+  /// what was computed of constants for graphs that were chosen.
+  std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs);
   /// The one set of shapes that earlier processes have met, where it is one: known of those that have left
   /// something.
   const std::vector<ir::Shape>& shapes() const { return shapes_; }
@@ -48,9 +48,10 @@ class WarmStart {
   /// What plans in force run, and what is known; nothing where that is stored already. settled: there is
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
-  /// Constants as these plans' kernels want them, for every process that computes with the same ones. Only
-  /// where save() has stored something. Writes for about so long. Never throws.
-  void keep_weights(const KernelLibrary& library, PlanTable& plans, std::chrono::milliseconds longest);
+  /// Constants as these plans' kernels want them, generated or precompiled, for every process that computes
+  /// with the same ones. Only where save() has stored something. Writes for about so long. Never throws.
+  void keep_weights(const KernelLibrary& library, PackCache* packs, PlanTable& plans,
+                    std::chrono::milliseconds longest);
   /// Nothing will be wanted for a while: the cache's files are closed, and what processes to come would have
   /// to put in order before they can read is put in order now. Never throws.
   void rest();

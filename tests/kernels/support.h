@@ -4,26 +4,15 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <random>
 #include <vector>
 
 #include "runtime/kernels/kernels.h"
+#include "tests/kernels/seed.h"
 
 namespace axrun::runtime {
-
-/// A seed per test case, printed so that AXRUN_SEED=N replays it.
-inline uint64_t test_seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("AXRUN_SEED");
-    const uint64_t value = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("AXRUN_SEED=%llu\n", static_cast<unsigned long long>(value));
-    return value;
-  }();
-  return seed;
-}
 
 /// Runs every test at every instruction-set level this processor has, with one and with three threads.
 class KernelTest : public testing::TestWithParam<IsaLevel> {

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <set>
 
 #include "ir/error.h"
 #include "runtime/parallel.h"
+#include "tests/kernels/seed.h"
 #include "tests/operators/corrupt.h"
 #include "tests/operators/generators.h"
 #include "tests/operators/step.h"
@@ -22,17 +22,6 @@ namespace {
 int case_count() {
   const char* given = std::getenv("AXRUN_OPERATOR_CASES");
   return given != nullptr ? std::max(1, std::atoi(given)) : 40;
-}
-
-/// Printed, so that AXRUN_SEED=N replays it.
-uint64_t first_seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("AXRUN_SEED");
-    const uint64_t value = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("AXRUN_SEED=%llu\n", static_cast<unsigned long long>(value));
-    return value;
-  }();
-  return seed;
 }
 
 /// The rows that are asked for a kernel of an operator.
@@ -116,7 +105,7 @@ TEST_P(KernelsMatchExpressions, OnRandomNodes) {
   const GeneratorEntry& generator = GetParam();
   Counts counts;
   for (int k = 0; k < case_count(); ++k) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15ULL;
+    const uint64_t seed = test_seed() + static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15ULL;
     ASSERT_NO_FATAL_FAILURE(check_case(generator, seed, counts));
   }
   for (const FactoryEntry* row : rows_for(generator.domain, generator.op)) {
@@ -156,7 +145,7 @@ TEST(Factories, EveryNamedRowHasAGenerator) {
 TEST(Factories, RowsForEveryOperatorAccept) {
   Counts counts;
   for (const GeneratorEntry& generator : all_generators()) {
-    for (uint64_t k = 0; k < 3; ++k) ASSERT_NO_FATAL_FAILURE(check_case(generator, first_seed() + k, counts));
+    for (uint64_t k = 0; k < 3; ++k) ASSERT_NO_FATAL_FAILURE(check_case(generator, test_seed() + k, counts));
   }
   for (const FactoryEntry& row : all_factories()) {
     if (row.op != "*") continue;

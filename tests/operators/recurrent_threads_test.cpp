@@ -3,28 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <random>
 
 #include "runtime/parallel.h"
+#include "tests/kernels/seed.h"
 #include "tests/operators/generators.h"
 #include "tests/operators/step.h"
 
 namespace axrun::runtime {
 namespace {
-
-/// Printed, so that AXRUN_SEED=N replays it.
-uint64_t first_seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("AXRUN_SEED");
-    const uint64_t value = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("AXRUN_SEED=%llu\n", static_cast<unsigned long long>(value));
-    return value;
-  }();
-  return seed;
-}
 
 bool same_bits(const std::vector<ir::Tensor>& a, const std::vector<ir::Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ir::Tensor& x, const ir::Tensor& y) {
@@ -69,7 +56,7 @@ class RecurrentThreads : public testing::TestWithParam<const char*> {
 TEST_P(RecurrentThreads, NeverChangeABit) {
   int checked = 0;
   for (uint64_t k = 0; k < 20; ++k) {
-    const uint64_t seed = first_seed() + k * 0x9e3779b97f4a7c15ULL;
+    const uint64_t seed = test_seed() + k * 0x9e3779b97f4a7c15ULL;
     Random random(seed);
     // Above and below what is worth several threads; batches above a register tile, too.
     const int64_t batch = random.chance(70) ? random.integer(1, 3) : random.integer(4, 16);

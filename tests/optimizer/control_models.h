@@ -17,15 +17,6 @@ using ir::ElementType;
 using ir::ValueId;
 using Values = std::vector<RuntimeValue>;
 
-/// A body: its values are named apart from those of the model around it.
-inline ir::Attribute body_of(ModelMaker& maker, const std::string& prefix) {
-  auto graph = std::make_shared<ir::Graph>(maker.graph());
-  graph->name = prefix;
-  for (ir::Value& value : graph->values) value.name = prefix + value.name;
-  for (ir::Node& node : graph->nodes) node.name = prefix + node.name;
-  return ModelMaker::attribute(std::move(graph));
-}
-
 inline ValueId capture(ModelMaker& body, ValueId outer) {
   ir::Value value;
   value.name = "captured_" + std::to_string(outer);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/optimizer/paired_rounds.h"
+#include "runtime/phases.h"
 
 namespace axrun::runtime {
 namespace {

@@ -66,7 +66,7 @@ class KeptWeightsTest : public testing::Test {
                                 char value, size_t bytes = large, milliseconds longest = long_enough) const {
     jit::PreparedStore prepared;
     const auto part = prepared.keep(key, packed(value, bytes), bytes);
-    const KeptWeights::Kept kept = KeptWeights(store, every_hash).keep(prepared, longest);
+    const KeptWeights::Kept kept = KeptWeights(store, every_hash).keep({&prepared}, longest);
     EXPECT_EQ(kept.in_time, longest.count() > 0 || !kept.names.empty() || !store->writable());
     return kept.names;
   }
@@ -131,7 +131,7 @@ TEST_F(KeptWeightsTest, SmallPartsAndThoseOfUnknownConstantsAreNotKept) {
   jit::PreparedStore prepared;
   const auto part = prepared.keep(key_, packed('p'), large);
   KeptWeights kept(open(), nobody_knows);
-  EXPECT_TRUE(kept.keep(prepared, long_enough).names.empty());
+  EXPECT_TRUE(kept.keep({&prepared}, long_enough).names.empty());
   EXPECT_EQ(kept.find(key_, large), nullptr);
   EXPECT_TRUE(files().empty());
 }

@@ -79,7 +79,7 @@ class WarmAlgebra : public testing::Test {
     WarmStart warm(open_store(folder_.path().string(), why), session->model().graph, "1 threads", *pool);
     KernelLibrary library(KernelLibrary::Options{false, false});
     ChosenLayouts layouts(library.mutex());
-    warm.load(library, layouts);
+    warm.load(library, layouts, nullptr);
     return layouts.all();
   }
 

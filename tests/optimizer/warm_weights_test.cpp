@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/plan/plan_builder.h"
 #include "runtime/warm/kept_weights.h"
+#include "runtime/warm/warm_start.h"
 #include "tests/cache/folder.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
@@ -162,6 +164,82 @@ TEST_F(WarmWeights, AreMappedFromALayerThatNobodyWritesTo) {
   EXPECT_EQ(after.mapped, 2U);
   EXPECT_TRUE(same_bits(before, after));
   EXPECT_FALSE(fs::exists(own / "weights"));
+}
+
+/// A layer with weights for its input and its state, and a product.
+ModelMaker precompiled_model() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {4, 2, 128});
+  const ir::ValueId y = m.node("LSTM", {x, m.weights({1, 512, 128}, 5), m.weights({1, 512, 128}, 6)},
+                               {{"hidden_size", ModelMaker::attribute(int64_t{128})}});
+  const ir::ValueId flat = m.node("Reshape", {y, m.integers({8, 128})});
+  m.output(m.node("MatMul", {flat, m.weights({128, 256}, 7)}));
+  return m;
+}
+
+/// What one process has: the model's plan with precompiled kernels alone.
+class PrecompiledPlan {
+ public:
+  PrecompiledPlan(const ModelMaker& model, std::shared_ptr<cache::Store> store)
+      : session_(model.session(fallback())),
+        warm_(std::move(store), session_->model().graph, "1 threads", *pool_),
+        layouts_(library_.mutex()) {
+    warm_.load(library_, layouts_, packs_.get());
+    const std::shared_ptr<const ir::Graph> graph = session_->model().graph;
+    PlanOptions how;
+    how.packs = packs_;
+    ir::ValueFact fact;
+    fact.type = ir::ElementType::f32;
+    fact.dims = ir::to_dims(input_.shape());
+    plans_.publish({input_.shape()}, build_plan(graph, graph->inputs, {fact}, how));
+  }
+  void leave() {
+    warm_.save(library_, layouts_, plans_, true);
+    warm_.keep_weights(library_, packs_.get(), plans_, std::chrono::seconds(10));
+  }
+  ir::Tensor answer() {
+    std::vector<RuntimeValue> results(1);
+    plans_.current({input_.shape()})->run({RuntimeValue(input_)}, results, {*pool_});
+    return results[0].tensor.clone();
+  }
+  size_t packed_bytes() const { return packs_->bytes(); }
+
+ private:
+  static SessionOptions fallback() {
+    SessionOptions options;
+    options.threads = 1;
+    options.tier = Tier::fallback;
+    return options;
+  }
+  const ir::Tensor input_ = ModelMaker::random({4, 2, 128}, 3);
+  const std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
+  std::unique_ptr<Session> session_;
+  const std::shared_ptr<PackCache> packs_ = std::make_shared<PackCache>();
+  KernelLibrary library_{KernelLibrary::Options{false, false}};
+  WarmStart warm_;
+  ChosenLayouts layouts_;
+  PlanTable plans_{4};
+};
+
+TEST_F(WarmWeights, OfPrecompiledKernelsAreMappedToo) {
+  std::string why;
+  const auto open = [&] { return open_store(folder_.path().string(), why); };
+  ir::Tensor before;
+  size_t bytes = 0;
+  {
+    PrecompiledPlan plan(precompiled_model(), open());
+    EXPECT_EQ(mapped(), 0U);
+    before = plan.answer();
+    bytes = plan.packed_bytes();
+    plan.leave();
+  }
+  EXPECT_EQ(files().size(), 3U);  // of the layer's input and its state, of the product
+  PrecompiledPlan next(precompiled_model(), open());
+  EXPECT_EQ(mapped(), 3U);
+  EXPECT_EQ(next.packed_bytes(), bytes);
+  const ir::Tensor after = next.answer();
+  ASSERT_EQ(after.bytes(), before.bytes());
+  EXPECT_EQ(std::memcmp(after.data(), before.data(), before.bytes()), 0);
 }
 
 }  // namespace

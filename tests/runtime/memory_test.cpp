@@ -6,6 +6,7 @@
 #include <new>
 #include <random>
 
+#include "runtime/parallel.h"
 #include "runtime/plan/memory_plan.h"
 #include "tests/runtime/models.h"
 
@@ -82,6 +83,32 @@ TEST(Allocations, NoneWhereAnOutputsBufferHoldsValuesOfAnotherTypeFirst) {
   m.output(m.node("Add", {real, m.weights({5}, 3)}));
   const auto session = m.session(one_thread());
   EXPECT_EQ(allocations_of(*session, {ModelMaker::random({3, 4}, 5)}, {3, 5}), 0);
+}
+
+TEST(Allocations, NoneInRecurrentLayersThatSpreadTheirUnits) {
+  struct Cell {
+    const char* op;
+    int64_t gates;
+  };
+  for (const Cell& cell : {Cell{"LSTM", 4}, Cell{"GRU", 3}, Cell{"RNN", 1}}) {
+    constexpr int64_t hidden = 512;
+    ModelMaker m;
+    const ir::ValueId x = m.input("x", ir::ElementType::f32, {3, 16, hidden});
+    const ir::Shape weights{1, cell.gates * hidden, hidden};
+    m.output(m.node(cell.op, {x, m.weights(weights, 1), m.weights(weights, 2)},
+                    {{"hidden_size", ModelMaker::attribute(hidden)}}));
+    for (const int threads : {1, 2}) {
+      runtime::SessionOptions options;
+      options.threads = threads;
+      options.optimize = false;
+      options.make_pool = [](int count) {
+        return runtime::ThreadPool::make(count, runtime::ParallelBackend::threads);
+      };
+      const auto session = m.session(options);
+      EXPECT_EQ(allocations_of(*session, {ModelMaker::random({3, 16, hidden}, 9)}, {3, 1, 16, hidden}), 0)
+          << cell.op << " on " << threads << " threads";
+    }
+  }
 }
 
 TEST(Allocations, TheCounterCounts) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -124,6 +126,15 @@ inline ModelMaker residual_network(const ir::Dim& batch) {
   b = m.node("Softmax", {b}, {{"axis", ModelMaker::attribute(int64_t{-1})}});
   m.output(b);
   return m;
+}
+
+/// A body: its values are named apart from those of the graphs around it.
+inline ir::Attribute body_of(ModelMaker& maker, const std::string& prefix) {
+  auto graph = std::make_shared<ir::Graph>(maker.graph());
+  graph->name = prefix;
+  for (ir::Value& value : graph->values) value.name = prefix + value.name;
+  for (ir::Node& node : graph->nodes) node.name = prefix + node.name;
+  return ModelMaker::attribute(std::move(graph));
 }
 
 }  // namespace axrun::tests

@@ -1,7 +1,10 @@
 // Sums over channels and windows as machine code, against the reference interpreter.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "ir/evaluate.h"
+#include "ir/loop/interpreter.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/machine_code.h"
 #include "verify/loop_proof.h"
@@ -123,6 +126,52 @@ TEST(Convolutions, PlacesThatStridedTapsReadLieInOrder) {
   // Taps that leave places out read few of them: those of each phase.
   const Convolved apart{"", {}, 1, 64, 128, {56, 56}, {2, 2}, {3, 3}, {}, {1, 1}, {1, 1}};
   EXPECT_EQ(text_of(apart, target).find("3*i1"), std::string::npos);
+}
+
+/// Places, taps and borders that are off by one, or in each other's place.
+TEST(Convolutions, WrongPlacesOfStridedTapsAreNotProved) {
+  jit::Target target = avx2_like();
+  target.cores = 1;
+  target.caches = {{int64_t{32} << 10}, {int64_t{512} << 10}};
+  const Convolved by_twos{"", {}, 1, 40, 16, {20, 20}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}};
+  const search::Lowered lowered = search::lower(program_of(by_twos), {}, {false, true}, target);
+  ASSERT_TRUE(lowered.program) << lowered.reason;
+  const std::string right = ir::loop::print(*lowered.program);
+  EXPECT_EQ(verify::prove(*lowered.program, lowered.expression, {}).verdict, verify::Verdict::proved);
+  std::mt19937 random(3);
+  std::vector<ir::Tensor> operands;
+  for (const ir::TensorId id : lowered.expression.operands)
+    operands.push_back(
+        halves(shape_at(lowered.expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+  const ir::Tensor want = ir::evaluate(lowered.expression, operands)[0];
+  const auto is_wrong = [&](const ir::loop::LoopProgram& program) {
+    const ir::loop::Outcome outcome = ir::loop::interpret(program, {}, operands);
+    return outcome.mistake ||
+           std::memcmp(outcome.outputs[0].data(), want.data(), static_cast<size_t>(want.bytes())) != 0;
+  };
+  EXPECT_FALSE(is_wrong(*lowered.program));
+  struct Wrong {
+    const char *from, *to;
+  };
+  for (const Wrong& wrong : {
+           Wrong{"gathered_t2[k0, l1, 0] = 0:f32", "gathered_t2[k0, l1, 0] = 1:f32"},
+           Wrong{"vector j1 < 20", "vector j1 < 19"},
+           Wrong{"x[k0, l1 - 1, j1]", "x[k0, max(l1 - 2, 0), j1]"},
+           Wrong{"index(l1 - 1)", "index(l1 - 2)"},
+           Wrong{"2*l1 + p1", "2*l1 + 1"},
+           Wrong{"2*l1 + p1, 2*i1 + 10*jt + p2", "2*l1 + p2, 2*i1 + 10*jt + p1"},
+           Wrong{"2*i1 + 10*jt + p2", "2*i1 + 10*jt + 2 - p2"},
+           Wrong{"for p0 < 40", "for p0 < 39"},
+           Wrong{"k0, k1, k2]\n", "k0, k2, k1]\n"},
+           Wrong{"5*jt + 10*l1 + v", "5*jt + 10*l1 + 4 - v"},
+       }) {
+    const size_t at = right.find(wrong.from);
+    ASSERT_NE(at, std::string::npos) << wrong.from << '\n' << right;
+    const std::string text = std::string(right).replace(at, std::string(wrong.from).size(), wrong.to);
+    const verify::Evidence evidence = verify::prove(ir::loop::parse(text), lowered.expression, {});
+    EXPECT_NE(evidence.verdict, verify::Verdict::proved) << wrong.to << ": " << evidence.text;
+    EXPECT_TRUE(is_wrong(ir::loop::parse(text))) << wrong.to;
+  }
 }
 
 /// Strides, kernels and dilations drawn at random, in every schedule that has channels next to each other.

@@ -10,15 +10,6 @@ namespace axrun::tests {
 
 constexpr int64_t stress_classes = 16;
 
-/// A body: its values are named apart from those of the graphs around it.
-inline ir::Attribute body_of(ModelMaker& maker, const std::string& prefix) {
-  auto graph = std::make_shared<ir::Graph>(maker.graph());
-  graph->name = prefix;
-  for (ir::Value& value : graph->values) value.name = prefix + value.name;
-  for (ir::Node& node : graph->nodes) node.name = prefix + node.name;
-  return ModelMaker::attribute(std::move(graph));
-}
-
 /// The state of the body around it, through a product and what `op` says.
 inline ir::Attribute stress_branch(ir::ValueId state, const std::string& op, uint64_t seed) {
   ModelMaker branch;
