@@ -58,6 +58,10 @@ struct SessionOptions {
   /// Operators that models may use besides axrun's own: what axrun_operators_add makes (axrun_c.h).
   std::shared_ptr<const ir::CustomOperators> operators;
 
+  /// Plans that earlier processes have needed are made on a thread of its own, while whoever loads goes on;
+  /// the first run waits for them.
+  bool plans_aside = false;
+
   /// Makes what spreads the work of runs over threads, for a host that has threads of its own; empty: a pool
   /// of the session's own. The optimiser never uses it.
   std::function<std::unique_ptr<ThreadPool>(int threads)> make_pool;

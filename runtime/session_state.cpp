@@ -139,7 +139,12 @@ void SessionState::start_optimizer(LoadTimeWork load) {
     settings.reproducers = warm->use().folder + "/reproducers";
   }
   optimizer = std::make_unique<Optimizer>(std::move(host), std::move(settings), std::move(load), warm);
-  if (warm) prepare_known(*warm);
+  if (!warm || warm->shapes().empty()) return;
+  if (options.plans_aside) {
+    planning = std::make_unique<Aside>([this, warm] { prepare_known(*warm); });
+  } else {
+    prepare_known(*warm);
+  }
 }
 
 PlanTable::Pinned SessionState::prepare(const std::vector<ir::Shape>& shapes) {
@@ -401,6 +406,7 @@ void make_outputs(const Plan& plan, const SessionState::Making& make, std::vecto
 void SessionState::run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
                             const RunControl* control, const Making* make) {
   using Clock = std::chrono::steady_clock;
+  if (planning) planning->wait();
   const PlanTable::Pinned pinned = plan_for(values);
   if (make != nullptr) make_outputs(*pinned.plan, *make, results);
   const uint64_t number = pinned.plan->has_nested() ? ++runs_begun : 0;

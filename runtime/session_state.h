@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/definitions.h"
+#include "runtime/aside.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
@@ -78,7 +79,8 @@ class SessionState {
   std::vector<std::unique_ptr<RunBuffers>> buffers;
   std::string no_optimizer;              ///< why there is none
   std::string no_cache;                  ///< the same
-  std::unique_ptr<Optimizer> optimizer;  ///< last: it uses all of the above
+  std::unique_ptr<Optimizer> optimizer;  ///< it uses all of the above
+  std::unique_ptr<Aside> planning;       ///< last: so does this; null where nothing is made aside
 };
 
 }  // namespace axrun::runtime

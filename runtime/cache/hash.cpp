@@ -19,7 +19,7 @@ Hash canonical(XXH128_hash_t value) {
 
 }  // namespace
 
-Hash hash_of(std::initializer_list<std::string_view> texts) {
+Hash hash_of(std::span<const std::string_view> texts) {
   XXH3_state_t state;
   XXH3_INITSTATE(&state);
   XXH3_128bits_reset(&state);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,10 @@ namespace axrun::cache {
 using Hash = std::array<uint8_t, 16>;
 
 /// Of several texts one after the other, with their lengths: {"ab", "c"} is not {"a", "bc"}.
-Hash hash_of(std::initializer_list<std::string_view> texts);
+Hash hash_of(std::span<const std::string_view> texts);
+inline Hash hash_of(std::initializer_list<std::string_view> texts) {
+  return hash_of(std::span(texts.begin(), texts.size()));
+}
 /// Of bytes alone.
 Hash hash_of_bytes(const void* bytes, size_t count);
 

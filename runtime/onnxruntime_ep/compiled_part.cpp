@@ -81,6 +81,7 @@ CompiledPart::CompiledPart(const Host& host, const ProviderOptions& options, con
   runtime::SessionOptions settings = options.session;
   if (trace && trace->is_on()) trace_ = std::move(trace);
   settings.profile = trace_ != nullptr;
+  settings.plans_aside = true;
   settings.make_pool = [&host](int threads) { return make_host_pool(host, threads); };
   session_ = runtime::Session::load_model(model.import(), settings);
   if (options.verify) {

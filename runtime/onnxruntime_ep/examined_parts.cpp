@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "runtime/cache/bytes.h"
 #include "runtime/cache/hash.h"
 #include "runtime/cache/location.h"
 #include "runtime/onnxruntime_ep/refusals.h"
@@ -16,17 +17,18 @@ namespace {
 
 /// Goes up with every change of what refused_nodes refuses: the version that marks are bound to does not know
 /// the sources of this folder.
-constexpr int revision = 1;
+constexpr int revision = 2;
 
 std::string subject_of(const WrittenModel& part) {
-  cache::Writer constants;
+  std::vector<std::string_view> looked_at{part.bytes};
+  std::vector<uint64_t> sizes;
   for (const auto& [name, file] : part.options.memory_files) {
-    constants.put(name).put(static_cast<uint64_t>(file.size));
-    if (file.size <= looked_at_bytes)
-      constants.put(std::string_view(static_cast<const char*>(file.data), file.size));
+    looked_at.push_back(name);
+    sizes.push_back(file.size);
+    if (file.size <= looked_at_bytes) looked_at.emplace_back(static_cast<const char*>(file.data), file.size);
   }
-  return fmt::format("nothing is refused of {}, {} {}",
-                     cache::to_text(cache::hash_of({part.bytes, constants.text()})),
+  looked_at.emplace_back(reinterpret_cast<const char*>(sizes.data()), sizes.size() * sizeof(uint64_t));
+  return fmt::format("nothing is refused of {}, {} {}", cache::to_text(cache::hash_of(looked_at)),
                      runtime::generator_text(), revision);
 }
 

@@ -166,6 +166,20 @@ TEST_F(WarmWeights, AreMappedFromALayerThatNobodyWritesTo) {
   EXPECT_FALSE(fs::exists(own / "weights"));
 }
 
+TEST_F(WarmWeights, OfPlansThatAreMadeAsideAreThereInTheFirstRun) {
+  const Outcome before = filled();
+  SessionOptions options = this->options();
+  options.plans_aside = true;
+  for (int k = 0; k < 20; ++k) {
+    const auto session = products(1).session(options);
+    if (k % 2 == 0) continue;  // nobody runs it
+    const Outcome after = outcome(*session);
+    EXPECT_EQ(after.mapped, 2U);
+    EXPECT_TRUE(same_bits(before, after));
+  }
+  EXPECT_EQ(mapped(), 0U);
+}
+
 /// A layer with weights for its input and its state, and a product.
 ModelMaker precompiled_model() {
   ModelMaker m;
