@@ -15,6 +15,7 @@
 #include "tests/algebra/small_terms.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -28,13 +29,6 @@ using search::algebra::TermId;
 using Values = std::vector<RuntimeValue>;
 
 constexpr double patience = 120;
-
-SessionOptions one_thread(Tier tier = Tier::automatic) {
-  SessionOptions options;
-  options.threads = 1;
-  options.tier = tier;
-  return options;
-}
 
 /// Queries, keys and values of one input, and attention over them.
 ModelMaker attention() {

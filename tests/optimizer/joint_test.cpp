@@ -14,6 +14,7 @@
 #include "runtime/session.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -24,13 +25,6 @@ using ir::ValueId;
 using Values = std::vector<RuntimeValue>;
 
 constexpr double patience = 120;
-
-SessionOptions one_thread(Tier tier = Tier::automatic) {
-  SessionOptions options;
-  options.threads = 1;
-  options.tier = tier;
-  return options;
-}
 
 ModelMaker model_of(const std::function<ValueId(ModelMaker& m, ValueId x)>& body, const ir::Dims& dims) {
   ModelMaker m;

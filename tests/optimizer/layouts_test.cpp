@@ -12,6 +12,7 @@
 #include "runtime/session.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -22,13 +23,6 @@ using ir::ValueId;
 using Values = std::vector<RuntimeValue>;
 
 constexpr double patience = 120;
-
-SessionOptions one_thread(Tier tier = Tier::automatic) {
-  SessionOptions options;
-  options.threads = 1;
-  options.tier = tier;
-  return options;
-}
 
 ValueId convolution(ModelMaker& m, ValueId x, int64_t from, int64_t to, int64_t window, uint64_t seed,
                     int64_t group = 1) {

@@ -12,6 +12,7 @@
 #include "runtime/session.h"
 #include "tests/optimizer/control_models.h"
 #include "tests/optimizer/knobs.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -29,13 +30,6 @@ std::string text_of(const OptimizerStatus& status) {
   }
   for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
   return text;
-}
-
-SessionOptions one_thread(Tier tier = Tier::automatic) {
-  SessionOptions options;
-  options.threads = 1;
-  options.tier = tier;
-  return options;
 }
 
 void expect_answer(Session& session, const ModelMaker& model, const Values& inputs,

@@ -9,6 +9,7 @@
 #include "tests/cache/folder.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -48,7 +49,8 @@ bool same_bits(const ir::Tensor& a, const ir::Tensor& b) {
 /// A process' optimiser of its own, which lays out whatever can be.
 class Laying {
  public:
-  Laying(const ModelMaker& model, const std::string& folder) : session_(model.session(fallback())) {
+  Laying(const ModelMaker& model, const std::string& folder)
+      : session_(model.session(one_thread(Tier::fallback))) {
     host_.graph = session_->model().graph;
     host_.plans = &plans_;
     host_.build = [this](const Values& values, std::shared_ptr<KernelSource> kernels) {
@@ -94,12 +96,6 @@ class Laying {
   const ir::Graph& graph() const { return *host_.graph; }
 
  private:
-  static SessionOptions fallback() {
-    SessionOptions options;
-    options.threads = 1;
-    options.tier = Tier::fallback;
-    return options;
-  }
   std::shared_ptr<const Plan> plan_of(const std::shared_ptr<const ir::Graph>& graph, const Values& values,
                                       std::shared_ptr<KernelSource> kernels) const {
     PlanOptions how;

@@ -11,6 +11,7 @@
 #include "tests/cache/folder.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
+#include "tests/runtime/options.h"
 
 namespace axrun::tests {
 namespace {
@@ -195,7 +196,7 @@ ModelMaker precompiled_model() {
 class PrecompiledPlan {
  public:
   PrecompiledPlan(const ModelMaker& model, std::shared_ptr<cache::Store> store)
-      : session_(model.session(fallback())),
+      : session_(model.session(one_thread(Tier::fallback))),
         warm_(std::move(store), session_->model().graph, "1 threads", *pool_),
         layouts_(library_.mutex()) {
     warm_.load(library_, layouts_, packs_.get());
@@ -219,12 +220,6 @@ class PrecompiledPlan {
   size_t packed_bytes() const { return packs_->bytes(); }
 
  private:
-  static SessionOptions fallback() {
-    SessionOptions options;
-    options.threads = 1;
-    options.tier = Tier::fallback;
-    return options;
-  }
   const ir::Tensor input_ = ModelMaker::random({4, 2, 128}, 3);
   const std::unique_ptr<ThreadPool> pool_ = ThreadPool::make(1);
   std::unique_ptr<Session> session_;

@@ -9,6 +9,7 @@
 #include "runtime/parallel.h"
 #include "runtime/plan/memory_plan.h"
 #include "tests/runtime/models.h"
+#include "tests/runtime/options.h"
 
 namespace {
 std::atomic<bool> counting{false};
@@ -57,12 +58,6 @@ int64_t allocations_of(runtime::Session& session, const std::vector<ir::Tensor>&
   for (int i = 0; i < 100; ++i) session.run_into(inputs, outputs);
   counting = false;
   return allocations;
-}
-
-runtime::SessionOptions one_thread() {
-  runtime::SessionOptions options;
-  options.threads = 1;
-  return options;
 }
 
 TEST(Allocations, NoneAfterWarmUpForStaticShapes) {
