@@ -48,7 +48,7 @@ bool is_portable(const Group& group) { return group.part && is_portable(*group.p
 /// The features of a processor are many.
 std::string shortened(std::string text) {
   constexpr size_t longest = 60;
-  if (text.size() > longest) text = text.substr(0, longest - 3) + "...";
+  if (text.size() > longest) text.replace(longest - 3, text.npos, "...");
   return text;
 }
 

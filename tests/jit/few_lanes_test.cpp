@@ -1,4 +1,5 @@
 // Vector loops of literal extents: what lies beyond stays as it was, and is not read.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/jit/emitted.h"
@@ -45,14 +46,23 @@ TEST(FewLanes, AreEveryOtherByte) {
   using ir::ElementType;
   for (int64_t columns = 2; columns <= 40; ++columns) {
     for (const ElementType type : {ElementType::u8, ElementType::i8}) {
-      const std::string all = std::to_string(columns), even = std::to_string((columns + 1) / 2),
-                        odd = std::to_string(columns / 2);
-      const LoopProgram program =
-          ir::loop::parse(std::string("loops bytes() {\n  input x: ") +
-                          (type == ElementType::u8 ? "u8" : "i8") + "[3, " + all + "]\n  output y: i32[3, " +
-                          even + "]\n  output z: i32[3, " + odd + "]\n  for i < 3 {\n    vector v < " + even +
-                          " {\n      y[i, v] = cast:i32(x[i, 2*v])\n    }\n    vector w < " + odd +
-                          " {\n      z[i, w] = cast:i32(x[i, 2*w + 1])\n    }\n  }\n}\n");
+      const LoopProgram program = ir::loop::parse(
+          fmt::format(R"(loops bytes() {{
+  input x: {type}[3, {all}]
+  output y: i32[3, {even}]
+  output z: i32[3, {odd}]
+  for i < 3 {{
+    vector v < {even} {{
+      y[i, v] = cast:i32(x[i, 2*v])
+    }}
+    vector w < {odd} {{
+      z[i, w] = cast:i32(x[i, 2*w + 1])
+    }}
+  }}
+}}
+)",
+                      fmt::arg("type", type == ElementType::u8 ? "u8" : "i8"), fmt::arg("all", columns),
+                      fmt::arg("even", (columns + 1) / 2), fmt::arg("odd", columns / 2)));
       Tensor x = Tensor::allocate(type, {3, columns});
       for (int64_t k = 0; k < x.size(); ++k)
         x.set_int(k, (k * 37 + 11) % 256 - (type == ElementType::i8 ? 128 : 0));

@@ -37,13 +37,13 @@ TEST_P(TrueIdentity, EachSideIsItself) {
 
 TEST(HardIdentities, NoneIsRefutedAndMostAreProved) {
   int unknown = 0;
-  const std::vector<Identity> identities = hard_identities();
+  const std::vector<Identity> identities = all_hard_identities();
   for (const Identity& identity : identities) {
     const verify::Evidence evidence = prove(identity);
     EXPECT_NE(evidence.verdict, Verdict::refuted) << identity.name << ": " << evidence.text;
     unknown += evidence.verdict == Verdict::unknown ? 1 : 0;
   }
-  EXPECT_LE(unknown, 5) << "of " << identities.size();
+  EXPECT_LE(unknown, 43) << "of " << identities.size();
 }
 
 TEST(Executions, WhatOverflowsOnTheWayIsNoDifference) {
