@@ -21,12 +21,16 @@ enum class Activation : int32_t {
 };
 
 /// What happens to a contraction's sum on its way to memory:
-///   result[i][j] = activation(scale * sum + row_bias[i] + column_bias[j] + residual_scale * residual[i][j])
+///   result[i][j] = activation(scale * row_factor[i] * column_factor[j] * sum[i][j]
+///                             + row_bias[i] + column_bias[j]
+///                             + residual_scale * residual[i][j])
 /// Absent parts are null. `residual` may be the output itself (element for element); otherwise it must not
 /// overlap the output. Columns of `residual` are contiguous. For a convolution rows are output channels and
 /// columns are output pixels.
 struct Epilogue {
   float scale = 1.0f;
+  const float* row_factor = nullptr;
+  const float* column_factor = nullptr;
   const float* row_bias = nullptr;
   const float* column_bias = nullptr;
   const float* residual = nullptr;

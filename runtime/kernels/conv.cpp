@@ -41,6 +41,7 @@ ConvGeometry geometry(const ConvShape& s) {
 CoreEpilogue epilogue_at(const ConvShape& s, const Epilogue& e, int64_t image, int64_t channel) {
   CoreEpilogue core = to_core(e);
   core.residual_row_stride = out_plane(s);
+  if (core.row_factor != nullptr) core.row_factor += channel;
   if (core.row_bias != nullptr) core.row_bias += channel;
   if (core.residual != nullptr) core.residual += (image * s.out_channels + channel) * out_plane(s);
   return core;
@@ -212,6 +213,7 @@ void run_pointwise(const ConvShape& s, const float* packed, const float* x, floa
     g.packed_a = packed + group * packed_floats;
     g.b = x + i * g.k * in_plane(s);
     g.c = y + i * g.m * out_plane(s);
+    if (epilogue.row_factor != nullptr) g.epilogue.row_factor = epilogue.row_factor + group * g.m;
     if (epilogue.row_bias != nullptr) g.epilogue.row_bias = epilogue.row_bias + group * g.m;
     if (epilogue.residual != nullptr) g.epilogue.residual = epilogue.residual + i * g.m * out_plane(s);
     gemm(g, scratch, pool);
@@ -267,8 +269,9 @@ void run_few_pixels(const ConvShape& s, const float* packed, const float* x, flo
   float* const gemm_scratch = result + round_up(pixels * g.n);
   g.packed_b = packed;
   const bool single = pixels == 1;
-  // The product's row bias is per pixel: ours is per column of the transposed result.
+  // The product's rows are pixels: what we have per row is per column of the transposed result.
   g.epilogue.scale = epilogue.scale;
+  g.epilogue.column_factor = epilogue.row_factor;
   g.epilogue.column_bias = epilogue.row_bias;
   if (single || epilogue.residual == nullptr) {
     g.epilogue.activation = epilogue.activation;

@@ -45,17 +45,18 @@ void conv_pack(ConvMethod method, const ConvShape& shape, const float* weights, 
 /// Scratch in bytes (aligned to 64) for `threads` threads.
 size_t conv_scratch_bytes(ConvMethod method, const ConvShape& shape, int threads);
 
-/// Epilogue: row_bias is the bias per output channel [out_channels]; residual is a tensor of Y's shape (its
-/// row stride is ignored: out_height * out_width); column_bias must be null; scale as given.
+/// Epilogue: row_factor and row_bias are per output channel [out_channels]; residual is a tensor of Y's shape
+/// (its row stride is ignored: out_height * out_width); column_factor and column_bias must be null; scale as
+/// given.
 void conv2d(ConvMethod method, const ConvShape& shape, const float* packed_weights, const float* x, float* y,
             const Epilogue& epilogue, void* scratch, ThreadPool& pool);
 
 /// A transposed convolution X[batch][in_channels][in_h][in_w] -> Y[batch][out_channels][out_h][out_w] with
 /// weights W[in_channels][out_channels / groups][kernel_h][kernel_w]: input pixel i contributes to output
-/// pixel i * stride - pad + tap * dilation. The shape's fields keep the meaning "in: X, out: Y". An axis has a
-/// stride or a dilation larger than 1, not both (conv_transpose_nd takes any). Each of the
-/// stride_height * stride_width phases of the output is an ordinary convolution with part of the taps, so
-/// dilations must be 1 (conv_transpose_nd has no such limit). Epilogue as for conv2d.
+/// pixel i * stride - pad + tap * dilation. The shape's fields keep the meaning "in: X, out: Y". An axis has
+/// a stride or a dilation larger than 1, not both (conv_transpose_nd takes any). Each of the stride_height *
+/// stride_width phases of the output is an ordinary convolution with part of the taps, so dilations must be 1
+/// (conv_transpose_nd has no such limit). Epilogue as for conv2d.
 size_t conv_transpose_packed_bytes(const ConvShape& shape);
 void conv_transpose_pack(const ConvShape& shape, const float* weights, float* packed);
 size_t conv_transpose_scratch_bytes(const ConvShape& shape, int threads);

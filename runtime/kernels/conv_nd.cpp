@@ -25,10 +25,12 @@ void unflatten(int64_t index, const int64_t* extents, int rank, int64_t* positio
 }
 
 void finish_plane(const ConvNdShape& s, const Epilogue& e, int64_t plane, int64_t size, float* y) {
-  const float bias = e.row_bias == nullptr ? 0.0f : e.row_bias[plane % s.out_channels];
+  const int64_t channel = plane % s.out_channels;
+  const float factor = e.row_factor == nullptr ? e.scale : e.scale * e.row_factor[channel];
+  const float bias = e.row_bias == nullptr ? 0.0f : e.row_bias[channel];
   const float* const residual = e.residual == nullptr ? nullptr : e.residual + plane * size;
   for (int64_t i = 0; i < size; ++i) {
-    y[i] = e.scale * y[i] + bias + (residual == nullptr ? 0.0f : e.residual_scale * residual[i]);
+    y[i] = factor * y[i] + bias + (residual == nullptr ? 0.0f : e.residual_scale * residual[i]);
   }
   if (e.activation != Activation::none) kernel_table().activate(e.activation, size, y, y, e.alpha, e.beta);
 }

@@ -33,8 +33,9 @@ void fold_batch(GemmArguments& g) {
     const int64_t extent = g.batch_extents[last];
     const bool folds =
         extent == 1 ||
-        (g.b_batch_strides[last] == 0 && g.packed_a == nullptr && g.epilogue.row_bias == nullptr &&
-         g.a_batch_strides[last] == g.m * g.a_row_stride && g.c_batch_strides[last] == g.m * g.c_row_stride &&
+        (g.b_batch_strides[last] == 0 && g.packed_a == nullptr && g.epilogue.row_factor == nullptr &&
+         g.epilogue.row_bias == nullptr && g.a_batch_strides[last] == g.m * g.a_row_stride &&
+         g.c_batch_strides[last] == g.m * g.c_row_stride &&
          (g.epilogue.residual == nullptr ||
           g.residual_batch_strides[last] == g.m * g.epilogue.residual_row_stride));
     if (!folds) return;
@@ -53,6 +54,7 @@ void transpose_column(GemmArguments& g) {
   std::swap(g.m, g.n);
   std::swap(g.a_row_stride, g.b_column_stride);
   std::swap(g.a_column_stride, g.b_row_stride);
+  std::swap(g.epilogue.row_factor, g.epilogue.column_factor);
   std::swap(g.epilogue.row_bias, g.epilogue.column_bias);
   for (int i = 0; i < g.batch_rank; ++i) std::swap(g.a_batch_strides[i], g.b_batch_strides[i]);
   g.c_row_stride = g.n;

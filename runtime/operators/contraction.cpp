@@ -146,7 +146,7 @@ bool read_gemm(const StepContext& context, GemmSetup& setup) {
     while (shape.size() < 2) shape.insert(shape.begin(), 1);
     const bool by_column = shape[0] == 1 && (shape[1] == g.n || shape[1] == 1);
     if (by_column && c.constant != nullptr) {
-      // Joins the per-channel bias, so that an epilogue can scale it.
+      // Joins the per-channel bias, so that an epilogue can multiply it.
       setup.plan.bias.resize(static_cast<size_t>(g.n));
       for (int64_t j = 0; j < g.n; ++j) {
         setup.plan.bias[static_cast<size_t>(j)] = setup.beta * c.constant->as<float>()[shape[1] == 1 ? 0 : j];
@@ -174,15 +174,13 @@ class GemmKernel final : public Kernel {
       const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), setup_.plan.residual);
       residual_ = static_cast<int>(found - context.input_ids.begin());
     }
-    const auto& scale = setup_.plan.scale;
     if (setup_.pack_b) {
       const ir::Tensor& weights = *context.inputs[1].constant;
       std::string form = fmt::format("gemm b {} {} {} {}", g.k, g.n, g.b_row_stride, g.b_column_stride);
-      for (float s : scale) form += fmt::format(" {:a}", s);
       const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
       packed_ = context.packs.get(key, gemm_packed_b_bytes(g.k, g.n), [&](void* to) {
-        const ir::Tensor source = scale.empty() ? weights : scaled(weights);
-        gemm_pack_b(g.k, g.n, source.as<float>(), g.b_row_stride, g.b_column_stride, static_cast<float*>(to));
+        gemm_pack_b(g.k, g.n, weights.as<float>(), g.b_row_stride, g.b_column_stride,
+                    static_cast<float*>(to));
       });
       g.packed_b = static_cast<const float*>(packed_.get());
     }
@@ -206,6 +204,7 @@ class GemmKernel final : public Kernel {
     g.a = static_cast<const float*>(call.inputs[0]);
     g.b = setup_.pack_b ? nullptr : static_cast<const float*>(call.inputs[1]);
     g.c = static_cast<float*>(call.outputs[0]);
+    if (!setup_.plan.factor.empty()) g.epilogue.column_factor = setup_.plan.factor.data();
     if (!setup_.plan.bias.empty()) g.epilogue.column_bias = setup_.plan.bias.data();
     if (setup_.bias_port >= 0) {
       const auto* bias = static_cast<const float*>(call.inputs[setup_.bias_port]);
@@ -239,19 +238,6 @@ class GemmKernel final : public Kernel {
   double flops() const override { return flops_; }
 
  private:
-  /// B with every column multiplied by its scale.
-  ir::Tensor scaled(const ir::Tensor& weights) const {
-    ir::Tensor copy = weights.clone();
-    const GemmArguments& g = setup_.arguments;
-    for (int64_t i = 0; i < g.k; ++i) {
-      for (int64_t j = 0; j < g.n; ++j) {
-        copy.as<float>()[i * g.b_row_stride + j * g.b_column_stride] *=
-            setup_.plan.scale[static_cast<size_t>(j)];
-      }
-    }
-    return copy;
-  }
-
   GemmSetup setup_;
   int threads_;
   int residual_ = -1;
@@ -262,7 +248,6 @@ class GemmKernel final : public Kernel {
 
 std::unique_ptr<Kernel> finish(const StepContext& context, GemmSetup setup) {
   if (!read_epilogue(setup.plan, context)) return nullptr;
-  if (!setup.plan.scale.empty() && !setup.pack_b) return nullptr;
   if (setup.plan.residual != ir::absent && setup.bias_port >= 0) return nullptr;
   if (context.outputs[0].count() == 0) return nullptr;
   return std::make_unique<GemmKernel>(std::move(setup), context);

@@ -136,6 +136,7 @@ class ConvKernel final : public Kernel {
       scratch += rounded(packed_bytes());
     }
     Epilogue epilogue;
+    if (!plan_.factor.empty()) epilogue.row_factor = plan_.factor.data();
     epilogue.row_bias = bias_port_ >= 0 ? static_cast<const float*>(call.inputs[bias_port_])
                                         : (plan_.bias.empty() ? nullptr : plan_.bias.data());
     if (residual_ >= 0) epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
@@ -190,28 +191,9 @@ class ConvKernel final : public Kernel {
     std::string form = fmt::format(
         "conv{} {} {} {} {}x{}", transposed_ ? "t" : std::to_string(static_cast<int>(method_)), shape_.groups,
         shape_.in_channels, shape_.out_channels, shape_.kernel_height, shape_.kernel_width);
-    for (float s : plan_.scale) form += fmt::format(" {:a}", s);
     const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
-    return context.packs.get(key, packed_bytes(), [&](void* to) {
-      if (plan_.scale.empty()) return pack(weights.as<float>(), static_cast<float*>(to));
-      ir::Tensor scaled = weights.clone();
-      scale_weights(scaled);
-      pack(scaled.as<float>(), static_cast<float*>(to));
-    });
-  }
-
-  /// Multiplies the weights of each output channel by its scale.
-  void scale_weights(ir::Tensor& weights) const {
-    const int64_t taps = shape_.kernel_height * shape_.kernel_width;
-    auto* w = weights.as<float>();
-    const int64_t out_per_group = shape_.out_channels / shape_.groups;
-    const int64_t in_per_group = shape_.in_channels / shape_.groups;
-    for (int64_t i = 0; i < weights.size(); ++i) {
-      int64_t channel = i / (in_per_group * taps);
-      if (transposed_)
-        channel = (i / (in_per_group * out_per_group * taps)) * out_per_group + i / taps % out_per_group;
-      w[i] *= plan_.scale[static_cast<size_t>(channel)];
-    }
+    return context.packs.get(key, packed_bytes(),
+                             [&](void* to) { pack(weights.as<float>(), static_cast<float*>(to)); });
   }
 
   ConvShape shape_;
@@ -229,8 +211,6 @@ class ConvKernel final : public Kernel {
 std::unique_ptr<Kernel> make(const StepContext& context, bool transposed) {
   ConvSetup setup;
   if (!read_setup(context, transposed, setup)) return nullptr;
-  // A scale that is not folded into constant weights has no place to go.
-  if (!setup.plan.scale.empty() && context.inputs[1].constant == nullptr) return nullptr;
   return std::make_unique<ConvKernel>(std::move(setup), transposed, context);
 }
 

@@ -37,8 +37,8 @@ bool per_channel(const EpiloguePlan& plan, const StepPort& port, std::vector<flo
 }
 
 void scale_by(EpiloguePlan& plan, const std::vector<float>& factors) {
-  if (plan.scale.empty()) plan.scale.assign(factors.size(), 1.0f);
-  for (size_t c = 0; c < factors.size(); ++c) plan.scale[c] *= factors[c];
+  if (plan.factor.empty()) plan.factor.assign(factors.size(), 1.0f);
+  for (size_t c = 0; c < factors.size(); ++c) plan.factor[c] *= factors[c];
   for (size_t c = 0; c < plan.bias.size(); ++c) plan.bias[c] *= factors[c];
 }
 

@@ -8,13 +8,13 @@
 
 namespace axrun::runtime {
 
-/// What follows a contraction inside its kernel, in this order: scale and bias per channel, a residual, an
-/// activation.
+/// What follows a contraction inside its kernel, in this order: a factor and a bias per channel, a residual,
+/// an activation. Weights stay as they are: folding factors into them is for discovered rules.
 struct EpiloguePlan {
-  ir::Shape shape;           ///< of the contraction's result
-  int channel_axis = 0;      ///< of the result
-  std::vector<float> scale;  ///< per channel; empty: 1
-  std::vector<float> bias;   ///< per channel; empty: 0
+  ir::Shape shape;            ///< of the contraction's result
+  int channel_axis = 0;       ///< of the result
+  std::vector<float> factor;  ///< per channel; empty: 1
+  std::vector<float> bias;    ///< per channel; empty: 0
   ir::ValueId residual = ir::absent;
   Activation activation = Activation::none;
   float alpha = 0, beta = 0;
@@ -29,8 +29,8 @@ using PortLookup = std::function<StepPort(ir::ValueId)>;
 bool extend_epilogue(EpiloguePlan& plan, const std::vector<const ir::Node*>& nodes, ir::ValueId value,
                      const PortLookup& port);
 
-/// Follows the result through an operator that only renames its dims (Squeeze, Reshape): the epilogue goes on under
-/// the new shape. False, and nothing changed, when the channels are no longer a dimension of their own.
+/// Follows the result through an operator that only renames its dims (Squeeze, Reshape): the epilogue goes on
+/// under the new shape. False, and nothing changed, when the channels are no longer a dimension of their own.
 bool follow_view(EpiloguePlan& plan, const ir::Program& program);
 
 /// How many nodes, from `position` of the group on, form one extension (see extend_epilogue).

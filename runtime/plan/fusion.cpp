@@ -133,9 +133,6 @@ class Fusion {
           port(last.outputs[0]).shape != extended.shape)
         break;
       if (!extend_epilogue(extended, nodes, reached, [&](ValueId id) { return port(id); })) break;
-      const bool weights_constant =
-          fact(first.inputs[1]).constant.defined() && (convolution || port(first.inputs[1]).rank() == 2);
-      if (!extended.scale.empty() && !weights_constant) break;
       plan = std::move(extended);
       members.insert(members.end(), passed.begin(), passed.end());
       members.insert(members.end(), next.begin(), next.end());

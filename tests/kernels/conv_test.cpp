@@ -68,15 +68,17 @@ class Conv : public KernelTest {
  protected:
   struct EpilogueData {
     Epilogue epilogue;
-    std::vector<float> bias, residual;
+    std::vector<float> factor, bias, residual;
   };
   /// `y` is filled with random numbers, and may be the residual.
   EpilogueData random_epilogue(int64_t channels, std::vector<float>& y, bool allow_in_place) {
     EpilogueData data;
     Epilogue& e = data.epilogue;
+    data.factor = numbers(channels);
     data.bias = numbers(channels);
     for (float& value : y) value = number();
     if (chance(20)) e.scale = number();
+    if (chance(30)) e.row_factor = data.factor.data();
     if (chance(70)) e.row_bias = data.bias.data();
     if (chance(30)) {
       data.residual = numbers(static_cast<int64_t>(y.size()));
@@ -97,8 +99,9 @@ class Conv : public KernelTest {
     const Epilogue& e = data.epilogue;
     for (size_t i = 0; i < y.size(); ++i) {
       double value = sums[i] * e.scale;
-      if (e.row_bias != nullptr)
-        value += data.bias[i / static_cast<size_t>(plane) % static_cast<size_t>(channels)];
+      const size_t channel = i / static_cast<size_t>(plane) % static_cast<size_t>(channels);
+      if (e.row_factor != nullptr) value *= data.factor[channel];
+      if (e.row_bias != nullptr) value += data.bias[channel];
       if (e.residual != nullptr) value += static_cast<double>(data.residual[i]) * e.residual_scale;
       const double expected = reference_activation(e.activation, value, e.alpha, e.beta);
       ASSERT_TRUE(near(expected, y[i], 1e-6 * (4 + static_cast<double>(terms) / 8)))

@@ -54,11 +54,14 @@ class Gemm : public KernelTest {
     }
     g.c_row_stride = n + (chance(50) ? 0 : integer(0, 3));
     const std::vector<float> row_bias = numbers(m), column_bias = numbers(n);
+    const std::vector<float> row_factor = numbers(m), column_factor = numbers(n);
     const int64_t c_size = m == 0 ? 0 : (m - 1) * g.c_row_stride + n;
     std::vector<float> c = numbers(c_size);
     const std::vector<float> before = c;
     Epilogue& e = g.epilogue;
     if (chance(30)) e.scale = number();
+    if (chance(30)) e.row_factor = row_factor.data();
+    if (chance(30)) e.column_factor = column_factor.data();
     if (chance(40)) e.row_bias = row_bias.data();
     if (chance(40)) e.column_bias = column_bias.data();
     std::vector<float> residual;
@@ -89,6 +92,8 @@ class Gemm : public KernelTest {
         double sum = 0;
         for (int64_t l = 0; l < k; ++l) sum += static_cast<double>(a.at(i, l)) * b.at(l, j);
         sum *= e.scale;
+        if (e.row_factor != nullptr) sum *= row_factor[static_cast<size_t>(i)];
+        if (e.column_factor != nullptr) sum *= column_factor[static_cast<size_t>(j)];
         if (e.row_bias != nullptr) sum += row_bias[static_cast<size_t>(i)];
         if (e.column_bias != nullptr) sum += column_bias[static_cast<size_t>(j)];
         if (e.residual != nullptr) sum += static_cast<double>(residual[at]) * e.residual_scale;

@@ -104,6 +104,7 @@ void conv_cell(const ConvCell& cell) {
     const int64_t channels = smaller(panel_rows, cell.channel1 - m);
     tile.a = cell.packed_weights + m * k;
     float* const y = cell.y + m * plane + cell.row0 * g.out_width;
+    if (direct && e.row_factor != nullptr) tile.row_factor = e.row_factor + m;
     if (direct && e.row_bias != nullptr) tile.row_bias = e.row_bias + m;
     const float* const residual =
         direct && e.residual != nullptr ? e.residual + m * plane + cell.row0 * g.out_width : nullptr;

@@ -12,7 +12,8 @@ AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t ro
                               const CoreEpilogue& e, int64_t row, int64_t column, float* output) {
   const float* residual = e.residual == nullptr ? nullptr : e.residual + row * e.residual_row_stride + column;
   const float* column_bias = e.column_bias == nullptr ? nullptr : e.column_bias + column;
-  const Vector scale = broadcast(e.scale);
+  const float* column_factor = e.column_factor == nullptr ? nullptr : e.column_factor + column;
+  const Vector scale = broadcast(e.row_factor == nullptr ? e.scale : e.scale * e.row_factor[row]);
   const Vector row_bias = broadcast(e.row_bias == nullptr ? 0.0f : e.row_bias[row]);
   const Vector residual_scale = broadcast(e.residual_scale);
   const bool clamps = e.activation == Activation::relu || e.activation == Activation::clip;
@@ -20,7 +21,9 @@ AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t ro
   const Vector low = broadcast(clips ? e.alpha : clamps ? 0.0f : -__builtin_inff());
   const Vector high = broadcast(clips ? e.beta : __builtin_inff());
   const auto finish = [&](int64_t from, int64_t at, auto read, auto write) __attribute__((always_inline)) {
-    Vector value = fused(read(sums + from), scale, row_bias);
+    Vector sum = read(sums + from);
+    if (column_factor != nullptr) sum *= read(column_factor + at);
+    Vector value = fused(sum, scale, row_bias);
     if (column_bias != nullptr) value += read(column_bias + at);
     if (residual != nullptr) value = fused(read(residual + at), residual_scale, value);
     write(output + at, minimum(high, maximum(low, value)));

@@ -122,6 +122,7 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
           tile.a = a.data + m + k * a.stride;
           tile.a_stride = a.stride;
         }
+        tile.row_factor = e.row_factor == nullptr ? nullptr : e.row_factor + m;
         tile.row_bias = e.row_bias == nullptr ? nullptr : e.row_bias + m;
         for (int64_t j = n; j < n_end; j += tile_columns) {
           tile.columns = smaller<int64_t>(tile_columns, n_end - j);
@@ -139,6 +140,7 @@ void run_tiles(const GemmCell& cell, const Plan& plan) {
             tile.b_ahead = tile_columns;
           }
           tile.c = cell.c + m * cell.c_row_stride + j;
+          tile.column_factor = e.column_factor == nullptr ? nullptr : e.column_factor + j;
           tile.column_bias = e.column_bias == nullptr ? nullptr : e.column_bias + j;
           tile.residual = e.residual == nullptr ? nullptr : e.residual + m * e.residual_row_stride + j;
           run_tile(a_form, BForm::stride, rows, tile);

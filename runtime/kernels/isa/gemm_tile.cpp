@@ -21,6 +21,12 @@ AXRUN_INLINE void finish_tile(const Tile& t, Vector (&sum)[rows][vectors]) {
     const Vector scale = broadcast(t.scale);
     each([&](Vector s, int, int) __attribute__((always_inline)) { return s * scale; });
   }
+  if (t.row_factor != nullptr) {
+    each([&](Vector s, int i, int) __attribute__((always_inline)) { return s * broadcast(t.row_factor[i]); });
+  }
+  if (t.column_factor != nullptr) {
+    each([&](Vector s, int, int v) __attribute__((always_inline)) { return s * read(t.column_factor, v); });
+  }
   if (t.accumulate) {
     each([&](Vector s, int i, int v)
              __attribute__((always_inline)) { return s + read(t.c + i * t.c_row_stride, v); });

@@ -34,6 +34,8 @@ struct Tile {
   bool accumulate;  ///< add to C (a later block of k); otherwise bias and residual are added
   bool finish;      ///< last block of k: apply the activation
   float scale;
+  const float* row_factor;
+  const float* column_factor;
   const float* row_bias;
   const float* column_bias;
   const float* residual;

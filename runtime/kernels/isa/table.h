@@ -24,6 +24,8 @@ struct GruStep;
 /// Epilogue without initializers; see activation.h.
 struct CoreEpilogue {
   float scale;
+  const float* row_factor;
+  const float* column_factor;
   const float* row_bias;
   const float* column_bias;
   const float* residual;
@@ -73,7 +75,8 @@ struct ConvCell {
   const float* packed_weights;             ///< pack_a of W[out_channels][channels * kernel]
   const float* x;                          ///< the group's first input plane
   float* y;                                ///< the group's first output plane
-  CoreEpilogue epilogue;  ///< row_bias and residual of this group; residual_row_stride is a plane
+  /// Factors, bias and residual of this group; residual_row_stride is a plane.
+  CoreEpilogue epilogue;
   float* scratch;
 };
 
@@ -86,7 +89,7 @@ struct DepthwiseCell {
   const float* weights;  ///< [channels][multiplier][kernel]
   const float* x;
   float* y;
-  CoreEpilogue epilogue;  ///< row_bias and residual of the first output plane
+  CoreEpilogue epilogue;  ///< factors, bias and residual from the first output plane on
   float* scratch;
 };
 
