@@ -66,14 +66,25 @@ def reached(points, share=NEARLY):
     return final, since
 
 
+def first_reached(points, final, share=NEARLY):
+    """(the first second in which this share of the final speed is there, the share of the later ones in which it is not:
+    what is there for good, and on a machine with neighbours still not in every second); (None, 1) where it never is."""
+    enough = [ms <= final / share for _, ms, _ in smooth(points)]
+    if True not in enough:
+        return None, 1.0
+    first = enough.index(True)
+    return points[first][0] - BIN_SECONDS / 2, enough[first:].count(False) / len(enough[first:])
+
+
 def measure_model(model, threads, program, environment, seconds, load):
     """The row of a model."""
     model.read()
     samples, said = serve(model, threads, program, environment, seconds, load)
     points = curve(samples)
     final, since = reached(points)
+    first, slower_later = first_reached(points, final)
     return {"model": model.name, "threads": threads, "load": load, "first_ms": samples[0][1], "final_ms": final,
-            "nearly_s": since, "curve": points, "optimiser": said}
+            "nearly_s": since, "first_s": first, "slower_later": slower_later, "curve": points, "optimiser": said}
 
 
 def lines(row, every):
@@ -90,8 +101,9 @@ def lines(row, every):
     swaps = row["optimiser"].get("swaps", [])
     found.append("  swaps: " + ", ".join("%.1f s %s (%d)" % (one["s"], one["what"], one["generated"]) for one in swaps))
     found.append("  %d candidates tried, %d left" % (row["optimiser"].get("tried", 0), row["optimiser"].get("left", 0)))
-    found.append("  %d%% of the final speed, for good: %s" % (
-        100 * NEARLY, "after %.0f s" % row["nearly_s"] if row["nearly_s"] is not None else "not reached"))
+    after = ["after %.0f s" % row[key] if row[key] is not None else "not reached" for key in ("nearly_s", "first_s")]
+    found.append("  %d%% of the final speed, for good: %s; first: %s, and not in %.0f%% of the seconds since" % (
+        100 * NEARLY, *after, 100 * row["slower_later"]))
     return "\n".join(found)
 
 

@@ -135,6 +135,13 @@ class Progress(unittest.TestCase):
         self.assertAlmostEqual(since, 25, delta=1)
         self.assertAlmostEqual(final, 10)
 
+    def test_when_it_is_first_there_and_how_often_it_is_not_since(self):
+        points = progress.curve(self.samples(lambda s: 20 if s < 10 or 20 <= s < 30 else 10))
+        first, slower = progress.first_reached(points, 10)
+        self.assertAlmostEqual(first, 10, delta=1)
+        self.assertAlmostEqual(slower, 0.2, delta=0.03)
+        self.assertEqual(progress.first_reached(points, 5), (None, 1.0))
+
     def test_where_the_end_is_slow_it_is_not_reached(self):
         points = [(second + 0.5, 10.0, 5) for second in range(57)] + [(second + 0.5, 30.0, 5) for second in (57, 58, 59)]
         self.assertIsNone(progress.reached(points)[1])
