@@ -195,6 +195,27 @@ Json discover(const std::string& path, runtime::KnownRules& rules, std::string& 
   return {{"model", path}, {"found", found}};
 }
 
+/// In each of the models. One that cannot be used does not keep others from it: it is what is said at last.
+Json discover(const std::vector<std::string>& paths, runtime::KnownRules& rules, std::string& text) {
+  Json searched = Json::array();
+  std::vector<Error> refused;
+  for (const std::string& path : paths) {
+    try {
+      searched.push_back(discover(path, rules, text));
+    } catch (const Error& error) {
+      if (error.fault() == Fault::internal) throw;
+      const std::string said = error.what();
+      refused.emplace_back(error.fault(),
+                           said.find(path) == std::string::npos ? "'" + path + "': " + said : said);
+    }
+  }
+  if (refused.empty()) return searched;
+  std::string said = refused.front().what();
+  if (paths.size() > 1)
+    said += fmt::format(" ({} of {} models could not be looked at)", refused.size(), paths.size());
+  throw Error(refused.front().fault(), said);
+}
+
 /// Those of the names; all without any.
 RuleSet only(const RuleSet& rules, const std::vector<std::string>& names) {
   if (names.empty()) return rules;
@@ -279,7 +300,7 @@ int rules_command(const Options& options) {
     if (!store->writable()) throw Error(Fault::user, "the cache cannot be written to");
     ProvingHelper helper;
     runtime::KnownRules rules(runtime::rules_in(store), helper.prover());
-    for (const std::string& path : options.discover) searched.push_back(discover(path, rules, text));
+    searched = discover(options.discover, rules, text);
   }
   if (options.independent) return list_independent(options, store);
   if (!options.compare_rules.empty()) return compare_stores(options, store);

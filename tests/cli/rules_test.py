@@ -110,6 +110,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.run_axrun("rules", "--among", "some-rule").returncode, 1)
         self.assertEqual(self.json("--independent", "--among", "some-rule", code=1)["error"]["fault"], "user")
         self.assertEqual(self.run_axrun("rules", "--discover", AXRUN).returncode, 2)
+        # One of several models that cannot be used is named, and keeps nothing from the others.
+        self.assertEqual(self.json()["count"], 0)
+        several = self.json("--discover", AXRUN, MODEL, code=2)["error"]["message"]
+        self.assertIn(AXRUN, several)
+        self.assertIn("1 of 2 models", several)
+        self.assertGreater(self.json()["count"], 0)
+        self.cache = os.path.join(self.folder.name, "empty")
         # Without the helper process nothing is proved, and nothing kept.
         self.assertEqual(self.run_axrun("rules", "--discover", MODEL, AXRUN_WORKER="/bin/true").returncode, 70)
         self.assertEqual(self.json()["count"], 0)
