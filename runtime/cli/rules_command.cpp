@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ir/error.h"
+#include "ir/error_place.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/proving_helper.h"
+#include "runtime/cli/run_model.h"
 #include "runtime/optimizer/known_rules.h"
 #include "runtime/optimizer/step_expression.h"
 #include "runtime/session.h"
@@ -195,25 +198,31 @@ Json discover(const std::string& path, runtime::KnownRules& rules, std::string& 
   return {{"model", path}, {"found", found}};
 }
 
-/// In each of the models. One that cannot be used does not keep others from it: it is what is said at last.
+/// In each of the models. One that cannot be used does not keep others from it: the first such is what is
+/// said at last.
 Json discover(const std::vector<std::string>& paths, runtime::KnownRules& rules, std::string& text) {
   Json searched = Json::array();
-  std::vector<Error> refused;
+  std::exception_ptr refused;
+  std::string said;
   for (const std::string& path : paths) {
     try {
       searched.push_back(discover(path, rules, text));
     } catch (const Error& error) {
       if (error.fault() == Fault::internal) throw;
-      const std::string said = error.what();
-      refused.emplace_back(error.fault(),
-                           said.find(path) == std::string::npos ? "'" + path + "': " + said : said);
+      if (refused != nullptr) continue;
+      refused = std::current_exception();
+      said = text_with_file(error, path);
     }
   }
-  if (refused.empty()) return searched;
-  std::string said = refused.front().what();
-  if (paths.size() > 1)
-    said += fmt::format(" ({} of {} models could not be looked at)", refused.size(), paths.size());
-  throw Error(refused.front().fault(), said);
+  if (refused == nullptr) return searched;
+  try {
+    std::rethrow_exception(refused);
+  } catch (const Error& error) {
+    if (paths.size() > 1)
+      said += fmt::format(" ({} of {} models could not be looked at)", paths.size() - searched.size(),
+                          paths.size());
+    throw_as(error, said);
+  }
 }
 
 /// Those of the names; all without any.

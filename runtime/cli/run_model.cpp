@@ -48,15 +48,13 @@ runtime::SessionOptions session_options(const Options& options) {
   return session;
 }
 
-/// Errors in the model name its file.
 std::unique_ptr<Session> load(const std::string& path, const Options& options) {
   try {
     std::unique_ptr<Session> session = Session::load(path, session_options(options));
     if (starts_warm(options)) session->freeze();
     return session;
   } catch (const Error& error) {
-    if (error.fault() == Fault::user || error.fault() == Fault::internal) throw;
-    throw_as(error, fmt::format("{}: {}", path, error.what()));
+    throw_as(error, text_with_file(error, path));
   }
 }
 
@@ -200,6 +198,11 @@ void write_reports(const Record& record, const Options& options) {
 }
 
 }  // namespace
+
+std::string text_with_file(const Error& error, const std::string& path) {
+  const bool in_model = error.fault() == Fault::model || error.fault() == Fault::unsupported;
+  return in_model ? fmt::format("{}: {}", path, error.what()) : error.what();
+}
 
 MeasuredModel measured_model(const Options& options, Clock::time_point process_start, Progress& progress) {
   MeasuredModel model;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+
+#include "ir/error.h"
 #include "runtime/cli/measure.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
@@ -16,6 +19,9 @@ struct MeasuredModel {
 MeasuredModel measured_model(const Options& options, Clock::time_point process_start, Progress& progress);
 /// What the user should know of a measurement.
 void add_notes(Record& record);
+
+/// What an error says, with the model's file before it where it is an error in the model.
+std::string text_with_file(const Error& error, const std::string& path);
 
 /// `axrun MODEL`: loads, runs, compares, saves and reports. Returns exit_ok or exit_mismatch; throws Error.
 int run_model(const Options& options, Clock::time_point process_start);

@@ -15,7 +15,6 @@ struct GemmSetup {
   GemmArguments arguments;
   EpiloguePlan plan;
   bool pack_b = false;
-  bool pack_a = false;
   int bias_port = -1;           ///< Gemm's C, or -1
   bool bias_is_column = false;  ///< C is [N] (per column), otherwise [M, N] or [M, 1]
   int64_t bias_row_stride = 0;

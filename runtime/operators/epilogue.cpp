@@ -36,7 +36,7 @@ bool per_channel(const EpiloguePlan& plan, const StepPort& port, std::vector<flo
   return true;
 }
 
-void scale_by(EpiloguePlan& plan, const std::vector<float>& factors) {
+void multiply_by(EpiloguePlan& plan, const std::vector<float>& factors) {
   if (plan.factor.empty()) plan.factor.assign(factors.size(), 1.0f);
   for (size_t c = 0; c < factors.size(); ++c) plan.factor[c] *= factors[c];
   for (size_t c = 0; c < plan.bias.size(); ++c) plan.bias[c] *= factors[c];
@@ -68,7 +68,7 @@ bool extend_by_normalization(EpiloguePlan& plan, const ir::Node& node, const Por
     factors.push_back(static_cast<float>(factor));
     shifts.push_back(static_cast<float>(beta[c] - factor * mean[c]));
   }
-  scale_by(plan, factors);
+  multiply_by(plan, factors);
   add_bias(plan, shifts, 1.0f);
   return true;
 }
@@ -85,13 +85,13 @@ bool extend_by_arithmetic(EpiloguePlan& plan, const ir::Node& node, ir::ValueId 
     if (node.op == "Add") {
       add_bias(plan, values, 1.0f);
     } else if (node.op == "Mul") {
-      scale_by(plan, values);
+      multiply_by(plan, values);
     } else if (node.op == "Sub" && left) {
       add_bias(plan, values, -1.0f);
     } else if (node.op == "Div" && left) {
       for (float& v : values) v = 1.0f / v;
       if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) return false;
-      scale_by(plan, values);
+      multiply_by(plan, values);
     } else {
       return false;
     }

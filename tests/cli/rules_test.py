@@ -113,7 +113,7 @@ class Rules(unittest.TestCase):
         # One of several models that cannot be used is named, and keeps nothing from the others.
         self.assertEqual(self.json()["count"], 0)
         several = self.json("--discover", AXRUN, MODEL, code=2)["error"]["message"]
-        self.assertIn(AXRUN, several)
+        self.assertTrue(several.startswith(AXRUN + ": "), several)
         self.assertIn("1 of 2 models", several)
         self.assertGreater(self.json()["count"], 0)
         self.cache = os.path.join(self.folder.name, "empty")

@@ -14,7 +14,7 @@ struct Identity {
 std::vector<Identity> true_identities();
 /// Also equal, by more than one law, or by ones that the prover may not have: it must refute none.
 std::vector<Identity> hard_identities();
-/// More of them, by what they are about.
+/// More of them, by what they are about: chosen for being hard, not for being proved.
 std::vector<Identity> hard_identities_of_attention();
 std::vector<Identity> hard_identities_of_blocks();
 std::vector<Identity> hard_identities_of_convolutions();
@@ -24,8 +24,8 @@ std::vector<Identity> hard_identities_of_matrices();
 std::vector<Identity> hard_identities_of_movement();
 std::vector<Identity> hard_identities_of_quantisation();
 std::vector<Identity> hard_identities_of_reductions();
-/// hard_identities() and those that follow it.
-std::vector<Identity> all_hard_identities();
+/// All that hard_identities_of_* give.
+std::vector<Identity> more_hard_identities();
 /// Equal, by what integers are in bits.
 std::vector<Identity> bit_identities();
 /// Not equal: each has inputs and sizes at which the sides differ, or one of them is none.
