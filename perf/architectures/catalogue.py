@@ -55,6 +55,9 @@ WORKLOADS = {
     **{"prism_%s_%s" % (name, "x".join(map(str, sizes))): Architecture(
         function, norms * sizes[-1], dict(zip(("batch", "heads", "queries", "keys", "size"), sizes)))
        for name, (function, norms) in _ATTENTIONS.items() for sizes in _ATTENTION_SIZES},
+    # 12 * 8 * (768 + 3 * 768) of the adapters
+    "gpt2_lora_prefill": Architecture(gpt2, 124_439_808 + 294_912, {"rank": 8}),
+    "gpt2_lora_decode": Architecture(gpt2, 124_439_808 + 294_912, {"rank": 8, "sequence": 1, "past": 128}),
     "bf16_vector": Architecture(narrow_vector, 2048 * 16384),
 }
 KNOWN = {**ARCHITECTURES, **WORKLOADS}

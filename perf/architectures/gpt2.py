@@ -2,6 +2,9 @@
 
 The attention's keys and values of all positions come out, for the next step. The head shares the token embedding's
 values; the exporter stores its transpose once more.
+
+With a rank, every joint projection of queries, keys and values has an adapter beside it that was not merged (LoRA, Hu et
+al. 2021): a product down to that rank and one up again, scaled, as the PEFT library leaves them.
 """
 
 import math
@@ -14,10 +17,11 @@ EPSILON = 1e-5
 POSITIONS = 1024
 EMBEDDING_DEVIATION = 0.14
 KEY_GAIN, VALUE_GAIN = 0.8, 3.0
+ADAPTER_ALPHA, ADAPTER_GAIN = 32, 0.1
 
 
-def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabulary=50257):
-    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none."""
+def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabulary=50257, rank=0):
+    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none. rank: of adapters; 0 for none."""
     require(hidden % heads == 0, "hidden=%d is not a multiple of heads=%d" % (hidden, heads))
     require(sample(past + sequence) <= POSITIONS, "past + sequence: there are %d positions" % POSITIONS)
     graph = Graph("gpt2")
@@ -32,7 +36,8 @@ def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabul
         present = []
         for layer in range(layers):
             with graph.scope("h.%d" % layer):
-                x, key, value = _block(graph, x, cache[layer] if past else None, (batch, sequence, past), hidden, heads)
+                x, key, value = _block(graph, x, cache[layer] if past else None, (batch, sequence, past), hidden, heads,
+                                       rank)
             present += [("present_key_%d" % layer, key), ("present_value_%d" % layer, value)]
         with graph.scope("ln_f"):
             x = layer_normalization(graph, x, hidden, EPSILON)
@@ -50,11 +55,11 @@ def _past_inputs(graph, layer, shape):
             graph.input("past_value_%d" % layer, shape, normal(VALUE_GAIN)))
 
 
-def _block(graph, x, past, sizes, hidden, heads):
+def _block(graph, x, past, sizes, hidden, heads, rank):
     with graph.scope("ln_1"):
         y = layer_normalization(graph, x, hidden, EPSILON)
     with graph.scope("attn"):
-        y, key, value = _attention(graph, y, past, sizes, hidden, heads)
+        y, key, value = _attention(graph, y, past, sizes, hidden, heads, rank)
     x = graph.add("Add", y, x)
     with graph.scope("ln_2"):
         y = layer_normalization(graph, x, hidden, EPSILON)
@@ -65,12 +70,14 @@ def _block(graph, x, past, sizes, hidden, heads):
     return graph.add("Add", x, y), key, value
 
 
-def _attention(graph, x, past, sizes, hidden, heads):
+def _attention(graph, x, past, sizes, hidden, heads, rank):
     batch, sequence, past_length = sizes
     width = hidden // heads
     with graph.scope("c_attn"):
         # Larger values: averaging over the sequence shrinks them.
         joint = _projection(graph, x, hidden, 3 * hidden, sizes, (KEY_GAIN, KEY_GAIN, VALUE_GAIN))
+        if rank:
+            joint = graph.add("Add", joint, _adapter(graph, x, hidden, 3 * hidden, rank))
     query, key, value = graph.add("Split", joint, graph.ints(hidden, hidden, hidden), outputs=3, axis=2)
     query, key = split_heads(graph, query, heads, width), split_heads(graph, key, heads, width)
     value = split_heads(graph, value, heads, width)
@@ -96,6 +103,13 @@ def _projection(graph, x, inputs, outputs, sizes, gains):
         return graph.add("Reshape", y, graph.add("Concat", leading, graph.ints(outputs), axis=0))
     return graph.add("Reshape", y, graph.ints(*(-1 if isinstance(size, Free) else size for size in (batch, sequence)),
                                               outputs))
+
+
+def _adapter(graph, x, inputs, outputs, rank):
+    down = graph.parameter("lora_A.weight", (inputs, rank), normal(1 / math.sqrt(inputs)))
+    up = graph.parameter("lora_B.weight", (rank, outputs), normal(ADAPTER_GAIN / math.sqrt(rank)))
+    y = graph.add("MatMul", graph.add("MatMul", x, down), up)
+    return graph.add("Mul", y, graph.scalar(ADAPTER_ALPHA / rank))
 
 
 def _gelu(graph, x):
