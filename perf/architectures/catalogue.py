@@ -57,7 +57,9 @@ WORKLOADS = {
        for name, (function, norms) in _ATTENTIONS.items() for sizes in _ATTENTION_SIZES},
     # 12 * 8 * (768 + 3 * 768) of the adapters
     "gpt2_lora_prefill": Architecture(gpt2, 124_439_808 + 294_912, {"rank": 8}),
-    "gpt2_lora_decode": Architecture(gpt2, 124_439_808 + 294_912, {"rank": 8, "sequence": 1, "past": 128}),
+    # 64 * (2 * (2048 + 2048) + 2 * (2048 + 512) + 3 * (2048 + 5632)) of the adapters
+    "llama_lora_block": Architecture(llama, 45_092_864 + 2_326_528, {"rank": 64}),
+    "llama_lora_block_decode": Architecture(llama, 45_092_864 + 2_326_528, {"rank": 64, "sequence": 1, "past": 128}),
     "bf16_vector": Architecture(narrow_vector, 2048 * 16384),
 }
 KNOWN = {**ARCHITECTURES, **WORKLOADS}

@@ -11,13 +11,13 @@ import math
 
 from .fills import indices, normal, normal_parts, normal_transposed, positions
 from .graph import Free, Graph, require, sample
-from .layers import layer_normalization, mask_future, merge_heads, probabilities, split_heads
+from .layers import adapter, layer_normalization, mask_future, merge_heads, probabilities, split_heads
 
 EPSILON = 1e-5
 POSITIONS = 1024
 EMBEDDING_DEVIATION = 0.14
 KEY_GAIN, VALUE_GAIN = 0.8, 3.0
-ADAPTER_ALPHA, ADAPTER_GAIN = 32, 0.1
+ADAPTER_ALPHA = 32  # as in the PEFT library's examples
 
 
 def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabulary=50257, rank=0):
@@ -77,7 +77,7 @@ def _attention(graph, x, past, sizes, hidden, heads, rank):
         # Larger values: averaging over the sequence shrinks them.
         joint = _projection(graph, x, hidden, 3 * hidden, sizes, (KEY_GAIN, KEY_GAIN, VALUE_GAIN))
         if rank:
-            joint = graph.add("Add", joint, _adapter(graph, x, hidden, 3 * hidden, rank))
+            joint = graph.add("Add", joint, adapter(graph, x, hidden, 3 * hidden, rank, ADAPTER_ALPHA))
     query, key, value = graph.add("Split", joint, graph.ints(hidden, hidden, hidden), outputs=3, axis=2)
     query, key = split_heads(graph, query, heads, width), split_heads(graph, key, heads, width)
     value = split_heads(graph, value, heads, width)
@@ -103,13 +103,6 @@ def _projection(graph, x, inputs, outputs, sizes, gains):
         return graph.add("Reshape", y, graph.add("Concat", leading, graph.ints(outputs), axis=0))
     return graph.add("Reshape", y, graph.ints(*(-1 if isinstance(size, Free) else size for size in (batch, sequence)),
                                               outputs))
-
-
-def _adapter(graph, x, inputs, outputs, rank):
-    down = graph.parameter("lora_A.weight", (inputs, rank), normal(1 / math.sqrt(inputs)))
-    up = graph.parameter("lora_B.weight", (rank, outputs), normal(ADAPTER_GAIN / math.sqrt(rank)))
-    y = graph.add("MatMul", graph.add("MatMul", x, down), up)
-    return graph.add("Mul", y, graph.scalar(ADAPTER_ALPHA / rank))
 
 
 def _gelu(graph, x):

@@ -10,6 +10,7 @@ from .fills import LOWEST, causal, causal_additive, normal, scale
 from .graph import ELEMENT_TYPES, Free
 
 AFTER_RELU = math.sqrt(2)
+ADAPTER_GAIN = 0.05
 
 
 def convolution(graph, x, channels, kernel, stride=1, padding=0, groups=1, gain=AFTER_RELU, bias=normal(0.1),
@@ -40,6 +41,16 @@ def linear(graph, x, inputs, outputs, gain=1.0, bias=True):
     weight = graph.parameter("weight", (inputs, outputs), normal(gain / math.sqrt(inputs)))
     product = graph.add("MatMul", x, weight)
     return graph.add("Add", graph.parameter("bias", (outputs,), normal(0.1)), product) if bias else product
+
+
+def adapter(graph, x, inputs, outputs, rank, alpha):
+    """What is added to a layer's output by an adapter of low rank that was not merged (LoRA, Hu et al. 2021): a product down
+    to the rank and one up again, scaled by alpha / rank."""
+    down = graph.parameter("lora_A.weight", (inputs, rank), normal(1 / math.sqrt(inputs)))
+    up = graph.parameter("lora_B.weight", (rank, outputs), normal(ADAPTER_GAIN / math.sqrt(rank)))
+    with graph.aside():
+        y = graph.add("MatMul", graph.add("MatMul", x, down), up)
+        return graph.add("Mul", y, graph.scalar(alpha / rank))
 
 
 def layer_normalization(graph, x, width, epsilon):

@@ -2,22 +2,25 @@
 
 RMSNorm, rotary embedding, grouped-query attention with a cache of keys and values, gated MLP with SiLU; no biases. In
 and out go hidden states: a model's embedding and output head are left out.
+
+With a rank, every projection has an adapter beside it that was not merged, as QLoRA (Dettmers et al. 2023) trains them.
 """
 
 import math
 
 from .fills import inverse_frequencies, normal, positions, scale
 from .graph import Graph, require, sample
-from .layers import linear, mask_future, merge_heads, probabilities, split_heads, to_float
+from .layers import adapter, linear, mask_future, merge_heads, probabilities, split_heads, to_float
 
 EPSILON = 1e-5
 POSITIONS = 2048
 ROTARY_BASE = 10000.0
 KEY_GAIN, VALUE_GAIN = 0.8, 3.0
+ADAPTER_ALPHA = 16
 
 
-def llama(batch=1, sequence=128, past=0, layers=1, hidden=2048, heads=32, key_heads=8, mlp=5632):
-    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none."""
+def llama(batch=1, sequence=128, past=0, layers=1, hidden=2048, heads=32, key_heads=8, mlp=5632, rank=0):
+    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none. rank: of adapters; 0 for none."""
     require(hidden % heads == 0, "hidden=%d is not a multiple of heads=%d" % (hidden, heads))
     require(hidden // heads % 2 == 0, "hidden / heads = %d is not even" % (hidden // heads))
     require(heads % key_heads == 0, "heads=%d is not a multiple of key_heads=%d" % (heads, key_heads))
@@ -40,12 +43,12 @@ def llama(batch=1, sequence=128, past=0, layers=1, hidden=2048, heads=32, key_he
                 y = _rms_norm(graph, x, hidden)
             with graph.scope("self_attn"):
                 y, key, value = _attention(graph, y, cache[layer] if past else None, rotation, lengths,
-                                           (heads, key_heads, width))
+                                           (heads, key_heads, width), rank)
             x = graph.add("Add", x, y)
             with graph.scope("post_attention_layernorm"):
                 y = _rms_norm(graph, x, hidden)
             with graph.scope("mlp"):
-                x = graph.add("Add", x, _gated_mlp(graph, y, hidden, mlp))
+                x = graph.add("Add", x, _gated_mlp(graph, y, hidden, mlp, rank))
         present += [("present_key_%d" % layer, key), ("present_value_%d" % layer, value)]
     graph.output("last_hidden_state", x, (batch, sequence, hidden))
     for name, value in present:
@@ -70,17 +73,17 @@ def _rotate(graph, x, rotation, width):
     return graph.add("Add", graph.add("Mul", x, rotation[0]), graph.add("Mul", turned, rotation[1]))
 
 
-def _attention(graph, x, past, rotation, lengths, sizes):
+def _attention(graph, x, past, rotation, lengths, sizes, rank):
     heads, key_heads, width = sizes
     hidden = heads * width
     with graph.scope("q_proj"):
-        query = split_heads(graph, linear(graph, x, hidden, hidden, KEY_GAIN, bias=False), heads, width)
+        query = split_heads(graph, _projection(graph, x, hidden, hidden, KEY_GAIN, rank), heads, width)
     with graph.scope("k_proj"):
-        key = linear(graph, x, hidden, key_heads * width, KEY_GAIN, bias=False)
+        key = _projection(graph, x, hidden, key_heads * width, KEY_GAIN, rank)
         key = split_heads(graph, key, key_heads, width)
     with graph.scope("v_proj"):
         # Averaging over the sequence shrinks what it adds up.
-        value = linear(graph, x, hidden, key_heads * width, VALUE_GAIN, bias=False)
+        value = _projection(graph, x, hidden, key_heads * width, VALUE_GAIN, rank)
         value = split_heads(graph, value, key_heads, width)
     query, key = _rotate(graph, query, rotation, width), _rotate(graph, key, rotation, width)
     if past:
@@ -93,7 +96,12 @@ def _attention(graph, x, past, rotation, lengths, sizes):
         scores = mask_future(graph, scores, query, key, lengths, POSITIONS, additive=True)
     y = graph.add("MatMul", probabilities(graph, scores), _repeat_heads(graph, value, sizes))
     with graph.scope("o_proj"):
-        return linear(graph, merge_heads(graph, y, heads, width), hidden, hidden, bias=False), key, value
+        return _projection(graph, merge_heads(graph, y, heads, width), hidden, hidden, 1.0, rank), key, value
+
+
+def _projection(graph, x, inputs, outputs, gain, rank):
+    y = linear(graph, x, inputs, outputs, gain, bias=False)
+    return graph.add("Add", y, adapter(graph, x, inputs, outputs, rank, ADAPTER_ALPHA)) if rank else y
 
 
 def _repeat_heads(graph, x, sizes):
@@ -114,11 +122,11 @@ def _rms_norm(graph, x, hidden):
     return graph.add("Mul", graph.parameter("weight", (hidden,), scale), graph.add("Mul", x, factor))
 
 
-def _gated_mlp(graph, x, hidden, mlp):
+def _gated_mlp(graph, x, hidden, mlp, rank):
     with graph.scope("gate_proj"):
-        gate = linear(graph, x, hidden, mlp, 1.5, bias=False)
+        gate = _projection(graph, x, hidden, mlp, 1.5, rank)
     with graph.scope("up_proj"):
-        up = linear(graph, x, hidden, mlp, 1.5, bias=False)
+        up = _projection(graph, x, hidden, mlp, 1.5, rank)
     y = graph.add("Mul", graph.add("Mul", gate, graph.add("Sigmoid", gate)), up)
     with graph.scope("down_proj"):
-        return linear(graph, y, mlp, hidden, 0.5, bias=False)
+        return _projection(graph, y, mlp, hidden, 0.5, rank)

@@ -18,6 +18,8 @@ def of_model(model, command, cache, budget, threads):
         said = {}
     if "optimiser" not in said:
         return {"model": model.name, "error": said.get("error") or answer.stderr.strip() or "exit %d" % answer.returncode}
+    if said["optimiser"].get("state") == "stopped":
+        return {"model": model.name, "error": said["optimiser"].get("reason") or "its optimiser has stopped"}
     return from_report(model.name, said["optimiser"].get("algebra") or {})
 
 

@@ -253,6 +253,7 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
     examine_pairs(apart.terms, within, go_on, counts);
   }
   if (counts.complete) examine_chains(model, place, go_on, counts);
+  if (counts.complete) examine_sums(model, place, go_on, counts);
   if (counts.complete) merge_siblings(model, place, counts);
   const double splitting = now();
   if (counts.complete) split_reductions(model, place, go_on, counts);

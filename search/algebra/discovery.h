@@ -38,8 +38,8 @@ class Discovery {
   Discovery(RuleSet& rules, DiscoveryOptions options) : rules_(rules), options_(std::move(options)) {}
 
   /// All pairs of operations that these terms have, have when affine ones are taken apart, or have where
-  /// rules of that are applied to three operations in a row that only move elements. Sites that were examined
-  /// before cost nothing. name: of the value that a term of the model is, for people.
+  /// rules of that are applied to three operations in a row that only move elements, or to sums of products.
+  /// Sites that were examined before cost nothing. name: of the value that a term of the model is, for people.
   DiscoveryCounts examine(const Terms& model, const std::string& origin,
                           const std::function<std::string(TermId)>& name = {});
   /// One site. Whether it had a rule.
@@ -54,6 +54,9 @@ class Discovery {
   // Of pairs that rules make of chains (chain_discovery.cpp).
   void examine_chains(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                       DiscoveryCounts& counts);
+  // Of terms that rules give one factor (sum_discovery.cpp).
+  void examine_sums(const Terms& model, const Place& place, const std::function<bool()>& go_on,
+                    DiscoveryCounts& counts);
   bool merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts);
   bool propose(const Site& site, const Site& where, const std::string& origin, DiscoveryCounts& counts);
   /// The rule, where it is proved; else null.

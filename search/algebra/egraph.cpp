@@ -131,7 +131,40 @@ void EGraph::rebuild() {
       for (const TermId parent : parents) renormalise(parent);
       for (const TermId member : own) renormalise(member);
     }
+    replace_groups();
   }
+}
+
+void EGraph::hold_together(TermId some, const std::vector<TermId>& others) {
+  constexpr size_t most_groups = 100;
+  if (groups_.size() == most_groups || full()) return;
+  Group group{no_term, {some}, {some}};
+  group.children.insert(group.children.end(), others.begin(), others.end());
+  group.whole = make(terms_[some].operation, {}, group.children);
+  if (group.whole == no_term) return;
+  for (const Group& known : groups_)
+    if (known.whole == group.whole && known.children == group.children) return;
+  dirty_.push_back(find(some));
+  groups_.push_back(std::move(group));
+}
+
+void EGraph::replace_groups() {
+  for (Group& group : groups_) {
+    const std::vector<TermId> choices = members(group.children[0]);
+    for (const TermId choice : choices)
+      if (!full() && group.done.insert(choice).second) replace(group.whole, group.children, choice);
+  }
+}
+
+/// The sum of these children, which is `whole`, with another term of the first one's class in its place.
+void EGraph::replace(TermId whole, const std::vector<TermId>& children, TermId by) {
+  Link link;
+  link.left = whole;
+  link.operation = terms_[whole].operation;
+  link.left_children = link.right_children = children;
+  link.right_children[0] = by;
+  link.right = make(link.operation, {}, link.right_children);
+  if (link.right != no_term && !equal(link.right, whole)) unite(std::move(link));
 }
 
 /// An operation that composes with those that make its children: with all that do, as each is another way.

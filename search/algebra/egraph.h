@@ -63,6 +63,9 @@ class EGraph {
 
   /// Instances of the rule's sides are equal.
   bool merge(const Link& link);
+  /// A sum or product of this one, by the same operation, and others is one of whatever is equal to it and
+  /// these.
+  void hold_together(TermId some, const std::vector<TermId>& others);
   /// Congruence closure, and normal forms of operations on other members of their children's classes.
   void rebuild();
   bool full() const { return terms_.size() >= limits_.most_terms; }
@@ -80,6 +83,8 @@ class EGraph {
   void unite(Link link);
   void congruent(TermId a, TermId b);
   void renormalise(TermId id);
+  void replace_groups();
+  void replace(TermId whole, const std::vector<TermId>& children, TermId by);
   void path(TermId from, TermId to, std::set<int>& links, std::set<std::pair<int, bool>>& seen) const;
 
   EGraphLimits limits_;
@@ -93,6 +98,13 @@ class EGraph {
   std::map<int, std::vector<TermId>> by_operation_;
   std::vector<TermId> dirty_;
   std::set<std::pair<TermId, TermId>> renormalised_;
+  /// Of a flat sum: terms that are a term of their own elsewhere (the first), and the others.
+  struct Group {
+    TermId whole = no_term;
+    std::vector<TermId> children;
+    std::set<TermId> done;  ///< what has taken the place of the first
+  };
+  std::vector<Group> groups_;
 };
 
 /// Instance of a rule's term; no_term where it is not defined.

@@ -51,8 +51,9 @@ std::vector<Weighed> weighed_windows(const ir::Graph& graph, const ModelTerms& t
                                      const GraphWriter& writer, const GraphRewriteOptions& options) {
   const std::vector<TermId> needed = needed_terms(graph, terms);
   std::vector<Window> windows = sibling_windows(terms.terms(), needed);
-  for (Window& window : windows_of(terms.terms(), needed, options.most_operations))
-    windows.push_back(std::move(window));
+  for (auto& more :
+       {sum_windows(terms.terms(), needed), windows_of(terms.terms(), needed, options.most_operations)})
+    windows.insert(windows.end(), more.begin(), more.end());
   std::vector<Weighed> list;
   std::map<std::string, double> together;
   for (Window& window : windows) {
@@ -73,6 +74,29 @@ std::vector<Weighed> weighed_windows(const ir::Graph& graph, const ModelTerms& t
   return list;
 }
 
+/// What was found for one window as what is to be done with another of the same text: both have their
+/// operations, and these their operands, in the same order.
+Improvement moved(const Improvement& improvement, const Terms& terms, const Window& from, const Window& to) {
+  Improvement moved = improvement;
+  moved.copies.clear();
+  const auto place = [&](TermId there, TermId here) {
+    const auto copy = improvement.copies.find(there);
+    if (copy != improvement.copies.end()) moved.copies.emplace(here, copy->second);
+  };
+  for (size_t k = 0; k < from.inner.size(); ++k) {
+    place(from.inner[k], to.inner[k]);
+    const std::vector<TermId>&there = terms[from.inner[k]].children, &here = terms[to.inner[k]].children;
+    for (size_t n = 0; n < there.size(); ++n) place(there[n], here[n]);
+  }
+  return moved;
+}
+
+/// One window of each text, and what would be better; nothing where that is no better by enough.
+struct Looked {
+  const Window* window = nullptr;
+  std::optional<Improvement> improvement;
+};
+
 }  // namespace
 
 GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::shared_ptr<const Rule>>& rules,
@@ -80,27 +104,38 @@ GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::sh
   GraphRewrite result;
   const ModelTerms terms(facts, options.apart);
   GraphWriter writer(facts.graph(), terms);
-  std::set<TermId> taken;            // of windows that were replaced
-  std::set<std::string> unimproved;  // windows, as text
-  for (const Weighed& one : weighed_windows(facts.graph(), terms, writer, options)) {
+  const std::vector<Weighed> windows = weighed_windows(facts.graph(), terms, writer, options);
+  std::map<std::string, Looked> looked;
+  for (const Weighed& one : windows) {
+    if (looked.count(one.text) != 0) continue;
     if (options.go_on && !options.go_on()) break;
-    const Window& window = one.window;
+    ++result.looked_at;
+    auto improvement = improve(terms.terms(), one.window, rules, options.cost, options.saturation);
+    if (improvement && improvement->before - improvement->after < options.least_gain * improvement->before)
+      improvement.reset();
+    looked.emplace(one.text, Looked{&one.window, std::move(improvement)});
+  }
+  // What promises to save most of the model's time first; the others have what it leaves.
+  std::vector<std::pair<double, const Weighed*>> promising;
+  for (const Weighed& one : windows)
+    if (const auto found = looked.find(one.text); found != looked.end() && found->second.improvement)
+      promising.emplace_back(
+          one.weight * (1 - found->second.improvement->after / found->second.improvement->before), &one);
+  std::stable_sort(promising.begin(), promising.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::set<TermId> taken;  // of windows that were replaced
+  for (const auto& [saving, one] : promising) {
+    const Window& window = one->window;
     const auto is_taken = [&](TermId id) { return taken.count(id) != 0; };
     if (std::any_of(window.inner.begin(), window.inner.end(), is_taken)) continue;
-    if (unimproved.count(one.text) != 0) continue;
-    ++result.looked_at;
-    const auto improvement = improve(terms.terms(), window, rules, options.cost, options.saturation);
-    if (!improvement || improvement->before - improvement->after < options.least_gain * improvement->before) {
-      unimproved.insert(one.text);
-      continue;
-    }
-    if (!writer.replace(window, *improvement)) continue;
+    const Looked& alike = looked.at(one->text);
+    const Improvement improvement = moved(*alike.improvement, terms.terms(), *alike.window, window);
+    if (!writer.replace(window, improvement)) continue;
     taken.insert(window.inner.begin(), window.inner.end());
-    RewrittenWindow done{
-        improvement->text,      improvement->uses, improvement->before, improvement->after, {},
-        writer.recipes().back()};
+    RewrittenWindow done{improvement.text,      improvement.uses, improvement.before, improvement.after, {},
+                         writer.recipes().back()};
     for (size_t k = 0; k < window.roots.size(); ++k) {
-      if (improvement->from[k] != improvement->to[k])
+      if (improvement.from[k] != improvement.to[k])
         done.values.push_back(writer.values_of(window.roots[k]).front());
     }
     result.windows.push_back(std::move(done));

@@ -26,8 +26,8 @@ struct GraphRewriteOptions {
   SaturationOptions saturation;
   int most_operations = 12;
   double least_gain = 5e-4;  ///< of a window, as a share of its cost
-  /// How much it matters how these values are computed: heavy windows come first, those of 0 are left out.
-  /// None: all of them matter alike.
+  /// How much it matters how these values are computed: of overlapping windows that one is computed otherwise
+  /// which saves most of that; those of 0 are left out. None: all of them matter alike.
   std::function<double(const std::vector<ir::ValueId>& values)> weight;
   double least_weight = 0;  ///< of windows that are alike, together; those of less are left out
   /// Values that stay, and at which windows end; none: no such values.

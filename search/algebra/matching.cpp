@@ -93,6 +93,7 @@ class Matcher {
     std::vector<Goal> goals;
     Substitution substitution;
     Unifier sizes;
+    std::vector<TermId> rest;
   };
 
   int operation_of(TermId pattern) {
@@ -152,7 +153,7 @@ class Matcher {
         fits = fits && next.sizes.meet(pattern.parameters[k], term.parameters[k]);
       if (!fits) continue;
       if (is_sum_or_product(graph_.terms().operation(operation))) {
-        distribute(std::move(next), root, pattern, id);
+        distribute(std::move(next), root, goal.pattern, id);
       } else if (term.children.size() == pattern.children.size()) {
         for (size_t k = term.children.size(); k-- > 0;)
           next.goals.push_back({pattern.children[k], term.children[k]});
@@ -162,8 +163,9 @@ class Matcher {
   }
 
   /// Terms of a sum to those of a pattern: each to one of its own, but that one variable may take what is
-  /// left.
-  void distribute(State state, size_t root, const Term& pattern, TermId id) {
+  /// left. Where there is none, and the sum is all that is looked for, it may be that of some of the terms.
+  void distribute(State state, size_t root, TermId of, TermId id) {
+    const Term& pattern = rule_.terms[of];
     const std::vector<TermId> children = graph_.terms()[id].children;
     const size_t wanted = pattern.children.size(), have = children.size();
     if (have < wanted || have > 8) return;
@@ -185,6 +187,8 @@ class Matcher {
           }
           next.goals.push_back({pattern.children[k], met});
         }
+        for (size_t c = 0; c < have && rest == nowhere; ++c)
+          if (!used[c]) next.rest.push_back(children[c]);
         solve(std::move(next), root);
         return;
       }
@@ -199,11 +203,17 @@ class Matcher {
     };
     if (have == wanted) return place(place, wanted);
     if (graph_.full()) return;
+    bool has_place = false;
     for (size_t rest = 0; rest < wanted; ++rest) {
       const Term& takes = rule_.terms[pattern.children[rest]];
-      if (takes.operation < 0 && !takes.literal) place(place, rest);
+      if (takes.operation >= 0 || takes.literal) continue;
+      has_place = true;
+      place(place, rest);
     }
+    if (!has_place && roots_.size() == 1 && of == roots_[0]) place(place, nowhere);
   }
+
+  static constexpr size_t nowhere = ~size_t{0};
 
   void finish(const State& state) {
     const auto sizes = state.sizes.solve();
@@ -213,10 +223,11 @@ class Matcher {
       if (state.substitution.count(id) == 0) return;
     for (const ir::loop::Size& size : rule_.sizes)
       if (sizes->count(size.name) == 0) return;
-    const Match match{state.roots, state.substitution, *sizes};
+    const Match match{state.roots, state.substitution, *sizes, state.rest};
     std::string key;
     for (const TermId id : match.roots) key += std::to_string(id) + ";";
     for (const auto& [variable, value] : match.substitution) key += std::to_string(value) + ",";
+    for (const TermId id : match.rest) key += "+" + std::to_string(id);
     if (seen_.insert(key).second) found_.push_back(match);
   }
 

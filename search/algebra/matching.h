@@ -11,6 +11,7 @@ struct Match {
   std::vector<TermId> roots;  ///< of the side's roots, in order
   Substitution substitution;
   SizeValues sizes;
+  std::vector<TermId> rest;  ///< of a sum of which the root is some of the terms only: its others
 };
 
 /// Where the left side (or the right one) of the rule is found; at most so many. May add terms: sums of some

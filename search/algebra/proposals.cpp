@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "search/algebra/affine_form.h"
@@ -34,6 +35,7 @@ class Propagation {
       }
     }
     together();
+    into_an_operand();
     std::stable_sort(found_.begin(), found_.end(), [&](TermId a, TermId b) {
       return operations_in(terms_, {a}) < operations_in(terms_, {b});
     });
@@ -65,6 +67,8 @@ class Propagation {
       for (const auto& permutation : permutations(rank)) add(terms_.transpose(arguments[0], permutation));
     } else if (operation.name == "Reshape") {
       for (const auto& [text, target] : known_dims_) add(terms_.reshape(arguments[0], target));
+      if (const auto target = regrouped(terms_[term.children[0]].facts.dims, term.facts.dims, dims))
+        add(terms_.reshape(arguments[0], *target));
     } else if (operation.name == "Expand") {
       for (const auto& [text, target] : known_dims_) {
         const int id = term.operation;
@@ -90,6 +94,20 @@ class Propagation {
       }
     }
     return made;
+  }
+
+  /// The first dims of `dims` in other groups, as `from` became `to`, where these have their last dims in common.
+  static std::optional<ir::Dims> regrouped(const ir::Dims& from, const ir::Dims& to, const ir::Dims& dims) {
+    size_t last = 0;
+    while (last < from.size() && last < to.size() && from[from.size() - 1 - last] == to[to.size() - 1 - last])
+      ++last;
+    const size_t first = from.size() - last;
+    if (last == 0 || first == 0 || dims.size() < first ||
+        !std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(first), dims.begin()))
+      return std::nullopt;
+    ir::Dims target(to.begin(), to.end() - static_cast<std::ptrdiff_t>(last));
+    target.insert(target.end(), dims.begin() + static_cast<std::ptrdiff_t>(first), dims.end());
+    return target;
   }
 
   static std::vector<std::vector<int64_t>> permutations(int64_t rank) {
@@ -295,6 +313,29 @@ class Propagation {
     if (children.size() == 2 && count == 2) {
       std::swap(arguments[1][0], arguments[1][1]);
       join(arguments);
+    }
+  }
+
+  /// The root's other argument reads what the producer reads, too: the producer, on what the root makes of
+  /// what they read besides.
+  void into_an_operand() {
+    const std::vector<TermId> outer = terms_[root_].children;
+    if (producer_ == root_ || outer.size() != 2 || outer[0] == outer[1]) return;
+    const std::vector<TermId> mine = terms_[producer_].children;
+    const std::vector<TermId> theirs = terms_[outer[0] == producer_ ? outer[1] : outer[0]].children;
+    if (mine.size() < 2 || theirs.size() < 2) return;
+    for (const TermId shared : mine) {
+      if (std::find(theirs.begin(), theirs.end(), shared) == theirs.end()) continue;
+      for (size_t k = 0; k < mine.size(); ++k) {
+        for (const TermId other : theirs) {
+          if (mine[k] == shared || other == shared) continue;
+          std::vector<TermId> arguments = mine;
+          for (const TermId made : again(root_, {mine[k], other})) {
+            arguments[k] = made;
+            for (const TermId id : again(producer_, arguments)) offer(id);
+          }
+        }
+      }
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "ir/error.h"
 #include "search/algebra/matching.h"
+#include "search/algebra/sums.h"
 
 namespace axrun::search::algebra {
 
@@ -43,6 +44,7 @@ bool apply(EGraph& graph, const std::shared_ptr<const Rule>& rule, bool forward,
     if (left.type != right.type || left.dims != right.dims) continue;
     made.push_back(forward ? link.right : link.left);
     changed = graph.merge(link) || changed;
+    if (!match.rest.empty()) graph.hold_together(forward ? link.left : link.right, match.rest);
   }
   if (changed) {
     ++saturation.applied[rule->id];
@@ -100,28 +102,58 @@ Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>
   return saturation;
 }
 
-std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& roots, int most_operations) {
-  std::vector<TermId> order;
-  for (const TermId id : reached_from(terms, roots))
-    if (terms[id].operation >= 0 && !terms[id].facts.constant) order.push_back(id);
+namespace {
+
+/// Operations that the roots reach and which others read each of them.
+struct Order {
+  std::vector<TermId> operations;
   std::map<TermId, std::set<TermId>> users;
-  for (const TermId id : order)
-    for (const TermId child : terms[id].children) users[child].insert(id);
-  std::vector<Window> windows;
-  const auto count = static_cast<size_t>(most_operations);
-  for (size_t first = 0; first < order.size(); first += std::max<size_t>(count / 2, 1)) {
-    Window window;
-    const size_t end = std::min(first + count, order.size());
-    window.inner.assign(order.begin() + static_cast<std::ptrdiff_t>(first),
-                        order.begin() + static_cast<std::ptrdiff_t>(end));
+  std::set<TermId> needed;
+
+  Order(const Terms& terms, const std::vector<TermId>& roots) : needed(roots.begin(), roots.end()) {
+    for (const TermId id : reached_from(terms, roots))
+      if (terms[id].operation >= 0 && !terms[id].facts.constant) operations.push_back(id);
+    for (const TermId id : operations)
+      for (const TermId child : terms[id].children) users[child].insert(id);
+  }
+  /// Its roots are what is needed, or read outside.
+  Window window(std::vector<TermId> inner) {
+    Window window{std::move(inner), {}};
     for (const TermId id : window.inner) {
-      bool outside = std::find(roots.begin(), roots.end(), id) != roots.end();
+      bool outside = needed.count(id) != 0;
       for (const TermId user : users[id])
         outside = outside || std::find(window.inner.begin(), window.inner.end(), user) == window.inner.end();
       if (outside) window.roots.push_back(id);
     }
-    windows.push_back(std::move(window));
-    if (end == order.size()) break;
+    return window;
+  }
+};
+
+}  // namespace
+
+std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& roots, int most_operations) {
+  Order order(terms, roots);
+  const std::vector<TermId>& all = order.operations;
+  std::vector<Window> windows;
+  const auto count = static_cast<size_t>(most_operations);
+  for (size_t first = 0; first < all.size(); first += std::max<size_t>(count / 2, 1)) {
+    const size_t end = std::min(first + count, all.size());
+    windows.push_back(order.window({all.begin() + static_cast<std::ptrdiff_t>(first),
+                                    all.begin() + static_cast<std::ptrdiff_t>(end)}));
+    if (end == all.size()) break;
+  }
+  return windows;
+}
+
+std::vector<Window> sum_windows(const Terms& terms, const std::vector<TermId>& roots) {
+  Order order(terms, roots);
+  const std::set<TermId> all(order.operations.begin(), order.operations.end());
+  std::vector<Window> windows;
+  for (const TermId id : order.operations) {
+    if (!is_sum(terms, id)) continue;
+    for (std::vector<TermId>& inner :
+         between_sum_and_operands(terms, id, [&](TermId child) { return all.count(child) != 0; }))
+      windows.push_back(order.window(std::move(inner)));
   }
   return windows;
 }

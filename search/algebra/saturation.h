@@ -60,6 +60,9 @@ std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& ro
 /// Operations of one kind on one first operand, which rules with several roots may join; each is a root.
 std::vector<Window> sibling_windows(const Terms& terms, const std::vector<TermId>& roots);
 
+/// Sums with the operations between them and operands that several of their terms have in common.
+std::vector<Window> sum_windows(const Terms& terms, const std::vector<TermId>& roots);
+
 /// A window's roots in a graph of their own: what is not in the window is a leaf. copies: what became of each
 /// term.
 std::vector<TermId> copy_window(const Terms& terms, const Window& window, EGraph& graph,

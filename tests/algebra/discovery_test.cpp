@@ -125,6 +125,17 @@ TEST(Discovery, LowRankProductsAreAssociative) {
   EXPECT_TRUE(found.proved("MatMul(MatMul(a, b), c) = MatMul(a, MatMul(b, c))")) << found.text();
 }
 
+/// What the sum of an adapter's products and the product beside it lacks is found where rules have led.
+TEST(Discovery, SumsOfProductsThatComeAboutShareAnOperand) {
+  SmallTerms t;
+  const TermId x = t.input("x", {8, 16}), w = t.constant("w", {16, 24}), a = t.constant("a", {16, 2}),
+               b = t.constant("b", {2, 24});
+  const TermId low = t.call("Mul", {t.call("MatMul", {t.call("MatMul", {x, a}), b}), t.number(4)});
+  t.call("Add", {t.call("MatMul", {x, w}), low});
+  const Found found = discover(t);
+  EXPECT_TRUE(found.proved("Add(MatMul(a, b), MatMul(a, c)) = MatMul(a, Add(b, c))")) << found.text();
+}
+
 TEST(Discovery, ScaleOfRowsPastTheProduct) {
   SmallTerms t;
   const TermId x = t.input("x", {2, 8, 16}), r = t.input("r", {2, 8, 1}), w = t.constant("w", {16, 24});

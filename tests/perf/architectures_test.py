@@ -53,7 +53,8 @@ TINY = {
     "prism_attention_2x8x1x1024x128": dict(heads=3, queries=4, keys=9, size=5),
     "prism_qknorm_attention_2x8x1x1024x128": dict(heads=3, queries=4, keys=9, size=5),
     "gpt2_lora_prefill": dict(batch=BATCH, sequence=LENGTH, layers=2, hidden=24, heads=3, vocabulary=50, rank=2),
-    "gpt2_lora_decode": dict(batch=2, past=Free("past", 5), layers=2, hidden=24, heads=3, vocabulary=50, rank=2),
+    "llama_lora_block": dict(batch=2, sequence=LENGTH, layers=2, hidden=32, heads=4, key_heads=2, mlp=40, rank=3),
+    "llama_lora_block_decode": dict(past=5, hidden=32, heads=4, key_heads=2, mlp=40, rank=3),
     "bf16_vector": dict(inputs=12, outputs=7),
 }
 
@@ -352,7 +353,7 @@ class Files(unittest.TestCase):
 class Command(unittest.TestCase):
     def test_workloads_are_no_standard_architectures_and_are_found_by_pattern(self):
         self.assertFalse(set(WORKLOADS) & set(ARCHITECTURES))
-        self.assertEqual(len(WORKLOADS), 3 * 5 + 2 * 4 + 3)
+        self.assertEqual(len(WORKLOADS), 3 * 5 + 2 * 4 + 4)
         command = [sys.executable, COMMAND, "--only", "prism_swiglu_*", "--name", "x"]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
