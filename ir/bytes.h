@@ -32,6 +32,11 @@ class ByteWriter {
     text_ += text;
     return *this;
   }
+  /// What another one wrote.
+  ByteWriter& append(const ByteWriter& other) {
+    text_ += other.text_;
+    return *this;
+  }
   const std::string& text() const& { return text_; }
   std::string text() && { return std::move(text_); }
 

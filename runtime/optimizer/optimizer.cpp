@@ -116,7 +116,7 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   warm_->save(*library_, layouts_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
   if (!settled && !last) return;
-  warm_->keep_weights(*library_, host_.packs, *host_.plans,
+  warm_->keep_weights(*library_, host_.packs, layouts_, *host_.plans,
                       board_.frozen() ? longest_writing_of_frozen : longest_writing);
   warm_->rest();
 }

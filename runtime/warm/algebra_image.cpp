@@ -76,19 +76,23 @@ AlgebraReport read_report(Reader& in) {
   return report;
 }
 
+void write(Writer& out, const std::vector<WindowRecipe>& windows) {
+  put_count(out, windows.size());
+  for (const WindowRecipe& window : windows) {
+    out.put(window.text);
+    put_all(out, window.values);
+    put_count(out, window.roots.size());
+    for (const auto& root : window.roots) put_all(out, root);
+  }
+}
+
 void write(Writer& out, const ChosenLayouts::Choice& choice) {
   put_count(out, choice.shapes.size());
   for (const ir::Shape& shape : choice.shapes) put_all(out, shape);
   out.put(choice.base ? write_layouts({choice.base}) : std::string());
   for (const uint8_t byte : structure_of(*choice.graph)) out.put(byte);
   const AlgebraRecipe& algebra = *choice.algebra;
-  put_count(out, algebra.windows.size());
-  for (const WindowRecipe& window : algebra.windows) {
-    out.put(window.text);
-    put_all(out, window.values);
-    put_count(out, window.roots.size());
-    for (const auto& root : window.roots) put_all(out, root);
-  }
+  write(out, algebra.windows);
   put_count(out, algebra.rules.size());
   for (const std::string& rule : algebra.rules) out.put(rule);
   write(out, algebra.report);
@@ -131,7 +135,15 @@ std::string write_rewrites(const std::vector<std::shared_ptr<const ChosenLayouts
   return std::move(out).text();
 }
 
-std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Graph& model, ThreadPool& pool) {
+cache::Hash name_of_rewrite(const AlgebraRecipe& recipe, const cache::Hash& structure) {
+  Writer out;
+  for (const uint8_t byte : structure) out.put(byte);
+  write(out, recipe.windows);
+  return cache::hash_of_bytes(out.text().data(), out.text().size());
+}
+
+std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Graph& model, ThreadPool& pool,
+                                          const FindGraph& find) {
   std::optional<std::vector<Kept>> list = read_all(bytes);
   if (!list) return std::nullopt;
   ReadRewrites read;
@@ -144,9 +156,13 @@ std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Grap
         if (!laid_out || laid_out->size() != 1) return std::nullopt;
         base = std::make_shared<const ChosenLayouts::Choice>(std::move(laid_out->front()));
       }
-      RewrittenGraph made = rewritten_graph(base ? *base->graph : model, one.algebra.windows, pool);
+      const ir::Graph& from = base ? *base->graph : model;
       // Kernels are told by the places of their nodes.
-      if (made.graph == nullptr || structure_of(*made.graph) != one.structure) return std::nullopt;
+      const auto fits = [&](const auto& graph) { return graph && structure_of(*graph) == one.structure; };
+      RewrittenGraph made;
+      if (find) made.graph = find(name_of_rewrite(one.algebra, one.structure), from);
+      if (!fits(made.graph)) made = rewritten_graph(from, one.algebra.windows, pool);
+      if (!fits(made.graph)) return std::nullopt;
       std::move(made.folded.begin(), made.folded.end(), std::back_inserter(read.folded));
       read.choices.push_back({std::move(one.shapes),
                               {},

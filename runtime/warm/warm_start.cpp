@@ -14,6 +14,7 @@
 #include "runtime/cache/location.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/warm/algebra_image.h"
+#include "runtime/warm/graph_image.h"
 #include "runtime/warm/kept_rules.h"
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/nested_image.h"
@@ -83,8 +84,8 @@ WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const 
 const std::string& WarmStart::key(ThreadPool& pool) {
   if (key_.empty()) {
     contents_->meet(*graph_, pool);
-    key_ = fmt::format("{}{}, {}", prefix_of_plans,
-                       cache::to_text(identity_of(*graph_, structure_hash_, *contents_)), settings_);
+    identity_ = cache::to_text(identity_of(*graph_, structure_hash_, *contents_));
+    key_ = fmt::format("{}{}, {}", prefix_of_plans, identity_, settings_);
   }
   return key_;
 }
@@ -121,7 +122,17 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
   const bool settled = in.get<bool>();
   ShapesMet met = read_shapes(in);
   std::optional<std::vector<ChosenLayouts::Choice>> choices = read_layouts(in.text(longest_layouts), *graph_);
-  std::optional<ReadRewrites> rewrites = read_rewrites(in.text(longest_rewrites), *graph_, pool_);
+  const auto kept_graph = [&](const cache::Hash& name,
+                              const ir::Graph& base) -> std::shared_ptr<const ir::Graph> {
+    const std::string key = key_of_graph(name);
+    const auto file = store_->get_file(key);
+    if (!file) return nullptr;
+    auto graph = read_graph(file, base);
+    if (!graph) store_->reject_file(key);
+    return graph;
+  };
+  std::optional<ReadRewrites> rewrites =
+      read_rewrites(in.text(longest_rewrites), *graph_, pool_, kept_graph);
   if (choices && rewrites)
     std::move(rewrites->choices.begin(), rewrites->choices.end(), std::back_inserter(*choices));
   LibraryImage::Graphs graphs = graphs_;
@@ -208,11 +219,28 @@ void WarmStart::rest() {
   }
 }
 
-void WarmStart::keep_weights(const KernelLibrary& library, PackCache* packs, PlanTable& plans,
-                             std::chrono::milliseconds longest) {
+std::string WarmStart::key_of_graph(const cache::Hash& name) const {
+  return fmt::format("graph {} of {}", cache::to_text(name), identity_);
+}
+
+void WarmStart::keep_graphs(const ChosenLayouts& layouts) {
+  const int64_t most = store_->settings().limit_bytes / 2;
+  for (const auto& choice : layouts.all()) {
+    if (!choice->algebra) continue;
+    const std::string key = key_of_graph(name_of_rewrite(*choice->algebra, structure_of(*choice->graph)));
+    if (store_->has_file(key)) continue;
+    const auto image = image_of(*choice->graph, choice->base ? *choice->base->graph : *graph_);
+    if (!image || static_cast<int64_t>(image->bytes()) > most) continue;
+    store_->put_file(key, image->bytes(), [&](std::span<std::byte> file) { image->write(file); });
+  }
+}
+
+void WarmStart::keep_weights(const KernelLibrary& library, PackCache* packs, const ChosenLayouts& layouts,
+                             PlanTable& plans, std::chrono::milliseconds longest) {
   const bool done = kept_weights_ && kept_weights_->in_time && kept_for_ == stored_;
   if (done || !store_->writable() || stored_ == cache::Hash{}) return;
   try {
+    keep_graphs(layouts);
     const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
     // Of constants that plans have made nobody knows the hashes yet; they live as long as the plans.
     const std::vector<std::shared_ptr<const Plan>> held = plans.all();

@@ -49,9 +49,10 @@ class WarmStart {
   /// nothing left to be done for any of them. Never throws.
   void save(const KernelLibrary& library, const ChosenLayouts& layouts, PlanTable& plans, bool settled);
   /// Constants as these plans' kernels want them, generated or precompiled, for every process that computes
-  /// with the same ones. Only where save() has stored something. Writes for about so long. Never throws.
-  void keep_weights(const KernelLibrary& library, PackCache* packs, PlanTable& plans,
-                    std::chrono::milliseconds longest);
+  /// with the same ones, and the graphs that were made by algebra. Only where save() has stored something.
+  /// Writes for about so long. Never throws.
+  void keep_weights(const KernelLibrary& library, PackCache* packs, const ChosenLayouts& layouts,
+                    PlanTable& plans, std::chrono::milliseconds longest);
   /// Nothing will be wanted for a while: the cache's files are closed, and what processes to come would have
   /// to put in order before they can read is put in order now. Never throws.
   void rest();
@@ -82,6 +83,9 @@ class WarmStart {
   void fetch(ThreadPool& pool);
   void meet(const std::vector<std::vector<ir::Shape>>& shapes);
   bool put_plans(const PlansHead& head, std::string_view plans);
+  /// Of what was made by algebra, with its constants: so that load() need not make it again.
+  void keep_graphs(const ChosenLayouts& layouts);
+  std::string key_of_graph(const cache::Hash& name) const;
   /// Looks at every byte of the model's constants, the first time.
   const std::string& key(ThreadPool& pool);
 
@@ -94,6 +98,7 @@ class WarmStart {
   const cache::Hash structure_hash_;
   const std::string structure_;  ///< key of what says that there is something for such a model
   std::string key_;              ///< empty: not known yet
+  std::string identity_;         ///< of the graph, with its constants: with the key
   const std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();  ///< of the graph: with the key
   std::shared_ptr<KeptWeights> weights_;
   std::shared_ptr<const cache::MappedFile> found_;  ///< plans, until they are loaded

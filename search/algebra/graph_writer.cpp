@@ -279,7 +279,8 @@ bool apply(ir::Graph& graph, const WindowRecipe& recipe, Terms::Definitions& kno
   return true;
 }
 
-/// What is read is there, and made once.
+}  // namespace
+
 bool is_whole(const ir::Graph& graph) {
   std::vector<bool> there(graph.values.size(), false);
   const auto make = [&](ValueId id) {
@@ -302,8 +303,6 @@ bool is_whole(const ir::Graph& graph) {
   }
   return std::all_of(graph.outputs.begin(), graph.outputs.end(), is_there);
 }
-
-}  // namespace
 
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes) {
   auto changed = std::make_shared<ir::Graph>(graph);

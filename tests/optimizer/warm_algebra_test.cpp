@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "ir/error.h"
 #include "runtime/host_target.h"
 #include "runtime/plan/plan_builder.h"
 #include "runtime/session.h"
 #include "runtime/warm/algebra_image.h"
+#include "runtime/warm/graph_image.h"
+#include "runtime/warm/model_identity.h"
 #include "runtime/warm/recheck.h"
 #include "runtime/warm/warm_start.h"
 #include "search/algebra/rule_store.h"
@@ -157,6 +160,92 @@ TEST_F(WarmAlgebra, DamagedOnesAreRefused) {
   EXPECT_GT(refused, static_cast<int>(text.size()) / 2);
   for (size_t length = 0; length < bytes.size(); length += 7)
     EXPECT_FALSE(read_rewrites(bytes.substr(0, length), graph, *pool).has_value());
+}
+
+std::shared_ptr<const cache::MappedFile> file_of(cache::Store& store, const std::string& bytes) {
+  return store.put_file("image", bytes.size(),
+                        [&](std::span<std::byte> file) { std::memcpy(file.data(), bytes.data(), bytes.size()); });
+}
+
+std::string bytes_of(const GraphImage& image) {
+  std::string bytes(image.bytes(), '\0');
+  image.write(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+void expect_equal(const ir::Graph& got, const ir::Graph& want) {
+  EXPECT_EQ(structure_of(got), structure_of(want));
+  ASSERT_EQ(got.values.size(), want.values.size());
+  for (size_t id = 0; id < want.values.size(); ++id) {
+    EXPECT_EQ(got.values[id].name, want.values[id].name);
+    const ir::Tensor &a = got.values[id].constant, &b = want.values[id].constant;
+    ASSERT_EQ(a.defined(), b.defined()) << id;
+    if (!b.defined()) continue;
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), b.bytes()), 0) << id;
+  }
+  ASSERT_EQ(got.nodes.size(), want.nodes.size());
+  for (size_t n = 0; n < want.nodes.size(); ++n) EXPECT_EQ(got.nodes[n].name, want.nodes[n].name);
+}
+
+/// Nothing is computed when the next process loads it: constants lie in the file.
+TEST_F(WarmAlgebra, GraphsAreKeptAsTheyAre) {
+  const ModelMaker model = low_rank(32);
+  optimised(model, rows(32));
+  const auto session = model.session(options(Tier::fallback));
+  const auto pool = ThreadPool::make(1);
+  std::string why;
+  const auto load = [&](std::vector<FoldedNode>& folded) {
+    WarmStart warm(open_store(folder_.path().string(), why), session->model().graph, "1 threads", *pool);
+    KernelLibrary library(KernelLibrary::Options{false, false});
+    ChosenLayouts layouts(library.mutex());
+    folded = warm.load(library, layouts, nullptr);
+    const auto all = layouts.all();
+    return all.empty() ? nullptr : all[0]->graph;
+  };
+  std::vector<FoldedNode> folded;
+  const auto kept = load(folded);
+  ASSERT_NE(kept, nullptr);
+  EXPECT_TRUE(folded.empty());
+  // Without the file, by the recipe.
+  const auto recipe = [&] {
+    const auto bytes = write_rewrites(chosen(model, rows(32)));
+    return read_rewrites(bytes, *session->model().graph, *pool);
+  }();
+  ASSERT_TRUE(recipe.has_value());
+  EXPECT_FALSE(recipe->folded.empty());
+  expect_equal(*kept, *recipe->choices[0].graph);
+}
+
+TEST_F(WarmAlgebra, DamagedGraphsAreRefused) {
+  const ModelMaker model = low_rank(32);
+  const auto choices = chosen(model, rows(32));
+  ASSERT_EQ(choices.size(), 1U);
+  const auto session = model.session(options(Tier::fallback));
+  const ir::Graph& from = *session->model().graph;
+  const auto image = image_of(*choices[0]->graph, from);
+  ASSERT_TRUE(image.has_value());
+  ASSERT_FALSE(image->constants.empty());
+  std::string why;
+  const auto store = open_store(folder_.path().string(), why);
+  const std::string bytes = bytes_of(*image);
+  const auto whole = read_graph(file_of(*store, bytes), from);
+  ASSERT_NE(whole, nullptr);
+  expect_equal(*whole, *choices[0]->graph);
+  int refused = 0;
+  for (size_t at = 0; at < image->text.size() + 4; ++at) {
+    for (const char bits : {1, 2, 64, -1}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ bits);
+      const auto read = read_graph(file_of(*store, damaged), from);
+      if (read == nullptr) ++refused;
+      for (size_t n = 0; read && n < read->nodes.size(); ++n)
+        for (const ir::ValueId id : ir::reads_of(read->nodes[n]))
+          ASSERT_LT(static_cast<size_t>(id), read->values.size());
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(image->text.size()));
+  for (size_t length = 0; length < bytes.size(); length += 97)
+    EXPECT_EQ(read_graph(file_of(*store, bytes.substr(0, length)), from), nullptr) << length;
 }
 
 TEST_F(WarmAlgebra, IsProvedAgain) {

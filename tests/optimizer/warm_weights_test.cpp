@@ -210,7 +210,7 @@ class PrecompiledPlan {
   }
   void leave() {
     warm_.save(library_, layouts_, plans_, true);
-    warm_.keep_weights(library_, packs_.get(), plans_, std::chrono::seconds(10));
+    warm_.keep_weights(library_, packs_.get(), layouts_, plans_, std::chrono::seconds(10));
   }
   ir::Tensor answer() {
     std::vector<RuntimeValue> results(1);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/cache/store.h"
+
+namespace axrun::runtime {
+
+/// A graph that was made of another one, as what it has that this one has not: nodes, values, and constants that
+/// were computed when it was made.
+struct GraphImage {
+  std::string text;
+  std::vector<ir::Tensor> constants;  ///< in the order of the text
+
+  /// Of the text and the constants in one file.
+  size_t bytes() const;
+  void write(std::span<std::byte> file) const;
+};
+
+/// Nothing where what is new has no such text: bodies, tensors as attributes, custom operators.
+std::optional<GraphImage> image_of(const ir::Graph& made, const ir::Graph& from);
+
+/// The graph again, with constants that lie in the file. Null for files that make no sense with `from`: whoever
+/// wrote it is trusted with nothing but that.
+std::shared_ptr<const ir::Graph> read_graph(const std::shared_ptr<const cache::MappedFile>& file,
+                                            const ir::Graph& from);
+
+}  // namespace axrun::runtime
