@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -44,15 +45,49 @@ int64_t Place::bytes() {
   return sum;
 }
 
+namespace {
+
+/// Machine code, plans and proofs are small next to packed constants, and took minutes, not milliseconds.
+constexpr int64_t smallest_large_file = int64_t{1} << 20;
+
+/// The file that was used longest ago; false where it cannot be removed.
+bool remove_last(std::vector<FileInFolder>& files) {
+  std::error_code error;
+  const bool removed = fs::remove(files.back().path, error);
+  files.pop_back();
+  return removed;
+}
+
+}  // namespace
+
 int64_t Place::evict(int64_t most_bytes) {
-  constexpr size_t at_once = 256;
-  int64_t removed = 0, left = bytes();
   remove_unfinished(weights());
-  std::vector<FileInFolder> files = files_in(weights());
+  std::vector<FileInFolder> small = files_in(weights());
   // The one that was used longest ago is last.
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.used > b.used; });
+  std::sort(small.begin(), small.end(), [](const auto& a, const auto& b) { return a.used > b.used; });
+  std::vector<FileInFolder> large;
+  std::copy_if(small.begin(), small.end(), std::back_inserter(large),
+               [](const FileInFolder& file) { return file.bytes >= smallest_large_file; });
+  std::erase_if(small, [](const FileInFolder& file) { return file.bytes >= smallest_large_file; });
+  int64_t of_large = 0;
+  for (const FileInFolder& file : large) of_large += file.bytes;
+  int64_t of_small = bytes() - of_large;
+  int64_t removed = evict_small(small, of_small, std::max(most_bytes / 4, most_bytes - of_large));
+  while (of_small + of_large > most_bytes && !large.empty()) {
+    of_large -= large.back().bytes;
+    if (remove_last(large)) ++removed;
+  }
+  if (removed > 0)
+    for (Database* database : {&results_, &machine_}) database->shrink();
+  return removed;
+}
+
+/// Entries of both databases and files, in one order.
+int64_t Place::evict_small(std::vector<FileInFolder>& files, int64_t& left, int64_t most_bytes) {
+  constexpr size_t at_once = 256;
+  int64_t removed = 0;
   while (left > most_bytes) {
-    // Those of both databases and the files, in one order, as far as the shortest of the three goes.
+    // As far as the shortest of the three goes.
     struct Candidate {
       int64_t used, bytes, row;
       Database* database;
@@ -76,9 +111,7 @@ int64_t Place::evict(int64_t most_bytes) {
       if (left <= most_bytes) break;
       left -= one.bytes;
       if (one.database == nullptr) {
-        std::error_code error;
-        if (fs::remove(files.back().path, error)) ++removed;
-        files.pop_back();
+        if (remove_last(files)) ++removed;
       } else {
         (one.database == &results_ ? rows_of_results : rows_of_machine).push_back(one.row);
       }
@@ -89,8 +122,6 @@ int64_t Place::evict(int64_t most_bytes) {
       removed += static_cast<int64_t>(rows_of_machine.size());
     if (removed == before) break;  // nothing is left, or nothing can be removed now
   }
-  if (removed > 0)
-    for (Database* database : {&results_, &machine_}) database->shrink();
   return removed;
 }
 

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/cache/database.h"
 #include "runtime/cache/parts.h"
+#include "runtime/cache/weights.h"
 
 namespace axrun::cache {
 
@@ -30,13 +32,16 @@ class Place {
 
   /// Of all entries and files.
   int64_t bytes();
-  /// Removes what was used longest ago until no more than so many bytes are left; how much it was.
+  /// Removes what was used longest ago until no more than so many bytes are left; how much it was. Large files go
+  /// first: entries and small ones only where these are more than a quarter of that.
   int64_t evict(int64_t most_bytes);
 
   void close();
   void close_quickly();
 
  private:
+  int64_t evict_small(std::vector<FileInFolder>& files, int64_t& left, int64_t most_bytes);
+
   std::filesystem::path folder_;
   bool writable_;
   Database results_, machine_;

@@ -228,6 +228,24 @@ TEST(Environment, WhatWasUsedLongestAgoMakesRoom) {
   EXPECT_EQ(store->get(Part::code, key_of(299)), payload_of(299));
 }
 
+/// What took minutes to find outlives what is packed in milliseconds, however much of that there is.
+TEST(Environment, LargeFilesMakeRoomBeforeSmallThings) {
+  const TemporaryFolder folder;
+  Settings settings = settings_in(folder.path());
+  settings.limit_bytes = 16 << 20;
+  const auto store = Store::open(settings);
+  ASSERT_EQ(store->put(Part::certificates, "rules", "x"), Stored::stored);
+  ASSERT_NE(store->put_file("plans", 1000, [](auto) {}), nullptr);
+  for (uint64_t n = 0; n < 12; ++n) {
+    ASSERT_NE(store->put_file(key_of(n), 3 << 20, [](auto) {}), nullptr);
+  }
+  EXPECT_GT(store->counters().evicted, 0);
+  EXPECT_EQ(store->get(Part::certificates, "rules"), "x");
+  EXPECT_TRUE(store->has_file("plans"));
+  EXPECT_FALSE(store->has_file(key_of(0)));
+  EXPECT_TRUE(store->has_file(key_of(11)));
+}
+
 TEST(Environment, WhatTheEnvironmentSays) {
   const auto with = [](const char* name, const char* value) {
     value == nullptr ? unsetenv(name) : setenv(name, value, 1);
