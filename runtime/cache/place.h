@@ -32,8 +32,8 @@ class Place {
 
   /// Of all entries and files.
   int64_t bytes();
-  /// Removes what was used longest ago until no more than so many bytes are left; how much it was. Large files go
-  /// first: entries and small ones only where these are more than a quarter of that.
+  /// Removes what was used longest ago until no more than so many bytes are left; how much it was. Large
+  /// files go first: entries and small ones only where these are more than a quarter of that.
   int64_t evict(int64_t most_bytes);
 
   void close();

@@ -12,8 +12,8 @@
 
 namespace axrun::runtime {
 
-/// A graph that was made of another one, as what it has that this one has not: nodes, values, and constants that
-/// were computed when it was made.
+/// A graph that was made of another one, as what it has that this one has not: nodes, values, and constants
+/// that were computed when it was made.
 struct GraphImage {
   std::string text;
   std::vector<ir::Tensor> constants;  ///< in the order of the text
@@ -26,8 +26,8 @@ struct GraphImage {
 /// Nothing where what is new has no such text: bodies, tensors as attributes, custom operators.
 std::optional<GraphImage> image_of(const ir::Graph& made, const ir::Graph& from);
 
-/// The graph again, with constants that lie in the file. Null for files that make no sense with `from`: whoever
-/// wrote it is trusted with nothing but that.
+/// The graph again, with constants that lie in the file. Null for files that make no sense with `from`:
+/// whoever wrote it is trusted with nothing but that.
 std::shared_ptr<const ir::Graph> read_graph(const std::shared_ptr<const cache::MappedFile>& file,
                                             const ir::Graph& from);
 

@@ -131,8 +131,7 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
     if (!graph) store_->reject_file(key);
     return graph;
   };
-  std::optional<ReadRewrites> rewrites =
-      read_rewrites(in.text(longest_rewrites), *graph_, pool_, kept_graph);
+  std::optional<ReadRewrites> rewrites = read_rewrites(in.text(longest_rewrites), *graph_, pool_, kept_graph);
   if (choices && rewrites)
     std::move(rewrites->choices.begin(), rewrites->choices.end(), std::back_inserter(*choices));
   LibraryImage::Graphs graphs = graphs_;

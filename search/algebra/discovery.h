@@ -39,7 +39,8 @@ class Discovery {
 
   /// All pairs of operations that these terms have, have when affine ones are taken apart, or have where
   /// rules of that are applied to three operations in a row that only move elements, or to sums of products.
-  /// Sites that were examined before cost nothing. name: of the value that a term of the model is, for people.
+  /// Sites that were examined before cost nothing. name: of the value that a term of the model is, for
+  /// people.
   DiscoveryCounts examine(const Terms& model, const std::string& origin,
                           const std::function<std::string(TermId)>& name = {});
   /// One site. Whether it had a rule.

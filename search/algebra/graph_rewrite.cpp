@@ -132,7 +132,7 @@ GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::sh
     const Improvement improvement = moved(*alike.improvement, terms.terms(), *alike.window, window);
     if (!writer.replace(window, improvement)) continue;
     taken.insert(window.inner.begin(), window.inner.end());
-    RewrittenWindow done{improvement.text,      improvement.uses, improvement.before, improvement.after, {},
+    RewrittenWindow done{improvement.text,       improvement.uses, improvement.before, improvement.after, {},
                          writer.recipes().back()};
     for (size_t k = 0; k < window.roots.size(); ++k) {
       if (improvement.from[k] != improvement.to[k])

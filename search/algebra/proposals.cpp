@@ -96,7 +96,8 @@ class Propagation {
     return made;
   }
 
-  /// The first dims of `dims` in other groups, as `from` became `to`, where these have their last dims in common.
+  /// The first dims of `dims` in other groups, as `from` became `to`, where these have their last dims in
+  /// common.
   static std::optional<ir::Dims> regrouped(const ir::Dims& from, const ir::Dims& to, const ir::Dims& dims) {
     size_t last = 0;
     while (last < from.size() && last < to.size() && from[from.size() - 1 - last] == to[to.size() - 1 - last])

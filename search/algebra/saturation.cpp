@@ -138,8 +138,8 @@ std::vector<Window> windows_of(const Terms& terms, const std::vector<TermId>& ro
   const auto count = static_cast<size_t>(most_operations);
   for (size_t first = 0; first < all.size(); first += std::max<size_t>(count / 2, 1)) {
     const size_t end = std::min(first + count, all.size());
-    windows.push_back(order.window({all.begin() + static_cast<std::ptrdiff_t>(first),
-                                    all.begin() + static_cast<std::ptrdiff_t>(end)}));
+    windows.push_back(order.window(
+        {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(end)}));
     if (end == all.size()) break;
   }
   return windows;

@@ -1,10 +1,10 @@
 // Sums whose terms come to have a factor in common where rules are applied.
 //
-// A model with adapters of low rank computes x W + s ((x A) B). It has no two products of x to be added: these
-// come about where the scale has gone into a factor, and the products are associated the other way. Few enough
-// operations below a sum are put into a graph of their own, every rule that is known so far is applied to them,
-// and the sums of two terms with an equal operand that this gives are looked at, as are operations that move the
-// elements of what they did not move before. What that leads to is applied in turn.
+// A model with adapters of low rank computes x W + s ((x A) B). It has no two products of x to be added:
+// these come about where the scale has gone into a factor, and the products are associated the other way. Few
+// enough operations below a sum are put into a graph of their own, every rule that is known so far is applied
+// to them, and the sums of two terms with an equal operand that this gives are looked at, as are operations
+// that move the elements of what they did not move before. What that leads to is applied in turn.
 
 #include <algorithm>
 

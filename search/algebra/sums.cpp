@@ -49,7 +49,8 @@ std::vector<std::vector<TermId>> between_sum_and_operands(const Terms& terms, Te
                                                           const std::function<bool(TermId)>& is_wanted) {
   constexpr size_t most_operations = 10, most_operands = 2;
   const std::set<TermId> inner = operations_below(terms, sum, is_wanted);
-  std::map<TermId, int> readers;  // operands, and how many of the sum's terms are made of products that read them
+  // Operands, and how many of the sum's terms are made of products that read them.
+  std::map<TermId, int> readers;
   for (const TermId child : terms[sum].children) {
     std::set<TermId> own;
     for (const TermId id : reached_from(terms, {child})) {
@@ -60,7 +61,8 @@ std::vector<std::vector<TermId>> between_sum_and_operands(const Terms& terms, Te
     for (const TermId operand : own) ++readers[operand];
   }
   std::vector<std::vector<TermId>> found;
-  for (auto operand = readers.rbegin(); operand != readers.rend() && found.size() < most_operands; ++operand) {
+  for (auto operand = readers.rbegin(); operand != readers.rend() && found.size() < most_operands;
+       ++operand) {
     if (operand->second < 2) continue;
     std::vector<TermId> above;
     for (const TermId id : inner) {

@@ -163,8 +163,9 @@ TEST_F(WarmAlgebra, DamagedOnesAreRefused) {
 }
 
 std::shared_ptr<const cache::MappedFile> file_of(cache::Store& store, const std::string& bytes) {
-  return store.put_file("image", bytes.size(),
-                        [&](std::span<std::byte> file) { std::memcpy(file.data(), bytes.data(), bytes.size()); });
+  return store.put_file("image", bytes.size(), [&](std::span<std::byte> file) {
+    std::memcpy(file.data(), bytes.data(), bytes.size());
+  });
 }
 
 std::string bytes_of(const GraphImage& image) {
