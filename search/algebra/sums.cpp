@@ -1,6 +1,5 @@
 #include "search/algebra/sums.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -20,6 +19,20 @@ std::set<TermId> operations_below(const Terms& terms, TermId root,
       for (const TermId child : terms[id].children)
         if (met.size() < most && is_wanted(child) && met.insert(child).second) next.push_back(child);
     level = std::move(next);
+  }
+  return met;
+}
+
+/// Those of `among` that the term reads, itself included, over others of them.
+std::set<TermId> reached_among(const Terms& terms, TermId from, const std::set<TermId>& among) {
+  std::set<TermId> met;
+  std::vector<TermId> open{from};
+  while (!open.empty()) {
+    const TermId id = open.back();
+    open.pop_back();
+    if (among.count(id) == 0 || !met.insert(id).second) continue;
+    const std::vector<TermId>& children = terms[id].children;
+    open.insert(open.end(), children.begin(), children.end());
   }
   return met;
 }
@@ -53,8 +66,8 @@ std::vector<std::vector<TermId>> between_sum_and_operands(const Terms& terms, Te
   std::map<TermId, int> readers;
   for (const TermId child : terms[sum].children) {
     std::set<TermId> own;
-    for (const TermId id : reached_from(terms, {child})) {
-      if (inner.count(id) == 0 || !is_product(terms, id)) continue;
+    for (const TermId id : reached_among(terms, child, inner)) {
+      if (!is_product(terms, id)) continue;
       for (const TermId operand : terms[id].children)
         if (!terms[operand].facts.constant) own.insert(unmoved(terms, operand));
     }
@@ -64,12 +77,12 @@ std::vector<std::vector<TermId>> between_sum_and_operands(const Terms& terms, Te
   for (auto operand = readers.rbegin(); operand != readers.rend() && found.size() < most_operands;
        ++operand) {
     if (operand->second < 2) continue;
+    std::set<TermId> here = inner;
+    here.insert(operand->first);
     std::vector<TermId> above;
-    for (const TermId id : inner) {
-      const std::vector<TermId> reached = reached_from(terms, {id});
-      if (id != operand->first && std::find(reached.begin(), reached.end(), operand->first) != reached.end())
+    for (const TermId id : inner)
+      if (id != operand->first && reached_among(terms, id, here).count(operand->first) != 0)
         above.push_back(id);
-    }
     if (above.size() > 2 && above.size() <= most_operations) found.push_back(std::move(above));
   }
   return found;
