@@ -7,14 +7,14 @@ import math
 
 from .fills import LOWEST, halves, indices, normal, padded
 from .graph import Free, Graph, require, sample
-from .layers import (layer_normalization, length_of, linear, merge_heads, probabilities, split_heads, to_float)
+from .layers import (classifier, layer_normalization, length_of, linear, merge_heads, probabilities, split_heads, to_float)
 
 EPSILON = 1e-12
 POSITIONS = 512
 
 
-def bert(batch=1, sequence=128, layers=12, hidden=768, heads=12, vocabulary=30522):
-    """The last 16th of each sequence is padding."""
+def bert(batch=1, sequence=128, layers=12, hidden=768, heads=12, vocabulary=30522, classes=0):
+    """The last 16th of each sequence is padding. classes: of a classifier on the pooler, whose output is then the only one."""
     require(hidden % heads == 0, "hidden=%d is not a multiple of heads=%d" % (hidden, heads))
     require(sample(sequence) <= POSITIONS, "sequence=%s: there are %d positions" % (sequence, POSITIONS))
     graph = Graph("bert")
@@ -29,14 +29,18 @@ def bert(batch=1, sequence=128, layers=12, hidden=768, heads=12, vocabulary=3052
     for layer in range(layers):
         with graph.scope("encoder.layer.%d" % layer):
             x = _layer(graph, x, mask, hidden, heads)
-    graph.output("last_hidden_state", x, (batch, sequence, hidden))
+    if not classes:
+        graph.output("last_hidden_state", x, (batch, sequence, hidden))
+        x = "last_hidden_state"
     with graph.scope("pooler"):
         # Scalar index: the axis goes away.
-        first = graph.add("Gather", "last_hidden_state", graph.int(0), axis=1)
-        weight = graph.parameter("weight", (hidden, hidden), normal(1 / math.sqrt(hidden)))
-        bias = graph.parameter("bias", (hidden,), normal(0.1))
-        pooled = graph.add("Tanh", graph.add("Gemm", first, weight, bias, transB=1))
-    graph.output("pooler_output", pooled, (batch, hidden))
+        first = graph.add("Gather", x, graph.int(0), axis=1)
+        pooled = graph.add("Tanh", classifier(graph, first, hidden, hidden))
+    if not classes:
+        graph.output("pooler_output", pooled, (batch, hidden))
+        return graph
+    with graph.scope("classifier"):
+        graph.output("logits", classifier(graph, pooled, hidden, classes), (batch, classes))
     return graph
 
 

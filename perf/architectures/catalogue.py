@@ -60,6 +60,9 @@ WORKLOADS = {
     # 64 * (2 * (2048 + 2048) + 2 * (2048 + 512) + 3 * (2048 + 5632)) of the adapters
     "llama_lora_block": Architecture(llama, 45_092_864 + 2_326_528, {"rank": 64}),
     "llama_lora_block_decode": Architecture(llama, 45_092_864 + 2_326_528, {"rank": 64, "sequence": 1, "past": 128}),
+    # 768 * 2 weights and 2 biases of the classifier
+    "bert_classifier": Architecture(bert, 109_482_240 + 1_538, {"classes": 2}),
+    "gpt2_next_token": Architecture(gpt2, 124_439_808, {"next_only": True}),
     "bf16_vector": Architecture(narrow_vector, 2048 * 16384),
 }
 KNOWN = {**ARCHITECTURES, **WORKLOADS}

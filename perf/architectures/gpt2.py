@@ -20,8 +20,10 @@ KEY_GAIN, VALUE_GAIN = 0.8, 3.0
 ADAPTER_ALPHA = 32  # as in the PEFT library's examples
 
 
-def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabulary=50257, rank=0):
-    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none. rank: of adapters; 0 for none."""
+def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabulary=50257, rank=0,
+         next_only=False):
+    """sequence: tokens that go in. past: positions whose keys and values go in; 0 for none. rank: of adapters; 0 for none.
+    next_only: of the logits only those of the next token come out."""
     require(hidden % heads == 0, "hidden=%d is not a multiple of heads=%d" % (hidden, heads))
     require(sample(past + sequence) <= POSITIONS, "past + sequence: there are %d positions" % POSITIONS)
     graph = Graph("gpt2")
@@ -43,7 +45,11 @@ def gpt2(batch=1, sequence=128, past=0, layers=12, hidden=768, heads=12, vocabul
             x = layer_normalization(graph, x, hidden, EPSILON)
     head = graph.parameter("lm_head.weight", (hidden, vocabulary), normal_transposed(EMBEDDING_DEVIATION),
                            trainable=False, values_of=embedding)
-    graph.output("logits", graph.add("MatMul", x, head), (batch, sequence, vocabulary))
+    logits = graph.add("MatMul", x, head)
+    if next_only:
+        graph.output("next_logits", graph.add("Gather", logits, graph.int(-1), axis=1), (batch, vocabulary))
+    else:
+        graph.output("logits", logits, (batch, sequence, vocabulary))
     for name, value in present:
         graph.output(name, value, (batch, heads, past + sequence, hidden // heads))
     return graph

@@ -201,6 +201,18 @@ bool Discovery::merge_siblings(const Terms& model, const Place& place, Discovery
   return found;
 }
 
+void Discovery::examine_pair(const Terms& model, TermId id, std::vector<TermId> producers,
+                             const std::string& origin, DiscoveryCounts& counts) {
+  std::vector<TermId>& inner = producers;
+  inner.push_back(id);
+  // With numbers as anything, then as what they are.
+  if (examine(site_of(model, inner, 1, false), origin, counts)) return;
+  const Site numbers = site_of(model, inner, 1, true);
+  if (std::any_of(numbers.leaves.begin(), numbers.leaves.end(),
+                  [](const auto& leaf) { return leaf.literal; }))
+    examine(numbers, origin, counts);
+}
+
 void Discovery::examine_pairs(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                               DiscoveryCounts& counts) {
   for (TermId id = 0; id < model.size(); ++id) {
@@ -211,16 +223,8 @@ void Discovery::examine_pairs(const Terms& model, const Place& place, const std:
     for (const TermId child : children)
       if (is_sought(model, child) && std::find(producers.begin(), producers.end(), child) == producers.end())
         producers.push_back(child);
-    const auto look = [&](std::vector<TermId> inner) {
-      inner.push_back(id);
-      const std::string origin = place(id);
-      // With numbers as anything, then as what they are.
-      if (!examine(site_of(model, inner, 1, false), origin, counts)) {
-        const Site numbers = site_of(model, inner, 1, true);
-        if (std::any_of(numbers.leaves.begin(), numbers.leaves.end(),
-                        [](const auto& leaf) { return leaf.literal; }))
-          examine(numbers, origin, counts);
-      }
+    const auto look = [&](const std::vector<TermId>& read) {
+      examine_pair(model, id, read, place(id), counts);
     };
     look({});
     for (const TermId producer : producers) look({producer});
@@ -254,6 +258,7 @@ DiscoveryCounts Discovery::examine(const Terms& model, const std::string& origin
   }
   if (counts.complete) examine_chains(model, place, go_on, counts);
   if (counts.complete) examine_sums(model, place, go_on, counts);
+  if (counts.complete) examine_selections(model, place, go_on, counts);
   if (counts.complete) merge_siblings(model, place, counts);
   const double splitting = now();
   if (counts.complete) split_reductions(model, place, go_on, counts);

@@ -38,7 +38,8 @@ class Discovery {
   Discovery(RuleSet& rules, DiscoveryOptions options) : rules_(rules), options_(std::move(options)) {}
 
   /// All pairs of operations that these terms have, have when affine ones are taken apart, or have where
-  /// rules of that are applied to three operations in a row that only move elements, or to sums of products.
+  /// rules of that are applied to three operations in a row that only move elements, to sums of products, or
+  /// to selections.
   /// Sites that were examined before cost nothing. name: of the value that a term of the model is, for
   /// people.
   DiscoveryCounts examine(const Terms& model, const std::string& origin,
@@ -57,6 +58,12 @@ class Discovery {
                       DiscoveryCounts& counts);
   // Of terms that rules give one factor (sum_discovery.cpp).
   void examine_sums(const Terms& model, const Place& place, const std::function<bool()>& go_on,
+                    DiscoveryCounts& counts);
+  // Of selections that rules take past operations (selection_discovery.cpp).
+  void examine_selections(const Terms& model, const Place& place, const std::function<bool()>& go_on,
+                          DiscoveryCounts& counts);
+  /// An operation with some of those that it reads.
+  void examine_pair(const Terms& model, TermId id, std::vector<TermId> producers, const std::string& origin,
                     DiscoveryCounts& counts);
   bool merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts);
   bool propose(const Site& site, const Site& where, const std::string& origin, DiscoveryCounts& counts);

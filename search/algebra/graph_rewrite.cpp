@@ -14,6 +14,7 @@ struct Weighed {
   std::vector<ir::ValueId> values;
   std::string text;  ///< equal for windows of which the same is made: layers are alike
   double weight = 1;
+  bool selects = false;  ///< of selection_windows
 };
 
 /// Terms that something reads which is no term itself.
@@ -50,15 +51,18 @@ std::string text_of(const Terms& terms, const Window& window) {
 std::vector<Weighed> weighed_windows(const ir::Graph& graph, const ModelTerms& terms,
                                      const GraphWriter& writer, const GraphRewriteOptions& options) {
   const std::vector<TermId> needed = needed_terms(graph, terms);
-  std::vector<Window> windows = sibling_windows(terms.terms(), needed);
-  for (auto& more :
-       {sum_windows(terms.terms(), needed), windows_of(terms.terms(), needed, options.most_operations)})
+  std::vector<Window> windows = selection_windows(terms.terms(), needed);
+  const size_t selections = windows.size();
+  for (auto& more : {sibling_windows(terms.terms(), needed), sum_windows(terms.terms(), needed),
+                     windows_of(terms.terms(), needed, options.most_operations)})
     windows.insert(windows.end(), more.begin(), more.end());
   std::vector<Weighed> list;
   std::map<std::string, double> together;
-  for (Window& window : windows) {
+  for (size_t k = 0; k < windows.size(); ++k) {
+    Window& window = windows[k];
     Weighed one;
-    one.text = text_of(terms.terms(), window);
+    one.selects = k < selections;
+    one.text = (one.selects ? "selection " : "") + text_of(terms.terms(), window);
     for (const TermId id : window.inner) {
       const std::vector<ir::ValueId>& values = writer.values_of(id);
       one.values.insert(one.values.end(), values.begin(), values.end());
@@ -110,17 +114,21 @@ GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::sh
     if (looked.count(one.text) != 0) continue;
     if (options.go_on && !options.go_on()) break;
     ++result.looked_at;
-    auto improvement = improve(terms.terms(), one.window, rules, options.cost, options.saturation);
+    auto improvement = improve(terms.terms(), one.window, rules, options.cost,
+                               one.selects ? moving_selections(options.saturation) : options.saturation);
     if (improvement && improvement->before - improvement->after < options.least_gain * improvement->before)
       improvement.reset();
     looked.emplace(one.text, Looked{&one.window, std::move(improvement)});
   }
   // What promises to save most of the model's time first; the others have what it leaves.
   std::vector<std::pair<double, const Weighed*>> promising;
-  for (const Weighed& one : windows)
-    if (const auto found = looked.find(one.text); found != looked.end() && found->second.improvement)
-      promising.emplace_back(
-          one.weight * (1 - found->second.improvement->after / found->second.improvement->before), &one);
+  for (const Weighed& one : windows) {
+    const auto found = looked.find(one.text);
+    if (found == looked.end() || !found->second.improvement) continue;
+    const Improvement& improvement = *found->second.improvement;
+    const double saved = improvement.before - improvement.after;
+    promising.emplace_back(options.weight ? one.weight * saved / improvement.before : saved, &one);
+  }
   std::stable_sort(promising.begin(), promising.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::set<TermId> taken;  // of windows that were replaced

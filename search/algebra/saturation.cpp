@@ -4,6 +4,7 @@
 
 #include "ir/error.h"
 #include "search/algebra/matching.h"
+#include "search/algebra/selections.h"
 #include "search/algebra/sums.h"
 
 namespace axrun::search::algebra {
@@ -55,6 +56,13 @@ bool apply(EGraph& graph, const std::shared_ptr<const Rule>& rule, bool forward,
 
 }  // namespace
 
+SaturationOptions moving_selections(SaturationOptions options) {
+  constexpr int most_rounds = 64;
+  options.most_rounds = most_rounds;
+  options.wanted = moves_selection;
+  return options;
+}
+
 Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>>& rules,
                     const SaturationOptions& options) {
   Saturation saturation;
@@ -75,6 +83,7 @@ Saturation saturate(EGraph& graph, const std::vector<std::shared_ptr<const Rule>
       }
       for (const bool forward : {true, false}) {
         if (!rule->usable(forward) || (!forward && !options.both_directions)) continue;
+        if (options.wanted && !options.wanted(*rule, forward)) continue;
         // What is joined would be joined with its own parts again and again.
         if (rule->left.size() > 1 && (!forward || saturation.rounds >= options.most_joining_rounds)) continue;
         for (Match& match : find_matches(graph, *rule, forward, options.most_matches))
@@ -154,6 +163,35 @@ std::vector<Window> sum_windows(const Terms& terms, const std::vector<TermId>& r
     for (std::vector<TermId>& inner :
          between_sum_and_operands(terms, id, [&](TermId child) { return all.count(child) != 0; }))
       windows.push_back(order.window(std::move(inner)));
+  }
+  return windows;
+}
+
+std::vector<Window> selection_windows(const Terms& terms, const std::vector<TermId>& roots) {
+  constexpr size_t most_operations = 48;
+  Order order(terms, roots);
+  std::vector<Window> windows;
+  for (const Selected& one : selected_values(terms, order.users)) {
+    std::set<TermId> inner(one.selections.begin(), one.selections.end());
+    // A Gather of one element is a Slice, which has no name in the model, and the Reshape of that.
+    for (const TermId selection : one.selections)
+      for (const TermId user : order.users[selection])
+        if (terms.is(user, "Reshape")) inner.insert(user);
+    const auto is_read_elsewhere = [&](TermId id) {
+      const std::set<TermId>& users = order.users[id];
+      return order.needed.count(id) != 0 ||
+             !std::includes(inner.begin(), inner.end(), users.begin(), users.end());
+    };
+    // Users come before what they read.
+    for (auto id = order.operations.rbegin(); id != order.operations.rend(); ++id)
+      if (inner.size() < most_operations && inner.count(*id) == 0 && !order.users[*id].empty() &&
+          !is_read_elsewhere(*id))
+        inner.insert(*id);
+    if (inner.count(one.value) == 0) continue;
+    std::vector<TermId> list;
+    for (const TermId id : order.operations)
+      if (inner.count(id) != 0) list.push_back(id);
+    windows.push_back(order.window(std::move(list)));
   }
   return windows;
 }

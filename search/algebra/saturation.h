@@ -21,8 +21,13 @@ struct SaturationOptions {
   size_t most_matches = 400;    ///< of one rule in one round
   int most_joining_rounds = 2;  ///< in which rules with several roots are applied, from left to right
   bool both_directions = true;
+  /// Whether a rule is used from that side; none: all are.
+  std::function<bool(const Rule& rule, bool forward)> wanted;
   std::function<bool()> stop;  ///< asked now and then: ends it, as a bound does
 };
+
+/// Only rules that take selections past operations, one in every round.
+SaturationOptions moving_selections(SaturationOptions options);
 
 enum class StopReason : uint8_t { saturated, rounds, terms, stopped };
 std::string_view name_of(StopReason reason);
@@ -62,6 +67,10 @@ std::vector<Window> sibling_windows(const Terms& terms, const std::vector<TermId
 
 /// Sums with the operations between them and operands that several of their terms have in common.
 std::vector<Window> sum_windows(const Terms& terms, const std::vector<TermId>& roots);
+
+/// Selections that leave something out which nothing else reads, with the operations whose results matter to
+/// them alone.
+std::vector<Window> selection_windows(const Terms& terms, const std::vector<TermId>& roots);
 
 /// A window's roots in a graph of their own: what is not in the window is a leaf. copies: what became of each
 /// term.

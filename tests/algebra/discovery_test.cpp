@@ -136,6 +136,19 @@ TEST(Discovery, SumsOfProductsThatComeAboutShareAnOperand) {
   EXPECT_TRUE(found.proved("Add(MatMul(a, b), MatMul(a, c)) = MatMul(a, Add(b, c))")) << found.text();
 }
 
+/// The model selects from a product's result only; what that reads is selected from where rules have led.
+TEST(Discovery, SelectionsGoFromOperationToOperation) {
+  SmallTerms t;
+  const TermId x = t.input("x", {9, 16}), w = t.constant("w", {16, 24}), b = t.constant("b", {24}),
+               v = t.constant("v", {24, 12});
+  const TermId hidden = t.call("Tanh", {t.call("Add", {t.call("MatMul", {x, w}), b})});
+  t.call("Slice", {t.call("MatMul", {hidden, v})}, {}, {{8}, {9}, {0}});
+  const Found found = discover(t);
+  EXPECT_TRUE(found.proved("Slice(MatMul(a, b)) = MatMul(Slice(a), b)")) << found.text();
+  EXPECT_TRUE(found.proved("Slice(Tanh(a)) = Tanh(Slice(a))")) << found.text();
+  EXPECT_TRUE(found.proved("Slice(Add(a, b)) = Add(a, Slice(b))")) << found.text();
+}
+
 TEST(Discovery, ScaleOfRowsPastTheProduct) {
   SmallTerms t;
   const TermId x = t.input("x", {2, 8, 16}), r = t.input("r", {2, 8, 1}), w = t.constant("w", {16, 24});

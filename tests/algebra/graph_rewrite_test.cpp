@@ -283,6 +283,38 @@ TEST(GraphRewrite, HalvesOfShuffledChannelsNeedNoTranspose) {
   }
 }
 
+/// Layers of products on rows, of which the last row is wanted; and what else of them is.
+Maker last_row_of(int layers, bool all_of_the_first) {
+  Maker m;
+  ValueId x = m.input({12, 16});
+  for (int layer = 0; layer < layers; ++layer) {
+    x = m.node("Tanh", {m.node("Add", {m.node("MatMul", {x, m.weights({16, 16})}), m.weights({16})})});
+    if (layer == 0 && all_of_the_first) m.graph.outputs.push_back(x);
+  }
+  const ValueId last = m.constant(ir::Tensor::scalar(ir::ElementType::i64, -1));
+  m.graph.outputs.push_back(m.node("Gather", {x, last}));
+  return m;
+}
+
+/// Further than one window of neighbours, and than rules lead in a few rounds.
+TEST(GraphRewrite, WhatIsNotSelectedIsNotComputed) {
+  constexpr int layers = 12;
+  for (const bool all_of_the_first : {false, true}) {
+    const Maker m = last_row_of(layers, all_of_the_first);
+    const Rules rules = usable(discovered(m.graph));
+    const GraphRewrite found = rewritten(m.graph, rules);
+    ASSERT_NE(found.graph, nullptr);
+    const ir::Inference facts = facts_of(*found.graph);
+    int whole = 0;
+    for (const ir::Node& node : found.graph->nodes)
+      whole += node.op == "MatMul" && facts.fact(node.outputs[0]).dims->front() != ir::Dim(1) ? 1 : 0;
+    EXPECT_EQ(whole, all_of_the_first ? 1 : 0);
+    expect_same_answers(m.graph, *found.graph);
+    for (const RewrittenWindow& window : found.windows)
+      EXPECT_TRUE(follows_from(window.recipe.text, rules)) << window.recipe.text;
+  }
+}
+
 /// As conversions between layouts are, which would cancel one another.
 TEST(GraphRewrite, WindowsEndAtValuesThatAreApart) {
   Maker m = shuffled_channels({0, 1});

@@ -55,6 +55,8 @@ TINY = {
     "gpt2_lora_prefill": dict(batch=BATCH, sequence=LENGTH, layers=2, hidden=24, heads=3, vocabulary=50, rank=2),
     "llama_lora_block": dict(batch=2, sequence=LENGTH, layers=2, hidden=32, heads=4, key_heads=2, mlp=40, rank=3),
     "llama_lora_block_decode": dict(past=5, hidden=32, heads=4, key_heads=2, mlp=40, rank=3),
+    "bert_classifier": dict(batch=BATCH, sequence=Free("length", 32), layers=2, hidden=24, heads=3, vocabulary=50, classes=3),
+    "gpt2_next_token": dict(batch=BATCH, sequence=LENGTH, layers=2, hidden=24, heads=3, vocabulary=50),
     "bf16_vector": dict(inputs=12, outputs=7),
 }
 
@@ -353,7 +355,7 @@ class Files(unittest.TestCase):
 class Command(unittest.TestCase):
     def test_workloads_are_no_standard_architectures_and_are_found_by_pattern(self):
         self.assertFalse(set(WORKLOADS) & set(ARCHITECTURES))
-        self.assertEqual(len(WORKLOADS), 3 * 5 + 2 * 4 + 4)
+        self.assertEqual(len(WORKLOADS), 3 * 5 + 2 * 4 + 6)
         command = [sys.executable, COMMAND, "--only", "prism_swiglu_*", "--name", "x"]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
