@@ -88,7 +88,8 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   }
   plan.rows.parallel_axis = -1;
 
-  // Fewer queries would read keys and values too often; more drive what they read out of the cache.
+  // Fewer queries would read keys and values too often; more drive what they read out of the cache. The scores
+  // of a block may take half of it.
   constexpr int64_t fewest = 48, most = 128;
   // Where the scores of the fewest, and what becomes of them, do not fit, keys come in parts: long enough to
   // fold the lanes of a row once for each. Measured at 512 to 65536 keys.
@@ -107,7 +108,7 @@ AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& f
   const int64_t rows = plan.rows.lanes_along_rows ? plan.rows.lanes : plan.rows.rows_at_once;
   const int64_t tile = std::lcm(std::lcm(plan.scores.tile.rows, plan.output.tile.rows), rows);
   const int64_t kept_keys = plan.keys == 0 ? keys : std::min(keys, plan.keys);
-  const int64_t wanted = std::clamp<int64_t>(second / 4 / (kept_keys * 4), fewest, most);
+  const int64_t wanted = std::clamp<int64_t>(second / 2 / (kept_keys * 4), fewest, most);
   plan.block = std::max<int64_t>(1, wanted / tile) * tile;
   if (queries.is_constant()) {
     // Blocks of about the same size; none for hardly more than one.

@@ -234,6 +234,7 @@ void PhaseEmitter::emit_loop(const Loop& loop, const Gp* begin, const Gp* end) {
   cc_.jl(top);
   cc_.bind(done);
   if (innermost) tiles_ahead_.clear();
+  std::erase_if(portions_, [&](const Portion& one) { return one.around == &loop; });
   scopes_.pop_back();
   integers_.remove_variable(loop.variable);
   loops_.pop_back();

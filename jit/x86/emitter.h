@@ -233,6 +233,16 @@ class PhaseEmitter {
   std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
   Fetched stream_ahead(int id, const ir::Dim& form, const Moving& read);
   Fetched filled_ahead(int id, const Moving& filled);
+  /// What each iteration of a loop reads of an input, once, and first of all.
+  struct Portion {
+    const ir::loop::Loop* around = nullptr;
+    int buffer = ir::none;
+    ir::Dim form;  ///< of what is read, elements
+    int64_t bytes = 0;
+    std::vector<std::string> inside;  ///< variables of the loops below `around` that read it
+  };
+  void note_portions(int id, const ir::Dim& form);
+  std::optional<Moving> fetch_next_portion();
   static Fetched lines_from(int64_t distance, int64_t count);
   void fetch(const Moving& one);
   void advance(const Moving& one);
@@ -323,6 +333,7 @@ class PhaseEmitter {
   std::vector<Scope> scopes_;
   std::vector<OpenLoop> loops_;
   std::vector<Rows> later_;             ///< what follows the loop that is made next
+  std::vector<Portion> portions_;       ///< of loops that are open, read before the place where code is made
   std::map<int, int64_t> tiles_ahead_;  ///< inputs of which the next tile is fetched: how far away, in bytes
   std::vector<LookedUp> lookups_;       ///< the symbol of number k is "@k"
   std::map<std::string, size_t> lookup_numbers_;

@@ -259,6 +259,9 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     else
       moving.back().fetched = stream_ahead(id, form, one);
   }
+  if (const auto ahead = fetch_next_portion()) moving.push_back(*ahead);
+  for (const auto& [id, form] : forms_in(body))
+    if (read.count(id) != 0 && buffer(id).role == ir::loop::Role::input) note_portions(id, form);
   return moving;
 }
 

@@ -38,8 +38,7 @@ struct FetchesSeen {
   size_t read, write, loop, after;
 };
 FetchesSeen fetches_seen(const std::string& assembly, const std::string& loop, const std::string& after) {
-  return {assembly.find("prefetcht0"), assembly.find("prefetchw"), assembly.find(loop),
-          assembly.find(after)};
+  return {assembly.find("prefetcht0"), assembly.find("prefetchw"), assembly.find(loop), assembly.find(after)};
 }
 
 /// What a loop's results are added to, and where they go, is fetched while the loop goes on, where it may be
@@ -61,13 +60,15 @@ TEST(Fetches, WhatFollowsALoopIsFetchedBeforeIt) {
     vector v < 32 {
       t[v] = 0:f32
     }
-    for k < )" + (open ? "n" : "64") + R"( {
+    for k < )" + (open ? "n" : "64") +
+                               R"( {
       vector w < 32 {
         t[w] += a[i, k]
       }
     }
     vector u < 32 {
-      y[)" + row + ", u] = add(t[u], z[" + row + ", u])\n    }\n  }\n}\n";
+      y[)" + row + ", u] = add(t[u], z[" +
+                               row + ", u])\n    }\n  }\n}\n";
       if (open) {
         expect_as_interpreted(text, {{{"n", 0}}, {{"n", 1}}, {{"n", 64}}});
       } else {
@@ -200,6 +201,49 @@ TEST(Fetches, StreamsAreFetchedAhead) {
       const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
       EXPECT_EQ(code->assembly().find("prefetcht0") != std::string::npos, far) << code->assembly();
     }
+  }
+}
+
+/// Matrices that are copied before they are used, one after another: while one is in use, the next one comes
+/// from memory.
+TEST(Fetches, WhatIsPackedNextIsFetchedWhileTheProductGoesOn) {
+  for (const bool large : {false, true}) {
+    const std::string matrices = large ? "512" : "3";
+    const std::string text = "loops products() {\n  input a: f32[8, 64]\n  input b: f32[" + matrices +
+                             ", 64, 64]\n  output y: f32[" + matrices + ", 8, 16]\n  for j < " + matrices +
+                             R"( {
+    allocate panel: f32[64, 64] in cache
+    for c < 64 {
+      for d < 4 {
+        vector v < 16 {
+          panel[c, 16*d + v] = b[j, c, 16*d + v]
+        }
+      }
+    }
+    for i < 8 {
+      allocate t: f32[16] in registers
+      vector v1 < 16 {
+        t[v1] = 0:f32
+      }
+      for k < 64 {
+        vector v2 < 16 {
+          t[v2] += mul(a[i, k], panel[k, v2])
+        }
+      }
+      vector v3 < 16 {
+        y[j, i, v3] = t[v3]
+      }
+    }
+  }
+}
+)";
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const std::string& assembly = code->assembly();
+      EXPECT_EQ(assembly.find("prefetcht0", assembly.find("for k < ")) != std::string::npos, large)
+          << assembly;
+    }
+    expect_as_interpreted(text, {{}});
   }
 }
 
