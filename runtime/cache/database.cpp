@@ -124,6 +124,8 @@ Access Database::access_of(int code) {
       return Access::busy;
     case SQLITE_FULL:
       return is_whole() ? Access::full : Access::damaged;
+    case SQLITE_ERROR:  // what we ask is right, but the first bytes may name a format that there is not
+      return is_whole() ? Access::failed : Access::damaged;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_TOOBIG:

@@ -222,6 +222,22 @@ TEST(Damage, DamagedDatabasesAreSetAside) {
   EXPECT_GT(set_aside, 0);
 }
 
+/// A flipped bit in the number of the schema's format: SQLite says nothing but that there was an error.
+TEST(Damage, DatabasesOfAFormatThatThereIsNotAreSetAside) {
+  constexpr size_t last_of_schema_format = 47;
+  const TemporaryFolder folder;
+  Store::open(settings_in(folder.path()))->put(Part::plans, key_of(1), payload_of(1));
+  std::string bytes = contents_of(folder / "results.db");
+  ASSERT_GT(bytes.size(), last_of_schema_format);
+  bytes[last_of_schema_format] ^= 0x40;
+  write(folder / "results.db", bytes);
+  const auto store = Store::open(settings_in(folder.path()));
+  EXPECT_EQ(store->get(Part::plans, key_of(1)), std::nullopt);
+  ASSERT_EQ(store->put(Part::plans, key_of(1), payload_of(1)), Stored::stored);
+  EXPECT_EQ(store->get(Part::plans, key_of(1)), payload_of(1));
+  EXPECT_EQ(store->counters().set_aside, 1);
+}
+
 TEST(Damage, DamagedFilesAreNeverMapped) {
   std::mt19937_64 random(std::random_device{}());
   const uint64_t seed = random();
