@@ -201,10 +201,8 @@ bool Discovery::merge_siblings(const Terms& model, const Place& place, Discovery
   return found;
 }
 
-void Discovery::examine_pair(const Terms& model, TermId id, std::vector<TermId> producers,
-                             const std::string& origin, DiscoveryCounts& counts) {
-  std::vector<TermId>& inner = producers;
-  inner.push_back(id);
+void Discovery::examine_around(const std::vector<TermId>& inner, const Terms& model,
+                               const std::string& origin, DiscoveryCounts& counts) {
   // With numbers as anything, then as what they are.
   if (examine(site_of(model, inner, 1, false), origin, counts)) return;
   const Site numbers = site_of(model, inner, 1, true);
@@ -223,8 +221,9 @@ void Discovery::examine_pairs(const Terms& model, const Place& place, const std:
     for (const TermId child : children)
       if (is_sought(model, child) && std::find(producers.begin(), producers.end(), child) == producers.end())
         producers.push_back(child);
-    const auto look = [&](const std::vector<TermId>& read) {
-      examine_pair(model, id, read, place(id), counts);
+    const auto look = [&](std::vector<TermId> inner) {
+      inner.push_back(id);
+      examine_around(inner, model, place(id), counts);
     };
     look({});
     for (const TermId producer : producers) look({producer});

@@ -62,9 +62,9 @@ class Discovery {
   // Of selections that rules take past operations (selection_discovery.cpp).
   void examine_selections(const Terms& model, const Place& place, const std::function<bool()>& go_on,
                           DiscoveryCounts& counts);
-  /// An operation with some of those that it reads.
-  void examine_pair(const Terms& model, TermId id, std::vector<TermId> producers, const std::string& origin,
-                    DiscoveryCounts& counts);
+  /// An operation, the last of these, with some of those that it reads.
+  void examine_around(const std::vector<TermId>& inner, const Terms& model, const std::string& origin,
+                      DiscoveryCounts& counts);
   bool merge_siblings(const Terms& model, const Place& place, DiscoveryCounts& counts);
   bool propose(const Site& site, const Site& where, const std::string& origin, DiscoveryCounts& counts);
   /// The rule, where it is proved; else null.

@@ -4,7 +4,6 @@
 // Where a rule has taken the selection past that operation, its operands are selected from, which the model
 // does not have: these pairs are looked at, one after the other, for as long as rules are found.
 
-#include <algorithm>
 #include <deque>
 
 #include "search/algebra/discovery.h"
@@ -77,7 +76,7 @@ void Discovery::examine_selections(const Terms& model, const Place& place, const
         const TermId producer = terms[id].children[0];
         if (!met.insert(id).second || !is_sought(terms, id) || !is_sought(terms, producer)) continue;
         const size_t known = rules_.rules().size();
-        examine_pair(terms, id, {producer}, place(one.value), counts);
+        examine_around({producer, id}, terms, place(one.value), counts);
         if (rules_.rules().size() != known) collect();
         for (const TermId next : moved(terms, id, rules)) open.push_back(next);
       }

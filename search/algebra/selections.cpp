@@ -1,18 +1,12 @@
 #include "search/algebra/selections.h"
 
-#include <algorithm>
-
 namespace axrun::search::algebra {
 namespace {
 
-std::optional<int64_t> elements_of(const Terms& terms, TermId id) {
-  int64_t count = 1;
-  for (const ir::Dim& dim : terms[id].facts.dims) {
-    const std::optional<int64_t> size = dim.constant();
-    if (!size || (*size > 0 && count > (int64_t{1} << 48) / *size)) return std::nullopt;
-    count *= *size;
-  }
-  return count;
+/// 0 where that is not known.
+int64_t elements_of(const Terms& terms, TermId id) {
+  const auto shape = ir::constant_dims(terms[id].facts.dims);
+  return shape ? ir::element_count(*shape) : 0;
 }
 
 /// That of a rule's only root, where it has one.
@@ -24,8 +18,8 @@ bool has_selection_at_root(const Rule& rule, const std::vector<TermId>& side) {
 
 bool is_selection(const Terms& terms, TermId id) {
   if (!terms.is(id, "Slice") || terms[id].children.size() != 1) return false;
-  const auto all = elements_of(terms, terms[id].children[0]), some = elements_of(terms, id);
-  return all && some && *some > 0 && *some < *all;
+  const int64_t some = elements_of(terms, id);
+  return some > 0 && some < elements_of(terms, terms[id].children[0]);
 }
 
 bool moves_selection(const Rule& rule, bool forward) {
@@ -36,14 +30,13 @@ bool moves_selection(const Rule& rule, bool forward) {
 std::vector<Selected> selected_values(const Terms& terms, const std::map<TermId, std::set<TermId>>& users) {
   std::vector<Selected> found;
   for (const auto& [id, readers] : users) {
-    const auto all = elements_of(terms, id);
-    if (terms[id].operation < 0 || !all) continue;
+    if (terms[id].operation < 0) continue;
     Selected one{id, {}};
-    int64_t left = *all;
+    int64_t left = elements_of(terms, id);
     for (const TermId reader : readers) {
       if (!is_selection(terms, reader)) continue;
       one.selections.push_back(reader);
-      left -= *elements_of(terms, reader);
+      left -= elements_of(terms, reader);
     }
     if (!one.selections.empty() && left > 0) found.push_back(std::move(one));
   }
