@@ -121,15 +121,21 @@ Tensor Tensor::allocate_uninitialized(ElementType type, const Shape& shape) {
 
 Tensor Tensor::borrow(ElementType type, const Shape& shape, void* data, std::shared_ptr<const void> owner) {
   Tensor tensor;
-  tensor.size_ = checked_count(type, shape);
-  if (data == nullptr && tensor.size_ != 0) {
-    throw Error(Fault::user, "no data was given for a " + described(type, shape));
-  }
-  tensor.type_ = type;
-  tensor.shape_ = shape;
-  tensor.data_ = data;
-  tensor.owner_ = std::move(owner);
+  tensor.lend(type, shape, data, std::move(owner));
   return tensor;
+}
+
+void Tensor::lend(ElementType type, const Shape& shape, void* data, std::shared_ptr<const void> owner) {
+  if (type_ != type || shape_ != shape || data == nullptr) {
+    const int64_t size = checked_count(type, shape);
+    if (data == nullptr && size != 0)
+      throw Error(Fault::user, "no data was given for a " + described(type, shape));
+    size_ = size;
+    type_ = type;
+    shape_ = shape;
+  }
+  data_ = data;
+  owner_ = std::move(owner);
 }
 
 Tensor Tensor::scalar(ElementType type, double value) {

@@ -30,6 +30,8 @@ class AXRUN_API Tensor {
   static Tensor allocate_uninitialized(ElementType type, const Shape& shape);
   static Tensor borrow(ElementType type, const Shape& shape, void* data,
                        std::shared_ptr<const void> owner = {});
+  /// Becomes what borrow gives, in the memory that the shape has.
+  void lend(ElementType type, const Shape& shape, void* data, std::shared_ptr<const void> owner = {});
   static Tensor scalar(ElementType type, double value);
   static Tensor from_i64(const std::vector<int64_t>& values);  ///< one-dimensional, i64
   static Tensor from_strings(const Shape& shape, std::vector<std::string> values);

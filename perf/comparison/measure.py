@@ -81,10 +81,11 @@ class Block:
         return host.run(self.count)[self.dropped:]
 
 
-def measure(model_arguments, threads, hosts, plan, save_folder):
+def measure(model_arguments, threads, hosts, plan, save_folder, together=()):
     """One row of the report. hosts: {name: Host}, the subject first; one that can't run the model is left out after its
     first failure, and the others are measured without it. At the end of the first launch each program is asked to save
-    its outputs in save_folder/NAME."""
+    its outputs in save_folder/NAME. together: two of hosts, which are compared with as one whose time is the sum of theirs,
+    too, by the name "A + B"."""
     arguments = model_arguments + ["--threads", str(threads), "--serve"]
     noise, begin = machine.Noise(), time.perf_counter()
     samples = {name: Samples() for name in hosts}
@@ -103,6 +104,8 @@ def measure(model_arguments, threads, hosts, plan, save_folder):
     for peer in peers:
         if not samples[subject].error and not samples[peer].error:
             row["ratios"][peer] = _ratios(samples[subject], samples[peer])
+    if together and all(name in row["ratios"] for name in together):
+        row["ratios"][" + ".join(together)] = {"time": _ratio_to_sum(*(samples[name] for name in together))}
     return {**row, "launches": launches, "seconds": round(time.perf_counter() - begin, 2), **noise.percent()}
 
 
@@ -113,6 +116,11 @@ def _ratios(subject, peer):
             "start": by_launch(subject.starts_ms, peer.starts_ms),
             "session": by_launch(subject.sessions_ms(), peer.sessions_ms()),
             "peak_rss": median(subject.peaks) / median(peer.peaks)}
+
+
+def _ratio_to_sum(a, b):
+    """Time of the subject / those of both, added up in every round."""
+    return estimate.ratio_estimate([[1 / (1 / x + 1 / y) for x, y in zip(*launch)] for launch in zip(a.ratios, b.ratios)])
 
 
 def _processors(launch, threads):

@@ -11,16 +11,23 @@ namespace axrun::runtime {
 
 using ir::Tensor;
 
-RuntimeValue CarriedValue::offer(const RuntimeValue& now) {
+void CarriedValue::offer(const RuntimeValue& now, RuntimeValue& place) {
   offered_ = nullptr;
   const bool plain = now.kind == ir::ValueKind::tensor && now.tensor.size() > 0 &&
                      now.tensor.type() != ir::ElementType::string;
-  if (!plain || is_given_elsewhere_) return {};
+  if (!plain || is_given_elsewhere_) {
+    place = RuntimeValue();
+    return;
+  }
   Tensor& free = own_[0].defined() && own_[0].data() == now.tensor.data() ? own_[1] : own_[0];
   if (!free.defined() || free.type() != now.tensor.type() || free.shape() != now.tensor.shape())
     free = Tensor::allocate_uninitialized(now.tensor.type(), now.tensor.shape());
   offered_ = free.data();
-  return {free, now.type};
+  // From the third run on it mostly is there already: what the run before the last gave.
+  const bool is_there = place.tensor.data() == offered_ && place.tensor.type() == free.type() &&
+                        place.tensor.shape() == free.shape() && place.kind == ir::ValueKind::tensor;
+  if (!is_there) place = RuntimeValue(free);
+  place.type = now.type;
 }
 
 void CarriedValue::taken(const RuntimeValue& result) {
@@ -47,23 +54,28 @@ void StackedValue::start(const Tensor& first) {
   if (side_by_side_) whole_ = room_for(capacity_);
 }
 
-char* StackedValue::place() const {
+char* StackedValue::next() const {
   const int64_t index = backwards_ ? capacity_ - 1 - count_ : count_;
   return const_cast<char*>(whole_.as<char>()) + static_cast<size_t>(index) * bytes_;
 }
 
-RuntimeValue StackedValue::offer() {
-  if (!side_by_side_) return {};
+void StackedValue::offer(RuntimeValue& place) {
+  if (!side_by_side_) {
+    place = RuntimeValue();
+    return;
+  }
   if (count_ == capacity_) {
     capacity_ *= 2;
     const Tensor before = std::move(whole_);
     whole_ = room_for(capacity_);
     if (before.bytes() > 0) std::memcpy(whole_.data(), before.data(), before.bytes());
   }
-  return {Tensor::borrow(stored_, shape_, place()), declared_};
+  if (place.kind != ir::ValueKind::tensor) place = RuntimeValue();
+  place.tensor.lend(stored_, shape_, next());
+  place.type = declared_;
 }
 
-void StackedValue::add(RuntimeValue slice) {
+void StackedValue::add(const RuntimeValue& slice) {
   if (slice.kind != ir::ValueKind::tensor || !slice.tensor.defined())
     fail_at(node_, "a scan output of the body is not a tensor");
   const Tensor& tensor = slice.tensor;
@@ -75,9 +87,9 @@ void StackedValue::add(RuntimeValue slice) {
                                ir::to_string(tensor.shape()), ir::name_of(stored_), ir::to_string(shape_)));
   }
   if (!side_by_side_) {
-    slices_.push_back(std::move(slice.tensor));
-  } else if (bytes_ > 0 && tensor.data() != place()) {
-    std::memcpy(place(), tensor.data(), bytes_);
+    slices_.push_back(tensor);
+  } else if (bytes_ > 0 && tensor.data() != next()) {
+    std::memcpy(next(), tensor.data(), bytes_);
   }
   ++count_;
 }

@@ -12,8 +12,9 @@ namespace axrun::runtime {
 /// nothing is allocated from run to run.
 class CarriedValue {
  public:
-  /// Where the next run may write the value while it reads `now`. Undefined where that is of no use.
-  RuntimeValue offer(const RuntimeValue& now);
+  /// Makes `place` where the next run may write the value while it reads `now`. Undefined where that is of no
+  /// use.
+  void offer(const RuntimeValue& now, RuntimeValue& place);
   /// What the run gave for what was offered last.
   void taken(const RuntimeValue& result);
 
@@ -31,10 +32,10 @@ class StackedValue {
   /// backwards: the last slice comes first, and there are as many as expected.
   StackedValue(const ir::Node& node, int64_t axis, bool backwards, int64_t expected);
 
-  /// Where the next run may write its slice; undefined where that is not known yet.
-  RuntimeValue offer();
+  /// Makes `place` where the next run may write its slice; undefined where that is not known yet.
+  void offer(RuntimeValue& place);
   /// Throws Error(user) where the slice is no tensor, or not like those before.
-  void add(RuntimeValue slice);
+  void add(const RuntimeValue& slice);
   int64_t count() const { return count_; }
   /// Of one slice at least. Called once.
   RuntimeValue whole();
@@ -42,7 +43,7 @@ class StackedValue {
  private:
   void start(const ir::Tensor& first);
   ir::Tensor room_for(int64_t slices) const;
-  char* place() const;
+  char* next() const;
 
   const ir::Node& node_;
   int64_t axis_;

@@ -60,15 +60,15 @@ std::vector<RuntimeValue> run_loop(const ir::Node& node, const std::vector<Runti
   std::vector<StackedValue> stacks(body.outputs.size() - 1 - carried, {node, 0, false, expected});
   for (int64_t i = 0; condition && (!bounded || i < limit); ++i) {
     arguments[0] = RuntimeValue(ir::Tensor::scalar(ir::ElementType::i64, static_cast<double>(i)));
-    for (size_t k = 0; k < carried; ++k) results[k + 1] = places[k].offer(arguments[k + 2]);
-    for (size_t k = 0; k < stacks.size(); ++k) results[1 + carried + k] = stacks[k].offer();
+    for (size_t k = 0; k < carried; ++k) places[k].offer(arguments[k + 2], results[k + 1]);
+    for (size_t k = 0; k < stacks.size(); ++k) stacks[k].offer(results[1 + carried + k]);
     run_body(body, arguments, results);
     condition = scalar_of(node, results[0], "the body's condition") != 0;
     for (size_t k = 0; k < carried; ++k) {
       places[k].taken(results[k + 1]);
       std::swap(arguments[k + 2], results[k + 1]);
     }
-    for (size_t k = 0; k < stacks.size(); ++k) stacks[k].add(std::move(results[1 + carried + k]));
+    for (size_t k = 0; k < stacks.size(); ++k) stacks[k].add(results[1 + carried + k]);
   }
   std::vector<RuntimeValue> all(std::make_move_iterator(arguments.begin() + 2),
                                 std::make_move_iterator(arguments.end()));

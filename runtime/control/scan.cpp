@@ -63,11 +63,15 @@ class Scanned {
     if (x.keeps_buffer()) owner_ = std::make_shared<const ir::Tensor>(x);
   }
 
-  RuntimeValue element(int64_t index) const {
+  void element(int64_t index, RuntimeValue& value) const {
     const ir::Tensor& x = whole_.tensor;
-    if (!side_by_side_) return {take(x, axis_, index, false), whole_.type};
+    if (!side_by_side_) {
+      value = RuntimeValue(take(x, axis_, index, false), whole_.type);
+      return;
+    }
     char* data = const_cast<char*>(x.as<char>()) + static_cast<size_t>(index) * bytes_;
-    return {ir::Tensor::borrow(x.type(), rest_, data, owner_), whole_.type};
+    value.tensor.lend(x.type(), rest_, data, owner_);
+    value.type = whole_.type;
   }
 
  private:
@@ -96,15 +100,15 @@ std::vector<RuntimeValue> scan_sequence(const ir::Node& node, const ir::Graph& b
     stacks.emplace_back(node, plan.output_axes[k], plan.output_reverse[k] != 0, length);
   for (int64_t t = 0; t < length; ++t) {
     for (size_t k = 0; k < plan.scanned; ++k)
-      arguments[plan.states + k] = scanned[k].element(plan.input_reverse[k] != 0 ? length - 1 - t : t);
-    for (size_t k = 0; k < plan.states; ++k) results[k] = places[k].offer(arguments[k]);
-    for (size_t k = 0; k < plan.emitted; ++k) results[plan.states + k] = stacks[k].offer();
+      scanned[k].element(plan.input_reverse[k] != 0 ? length - 1 - t : t, arguments[plan.states + k]);
+    for (size_t k = 0; k < plan.states; ++k) places[k].offer(arguments[k], results[k]);
+    for (size_t k = 0; k < plan.emitted; ++k) stacks[k].offer(results[plan.states + k]);
     run_body(body, arguments, results);
     for (size_t k = 0; k < plan.states; ++k) {
       places[k].taken(results[k]);
       std::swap(arguments[k], results[k]);
     }
-    for (size_t k = 0; k < plan.emitted; ++k) stacks[k].add(std::move(results[plan.states + k]));
+    for (size_t k = 0; k < plan.emitted; ++k) stacks[k].add(results[plan.states + k]);
   }
   arguments.resize(plan.states);
   for (size_t k = 0; k < plan.emitted; ++k) {

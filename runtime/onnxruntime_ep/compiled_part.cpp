@@ -157,15 +157,6 @@ void CompiledPart::run(KernelContext* context) {
   lent.give_back();
 }
 
-void CompiledPart::run_session(Call& call, const runtime::Session::OutputMaker& make) {
-  if (!trace_ || !trace_->is_on()) return session_->run_into(call.inputs, call.outputs, nullptr, &make);
-  const std::lock_guard lock(trace_mutex_);
-  session_->reset_profile();
-  const Trace::Clock::time_point begin = Trace::Clock::now();
-  session_->run_into(call.inputs, call.outputs, nullptr, &make);
-  trace_->add(begin, session_->profile());
-}
-
 void CompiledPart::stop_at_budget() {
   if (stopped_.load(std::memory_order_relaxed)) return;
   std::int64_t none = 0;

@@ -37,6 +37,7 @@ class CompiledPart final : public NodeComputeInfo {
     std::vector<char> in_place;  ///< outputs that were written where the runtime has them
   };
   class Lent;
+  /// Computes the call's outputs, in `make`'s memory where that is possible.
   void run_session(Call& call, const runtime::Session::OutputMaker& make);
   void stop_at_budget();
   void compare(const std::vector<ir::Tensor>& inputs, const std::vector<ir::Tensor>& outputs);

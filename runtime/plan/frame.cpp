@@ -48,16 +48,33 @@ void Frame::release(const Plan& plan) {
 }
 
 RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
+  RuntimeValue value;
+  read(plan, id, value);
+  return value;
+}
+
+void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
   const auto at = static_cast<size_t>(id);
   const ValuePlace& place = plan.places_[at];
-  if (place.kind == Kind::input && plan.live_in_[place.index] == id) return (*live_in)[place.index];
-  if (place.kind == Kind::slot) return slots[at];
   const ir::ValueFact& fact = plan.facts_[at];
-  if (fact.constant.defined()) return RuntimeValue(fact.constant);
-  AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output || place.kind == Kind::input);
-  const ir::Shape& known = plan.shapes_[at];
-  const ir::Shape shape = known.empty() ? *ir::constant_dims(*fact.dims) : known;
-  return RuntimeValue(ir::Tensor::borrow(fact.type, shape, pointers[at]));
+  if (place.kind == Kind::input && plan.live_in_[place.index] == id) {
+    to = (*live_in)[place.index];
+    return;
+  }
+  if (place.kind == Kind::slot) {
+    to = slots[at];
+    return;
+  }
+  if (to.kind != ir::ValueKind::tensor) to = RuntimeValue();
+  if (fact.constant.defined()) {
+    to.tensor = fact.constant;
+    to.type = fact.constant.type();
+  } else {
+    AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output || place.kind == Kind::input);
+    const ir::Shape& known = plan.shapes_[at];
+    to.tensor.lend(fact.type, known.empty() ? *ir::constant_dims(*fact.dims) : known, pointers[at]);
+    to.type = fact.type;
+  }
 }
 
 }  // namespace axrun::runtime

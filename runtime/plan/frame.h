@@ -21,6 +21,8 @@ class Frame {
   void* pointer(ir::ValueId id) const { return pointers[static_cast<size_t>(id)]; }
   /// The value as a RuntimeValue; a tensor in the arena is borrowed, valid until the frame is used again.
   RuntimeValue value(const Plan& plan, ir::ValueId id) const;
+  /// The same into `to`, whose memory is used again.
+  void read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const;
 
   AlignedBuffer arena;
   std::vector<void*> pointers;           ///< per value of the graph

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 #include "runtime/control/graph_operators.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/plan_builder.h"
@@ -53,26 +54,53 @@ BodyPlans::BodyPlans(const ir::Node& node, const std::vector<ValueFact>& facts, 
 }
 
 std::vector<RuntimeValue> BodyPlans::run(const std::vector<RuntimeValue>& inputs,
-                                         const std::function<RuntimeValue(ValueId)>& lookup,
+                                         const std::function<void(ValueId, RuntimeValue&)>& read,
                                          const RunContext& context) {
-  std::vector<Going> all;
-  return run_graph_operator(
+  std::vector<Going> all = take_goings();
+  std::vector<RuntimeValue> results = run_graph_operator(
       node_, inputs,
       [&](const ir::Graph& graph, const std::vector<RuntimeValue>& arguments,
-          std::vector<RuntimeValue>& results) {
-        auto going = std::find_if(all.begin(), all.end(),
-                                  [&](const Going& one) { return one.body->graph.get() == &graph; });
-        if (going == all.end()) {
-          const auto body = std::find_if(bodies_.begin(), bodies_.end(),
-                                         [&](const Body& b) { return b.graph.get() == &graph; });
-          AXRUN_ASSERT(body != bodies_.end());
-          going = all.emplace(all.end());
-          going->body = &*body;
-          going->live_in.resize(graph.inputs.size());
-          for (const auto& capture : graph.captures) going->live_in.push_back(lookup(capture.first));
+          std::vector<RuntimeValue>& outputs) {
+        const auto going = std::find_if(all.begin(), all.end(),
+                                        [&](const Going& one) { return one.body->graph.get() == &graph; });
+        AXRUN_ASSERT(going != all.end());
+        if (going->plan == nullptr) {
+          for (size_t k = 0; k < graph.captures.size(); ++k)
+            read(graph.captures[k].first, going->live_in[graph.inputs.size() + k]);
         }
-        run_body(*going, arguments, results, context);
+        run_body(*going, arguments, outputs, context);
       });
+  give_back(std::move(all));
+  return results;
+}
+
+std::vector<BodyPlans::Going> BodyPlans::take_goings() {
+  {
+    const std::lock_guard lock(idle_mutex_);
+    if (!idle_.empty()) {
+      std::vector<Going> goings = std::move(idle_.back());
+      idle_.pop_back();
+      return goings;
+    }
+  }
+  std::vector<Going> goings(bodies_.size());
+  for (size_t k = 0; k < goings.size(); ++k) {
+    goings[k].body = &bodies_[k];
+    goings[k].live_in.resize(bodies_[k].live_in.size());
+  }
+  return goings;
+}
+
+void BodyPlans::give_back(std::vector<Going> goings) {
+  static const auto& none = lasting(RuntimeValue());
+  for (Going& going : goings) {
+    if (going.plan == nullptr) continue;
+    going.plan = nullptr;
+    // Assigned from a value that stays, a value keeps the memory of its shape.
+    for (RuntimeValue& value : going.live_in) value = none;
+  }
+  const std::lock_guard lock(idle_mutex_);
+  idle_.push_back(std::move(goings));
 }
 
 void BodyPlans::run_body(Going& going, const std::vector<RuntimeValue>& inputs,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "ir/infer.h"
@@ -16,9 +18,9 @@ class BodyPlans {
   /// facts: of the enclosing graph, for what the bodies capture; only constants are taken from it.
   BodyPlans(const ir::Node& node, const std::vector<ir::ValueFact>& facts, const PlanOptions& options);
 
-  /// Runs the operator. `lookup` gives a value of the enclosing graph.
+  /// Runs the operator. `read` makes its second argument a value of the enclosing graph.
   std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs,
-                                const std::function<RuntimeValue(ir::ValueId)>& lookup,
+                                const std::function<void(ir::ValueId, RuntimeValue&)>& read,
                                 const RunContext& context);
 
   /// Appends the plans made so far.
@@ -39,8 +41,11 @@ class BodyPlans {
   struct Going {
     const Body* body = nullptr;
     std::vector<RuntimeValue> live_in;  ///< the captures are there from the beginning
-    std::shared_ptr<const Plan> plan;   ///< for what has the signatures of `live_in`
+    std::shared_ptr<const Plan> plan;   ///< for what has the signatures of `live_in`; null: not begun
   };
+  /// For one run of the operator: those of earlier runs, so that little is allocated, without their values.
+  std::vector<Going> take_goings();
+  void give_back(std::vector<Going> goings);
   void run_body(Going& going, const std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs,
                 const RunContext& context);
   /// For live-ins of these signatures; captured values are constant where the enclosing graph's are.
@@ -49,6 +54,8 @@ class BodyPlans {
   const ir::Node& node_;
   PlanOptions options_;
   std::vector<Body> bodies_;
+  std::mutex idle_mutex_;
+  std::vector<std::vector<Going>> idle_;  ///< that no run uses
 };
 
 /// What follows once a run knows the shapes (or small values) a plan had to leave open: plans for the nodes

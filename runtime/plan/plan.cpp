@@ -228,7 +228,7 @@ void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) c
   std::vector<RuntimeValue> results;
   if (step.bodies) {
     results = step.bodies->run(
-        inputs, [&](ir::ValueId id) { return frame.value(*this, id); }, context);
+        inputs, [&](ir::ValueId id, RuntimeValue& to) { frame.read(*this, id, to); }, context);
   } else {
     std::vector<ir::Tensor> operands(step.program->operands.size());
     for (size_t k = 0; k < operands.size(); ++k) {

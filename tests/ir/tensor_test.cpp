@@ -143,6 +143,30 @@ TEST(Sharing, BorrowedMemoryKeepsItsOwner) {
   EXPECT_TRUE(watch.expired());
 }
 
+TEST(Sharing, LentTensorsAreWhatIsBorrowed) {
+  float first[] = {1, 2, 3, 4};
+  auto owner = std::make_shared<std::vector<float>>(std::vector<float>{5, 6, 7, 8});
+  const std::weak_ptr<std::vector<float>> watch = owner;
+  Tensor tensor;
+  tensor.lend(f32, {4}, first);
+  EXPECT_EQ(tensor.to_ints(), std::vector<int64_t>({1, 2, 3, 4}));
+  const int64_t* const shape = tensor.shape().data();
+  tensor.lend(f32, {4}, owner->data(), owner);
+  owner = nullptr;
+  EXPECT_EQ(tensor.to_ints(), std::vector<int64_t>({5, 6, 7, 8}));
+  EXPECT_EQ(tensor.shape().data(), shape) << "the shape was allocated anew";
+  EXPECT_FALSE(watch.expired());
+  tensor.lend(f32, {2, 2}, first);
+  EXPECT_TRUE(watch.expired());
+  EXPECT_EQ(tensor.shape(), ir::Shape({2, 2}));
+  tensor.lend(i64, {0}, nullptr);
+  EXPECT_EQ(tensor.type(), i64);
+  EXPECT_EQ(tensor.size(), 0);
+  EXPECT_USER_ERROR(tensor.lend(i64, {3}, nullptr), "no data");
+  tensor.lend(f32, {2, 2}, first);
+  EXPECT_USER_ERROR(tensor.lend(f32, {2, 2}, nullptr), "no data");
+}
+
 TEST(Sharing, BorrowedMemoryNeedNotBeAligned) {
   unsigned char file[1 + 4 * sizeof(float)];
   const float values[] = {1.5f, -2, 3, 4};

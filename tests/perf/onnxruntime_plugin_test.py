@@ -13,11 +13,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from compare_test import PERF, RIGHT, FakeHosts as CompareHosts, tensor  # noqa: E402
 
-# ort_host: the plugin runs in one time, the runtime's own provider in another one; FAILS is what of the two refuses models.
+# ort_host: the plugin runs in one time, the runtime's own provider in another one, and what stands in for the plugin in a
+# third; FAILS is what of these refuses models.
 FAKE_HOST = """#!%s -IS
 import json, os, sys
 KIND, TIMES_US, FAILS, OUTPUT = %r, %r, %r, %r
-kind = KIND or ("plugin" if "--plugin" in sys.argv else "plain")
+library = sys.argv[sys.argv.index("--plugin") + 1] if "--plugin" in sys.argv else ""
+kind = KIND or ("idle" if library.endswith("libidle_provider.so") else "plugin" if library else "plain")
 if kind == FAILS:
     sys.exit("fake: a mistake of " + kind)
 print(json.dumps(dict(engine="fake", version="1", load_ms=1, session_ms=1, first_ms=1, start_to_first_ms=2)), flush=True)
@@ -37,17 +39,18 @@ if "--save" in sys.argv:
 
 
 class Plugin(CompareHosts):
-    def measure(self, fails="", output=RIGHT, *flags):
-        """Exit code, JSON (None where there is none) and text."""
-        times = {"plugin": 330.0, "alone": 300.0, "plain": 660.0}
+    def measure(self, fails="", output=RIGHT, *flags, idle=False):
+        """Exit code, JSON (None where there is none) and text. idle: the library that computes nothing is built."""
+        times = {"plugin": 330.0, "alone": 300.0, "plain": 660.0, "idle": 20.0}
         for program, kind in (("ort_host", ""), ("axrun_bench", "alone")):
             path = os.path.join(self.folder, program)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(FAKE_HOST % (sys.executable, kind, times, fails, output))
             os.chmod(path, 0o755)
         library, out = os.path.join(self.folder, "library.so"), os.path.join(self.folder, "out.json")
-        with open(library, "wb"):
-            pass
+        for path in [library] + [os.path.join(self.folder, "libidle_provider.so")] * idle:
+            with open(path, "wb"):
+                pass
         command = [sys.executable, os.path.join(PERF, "onnxruntime_plugin"), "--programs", self.folder, "--plugin", library,
                    "--models", os.path.join(self.folder, "models"), "--threads", "1", "--seconds", "0.04", "--launches",
                    "2", "--fill", "0", "--json", out, *flags]
@@ -67,6 +70,18 @@ class Plugin(CompareHosts):
         self.assertAlmostEqual(row["alone"]["median"], 1.1, delta=0.01)
         self.assertAlmostEqual(row["plain"]["median"], 0.5, delta=0.01)
         self.assertEqual(row["remark"], "")
+        self.assertNotIn("way", row)
+
+    def test_the_plugin_is_compared_with_axrun_and_the_way_together(self):
+        code, result, _ = self.measure(idle=True)
+        self.assertEqual(code, 0)
+        self.assertAlmostEqual(result["rows"][0]["way"]["median"], 330 / 320, delta=0.01)
+        self.assertAlmostEqual(result["rows"][0]["alone"]["median"], 1.1, delta=0.01)
+
+    def test_a_model_that_runs_with_results_only_has_no_way(self):
+        code, result, _ = self.measure("idle", idle=True)
+        self.assertEqual(code, 0)
+        self.assertNotIn("way", result["rows"][0])
 
     def test_the_gate_holds_the_plugin_to_axrun_alone(self):
         code, _, out = self.measure("", RIGHT, "--gate")
