@@ -78,10 +78,11 @@ class Plugin(CompareHosts):
         self.assertAlmostEqual(result["rows"][0]["way"]["median"], 330 / 320, delta=0.01)
         self.assertAlmostEqual(result["rows"][0]["alone"]["median"], 1.1, delta=0.01)
 
-    def test_a_model_that_runs_with_results_only_has_no_way(self):
-        code, result, _ = self.measure("idle", idle=True)
+    def test_where_a_model_needs_its_results_to_go_on_the_way_is_not_measured(self):
+        code, result, out = self.measure("idle", idle=True)
         self.assertEqual(code, 0)
         self.assertNotIn("way", result["rows"][0])
+        self.assertIn("a provider that computes nothing fails: exit 1: fake: a mistake of idle", out)
 
     def test_the_gate_holds_the_plugin_to_axrun_alone(self):
         code, _, out = self.measure("", RIGHT, "--gate")
