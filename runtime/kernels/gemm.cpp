@@ -197,6 +197,16 @@ size_t gemm_columns_scratch_bytes(const GemmArguments& arguments) {
   return static_cast<size_t>(divide_up(floats, 16) * 16) * sizeof(float);
 }
 
+void gemm_alone(const GemmArguments& arguments, void* scratch) {
+  GemmCell cell = whole_product(arguments);
+  cell.scratch = static_cast<float*>(scratch);
+  kernel_table().gemm_cell(cell);
+}
+
+size_t gemm_alone_scratch_bytes(int64_t n, int64_t k) {
+  return static_cast<size_t>(divide_up(kernel_table().gemm_scratch_bound(n, k), 16) * 16) * sizeof(float);
+}
+
 int64_t gemm_panel_columns() { return kernel_table().panel_columns; }
 
 size_t gemm_packed_b_bytes(int64_t k, int64_t n) {

@@ -54,6 +54,11 @@ void gemm_columns(const GemmArguments& arguments, int64_t first, int64_t last, v
 size_t gemm_columns_scratch_bytes(const GemmArguments& arguments);
 int64_t gemm_panel_columns();
 
+/// A product without a batch on the calling thread. `scratch` has gemm_alone_scratch_bytes(n, k) bytes of at
+/// least its n and k: one buffer serves products of many extents.
+void gemm_alone(const GemmArguments& arguments, void* scratch);
+size_t gemm_alone_scratch_bytes(int64_t n, int64_t k);
+
 /// Bytes of B[k][n] in packed form, and the packing (once, at load). The form depends on the instruction-set
 /// level in force (see dispatch.h). `packed` is aligned to 64.
 size_t gemm_packed_b_bytes(int64_t k, int64_t n);

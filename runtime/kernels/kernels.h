@@ -10,11 +10,13 @@
 #include <cstddef>
 
 #include "runtime/kernels/activation.h"
+#include "runtime/kernels/block_quantized.h"
 #include "runtime/kernels/conv.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/gemm.h"
+#include "runtime/kernels/narrow.h"
 #include "runtime/kernels/pool.h"
 #include "runtime/kernels/quantized.h"
 #include "runtime/kernels/recurrent.h"

@@ -136,4 +136,13 @@ void quantized_gemm(const QuantizedGemmArguments& g, void* scratch, ThreadPool& 
                             });
 }
 
+void quantized_gemm_columns(const QuantizedGemmArguments& g, int64_t first, int64_t last, void* scratch) {
+  QuantizedGemmCell cell = make_cell(g);
+  cell.m1 = g.m;
+  cell.n0 = first;
+  cell.n1 = last;
+  cell.scratch = scratch;
+  kernel_table().quantized_cell(cell);
+}
+
 }  // namespace axrun::runtime

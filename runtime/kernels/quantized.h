@@ -46,4 +46,9 @@ void quantized_gemm_pack_b(Byte type, int64_t k, int64_t n, const void* b, int64
 size_t quantized_gemm_scratch_bytes(const QuantizedGemmArguments& arguments, int threads);
 void quantized_gemm(const QuantizedGemmArguments& arguments, void* scratch, ThreadPool& pool);
 
+/// Columns [first, last) of a product on the calling thread. `first` is a multiple of gemm_panel_columns(),
+/// `last` is one or n. `scratch` has quantized_gemm_scratch_bytes(arguments, 1) bytes.
+void quantized_gemm_columns(const QuantizedGemmArguments& arguments, int64_t first, int64_t last,
+                            void* scratch);
+
 }  // namespace axrun::runtime

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "ir/operator.h"
@@ -55,7 +56,14 @@ std::string text_of(const Host& host, const Function<Status*(const Node*, const 
   return text == nullptr ? "" : text;
 }
 
-/// Why axrun cannot have the node, or something in its bodies; empty where the operator table has all of it.
+/// Operators that only the reference interpreter runs, and that take it tens to hundreds of times as long as
+/// ONNX Runtime's kernels; generated kernels have none of them either (perf/README.md, "Single operators").
+bool takes_interpreter(std::string_view domain, std::string_view op) {
+  if (domain.empty()) return op == "DFT" || op == "STFT" || op == "DeformConv";
+  return domain == "com.microsoft" && (op == "MoE" || op == "QMoE");
+}
+
+/// Why axrun cannot have the node, or something in its bodies, or had better not; empty otherwise.
 std::string reason_against(const Host& host, const Node* node, const Opsets& opsets) {
   const std::string named = text_of(host, node_domain, node);
   const std::string domain = named == "ai.onnx" ? "" : named;
@@ -68,6 +76,7 @@ std::string reason_against(const Host& host, const Node* node, const Opsets& ops
   }
   if (domain == "com.microsoft" && ir::is_graph_operator(domain, op))
     return "text generation stays with its host";
+  if (takes_interpreter(domain, op)) return "axrun only has its reference interpreter for it";
   for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
     int type = 0;
     host.call(attribute_type, attribute, &type);

@@ -1,11 +1,13 @@
-// com.microsoft Attention and MultiHeadAttention, float32.
+// com.microsoft Attention, QAttention and MultiHeadAttention, float32 but for the bytes that QAttention
+// projects.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "runtime/operators/attention_core.h"
+#include "runtime/operators/attention_mask.h"
 #include "runtime/operators/attention_parts.h"
+#include "runtime/operators/attention_projection.h"
 
 namespace axrun::runtime {
 namespace {
@@ -18,17 +20,26 @@ bool all_f32(const StepContext& context, std::initializer_list<size_t> ports) {
   });
 }
 
-float scale_of(const StepContext& context, int64_t key_size) {
-  const double given = context.real("scale", 0);
-  if (given != 0) return static_cast<float>(given);
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(key_size, 1))));
-}
-
 int64_t round_floats(int64_t floats) { return (floats + 15) / 16 * 16; }
 
-/// States [batch][heads][rows][size].
-HeadRows states(const float* data, int64_t heads, int64_t rows, int64_t size) {
-  return {data, heads * rows * size, rows * size, size};
+/// Scratch of attention under a mask: that of the mask comes first.
+size_t masked_scratch_bytes(const AttentionCore& core, const AttentionMask& mask, const AttentionExtents& x) {
+  return mask_scratch_bytes(mask, x) + core.scratch_bytes();
+}
+
+/// Attention under a mask, with heads side by side in the output.
+void attend(const AttentionCore& core, const AttentionMask& mask, const AttentionExtents& x,
+            const KernelCall& call, const HeadRows& query, const HeadRows& key, const HeadRows& value,
+            void* scratch) {
+  const MaskRule rule(mask, x, call, scratch);
+  AttentionOperands operands;
+  operands.query = query;
+  operands.key = key;
+  operands.value = value;
+  operands.output =
+      side_by_side(static_cast<const float*>(call.outputs[0]), x.heads, x.queries, x.value_size);
+  if (!mask.plain()) operands.rule = &rule;
+  core.run(operands, call.pool, static_cast<char*>(scratch) + mask_scratch_bytes(mask, x));
 }
 
 // Attention: projection, then attention over its columns
@@ -38,80 +49,50 @@ struct AttentionSetup {
   AttentionExtents extents;
   AttentionMask mask;
   int64_t input = 0;
-  bool has_bias = false, has_past = false, wants_present = false;
+  size_t past_port = 0;
+  bool has_past = false, wants_present = false;
 };
 
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const StepContext& context, const AttentionSetup& setup)
+  AttentionKernel(const StepContext& context, const AttentionSetup& setup,
+                  std::unique_ptr<AttentionProjection> projection)
       : s_(setup),
         x_(setup.extents),
-        threads_(context.threads),
-        core_(setup.extents, setup.mask, scale_of(context, setup.extents.key_size), context.threads) {
+        projection_(std::move(projection)),
+        core_(setup.extents, attention_scale(context, setup.extents.key_size), 0, context.threads) {
     columns_ = x_.heads * (2 * x_.key_size + x_.value_size);
-    if (const ir::Tensor* weights = context.inputs[1].constant) {
-      const jit::PreparedKey key{fmt::format("gemm b {} {} {} 1", s_.input, columns_, columns_),
-                                 {{weights->data(), weights->bytes()}}};
-      packed_ = context.packs.get(key, gemm_packed_b_bytes(s_.input, columns_), [&](void* to) {
-        gemm_pack_b(s_.input, columns_, weights->as<float>(), columns_, 1, static_cast<float*>(to));
-      });
-    }
     states_at_ = round_floats(x_.batch * x_.queries * columns_);
     const bool keeps_states = s_.has_past && !s_.wants_present;
     core_at_ = states_at_ + (keeps_states ? round_floats(2 * state_floats()) : 0);
-    static const float placeholder = 0;
-    GemmArguments g = projection();
-    g.a = g.b = &placeholder;
-    if (packed_) g.packed_b = &placeholder;
-    const size_t core = core_.scratch_bytes(columns(nullptr, 0, x_.key_size), key_rows(nullptr, nullptr),
-                                            value_rows(nullptr, nullptr));
-    scratch_ =
-        static_cast<size_t>(core_at_) * sizeof(float) + std::max(core, gemm_scratch_bytes(g, threads_));
+    scratch_ = static_cast<size_t>(core_at_) * sizeof(float) +
+               std::max(masked_scratch_bytes(core_, s_.mask, x_), projection_->scratch_bytes());
   }
 
   void run(const KernelCall& call) const override {
     auto* projected = static_cast<float*>(call.scratch);
     void* rest = projected + core_at_;
-    GemmArguments g = projection();
-    g.a = static_cast<const float*>(call.inputs[0]);
-    if (packed_) {
-      g.packed_b = static_cast<const float*>(packed_.get());
-    } else {
-      g.b = static_cast<const float*>(call.inputs[1]);
-    }
-    if (s_.has_bias) g.epilogue.column_bias = static_cast<const float*>(call.inputs[2]);
-    g.c = projected;
-    gemm(g, rest, call.pool);
+    projection_->run(call, projected, rest);
     float* present = s_.wants_present ? static_cast<float*>(call.outputs[1])
                      : s_.has_past    ? projected + states_at_
                                       : nullptr;
     if (present != nullptr) join_states(call, projected, present);
-    core_.run(call, columns(projected, 0, x_.key_size), key_rows(projected, present),
-              value_rows(projected, present), static_cast<float*>(call.outputs[0]), rest);
+    attend(core_, s_.mask, x_, call, columns(projected, 0, x_.key_size), key_rows(projected, present),
+           value_rows(projected, present), rest);
   }
 
   std::string describe() const override {
     return fmt::format("attention {}x{} heads, {} queries, {} keys of {}{}", x_.batch, x_.heads, x_.queries,
-                       x_.keys, x_.key_size, packed_ ? " packed" : "");
+                       x_.keys, x_.key_size, projection_->packed() ? " packed" : "");
   }
   size_t scratch_bytes() const override { return scratch_; }
-  bool ignores_input(int k) const override { return k == 1 && packed_ != nullptr; }
+  bool ignores_input(int k) const override { return projection_->ignores_input(k); }
   double flops() const override {
     return core_.flops() +
            2.0 * static_cast<double>(x_.batch * x_.queries * s_.input) * static_cast<double>(columns_);
   }
 
  private:
-  GemmArguments projection() const {
-    GemmArguments g;
-    g.m = x_.batch * x_.queries;
-    g.n = columns_;
-    g.k = s_.input;
-    g.a_row_stride = s_.input;
-    g.b_row_stride = columns_;
-    g.c_row_stride = columns_;
-    return g;
-  }
   int64_t state_floats() const { return x_.batch * x_.heads * x_.keys * x_.key_size; }
 
   /// Columns first .. of the projection as vectors of all heads.
@@ -136,8 +117,8 @@ class AttentionKernel final : public Kernel {
     for (int64_t kind = 0; kind < 2; ++kind) {
       const HeadRows to = states(present + kind * state_floats(), x_.heads, x_.keys, size);
       if (s_.has_past) {
-        const auto* past =
-            static_cast<const float*>(call.inputs[4]) + kind * x_.batch * x_.heads * x_.past * size;
+        const auto* past = static_cast<const float*>(call.inputs[s_.past_port]) +
+                           kind * x_.batch * x_.heads * x_.past * size;
         copy_heads(x_, x_.past, size, states(past, x_.heads, x_.past, size), nullptr, to, 0);
       }
       copy_heads(x_, x_.queries, size, columns(projected, (kind + 1) * x_.heads * size, size), nullptr, to,
@@ -147,15 +128,21 @@ class AttentionKernel final : public Kernel {
 
   AttentionSetup s_;
   AttentionExtents x_;
-  int threads_;
+  std::unique_ptr<AttentionProjection> projection_;
   AttentionCore core_;
   int64_t columns_ = 0, states_at_ = 0, core_at_ = 0;
-  PackedWeights packed_;
   size_t scratch_ = 0;
 };
 
-std::unique_ptr<Kernel> make_attention(const StepContext& context) {
-  if (context.fused() || !context.has_output(0) || !all_f32(context, {0, 1, 2, 4})) return nullptr;
+/// Where the inputs are that the operators do not have in the same places.
+struct AttentionPorts {
+  size_t mask, past, bias;
+};
+constexpr AttentionPorts plain_ports = {3, 4, 5}, quantized_ports = {5, 8, 9 /* none */};
+
+std::unique_ptr<Kernel> make_projected(const StepContext& context, const AttentionPorts& ports,
+                                       decltype(make_float_projection)* make_projection) {
+  if (context.fused() || !context.has_output(0) || !all_f32(context, {2, ports.past})) return nullptr;
   if (context.outputs[0].count() == 0) return nullptr;
   AttentionSetup setup;
   AttentionExtents& x = setup.extents;
@@ -168,14 +155,24 @@ std::unique_ptr<Kernel> make_attention(const StepContext& context) {
   const std::vector<int64_t> sizes = context.integers("qkv_hidden_sizes");
   x.key_size = (sizes.empty() ? columns / 3 : sizes[0]) / x.heads;
   x.value_size = (sizes.empty() ? columns / 3 : sizes[2]) / x.heads;
-  setup.has_bias = context.has_input(2);
-  setup.has_past = context.has_input(4);
+  setup.past_port = ports.past;
+  setup.has_past = context.has_input(ports.past);
   setup.wants_present = context.has_output(1);
-  if (setup.has_past) x.past = context.inputs[4].shape[3];
+  if (setup.has_past) x.past = context.inputs[ports.past].shape[3];
   x.keys = x.past + x.queries;
   if (setup.input == 0 || x.key_size == 0) return nullptr;
-  if (!read_attention_mask(context, x, 3, 5, setup.mask)) return nullptr;
-  return std::make_unique<AttentionKernel>(context, setup);
+  if (!read_attention_mask(context, x, ports.mask, ports.bias, setup.mask)) return nullptr;
+  auto projection = make_projection(context, {x.batch * x.queries, columns, setup.input});
+  if (!projection) return nullptr;
+  return std::make_unique<AttentionKernel>(context, setup, std::move(projection));
+}
+
+std::unique_ptr<Kernel> make_attention(const StepContext& context) {
+  if (!all_f32(context, {0, 1})) return nullptr;
+  return make_projected(context, plain_ports, make_float_projection);
+}
+std::unique_ptr<Kernel> make_quantized_attention(const StepContext& context) {
+  return make_projected(context, quantized_ports, make_byte_projection);
 }
 
 // MultiHeadAttention: queries, keys and values are given
@@ -258,17 +255,14 @@ class MultiHeadKernel final : public Kernel {
   MultiHeadKernel(const StepContext& context, const MultiHeadSetup& setup)
       : s_(setup),
         x_(setup.extents),
-        core_(setup.extents, setup.mask, scale_of(context, setup.extents.key_size), context.threads) {
+        core_(setup.extents, attention_scale(context, setup.extents.key_size), 0, context.threads) {
     copies_key_ = s_.has_past || s_.wants_key || s_.key.bias_first >= 0;
     copies_value_ = s_.has_past || s_.wants_value || s_.value.bias_first >= 0;
     const bool copies_query = s_.query.bias_first >= 0;
     key_at_ = copies_query ? round_floats(x_.batch * x_.queries * x_.heads * x_.key_size) : 0;
     value_at_ = key_at_ + (copies_key_ && !s_.wants_key ? round_floats(key_floats()) : 0);
     core_at_ = value_at_ + (copies_value_ && !s_.wants_value ? round_floats(value_floats()) : 0);
-    scratch_ = static_cast<size_t>(core_at_) * sizeof(float) +
-               core_.scratch_bytes(copies_query ? query_copy(nullptr) : s_.query.rows,
-                                   copies_key_ ? key_copy(nullptr) : s_.key.rows,
-                                   copies_value_ ? value_copy(nullptr) : s_.value.rows);
+    scratch_ = static_cast<size_t>(core_at_) * sizeof(float) + masked_scratch_bytes(core_, s_.mask, x_);
   }
 
   void run(const KernelCall& call) const override {
@@ -287,7 +281,7 @@ class MultiHeadKernel final : public Kernel {
       float* to = s_.wants_value ? static_cast<float*>(call.outputs[2]) : scratch + value_at_;
       value = join(call, s_.value, 7, x_.value_size, value_copy(to));
     }
-    core_.run(call, query, key, value, static_cast<float*>(call.outputs[0]), scratch + core_at_);
+    attend(core_, s_.mask, x_, call, query, key, value, scratch + core_at_);
   }
 
   std::string describe() const override {
@@ -348,7 +342,11 @@ std::unique_ptr<Kernel> make_multi_head(const StepContext& context) {
 void attention_factories(std::vector<FactoryEntry>& table) {
   constexpr std::string_view domain = "com.microsoft";
   table.push_back({domain, "Attention", make_attention});
+  table.push_back({domain, "QAttention", make_quantized_attention});
   table.push_back({domain, "MultiHeadAttention", make_multi_head});
+  onnx_attention_factories(table);
+  group_query_factories(table);
+  rotary_factories(table);
   transformer_normalization_factories(table);
 }
 

@@ -1,213 +1,242 @@
 #include "runtime/operators/attention_core.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace axrun::runtime {
 namespace {
 
-using ir::ElementType;
+/// Rows of a block. Packing a key costs as much as some ten products with it, and 128 rows of logits of a
+/// thousand keys still fit into the second cache level. Where heads share keys, the rows of a block are fewer
+/// queries: causal ones see more alike keys.
+int64_t wanted_rows(int64_t group) { return group > 1 ? 64 : 128; }
 
-int64_t mask_value(ElementType type, const void* data, int64_t at) {
-  switch (type) {
-    case ElementType::i64:
-      return static_cast<const int64_t*>(data)[at];
-    case ElementType::i32:
-      return static_cast<const int32_t*>(data)[at];
-    default:
-      return static_cast<const uint8_t*>(data)[at] != 0 ? 1 : 0;
-  }
+int64_t round_up(int64_t floats) { return (floats + 15) / 16 * 16; }
+
+/// The stride between all rows of `count` positions of `group` heads, one head after the other; 0: there is
+/// none.
+int64_t joint_stride(const HeadRows& rows, int64_t group, int64_t count) {
+  if (group == 1 || rows.head_stride == count * rows.row_stride) return rows.row_stride;
+  return count == 1 ? rows.head_stride : 0;
 }
 
-size_t round_up(int64_t floats) { return static_cast<size_t>((floats + 15) / 16 * 64); }
+/// Between rows of logits: room for the sink after the last key. Long rows a multiple of 4 KiB apart would
+/// evict each other from the first cache level.
+int64_t score_stride(int64_t keys, bool has_sink) {
+  const int64_t stride = keys + (has_sink ? 1 : 0);
+  if (stride < 512) return stride;
+  return round_up(stride) % 32 == 0 ? round_up(stride) + 16 : round_up(stride);
+}
 
 }  // namespace
 
-bool read_attention_mask(const StepContext& context, const AttentionExtents& x, size_t mask_port,
-                         size_t bias_port, AttentionMask& mask) {
-  using Kind = AttentionMask::Kind;
-  mask.filter = static_cast<float>(context.real("mask_filter_value", -10000));
-  mask.causal = context.integer("unidirectional", 0) != 0;
-  if (context.has_input(bias_port)) {
-    const StepPort& bias = context.inputs[bias_port];
-    if (bias.type != ElementType::f32 || bias.rank() != 4) return false;
-    const ir::Shape strides = ir::row_major_strides(bias.shape);
-    mask.bias_port = static_cast<int>(bias_port);
-    for (size_t d = 0; d < 4; ++d) mask.bias_strides[d] = bias.shape[d] == 1 ? 0 : strides[d];
-  }
-  if (!context.has_input(mask_port)) return true;
-  const StepPort& given = context.inputs[mask_port];
-  if (given.type != ElementType::i32 && given.type != ElementType::i64 && given.type != ElementType::boolean)
-    return false;
-  mask.type = given.type;
-  mask.port = static_cast<int>(mask_port);
-  const ir::Shape& dims = given.shape;
-  switch (dims.size()) {
-    case 1:
-      mask.kind = dims[0] == x.batch ? Kind::lengths : Kind::ends_and_starts;
-      return dims[0] == x.batch || dims[0] == 2 * x.batch;
-    case 2:
-      if (dims[1] != x.keys) return dims[1] == 1;  // one column for more keys masks nothing
-      mask.kind = Kind::keys;
-      return dims[0] == x.batch;
-    case 3:
-      mask.kind = Kind::queries_and_keys;
-      return dims == ir::Shape{x.batch, x.queries, x.keys};
-    case 4:
-      mask.kind = Kind::square;
-      mask.side = dims[2];
-      return dims[0] == x.batch && dims[1] == 1 && dims[2] == dims[3] && dims[2] >= x.keys &&
-             dims[2] >= x.past + x.queries && !mask.causal;
-    default:
-      return false;
-  }
+HeadRows states(const float* data, int64_t heads, int64_t rows, int64_t size) {
+  return {data, heads * rows * size, rows * size, size};
+}
+HeadRows side_by_side(const float* data, int64_t heads, int64_t rows, int64_t size) {
+  return {data, heads * rows * size, size, heads * size};
 }
 
-AttentionCore::AttentionCore(const AttentionExtents& extents, const AttentionMask& mask, float scale,
-                             int threads)
-    : x_(extents), mask_(mask), scale_(scale), threads_(threads) {}
+/// A worker's scratch.
+struct AttentionCore::Buffers {
+  float* queries;  ///< [rows][key_size]: of all heads of the group, one after the other
+  float* scores;   ///< [rows][score_stride]
+  float* results;  ///< [rows][value_size]
+  void* product;
+};
 
-GemmArguments AttentionCore::score_product(const HeadRows& query, const HeadRows& key) const {
-  GemmArguments g;
-  g.m = x_.queries;
-  g.n = x_.keys;
-  g.k = x_.key_size;
-  g.a = query.data;
-  g.a_row_stride = query.row_stride;
-  g.b = key.data;
-  g.b_row_stride = 1;
-  g.b_column_stride = key.row_stride;
-  g.c_row_stride = x_.keys;
-  g.epilogue.scale = scale_;
-  g.batch_rank = 2;
-  g.batch_extents[0] = x_.batch;
-  g.batch_extents[1] = x_.heads;
-  g.a_batch_strides[0] = query.batch_stride;
-  g.a_batch_strides[1] = query.head_stride;
-  g.b_batch_strides[0] = key.batch_stride;
-  g.b_batch_strides[1] = key.head_stride;
-  g.c_batch_strides[0] = x_.heads * x_.queries * x_.keys;
-  g.c_batch_strides[1] = x_.queries * x_.keys;
-  return g;
+AttentionCore::AttentionCore(const AttentionExtents& extents, float scale, float softcap, int threads)
+    : x_(extents), scale_(scale), softcap_(softcap), threads_(std::max(threads, 1)) {
+  const int64_t queries = std::max<int64_t>(x_.queries, 1);
+  const int64_t most = std::clamp<int64_t>(wanted_rows(x_.group()) / x_.group(), 1, queries);
+  blocks_ = (queries + most - 1) / most;
+  block_queries_ = (queries + blocks_ - 1) / blocks_;
+  block_rows_ = block_queries_ * x_.group();
+  const size_t product = std::max(gemm_alone_scratch_bytes(x_.keys, x_.key_size),
+                                  gemm_alone_scratch_bytes(x_.value_size, x_.keys));
+  const Buffers all = buffers_at(nullptr);
+  worker_bytes_ = reinterpret_cast<size_t>(all.product) + (product + 63) / 64 * 64;
 }
 
-GemmArguments AttentionCore::value_product(const HeadRows& value) const {
-  GemmArguments g;
-  g.m = x_.queries;
-  g.n = x_.value_size;
-  g.k = x_.keys;
-  g.a_row_stride = x_.keys;
-  g.b = value.data;
-  g.b_row_stride = value.row_stride;
-  g.c_row_stride = x_.heads * x_.value_size;
-  g.batch_rank = 2;
-  g.batch_extents[0] = x_.batch;
-  g.batch_extents[1] = x_.heads;
-  g.a_batch_strides[0] = x_.heads * x_.queries * x_.keys;
-  g.a_batch_strides[1] = x_.queries * x_.keys;
-  g.b_batch_strides[0] = value.batch_stride;
-  g.b_batch_strides[1] = value.head_stride;
-  g.c_batch_strides[0] = x_.queries * x_.heads * x_.value_size;
-  g.c_batch_strides[1] = x_.value_size;
-  return g;
-}
-
-size_t AttentionCore::scratch_bytes(const HeadRows& query, const HeadRows& key, const HeadRows& value) const {
-  static const float placeholder = 0;
-  GemmArguments scores = score_product(query, key), values = value_product(value);
-  scores.a = scores.b = values.a = values.b = &placeholder;
-  return round_up(score_count()) + round_up(x_.keys) +
-         std::max(gemm_scratch_bytes(scores, threads_), gemm_scratch_bytes(values, threads_));
+AttentionCore::Buffers AttentionCore::buffers_at(void* scratch) const {
+  Buffers to = {};
+  const auto bytes = [](int64_t floats) { return static_cast<size_t>(round_up(floats)) * sizeof(float); };
+  const auto at = reinterpret_cast<size_t>(scratch);
+  const size_t scores = at + bytes(block_rows_ * x_.key_size);
+  const size_t results = scores + bytes(block_rows_ * score_stride(x_.keys, true));
+  to.queries = static_cast<float*>(scratch);
+  to.scores = reinterpret_cast<float*>(scores);
+  to.results = reinterpret_cast<float*>(results);
+  to.product = reinterpret_cast<void*>(results + bytes(block_rows_ * x_.value_size));
+  return to;
 }
 
 double AttentionCore::flops() const {
-  return 2.0 * static_cast<double>(score_count()) * static_cast<double>(x_.key_size + x_.value_size);
+  return 2.0 * static_cast<double>(x_.batch * x_.heads * x_.queries * x_.keys) *
+         static_cast<double>(x_.key_size + x_.value_size);
 }
 
-void AttentionCore::run(const KernelCall& call, const HeadRows& query, const HeadRows& key,
-                        const HeadRows& value, float* output, void* scratch) const {
-  auto* scores = static_cast<float*>(scratch);
-  auto* row = reinterpret_cast<float*>(static_cast<char*>(scratch) + round_up(score_count()));
-  void* product_scratch = reinterpret_cast<char*>(row) + round_up(x_.keys);
-  GemmArguments g = score_product(query, key);
-  g.c = scores;
-  gemm(g, product_scratch, call.pool);
-  if (!mask_.plain()) add_mask(call, scores, row);
-  softmax({x_.batch * x_.heads * x_.queries, x_.keys, 1}, scores, scores, call.pool);
-  g = value_product(value);
-  g.a = scores;
-  g.c = output;
-  gemm(g, product_scratch, call.pool);
-}
-
-void AttentionCore::add_mask(const KernelCall& call, float* scores, float* row) const {
-  const auto* bias = mask_.bias_port < 0 ? nullptr : static_cast<const float*>(call.inputs[mask_.bias_port]);
-  const bool masks = mask_.kind != AttentionMask::Kind::none || mask_.causal;
-  for (int64_t b = 0; b < x_.batch; ++b) {
-    for (int64_t s = 0; s < x_.queries; ++s) {
-      if (masks) mask_row(call, b, s, row);
-      for (int64_t h = 0; h < x_.heads; ++h) {
-        float* logits = scores + ((b * x_.heads + h) * x_.queries + s) * x_.keys;
-        if (bias != nullptr) {
-          const int64_t* strides = mask_.bias_strides;
-          const float* added = bias + b * strides[0] + h * strides[1] + s * strides[2];
-          for (int64_t t = 0; t < x_.keys; ++t) logits[t] += added[t * strides[3]];
-        }
-        if (!masks) continue;
-        for (int64_t t = 0; t < x_.keys; ++t) logits[t] += row[t];
-      }
+void AttentionCore::run(const AttentionOperands& operands, ThreadPool& pool, void* scratch) const {
+  const int64_t key_heads = x_.batch * x_.groups();
+  // The only block of a key head prepares it, too: what it has written is then still in its cache.
+  const bool alone = blocks_ == 1;
+  if (operands.prepare != nullptr && !alone) {
+    pool.parallel_for(key_heads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) (*operands.prepare)(i / x_.groups(), i % x_.groups());
+    });
+  }
+  pool.parallel_for_workers(key_heads * blocks_, 1, [&](int64_t worker, int64_t begin, int64_t end) {
+    void* own = static_cast<char*>(scratch) + static_cast<size_t>(worker) * worker_bytes_;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t head = i / blocks_;
+      Block block;
+      block.batch = head / x_.groups();
+      block.key_head = head % x_.groups();
+      block.first = i % blocks_ * block_queries_;
+      block.count = std::min(block_queries_, x_.queries - block.first);
+      if (block.count <= 0) continue;
+      if (operands.prepare != nullptr && alone) (*operands.prepare)(block.batch, block.key_head);
+      run_block(operands, block, own, pool);
     }
+  });
+}
+
+void AttentionCore::run_block(const AttentionOperands& operands, const Block& block, void* scratch,
+                              ThreadPool& pool) const {
+  const Buffers buffers = buffers_at(scratch);
+  const int64_t group = x_.group(), first_head = block.key_head * group;
+  KeyRange keys{0, x_.keys};
+  if (operands.rule != nullptr) {
+    keys = {x_.keys, 0};
+    for (int64_t s = block.first; s < block.first + block.count; ++s) {
+      const KeyRange own = operands.rule->visible(block.batch, s);
+      if (own.first >= own.last) continue;
+      keys = {std::min(keys.first, own.first), std::max(keys.last, own.last)};
+    }
+    // Where nothing is visible, one key carries the result: 0 or NaN.
+    if (keys.first >= keys.last) keys = {0, 1};
+  }
+
+  GemmArguments g;
+  g.m = group * block.count;
+  g.n = keys.last - keys.first;
+  g.k = x_.key_size;
+  g.a = operands.query.at(block.batch, first_head, block.first);
+  g.a_row_stride = joint_stride(operands.query, group, block.count);
+  if (g.a_row_stride == 0) {
+    for (int64_t h = 0; h < group; ++h) {
+      copy_rows(block.count, x_.key_size, operands.query.at(block.batch, first_head + h, block.first),
+                operands.query.row_stride, buffers.queries + h * block.count * x_.key_size, x_.key_size);
+    }
+    g.a = buffers.queries;
+    g.a_row_stride = x_.key_size;
+  }
+  g.b = operands.key.at(block.batch, block.key_head, keys.first);
+  g.b_row_stride = 1;
+  g.b_column_stride = operands.key.row_stride;
+  g.c = buffers.scores;
+  g.c_row_stride = score_stride(g.n, operands.sink != nullptr);
+  g.epilogue.scale = softcap_ > 0 ? scale_ / softcap_ : scale_;
+  gemm_alone(g, buffers.product);
+
+  probabilities(operands, block, keys, buffers.scores, pool);
+
+  const auto output = [&](int64_t h) {
+    return const_cast<float*>(operands.output.at(block.batch, first_head + h, block.first));
+  };
+  GemmArguments v;
+  v.m = g.m;
+  v.n = x_.value_size;
+  v.k = g.n;
+  v.a = buffers.scores;
+  v.a_row_stride = g.c_row_stride;
+  v.b = operands.value.at(block.batch, block.key_head, keys.first);
+  v.b_row_stride = operands.value.row_stride;
+  v.c = output(0);
+  v.c_row_stride = joint_stride(operands.output, group, block.count);
+  const bool copies = v.c_row_stride == 0;
+  if (copies) {
+    v.c = buffers.results;
+    v.c_row_stride = x_.value_size;
+  }
+  gemm_alone(v, buffers.product);
+  for (int64_t h = 0; h < group && copies; ++h) {
+    copy_rows(block.count, x_.value_size, buffers.results + h * block.count * x_.value_size, x_.value_size,
+              output(h), operands.output.row_stride);
   }
 }
 
-/// 0 where the query sees the key, the filter where it is masked, the lowest float where causality hides it.
-void AttentionCore::mask_row(const KernelCall& call, int64_t batch, int64_t query, float* row) const {
-  using Kind = AttentionMask::Kind;
-  const void* data = mask_.port < 0 ? nullptr : call.inputs[mask_.port];
-  const auto value = [&](int64_t at) { return mask_value(mask_.type, data, at); };
-  switch (mask_.kind) {
-    case Kind::none:
-      std::fill_n(row, x_.keys, 0.0f);
-      break;
-    case Kind::lengths:
-    case Kind::ends_and_starts: {
-      const int64_t end = value(batch);
-      const int64_t start = mask_.kind == Kind::lengths ? 0 : value(batch + x_.batch);
-      for (int64_t t = 0; t < x_.keys; ++t) row[t] = t < end && t >= start ? 0.0f : mask_.filter;
-      break;
-    }
-    case Kind::keys:
-    case Kind::queries_and_keys:
-    case Kind::square: {
-      int64_t first = batch * x_.keys;
-      if (mask_.kind == Kind::queries_and_keys) first = (batch * x_.queries + query) * x_.keys;
-      if (mask_.kind == Kind::square) first = (batch * mask_.side + query + x_.past) * mask_.side;
-      for (int64_t t = 0; t < x_.keys; ++t) {
-        row[t] = static_cast<int32_t>(value(first + t)) > 0 ? 0.0f : mask_.filter;
-      }
-      break;
-    }
+/// Scores of `keys` become probabilities, in place.
+void AttentionCore::probabilities(const AttentionOperands& operands, const Block& block, KeyRange keys,
+                                  float* scores, ThreadPool& pool) const {
+  const int64_t group = x_.group(), rows = group * block.count, columns = keys.last - keys.first;
+  const int64_t stride = score_stride(columns, operands.sink != nullptr);
+  if (operands.rule == nullptr && softcap_ <= 0 && stride == columns && operands.sink == nullptr) {
+    softmax({rows, columns, 1}, scores, scores, pool);
+    return;
   }
-  // The last query sees every key, even where there are more keys than queries.
-  if (!mask_.causal || query >= x_.queries - 1) return;
-  for (int64_t t = query + x_.past + 1; t < x_.keys; ++t) row[t] = std::numeric_limits<float>::lowest();
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t head = block.key_head * group + row / block.count, query = block.first + row % block.count;
+    float* scored = scores + row * stride;
+    KeyRange seen = keys;
+    if (operands.rule != nullptr) {
+      seen = operands.rule->visible(block.batch, query);
+      if (seen.first >= seen.last) seen = {keys.first, keys.first};
+    }
+    float* logits = scored + (seen.first - keys.first);
+    const int64_t count = seen.last - seen.first;
+    if (softcap_ > 0) {
+      unary(Unary::tanh, count, logits, logits, 0, 0, pool);
+      for (int64_t t = 0; t < count; ++t) logits[t] *= softcap_;
+    }
+    const bool sees =
+        operands.rule == nullptr || operands.rule->change(block.batch, head, query, seen, logits);
+    if (!sees) {
+      std::fill_n(scored, columns, 0.0f);
+      continue;
+    }
+    if (count == 0 && operands.sink == nullptr) {
+      std::fill_n(scored, columns, std::numeric_limits<float>::quiet_NaN());
+      continue;
+    }
+    // The sink stands after the last key, in the place of a hidden one or past the row's end.
+    if (operands.sink != nullptr) logits[count] = operands.sink[head];
+    softmax({1, count + (operands.sink != nullptr ? 1 : 0), 1}, logits, logits, pool);
+    std::fill(scored, logits, 0.0f);
+    std::fill(logits + count, scored + columns, 0.0f);
+  }
+}
+
+float attention_scale(const StepContext& context, int64_t key_size) {
+  const double given = context.real("scale", 0);
+  if (given != 0) return static_cast<float>(given);
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(key_size, 1))));
+}
+
+void copy_rows(int64_t rows, int64_t size, const float* from, int64_t from_stride, float* to,
+               int64_t to_stride) {
+  if (from_stride == size && to_stride == size) {
+    std::copy_n(from, rows * size, to);
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_stride, size, to + r * to_stride);
 }
 
 void copy_heads(const AttentionExtents& extents, int64_t rows, int64_t size, const HeadRows& from,
                 const float* bias, const HeadRows& to, int64_t first) {
   for (int64_t b = 0; b < extents.batch; ++b) {
     for (int64_t h = 0; h < extents.heads; ++h) {
-      const float* source = from.data + b * from.batch_stride + h * from.head_stride;
-      float* target =
-          const_cast<float*>(to.data) + b * to.batch_stride + h * to.head_stride + first * to.row_stride;
+      const float* source = from.at(b, h, 0);
+      float* target = const_cast<float*>(to.at(b, h, first));
+      if (bias == nullptr) {
+        copy_rows(rows, size, source, from.row_stride, target, to.row_stride);
+        continue;
+      }
       for (int64_t r = 0; r < rows; ++r) {
         const float* x = source + r * from.row_stride;
         float* y = target + r * to.row_stride;
-        if (bias == nullptr) {
-          std::copy_n(x, size, y);
-        } else {
-          for (int64_t i = 0; i < size; ++i) y[i] = x[i] + bias[h * size + i];
-        }
+        for (int64_t i = 0; i < size; ++i) y[i] = x[i] + bias[h * size + i];
       }
     }
   }

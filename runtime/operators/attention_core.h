@@ -12,61 +12,98 @@ namespace axrun::runtime {
 struct HeadRows {
   const float* data = nullptr;
   int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
+
+  const float* at(int64_t batch, int64_t head, int64_t position) const {
+    return data + batch * batch_stride + head * head_stride + position * row_stride;
+  }
 };
+
+/// Vectors [batch][heads][rows][size], and [batch][rows][heads * size].
+HeadRows states(const float* data, int64_t heads, int64_t rows, int64_t size);
+HeadRows side_by_side(const float* data, int64_t heads, int64_t rows, int64_t size);
 
 /// Extents of scaled dot-product attention over separate heads, float32.
 struct AttentionExtents {
   int64_t batch = 0, heads = 0, queries = 0, keys = 0, key_size = 0, value_size = 0;
-  int64_t past = 0;  ///< query s stands at key past + s
+  int64_t past = 0;       ///< query s stands at key past + s
+  int64_t key_heads = 0;  ///< head h has the keys of h / group(); 0: as many as heads
+
+  int64_t groups() const { return key_heads > 0 ? key_heads : heads; }
+  int64_t group() const { return heads / groups(); }
 };
 
-/// What is added to the logits of com.microsoft's attention operators.
-struct AttentionMask {
-  enum class Kind : uint8_t { none, lengths, ends_and_starts, keys, queries_and_keys, square };
-  Kind kind = Kind::none;
-  ir::ElementType type = ir::ElementType::undefined;  ///< i32, i64 or boolean
-  int port = -1;
-  int64_t side = 0;  ///< of the square mask
-  float filter = -10000;
-  bool causal = false;
-  int bias_port = -1;  ///< attention_bias, broadcast to [batch, heads, queries, keys]
-  int64_t bias_strides[4] = {};
-
-  bool plain() const { return kind == Kind::none && !causal && bias_port < 0; }
+/// Keys first .. last - 1.
+struct KeyRange {
+  int64_t first = 0, last = 0;
 };
 
-/// Reads the mask of input `mask_port` and the bias of input `bias_port`; false when their shapes or types
-/// are none of those above.
-bool read_attention_mask(const StepContext& context, const AttentionExtents& extents, size_t mask_port,
-                         size_t bias_port, AttentionMask& mask);
+/// What an operator does to the logits. Called by several threads at once.
+class LogitRule {
+ public:
+  virtual ~LogitRule() = default;
+  /// The keys that a query may see: a part of 0 .. keys, or last <= first. The others are not even
+  /// multiplied.
+  virtual KeyRange visible(int64_t batch, int64_t query) const = 0;
+  /// Changes the scaled products of a query with these keys (logits[0] is that of keys.first) into logits.
+  /// False: it sees none of them, and its result is 0.
+  virtual bool change(int64_t batch, int64_t head, int64_t query, KeyRange keys, float* logits) const = 0;
+};
 
-/// output[batch][queries][heads * value_size] = softmax(scale * query key^T + mask) value.
+/// Makes the states of a key head ready, by whichever thread comes to need them.
+using PrepareStates = FunctionRef<void(int64_t batch, int64_t key_head)>;
+
+struct AttentionOperands {
+  HeadRows query, key, value;
+  HeadRows output;                         ///< written; heads and rows as AttentionExtents says
+  const LogitRule* rule = nullptr;         ///< null: every query sees every key
+  const float* sink = nullptr;             ///< [heads]: one more logit per head, which has no value
+  const PrepareStates* prepare = nullptr;  ///< called once per batch and key head, before they are read
+};
+
+/// output = softmax(rule(cap tanh(scale query key^T / cap))) value, without the cap where it is 0. A query
+/// that sees no key gives NaN, as the definition of softmax does, or 0 if there is a sink or the rule says
+/// so.
+///
+/// Blocks of queries, of all heads that share their keys, are worked off by one thread each, so that keys
+/// are read once per block and logits stay in the cache.
 class AttentionCore {
  public:
   AttentionCore() = default;
-  AttentionCore(const AttentionExtents& extents, const AttentionMask& mask, float scale, int threads);
+  AttentionCore(const AttentionExtents& extents, float scale, float softcap, int threads);
 
-  /// Bytes of scratch, given how the rows of keys and values will lie.
-  size_t scratch_bytes(const HeadRows& query, const HeadRows& key, const HeadRows& value) const;
-  void run(const KernelCall& call, const HeadRows& query, const HeadRows& key, const HeadRows& value,
-           float* output, void* scratch) const;
+  size_t scratch_bytes() const { return worker_bytes_ * static_cast<size_t>(threads_); }
+  void run(const AttentionOperands& operands, ThreadPool& pool, void* scratch) const;
   double flops() const;
 
  private:
-  GemmArguments score_product(const HeadRows& query, const HeadRows& key) const;
-  GemmArguments value_product(const HeadRows& value) const;
-  void add_mask(const KernelCall& call, float* scores, float* row) const;
-  void mask_row(const KernelCall& call, int64_t batch, int64_t query, float* row) const;
-  int64_t score_count() const { return x_.batch * x_.heads * x_.queries * x_.keys; }
+  /// Queries first .. first + count - 1 of the heads that share a key head.
+  struct Block {
+    int64_t batch = 0, key_head = 0, first = 0, count = 0;
+  };
+  struct Buffers;
+
+  Buffers buffers_at(void* scratch) const;
+  void run_block(const AttentionOperands& operands, const Block& block, void* scratch,
+                 ThreadPool& pool) const;
+  void probabilities(const AttentionOperands& operands, const Block& block, KeyRange keys, float* scores,
+                     ThreadPool& pool) const;
 
   AttentionExtents x_;
-  AttentionMask mask_;
-  float scale_ = 1;
+  float scale_ = 1, softcap_ = 0;
   int threads_ = 1;
+  int64_t block_queries_ = 1, blocks_ = 0, block_rows_ = 1;
+  size_t worker_bytes_ = 0;
 };
+
+/// The attribute `scale` of com.microsoft's operators, or 1 / sqrt(key_size) where it is absent or 0.
+float attention_scale(const StepContext& context, int64_t key_size);
 
 /// to[batch][head][first + position] = from[batch][head][position] + bias[head * size + component].
 void copy_heads(const AttentionExtents& extents, int64_t rows, int64_t size, const HeadRows& from,
                 const float* bias, const HeadRows& to, int64_t first);
+
+/// Rows of `size` floats, `from_stride` and `to_stride` apart.
+void copy_rows(int64_t rows, int64_t size, const float* from, int64_t from_stride, float* to,
+               int64_t to_stride);
 
 }  // namespace axrun::runtime

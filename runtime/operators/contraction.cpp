@@ -281,18 +281,14 @@ std::unique_ptr<Kernel> make_fused_gemm(const StepContext& context) {
                           context.threads,
                           context.packs};
   if (!read_gemm(plain, setup)) return nullptr;
-  if (activation == "Relu") {
-    setup.plan.activation = Activation::relu;
-  } else if (activation == "Sigmoid") {
-    setup.plan.activation = Activation::sigmoid;
-  } else if (activation == "Tanh") {
-    setup.plan.activation = Activation::tanh;
-  } else if (activation == "LeakyRelu") {
-    setup.plan.activation = Activation::leaky_relu;
-    setup.plan.alpha = static_cast<float>(context.real("activation_alpha", 0.01));
-  } else if (!activation.empty()) {
-    return nullptr;
+  std::vector<double> parameters;
+  if (context.has_attribute("activation_alpha")) parameters.push_back(context.real("activation_alpha", 0));
+  if (!parameters.empty() && context.has_attribute("activation_beta")) {
+    parameters.push_back(context.real("activation_beta", 0));
   }
+  const bool has_other = context.has_attribute("leaky_relu_alpha") ||
+                         (parameters.empty() && context.has_attribute("activation_beta"));
+  if (has_other || !name_activation(setup.plan, activation, parameters)) return nullptr;
   return finish(context, std::move(setup));
 }
 

@@ -86,6 +86,15 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
     shape.dilation_height = dilations[0];
     shape.pad_top = pads[0];
   }
+  // Columns of one element lie as a row does, and kernels walk along rows.
+  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
+    std::swap(shape.in_height, shape.in_width);
+    std::swap(shape.out_height, shape.out_width);
+    std::swap(shape.kernel_height, shape.kernel_width);
+    std::swap(shape.stride_height, shape.stride_width);
+    std::swap(shape.dilation_height, shape.dilation_width);
+    std::swap(shape.pad_top, shape.pad_left);
+  }
   const bool both = (shape.stride_height > 1 && shape.dilation_height > 1) ||
                     (shape.stride_width > 1 && shape.dilation_width > 1);
   if (transposed && both) return false;
@@ -217,11 +226,28 @@ std::unique_ptr<Kernel> make(const StepContext& context, bool transposed) {
 std::unique_ptr<Kernel> make_conv(const StepContext& context) { return make(context, false); }
 std::unique_ptr<Kernel> make_conv_transpose(const StepContext& context) { return make(context, true); }
 
+/// com.microsoft FusedConv: Conv, plus Z, then an activation.
+std::unique_ptr<Kernel> make_fused_conv(const StepContext& context) {
+  ConvSetup setup;
+  if (context.fused() || !read_setup(context, false, setup)) return nullptr;
+  if (context.has_input(3)) {
+    const StepPort& added = context.inputs[3];
+    if (added.type != ir::ElementType::f32 || added.shape != setup.plan.shape) return nullptr;
+    setup.plan.residual = context.input_ids[3];
+  }
+  const auto parameters = context.node.attributes.find("activation_params");
+  const std::vector<double> given =
+      parameters == context.node.attributes.end() ? std::vector<double>() : parameters->second.reals;
+  if (!name_activation(setup.plan, context.string("activation", ""), given)) return nullptr;
+  return std::make_unique<ConvKernel>(std::move(setup), false, context);
+}
+
 }  // namespace
 
 void convolution_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "Conv", make_conv});
   table.push_back({"", "ConvTranspose", make_conv_transpose});
+  table.push_back({"com.microsoft", "FusedConv", make_fused_conv});
 }
 
 }  // namespace axrun::runtime

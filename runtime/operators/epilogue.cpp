@@ -221,6 +221,35 @@ bool follow_view(EpiloguePlan& plan, const ir::Program& program) {
   return false;
 }
 
+bool name_activation(EpiloguePlan& plan, std::string_view name, const std::vector<double>& parameters) {
+  const auto parameter = [&](size_t k, double otherwise) {
+    return static_cast<float>(k < parameters.size() ? parameters[k] : otherwise);
+  };
+  if (name == "Relu") {
+    plan.activation = Activation::relu;
+  } else if (name == "Sigmoid") {
+    plan.activation = Activation::sigmoid;
+  } else if (name == "Tanh") {
+    plan.activation = Activation::tanh;
+  } else if (name == "HardSwish") {
+    plan.activation = Activation::hard_swish;
+  } else if (name == "LeakyRelu") {
+    plan.activation = Activation::leaky_relu;
+    plan.alpha = parameter(0, 0.01F);
+  } else if (name == "HardSigmoid") {
+    plan.activation = Activation::hard_sigmoid;
+    plan.alpha = parameter(0, 0.2F);
+    plan.beta = parameter(1, 0.5);
+  } else if (name == "Clip") {
+    plan.activation = Activation::clip;
+    plan.alpha = parameter(0, std::numeric_limits<float>::lowest());
+    plan.beta = parameter(1, std::numeric_limits<float>::max());
+  } else {
+    return name.empty();
+  }
+  return true;
+}
+
 bool read_epilogue(EpiloguePlan& plan, const StepContext& context) {
   const PortLookup port = [&](ir::ValueId id) {
     const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), id);

@@ -42,6 +42,10 @@ ir::Shape own_result_shape(const StepContext& context);
 /// Reads the whole group after its first node; false when some node does not fit.
 bool read_epilogue(EpiloguePlan& plan, const StepContext& context);
 
+/// Ends the epilogue with the activation that com.microsoft's fused contractions name (none: ""), with the
+/// parameters given, in order; those left out have ONNX's defaults. False when kernels don't have it.
+bool name_activation(EpiloguePlan& plan, std::string_view name, const std::vector<double>& parameters);
+
 /// The activation of one node, with constant parameters; Activation::none when it is none of those kernels
 /// have.
 Activation activation_of(const ir::Node& node, const PortLookup& port, float& alpha, float& beta);

@@ -1,4 +1,4 @@
-// Softmax and its logarithm, layer, instance and batch normalization, float32.
+// Softmax and its logarithm, layer, instance, group and batch normalization, float32.
 #include <algorithm>
 #include <cmath>
 
@@ -145,6 +145,46 @@ std::unique_ptr<Kernel> make_instance_norm(const StepContext& context) {
                                               static_cast<float>(context.real("epsilon", 1e-5)));
 }
 
+/// Scale and bias are per group in version 18, per channel since 21.
+class GroupNormKernel final : public Kernel {
+ public:
+  GroupNormKernel(const ir::Shape& shape, int64_t groups, bool per_group, float epsilon)
+      : batch_(shape[0]),
+        groups_(groups),
+        channels_(shape[1] / groups),
+        per_group_(per_group),
+        epsilon_(epsilon) {
+    for (size_t d = 2; d < shape.size(); ++d) plane_ *= shape[d];
+  }
+  void run(const KernelCall& call) const override {
+    const auto* scale = static_cast<const float*>(call.inputs[1]);
+    const auto* bias = static_cast<const float*>(call.inputs[2]);
+    auto* y = static_cast<float*>(call.outputs[0]);
+    instance_norm(batch_, groups_, channels_ * plane_, static_cast<const float*>(call.inputs[0]), y,
+                  per_group_ ? scale : nullptr, per_group_ ? bias : nullptr, epsilon_, call.pool);
+    if (per_group_) return;
+    channel_affine(batch_, groups_ * channels_, plane_, y, scale, bias, Activation::none, 0, 0, y, call.pool);
+  }
+  std::string describe() const override { return "group norm"; }
+  std::vector<int> in_place() const override { return {0}; }
+
+ private:
+  int64_t batch_, groups_, channels_, plane_ = 1;
+  bool per_group_;
+  float epsilon_;
+};
+
+std::unique_ptr<Kernel> make_group_norm(const StepContext& context) {
+  if (!f32_in_and_out(context) || !context.has_input(1) || !context.has_input(2)) return nullptr;
+  const ir::Shape& shape = context.inputs[0].shape;
+  const int64_t groups = context.integer("num_groups", 1);
+  const bool per_group = context.node.version < 21;
+  const int64_t parameters = per_group ? groups : shape[1];
+  if (!f32_or_absent(context, 1, parameters) || !f32_or_absent(context, 2, parameters)) return nullptr;
+  return std::make_unique<GroupNormKernel>(shape, groups, per_group,
+                                           static_cast<float>(context.real("epsilon", 1e-5)));
+}
+
 /// Batch normalization with constant parameters: an affine map per channel.
 class BatchNormKernel final : public Kernel {
  public:
@@ -208,6 +248,7 @@ void normalization_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "RMSNormalization", make_rms_norm});
   table.push_back({"", "SimplifiedLayerNormalization", make_rms_norm});
   table.push_back({"", "InstanceNormalization", make_instance_norm});
+  table.push_back({"", "GroupNormalization", make_group_norm});
   table.push_back({"", "BatchNormalization", make_batch_norm});
   table.push_back({"", "ImageScaler", make_image_scaler});
 }

@@ -316,21 +316,10 @@ class DynamicQuantizeKernel final : public Kernel {
  public:
   explicit DynamicQuantizeKernel(int64_t count) : count_(count) {}
   void run(const KernelCall& call) const override {
-    const auto* x = static_cast<const float*>(call.inputs[0]);
-    float low = 0, high = 0;
-    reduce(Reduction::min, {1, count_, 1}, x, &low, call.pool);
-    reduce(Reduction::max, {1, count_, 1}, x, &high, call.pool);
-    low = std::min(low, 0.0f);
-    const float range = std::max(high, 0.0f) - low;
-    const float scale = range == 0.0f ? 1.0f : range / 255.0f;
-    const auto zero = static_cast<uint8_t>(std::nearbyint(std::min(-low / scale, 255.0f)));
-    QuantizationShape shape;
-    shape.inner = count_;
-    shape.scale = &scale;
-    shape.zero_point = &zero;
-    quantize(Byte::u8, shape, x, call.outputs[0], call.pool);
-    if (wants_scale) *static_cast<float*>(call.outputs[1]) = scale;
-    if (wants_zero) *static_cast<uint8_t*>(call.outputs[2]) = zero;
+    const DynamicRange range =
+        quantize_dynamically(count_, static_cast<const float*>(call.inputs[0]), call.outputs[0], call.pool);
+    if (wants_scale) *static_cast<float*>(call.outputs[1]) = range.scale;
+    if (wants_zero) *static_cast<uint8_t*>(call.outputs[2]) = range.zero_point;
   }
   std::string describe() const override { return "dynamic quantize"; }
   bool wants_scale = false, wants_zero = false;
@@ -361,8 +350,11 @@ void linear_quantization_factories(std::vector<FactoryEntry>& table) {
 void quantized_factories(std::vector<FactoryEntry>& table) {
   linear_quantization_factories(table);
   quantized_product_factories(table);
+  scaled_product_factories(table);
   quantized_convolution_factories(table);
   quantized_elementwise_factories(table);
+  block_quantized_factories(table);
+  block_gathering_factories(table);
 }
 
 }  // namespace axrun::runtime

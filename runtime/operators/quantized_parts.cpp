@@ -1,6 +1,7 @@
 #include "runtime/operators/quantized_parts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/kernels/isa/table.h"
 
@@ -40,6 +41,44 @@ void requantize_row(Byte type, int64_t columns, const int32_t* sums, const float
     }
     kernel_table().quantize_row(type, count, values, 1.0f, zero_point, static_cast<char*>(y) + j);
   }
+}
+
+DynamicRange::DynamicRange(float low, float high) {
+  low = std::min(low, 0.0f);
+  const float range = std::max(high, 0.0f) - low;
+  scale = range == 0.0f ? 1.0f : range / 255.0f;
+  zero_point = static_cast<uint8_t>(std::nearbyint(std::min(-low / scale, 255.0f)));
+}
+
+DynamicRange quantize_dynamically(int64_t count, const float* x, void* y, ThreadPool& pool) {
+  float low = 0, high = 0;
+  reduce(Reduction::min, {1, count, 1}, x, &low, pool);
+  reduce(Reduction::max, {1, count, 1}, x, &high, pool);
+  const DynamicRange range(low, high);
+  QuantizationShape shape;
+  shape.inner = count;
+  shape.scale = &range.scale;
+  shape.zero_point = &range.zero_point;
+  quantize(Byte::u8, shape, x, y, pool);
+  return range;
+}
+
+DynamicRange quantize_dynamically(int64_t count, const float* x, void* y) {
+  const KernelTable& table = kernel_table();
+  const DynamicRange range(table.reduce_row(Reduction::min, count, x),
+                           table.reduce_row(Reduction::max, count, x));
+  table.quantize_row(Byte::u8, count, x, range.scale, range.zero_point, y);
+  return range;
+}
+
+void scale_sums_row(int64_t columns, const int32_t* sums, float factor, const float* scales,
+                    const float* added, float* values) {
+  if (added == nullptr) {
+    for (int64_t j = 0; j < columns; ++j) values[j] = static_cast<float>(sums[j]) * (factor * scales[j]);
+    return;
+  }
+  for (int64_t j = 0; j < columns; ++j)
+    values[j] = static_cast<float>(sums[j]) * (factor * scales[j]) + added[j];
 }
 
 }  // namespace axrun::runtime

@@ -11,8 +11,11 @@ namespace axrun::runtime {
 // The parts of quantized_factories, one file each.
 void linear_quantization_factories(std::vector<FactoryEntry>& table);
 void quantized_product_factories(std::vector<FactoryEntry>& table);
+void scaled_product_factories(std::vector<FactoryEntry>& table);
 void quantized_convolution_factories(std::vector<FactoryEntry>& table);
 void quantized_elementwise_factories(std::vector<FactoryEntry>& table);
+void block_quantized_factories(std::vector<FactoryEntry>& table);
+void block_gathering_factories(std::vector<FactoryEntry>& table);
 
 /// The kernels' name of i8 and u8; empty for other types.
 std::optional<Byte> byte_type(ir::ElementType type);
@@ -27,5 +30,22 @@ bool single_or_absent(const StepContext& context, size_t k, ir::ElementType type
 /// `multipliers` has one value per column, or one for all.
 void requantize_row(Byte type, int64_t columns, const int32_t* sums, const float* multipliers,
                     bool per_column, int32_t zero_point, void* y);
+
+/// Scale and zero point with which DynamicQuantizeLinear writes numbers from `low` to `high` as u8.
+struct DynamicRange {
+  DynamicRange() = default;
+  DynamicRange(float low, float high);
+  float scale = 1;
+  uint8_t zero_point = 0;
+};
+/// y = x as DynamicQuantizeLinear quantises it: over the range of all its elements.
+DynamicRange quantize_dynamically(int64_t count, const float* x, void* y, ThreadPool& pool);
+/// The same on the calling thread.
+DynamicRange quantize_dynamically(int64_t count, const float* x, void* y);
+
+/// values = sums * (factor * scales) + added, where `scales` and `added` have an element per column; `added`
+/// may be null. `values` may be the memory of `sums`, and `added` may be `values`.
+void scale_sums_row(int64_t columns, const int32_t* sums, float factor, const float* scales,
+                    const float* added, float* values);
 
 }  // namespace axrun::runtime

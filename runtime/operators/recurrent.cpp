@@ -5,24 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ir/error.h"
+#include "runtime/operators/recurrent_parts.h"
+#include "runtime/operators/recurrent_sharing.h"
 #include "runtime/operators/recurrent_steps.h"
 #include "runtime/phases.h"
 
 namespace axrun::runtime {
 namespace {
-
-/// Multiply-adds of one direction above which two directions are worth a thread each.
-constexpr double parallel_work = 200'000;
-/// Multiply-adds of all steps, and of one phase, above which units are worth several threads: threads come
-/// late, and a phase ends with what a cache line takes from core to core.
-constexpr double parallel_sequence_work = 500'000;
-constexpr double parallel_phase_work = 50'000;
-/// Multiply-adds that are worth a part of their own: as much as a thread may wait for at the end of a phase.
-constexpr double work_per_part = 16'000;
-/// Weights of a part: so little that its end is still in the second cache level when it is read next.
-constexpr int64_t bytes_per_part = 128 << 10;
-constexpr int64_t most_parts = 64;
 
 /// Scratch of one direction, in floats from its start.
 struct Layout {
@@ -41,21 +30,20 @@ class RecurrentKernel final : public Kernel {
   RecurrentKernel(RecurrentSetup setup, const StepContext& context)
       : s_(std::move(setup)),
         threads_(context.threads),
+        sharing_(s_, threads_),
         zeros_(static_cast<size_t>(s_.batch * s_.hidden), 0.0f) {
     wants_sequence_ = context.has_output(0);
     wants_hidden_ = context.has_output(1);
     wants_cell_ = context.has_output(2);
     name_ = context.node.op;
     node_ = context.node.name;
-    work_ = static_cast<double>(s_.length * s_.batch * s_.gate_columns()) *
-            static_cast<double>(s_.input + s_.hidden);
-    parts_ = count_parts();
+    const int64_t weights = s_.gate_columns() * s_.hidden * static_cast<int64_t>(sizeof(float));
+    parts_ = s_.constant_weights ? sharing_.parts(weights) : 1;
     lay_out_scratch();
   }
 
   void run(const KernelCall& call) const override {
-    const int64_t grain = work_ > parallel_work ? 1 : 2;
-    call.pool.parallel_for(s_.directions, grain, [&](int64_t begin, int64_t end) {
+    call.pool.parallel_for(s_.directions, sharing_.direction_grain(), [&](int64_t begin, int64_t end) {
       for (int64_t d = begin; d < end; ++d) run_direction(call, static_cast<int>(d));
     });
   }
@@ -68,7 +56,7 @@ class RecurrentKernel final : public Kernel {
     return static_cast<size_t>(layout_.total * s_.directions) * sizeof(float);
   }
   bool ignores_input(int k) const override { return s_.constant_weights && k >= 1 && k <= 3; }
-  double flops() const override { return 2 * work_ * s_.directions; }
+  double flops() const override { return 2 * sharing_.work() * s_.directions; }
 
  private:
   /// What one direction works with during a run.
@@ -79,33 +67,6 @@ class RecurrentKernel final : public Kernel {
     Rows cell;
     RecurrentSteps steps;
   };
-
-  /// Of a state's product with R.
-  double step_work(int64_t rows) const {
-    return static_cast<double>(rows * s_.hidden) * static_cast<double>(s_.gate_columns());
-  }
-
-  /// Parts of a phase, runs of blocks. Results do not depend on it.
-  int64_t count_parts() const {
-    if (!s_.constant_weights) return 1;
-    const int64_t blocks = (s_.hidden + s_.block - 1) / s_.block;
-    const int64_t weights = s_.gate_columns() * s_.hidden * static_cast<int64_t>(sizeof(float));
-    int64_t wanted = weights / bytes_per_part;
-    if (threads_ > 1) {
-      const double worth = std::min<double>(step_work(s_.batch) / work_per_part, 4.0 * threads_);
-      wanted = std::max(wanted, static_cast<int64_t>(worth));
-    }
-    return std::clamp<int64_t>(wanted, 1, std::min(blocks, most_parts));
-  }
-
-  /// Threads for one direction's rows.
-  int64_t workers(int64_t rows, int64_t steps) const {
-    const double work = step_work(rows);
-    const auto phases = static_cast<double>(s_.has_two_products() ? 2 : 1);
-    if (work < parallel_phase_work * phases || work * static_cast<double>(steps) < parallel_sequence_work)
-      return 1;
-    return (threads_ + s_.directions - 1) / s_.directions;
-  }
 
   GemmArguments input_product() const {
     GemmArguments g;
@@ -182,14 +143,7 @@ class RecurrentKernel final : public Kernel {
     for (int64_t row = 0; row < s_.batch; ++row) run_rows(d, row, 1, steps_of(lengths[row], number));
   }
 
-  int64_t steps_of(int32_t length, int number) const {
-    if ((length > s_.length || length < -s_.length - 1) && s_.backward(number)) {
-      throw Error(Fault::user,
-                  fmt::format("{} '{}': a sequence of length {} does not fit the {} steps of the input",
-                              name_, node_, length, s_.length));
-    }
-    return std::clamp<int64_t>(length, 0, s_.length);
-  }
+  int64_t steps_of(int32_t length, int number) const { return s_.steps_of(length, number, name_, node_); }
 
   /// Rows of a state tensor, [directions, batch, hidden] or with the batch first.
   Rows state_rows(const void* data, int direction) const {
@@ -249,10 +203,9 @@ class RecurrentKernel final : public Kernel {
 
   void run_steps(const Direction& d, const RecurrentSequence& q) const {
     const Phases phases{q.steps, d.steps.phases(), parts_};
-    const int64_t blocks = (s_.hidden + s_.block - 1) / s_.block;
-    const auto begin = [&](int64_t part) { return std::min(part * blocks / parts_ * s_.block, s_.hidden); };
+    const auto begin = [&](int64_t part) { return sharing_.first_unit(part, parts_); };
     auto* const scratch = reinterpret_cast<char*>(d.scratch + layout_.gemm);
-    run_phases(d.call.pool, s_.constant_weights ? workers(q.rows, q.steps) : 1, phases,
+    run_phases(d.call.pool, s_.constant_weights ? sharing_.workers(q.rows, q.steps) : 1, phases,
                [&](int64_t worker, int64_t step, int64_t phase, int64_t part) {
                  d.steps.run(q, step, phase, begin(part), begin(part + 1),
                              scratch + static_cast<size_t>(worker) * part_scratch_, d.call.pool);
@@ -261,12 +214,12 @@ class RecurrentKernel final : public Kernel {
 
   RecurrentSetup s_;
   int threads_;
+  RecurrentSharing sharing_;
   std::vector<float> zeros_;  ///< an initial state
   bool wants_sequence_ = false, wants_hidden_ = false, wants_cell_ = false;
   int64_t parts_ = 1;
   size_t part_scratch_ = 0;  ///< bytes for one part's products, or for those of all threads
   Layout layout_;
-  double work_ = 0;
   std::string name_, node_;
 };
 
@@ -285,6 +238,7 @@ void recurrent_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "LSTM", make_lstm});
   table.push_back({"", "GRU", make_gru});
   table.push_back({"", "RNN", make_rnn});
+  quantized_recurrent_factories(table);
 }
 
 }  // namespace axrun::runtime

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ir/error.h"
+
 namespace axrun::runtime {
 namespace {
-
-enum Port : size_t { port_x, port_w, port_r, port_b, port_lengths, port_h, port_c, port_p };
 
 struct NamedActivation {
   std::string_view name;
@@ -98,17 +98,12 @@ PackedWeights pack_gates(const StepContext& context, const RecurrentSetup& setup
 /// The same of a bias with a value per gate and unit.
 std::vector<float> order_gates(const RecurrentSetup& setup, const float* from) {
   std::vector<float> result;
-  result.reserve(static_cast<size_t>(setup.gate_columns()));
-  for_blocks(setup, [&](int64_t first, int64_t units) {
-    for (int64_t gate = 0; gate < setup.gates; ++gate) {
-      const float* const begin = from + gate * setup.hidden + first;
-      result.insert(result.end(), begin, begin + units);
-    }
-  });
+  for (const int64_t column : gate_order(setup)) result.push_back(from[column]);
   return result;
 }
 
 void read_weights(const StepContext& context, RecurrentSetup& setup) {
+  using namespace recurrent_ports;
   const int64_t columns = setup.gate_columns();
   for (int d = 0; d < setup.directions; ++d) {
     DirectionWeights& weights = setup.weights[static_cast<size_t>(d)];
@@ -136,14 +131,19 @@ void read_weights(const StepContext& context, RecurrentSetup& setup) {
 
 }  // namespace
 
-std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell cell) {
-  if (context.fused() || context.inputs.size() < 3) return std::nullopt;
-  for (size_t k = 0; k < context.inputs.size(); ++k) {
-    const bool required = k <= port_r;
-    if (required && !context.has_input(k)) return std::nullopt;
-    if (!context.has_input(k) || k == port_lengths) continue;
-    if (context.inputs[k].type != ir::ElementType::f32) return std::nullopt;
-  }
+std::vector<int64_t> gate_order(const RecurrentSetup& setup) {
+  std::vector<int64_t> order;
+  order.reserve(static_cast<size_t>(setup.gate_columns()));
+  for_blocks(setup, [&](int64_t first, int64_t units) {
+    for (int64_t gate = 0; gate < setup.gates; ++gate) {
+      for (int64_t unit = first; unit < first + units; ++unit) order.push_back(gate * setup.hidden + unit);
+    }
+  });
+  return order;
+}
+
+std::optional<RecurrentSetup> read_recurrent_node(const StepContext& context, Cell cell, int64_t hidden) {
+  using namespace recurrent_ports;
   RecurrentSetup setup;
   setup.cell = cell;
   setup.gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
@@ -152,7 +152,7 @@ std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell ce
   setup.length = x[setup.batch_first ? 1 : 0];
   setup.batch = x[setup.batch_first ? 0 : 1];
   setup.input = x[2];
-  setup.hidden = context.inputs[port_r].shape[2];
+  setup.hidden = hidden;
   const std::string direction = context.string("direction", "forward");
   setup.directions = direction == "bidirectional" ? 2 : 1;
   setup.reverse = direction == "reverse";
@@ -167,12 +167,36 @@ std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell ce
   if (setup.length == 0 || setup.batch == 0 || setup.hidden == 0 || setup.input == 0) return std::nullopt;
   setup.weights.resize(static_cast<size_t>(setup.directions));
   if (!read_activations(context, setup)) return std::nullopt;
-  setup.constant_weights = context.inputs[port_w].constant != nullptr &&
-                           context.inputs[port_r].constant != nullptr &&
-                           (!setup.has_bias || context.inputs[port_b].constant != nullptr);
-  setup.block = setup.constant_weights ? std::min(gemm_panel_columns(), setup.hidden) : setup.hidden;
-  if (setup.constant_weights) read_weights(context, setup);
   return setup;
+}
+
+std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell cell) {
+  using namespace recurrent_ports;
+  if (context.fused() || context.inputs.size() < 3) return std::nullopt;
+  for (size_t k = 0; k < context.inputs.size(); ++k) {
+    const bool required = k <= port_r;
+    if (required && !context.has_input(k)) return std::nullopt;
+    if (!context.has_input(k) || k == port_lengths) continue;
+    if (context.inputs[k].type != ir::ElementType::f32) return std::nullopt;
+  }
+  auto setup = read_recurrent_node(context, cell, context.inputs[port_r].shape[2]);
+  if (!setup) return std::nullopt;
+  setup->constant_weights = context.inputs[port_w].constant != nullptr &&
+                            context.inputs[port_r].constant != nullptr &&
+                            (!setup->has_bias || context.inputs[port_b].constant != nullptr);
+  setup->block = setup->constant_weights ? std::min(gemm_panel_columns(), setup->hidden) : setup->hidden;
+  if (setup->constant_weights) read_weights(context, *setup);
+  return setup;
+}
+
+int64_t RecurrentSetup::steps_of(int32_t sequence, int direction, std::string_view op,
+                                 std::string_view node) const {
+  if ((sequence > length || sequence < -length - 1) && backward(direction)) {
+    throw Error(Fault::user,
+                fmt::format("{} '{}': a sequence of length {} does not fit the {} steps of the input", op,
+                            node, sequence, length));
+  }
+  return std::clamp<int64_t>(sequence, 0, length);
 }
 
 }  // namespace axrun::runtime

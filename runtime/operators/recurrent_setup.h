@@ -3,12 +3,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/plan/kernel.h"
 
 namespace axrun::runtime {
+
+namespace recurrent_ports {
+enum Port : size_t { port_x, port_w, port_r, port_b, port_lengths, port_h, port_c, port_p };
+}
 
 enum class Cell : uint8_t { lstm, gru, rnn };
 
@@ -24,8 +29,7 @@ struct DirectionWeights {
   GateActivation activations[3];
 };
 
-/// Everything a recurrent kernel decides at plan time. Ports are those of the operator: X, W, R, B,
-/// sequence_lens, initial_h, initial_c, P.
+/// Everything a recurrent kernel decides at plan time.
 struct RecurrentSetup {
   Cell cell = Cell::lstm;
   int64_t gates = 4;
@@ -49,7 +53,16 @@ struct RecurrentSetup {
   int64_t gate_columns() const { return gates * hidden; }
   /// A GRU whose hidden gate multiplies what the reset gate has left of the state.
   bool has_two_products() const { return cell == Cell::gru && !reset_after; }
+  /// How many steps a sequence of this length (an element of sequence_lens) goes through. Throws what the
+  /// definition throws for one that does not fit; `op` and `node` name whose it is.
+  int64_t steps_of(int32_t sequence, int direction, std::string_view op, std::string_view node) const;
 };
+
+/// For every column in the order of blocks, the one that it is in ONNX's order: gate * hidden + unit.
+std::vector<int64_t> gate_order(const RecurrentSetup& setup);
+
+/// Reads what a node says beside its weights; empty when no kernel covers it. `block` is left to the caller.
+std::optional<RecurrentSetup> read_recurrent_node(const StepContext& context, Cell cell, int64_t hidden);
 
 /// Reads a node of LSTM, GRU or RNN; empty when the kernel does not cover it.
 std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell cell);

@@ -20,25 +20,36 @@ GemmArguments product_with(const RecurrentSetup& setup, int64_t rows, int64_t ga
 
 }  // namespace
 
+LstmStep lstm_step_of(const RecurrentSetup& setup, int direction, const float* peepholes) {
+  const auto& activations = setup.weights[static_cast<size_t>(direction)].activations;
+  LstmStep step;
+  step.hidden = setup.hidden;
+  step.block = setup.block;
+  step.clip = setup.clip;
+  step.f = activations[0];
+  step.g = activations[1];
+  step.h = activations[2];
+  step.input_forget = setup.input_forget;
+  if (peepholes != nullptr) {
+    step.peephole_i = peepholes;
+    step.peephole_o = peepholes + setup.hidden;
+    step.peephole_f = peepholes + 2 * setup.hidden;
+  }
+  return step;
+}
+
 RecurrentSteps::RecurrentSteps(const RecurrentSetup& setup, int direction, const float* recurrence,
                                const float* state_bias, const float* peepholes)
     : s_(setup),
       weights_(setup.weights[static_cast<size_t>(direction)]),
       recurrence_(recurrence),
       state_bias_(state_bias) {
-  const auto& activations = weights_.activations;
-  lstm_.hidden = gru_.hidden = s_.hidden;
-  lstm_.block = gru_.block = s_.block;
-  lstm_.clip = gru_.clip = s_.clip;
-  lstm_.f = gru_.f = activations[0];
-  lstm_.g = gru_.g = activations[1];
-  lstm_.h = activations[2];
-  lstm_.input_forget = s_.input_forget;
-  if (peepholes != nullptr) {
-    lstm_.peephole_i = peepholes;
-    lstm_.peephole_o = peepholes + s_.hidden;
-    lstm_.peephole_f = peepholes + 2 * s_.hidden;
-  }
+  lstm_ = lstm_step_of(s_, direction, peepholes);
+  gru_.hidden = s_.hidden;
+  gru_.block = s_.block;
+  gru_.clip = s_.clip;
+  gru_.f = weights_.activations[0];
+  gru_.g = weights_.activations[1];
 }
 
 /// to = from R^T (so many gates, from first_gate on) + bias + added; `added` may be `to`.

@@ -34,6 +34,10 @@ struct RecurrentSequence {
   }
 };
 
+/// The element-wise part of a direction's steps but for a batch and where its values are; `peepholes` are
+/// those of the direction, or null.
+LstmStep lstm_step_of(const RecurrentSetup& setup, int direction, const float* peepholes);
+
 /// The steps of one direction, each in one phase, or two where there are two products: the products with R
 /// and the element-wise part of some of the units.
 class RecurrentSteps {

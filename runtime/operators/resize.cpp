@@ -185,6 +185,7 @@ std::unique_ptr<Kernel> make_resize(const StepContext& context) {
 void resize_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "Resize", make_resize});
   table.push_back({"", "Upsample", make_resize});
+  table.push_back({"", "GridSample", make_grid_sample});
   // Reflected and repeated edges are tables, too.
   table.push_back({"", "Pad", make_table_gather});
 }

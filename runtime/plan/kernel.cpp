@@ -91,6 +91,7 @@ const std::vector<FactoryEntry>& all_factories() {
     tree_factories(rows);
     widening_factories(rows);
     map_factories(rows);
+    widened_factories(rows);
     return rows;
   }());
   return table;

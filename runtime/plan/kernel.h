@@ -118,5 +118,7 @@ void attention_factories(std::vector<FactoryEntry>& table);
 void resize_factories(std::vector<FactoryEntry>& table);
 void tree_factories(std::vector<FactoryEntry>& table);
 void widening_factories(std::vector<FactoryEntry>& table);
+/// The last ones: of what the others have declined.
+void widened_factories(std::vector<FactoryEntry>& table);
 
 }  // namespace axrun::runtime

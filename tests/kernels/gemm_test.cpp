@@ -79,9 +79,14 @@ class Gemm : public KernelTest {
     e.activation = static_cast<Activation>(integer(0, 10));
     e.alpha = number(-0.5f, 0.0f), e.beta = number(0.1f, 0.5f);
     g.c = c.data();
-    ThreadPool& threads = pool();
-    Buffer scratch(gemm_scratch_bytes(g, threads.threads()));
-    gemm(g, scratch.data(), threads);
+    if (chance(30)) {
+      Buffer scratch(gemm_alone_scratch_bytes(n, k));
+      gemm_alone(g, scratch.data());
+    } else {
+      ThreadPool& threads = pool();
+      Buffer scratch(gemm_scratch_bytes(g, threads.threads()));
+      gemm(g, scratch.data(), threads);
+    }
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < g.c_row_stride && i * g.c_row_stride + j < c_size; ++j) {
         const auto at = static_cast<size_t>(i * g.c_row_stride + j);

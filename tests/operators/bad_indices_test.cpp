@@ -78,6 +78,44 @@ TEST(BadEmbedding, IsRefused) {
   }
 }
 
+TEST(BadPosition, IsRefusedWhereItTurns) {
+  for (const int64_t position : {5, -1}) {
+    SCOPED_TRACE(position);
+    const ir::Tensor cache = filled(ElementType::f32, {5, 2}, 1);
+    Case of_microsoft;
+    NodeBuilder(of_microsoft, "RotaryEmbedding", 1, "com.microsoft")
+        .input(filled(ElementType::f32, {1, 1, 4}, 1))
+        .input(filled(ElementType::i64, {1}, position))
+        .input(cache)
+        .input(cache)
+        .output();
+    expect_refusal(of_microsoft, "offset");
+    Case of_onnx;
+    NodeBuilder(of_onnx, "RotaryEmbedding", 23)
+        .input(filled(ElementType::f32, {1, 1, 1, 4}, 1))
+        .input(cache)
+        .input(cache)
+        .input(filled(ElementType::i64, {1, 1}, position))
+        .output();
+    expect_refusal(of_onnx, "turned");
+  }
+}
+
+TEST(BadPosition, OfACachedSequenceIsRefused) {
+  for (const int64_t length : {7, 0}) {
+    SCOPED_TRACE(length);
+    Case c;
+    NodeBuilder node(c, "GroupQueryAttention", 1, "com.microsoft");
+    node.integer("num_heads", 1).integer("kv_num_heads", 1).integer("do_rotary", 1);
+    for (int k = 0; k < 3; ++k) node.input(filled(ElementType::f32, {1, 2, 4}, 1));
+    for (int k = 0; k < 2; ++k) node.input(filled(ElementType::f32, {1, 1, 3, 4}, 1));
+    node.input(filled(ElementType::i32, {1}, length)).constant(filled(ElementType::i32, {1}, 5));
+    for (int k = 0; k < 2; ++k) node.input(filled(ElementType::f32, {6, 2}, 1));
+    node.output();
+    expect_refusal(c, "cached");
+  }
+}
+
 TEST(BadLength, OfABackwardSequenceIsRefused) {
   for (const int64_t length : {4, -5}) {
     SCOPED_TRACE(length);

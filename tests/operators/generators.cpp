@@ -5,6 +5,8 @@ namespace axrun::runtime {
 const std::vector<GeneratorEntry>& all_generators() {
   static const std::vector<GeneratorEntry> table = [] {
     std::vector<GeneratorEntry> rows;
+    attention_generators(rows);
+    block_quantized_generators(rows);
     contraction_generators(rows);
     convolution_generators(rows);
     elementwise_generators(rows);

@@ -16,6 +16,8 @@ struct GeneratorEntry {
 };
 
 // One function per file.
+void attention_generators(std::vector<GeneratorEntry>& table);
+void block_quantized_generators(std::vector<GeneratorEntry>& table);
 void contraction_generators(std::vector<GeneratorEntry>& table);
 void convolution_generators(std::vector<GeneratorEntry>& table);
 void elementwise_generators(std::vector<GeneratorEntry>& table);
@@ -31,10 +33,17 @@ void tree_generators(std::vector<GeneratorEntry>& table);
 
 const std::vector<GeneratorEntry>& all_generators();
 
+/// Numbers that round to bytes the same way whatever is lost on the way: their range is 255 times a power of
+/// two, and none but its ends is near the middle between two bytes, or near a byte.
+ir::Tensor between_bytes(Random& random, const ir::Shape& shape);
+
 /// LSTM, GRU or RNN of these sizes with any of the optional inputs and attributes that kernels cover.
 struct RecurrentSizes {
   int64_t length, batch, input, hidden;
 };
 Case draw_recurrent(Random& random, std::string_view op, const RecurrentSizes& sizes);
+/// DynamicQuantizeLSTM, likewise. With one step, kernel and expression agree as other operators do; with
+/// more, some states round to other bytes.
+Case draw_quantized_lstm(Random& random, const RecurrentSizes& sizes);
 
 }  // namespace axrun::runtime

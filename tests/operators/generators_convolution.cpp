@@ -71,6 +71,44 @@ ir::Shape with_spatial(ir::Shape shape, const std::vector<int64_t>& spatial) {
   return shape;
 }
 
+/// A plain window, so that Z's shape is easy to say.
+Case fused_conv(Random& random) {
+  Case c;
+  const size_t rank = random.pick<size_t>({1, 2});
+  const Channels channels = draw_channels(random);
+  const int64_t batch = random.integer(1, 2);
+  std::vector<int64_t> in, kernel, out;
+  for (size_t d = 0; d < rank; ++d) {
+    in.push_back(random.integer(3, 9));
+    kernel.push_back(random.integer(1, 3));
+    out.push_back(in[d] - kernel[d] + 1);
+  }
+  NodeBuilder node(c, "FusedConv", 1, "com.microsoft");
+  node.input(random.floats(with_spatial({batch, channels.in}, in)));
+  node.input(random.floats(with_spatial({channels.out, channels.in / channels.groups}, kernel)),
+             random.chance(85));
+  const bool added = random.chance(50);
+  if (random.chance(60)) {
+    node.input(random.floats({channels.out}), random.chance(80));
+  } else if (added) {
+    node.absent();
+  }
+  if (added) {
+    if (c.nodes[0].inputs.size() == 2) node.absent();
+    node.input(random.floats(with_spatial({batch, channels.out}, out)));
+  }
+  node.integer("group", channels.groups);
+  const auto activation =
+      random.pick<const char*>({"", "Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "Clip"});
+  node.text("activation", activation);
+  if (std::string_view(activation) == "LeakyRelu") node.reals("activation_params", {0.3});
+  if (std::string_view(activation) == "HardSigmoid" && random.chance(50))
+    node.reals("activation_params", {0.3, 0.4});
+  if (std::string_view(activation) == "Clip") node.reals("activation_params", {-0.5, 0.7});
+  node.output();
+  return c;
+}
+
 Case conv(Random& random) {
   Case c;
   const size_t rank = spatial_rank(random);
@@ -172,6 +210,7 @@ Case global_average(Random& random) { return global(random, "GlobalAveragePool")
 
 void convolution_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Conv", conv});
+  table.push_back({"com.microsoft", "FusedConv", fused_conv});
   table.push_back({"", "ConvTranspose", conv_transpose});
   table.push_back({"", "MaxPool", max_pool});
   table.push_back({"", "AveragePool", average_pool});

@@ -51,6 +51,24 @@ Case instance_normalization(Random& random) {
   return c;
 }
 
+Case group_normalization(Random& random) {
+  Case c;
+  const int64_t groups = random.integer(1, 4), channels = groups * random.integer(1, 4);
+  ir::Shape shape = random.shape(3, 5, 5);
+  shape[1] = channels;
+  shape[2] = random.integer(3, 12);
+  const int version = random.pick({18, 21});
+  const ir::Shape parameters = {version == 18 ? groups : channels};
+  NodeBuilder(c, "GroupNormalization", version)
+      .input(random.floats(shape, -2, 3))
+      .input(random.floats(parameters))
+      .input(random.floats(parameters))
+      .integer("num_groups", groups)
+      .real("epsilon", 1e-3)
+      .output();
+  return c;
+}
+
 Case batch_normalization(Random& random) {
   Case c;
   const ir::Shape shape = random.shape(2, 5, 6);
@@ -88,6 +106,7 @@ void normalization_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "RMSNormalization", rms_normalization});
   table.push_back({"", "SimplifiedLayerNormalization", simplified});
   table.push_back({"", "InstanceNormalization", instance_normalization});
+  table.push_back({"", "GroupNormalization", group_normalization});
   table.push_back({"", "BatchNormalization", batch_normalization});
   table.push_back({"", "ImageScaler", image_scaler});
 }

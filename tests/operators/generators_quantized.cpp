@@ -1,6 +1,19 @@
 #include "tests/operators/generators.h"
 
 namespace axrun::runtime {
+
+ir::Tensor between_bytes(Random& random, const ir::Shape& shape) {
+  ir::Tensor tensor = random.floats(shape);
+  if (tensor.size() < 2) return tensor;
+  constexpr double step = 0x1p-7;
+  const int64_t zero = random.integer(60, 190), low = random.integer(0, tensor.size() - 1);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set_real(i, step * (static_cast<double>(random.integer(0, 254) - zero) + 0.25));
+  tensor.set_real(low, -step * static_cast<double>(zero));
+  tensor.set_real((low + 1) % tensor.size(), step * static_cast<double>(255 - zero));
+  return tensor;
+}
+
 namespace {
 
 using ir::ElementType;
@@ -143,6 +156,79 @@ Case qlinear_matmul(Random& random) {
   return c;
 }
 
+/// A scale or zero point for all columns, or one per column.
+ir::Shape draw_columns(Random& random, int64_t n) {
+  switch (random.integer(0, 3)) {
+    case 0:
+      return {};
+    case 1:
+      return {1};
+    case 2:
+      return {1, n};
+    default:
+      return {n};
+  }
+}
+
+void maybe(NodeBuilder& node, Random& random, ir::Tensor tensor, bool constant = false) {
+  if (random.chance(60)) {
+    node.input(std::move(tensor), constant);
+  } else {
+    node.absent();
+  }
+}
+
+Case dynamic_quantize_matmul(Random& random) {
+  Case c;
+  const ProductShapes s = draw_product(random);
+  const ElementType b = byte_type(random);
+  const bool constant = random.chance(60);
+  const ir::Shape columns = random.chance(50) ? ir::Shape{} : ir::Shape{s.n};
+  NodeBuilder node(c, "DynamicQuantizeMatMul", 1, "com.microsoft");
+  node.input(between_bytes(random, s.a)).input(full_range(random, b, s.b), constant);
+  node.input(scale(random, columns), constant);
+  maybe(node, random, zeros(random, b, columns), constant);
+  if (random.chance(60)) node.input(random.floats({s.n}));
+  node.output();
+  return c;
+}
+
+Case matmul_integer_to_float(Random& random) {
+  Case c;
+  const ProductShapes s = draw_product(random);
+  const ElementType a = byte_type(random), b = byte_type(random);
+  const bool constant = random.chance(60);
+  NodeBuilder node(c, "MatMulIntegerToFloat", 1, "com.microsoft");
+  node.input(full_range(random, a, s.a)).input(full_range(random, b, s.b), constant);
+  node.input(scale(random, {})).input(scale(random, draw_columns(random, s.n)));
+  maybe(node, random, zeros(random, a, {}));
+  maybe(node, random, zeros(random, b, draw_columns(random, s.n)), constant);
+  if (random.chance(60)) node.input(random.floats({s.n}));
+  node.output();
+  return c;
+}
+
+Case qgemm(Random& random) {
+  Case c;
+  const int64_t m = random.integer(1, 9), n = random.integer(1, random.chance(30) ? 40 : 9),
+                k = random.integer(1, random.chance(30) ? 70 : 9);
+  const ElementType a = byte_type(random), b = byte_type(random), y = byte_type(random);
+  const bool constant = random.chance(60), turns_a = random.chance(30), turns_b = random.chance(40);
+  const ir::Shape columns = random.chance(50) ? ir::Shape{} : ir::Shape{n};
+  NodeBuilder node(c, "QGemm", 1, "com.microsoft");
+  node.integer("transA", turns_a).integer("transB", turns_b);
+  if (random.chance(50)) node.real("alpha", random.real(0.5, 2));
+  node.input(full_range(random, a, turns_a ? ir::Shape{k, m} : ir::Shape{m, k}));
+  node.input(scale(random, {})).input(zeros(random, a, {}));
+  node.input(full_range(random, b, turns_b ? ir::Shape{n, k} : ir::Shape{k, n}), constant);
+  node.input(scale(random, columns)).input(zeros(random, b, columns), constant);
+  const ir::Shape added[] = {{n}, {1}, {1, n}, {m, 1}, {m, n}};
+  maybe(node, random, random.tensor(ElementType::i32, added[random.integer(0, 4)], -9000, 9000));
+  if (random.chance(60)) node.input(random.floats({}, 2, 40)).input(zeros(random, y, {}));
+  node.output();
+  return c;
+}
+
 struct ConvolutionShapes {
   ir::Shape x, w;
   int64_t groups = 1;
@@ -263,6 +349,9 @@ void quantized_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({onnx, "DynamicQuantizeLinear", dynamic_quantize});
   table.push_back({onnx, "MatMulInteger", matmul_integer});
   table.push_back({onnx, "QLinearMatMul", qlinear_matmul});
+  table.push_back({microsoft, "DynamicQuantizeMatMul", dynamic_quantize_matmul});
+  table.push_back({microsoft, "MatMulIntegerToFloat", matmul_integer_to_float});
+  table.push_back({microsoft, "QGemm", qgemm});
   table.push_back({onnx, "ConvInteger", conv_integer});
   table.push_back({onnx, "QLinearConv", qlinear_conv});
   table.push_back({microsoft, "QLinearAdd", qlinear_add});

@@ -69,6 +69,57 @@ Case draw_recurrent(Random& random, std::string_view op, const RecurrentSizes& s
   return c;
 }
 
+Case draw_quantized_lstm(Random& random, const RecurrentSizes& sizes) {
+  Case c;
+  const auto [length, batch, input, hidden] = sizes;
+  // A state close to the middle between two bytes may go to either, and takes the next steps with it.
+  c.tolerance = length == 1 ? 5e-5 : 2e-2;
+  const auto direction = random.pick<const char*>({"forward", "reverse", "bidirectional"});
+  const int64_t directions = std::string_view(direction) == "bidirectional" ? 2 : 1, columns = 4 * hidden;
+  NodeBuilder node(c, "DynamicQuantizeLSTM", 1, "com.microsoft");
+  node.text("direction", direction).integer("hidden_size", hidden);
+  const auto type = random.pick({ir::ElementType::u8, ir::ElementType::i8});
+  const double middle = type == ir::ElementType::u8 ? 128 : 0;
+  const auto weights = [&](int64_t rows) {
+    return random.tensor(type, {directions, rows, columns}, middle - 128, middle + 127);
+  };
+  node.input(between_bytes(random, {length, batch, input}));
+  node.constant(weights(input)).constant(weights(hidden));
+  const auto maybe = [&](int percent, auto make) {
+    if (random.chance(percent)) {
+      make();
+    } else {
+      node.absent();
+    }
+  };
+  maybe(70, [&] { node.constant(random.floats({directions, 2 * columns})); });
+  maybe(50, [&] {
+    const bool equal = random.chance(30);
+    node.input(random.tensor(ir::ElementType::i32, {batch}, equal ? static_cast<double>(length) : 0,
+                             static_cast<double>(length)));
+  });
+  maybe(70, [&] { node.input(between_bytes(random, {directions, batch, hidden})); });
+  maybe(60, [&] { node.input(random.floats({directions, batch, hidden})); });
+  maybe(40, [&] { node.input(random.floats({directions, 3 * hidden})); });
+  // Of W, then of R: the sums stay where the gates are not flat.
+  for (const int64_t depth : {input, hidden}) {
+    const ir::Shape shape = random.chance(50) ? ir::Shape{directions} : ir::Shape{directions, columns};
+    const double scale = 1 / (128 * std::sqrt(static_cast<double>(depth)));
+    node.constant(random.floats(shape, scale / 2, scale * 2));
+    node.constant(random.tensor(type, shape, middle - 9, middle + 9));
+  }
+  if (random.chance(20)) node.integer("input_forget", 1);
+  if (random.chance(20)) node.real("clip", random.real(0.3, 1));
+  if (random.chance(80)) {
+    node.output();
+  } else {
+    node.no_output();
+  }
+  node.output();
+  if (random.chance(70)) node.output();
+  return c;
+}
+
 namespace {
 
 Case draw_small(Random& random, std::string_view op) {
@@ -79,12 +130,18 @@ Case lstm(Random& random) { return draw_small(random, "LSTM"); }
 Case gru(Random& random) { return draw_small(random, "GRU"); }
 Case rnn(Random& random) { return draw_small(random, "RNN"); }
 
+Case quantized_lstm(Random& random) {
+  const int64_t length = random.chance(70) ? 1 : random.integer(2, 6), batch = random.integer(1, 3);
+  return draw_quantized_lstm(random, {length, batch, random.integer(1, 9), random.integer(1, 20)});
+}
+
 }  // namespace
 
 void recurrent_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "LSTM", lstm});
   table.push_back({"", "GRU", gru});
   table.push_back({"", "RNN", rnn});
+  table.push_back({"com.microsoft", "DynamicQuantizeLSTM", quantized_lstm});
 }
 
 }  // namespace axrun::runtime

@@ -75,11 +75,30 @@ Case upsample(Random& random) {
   return c;
 }
 
+Case grid_sample(Random& random) {
+  Case c;
+  const int64_t batch = random.integer(1, 2);
+  const ir::Shape x = {batch, random.integer(1, 3), random.integer(1, 7), random.integer(1, 7)};
+  const ir::Shape grid = {batch, random.integer(1, 20), random.integer(1, 20), 2};
+  const int version = random.pick({16, 20});
+  NodeBuilder(c, "GridSample", version)
+      .input(random.floats(x))
+      .input(random.floats(grid, -1.6, 1.6))
+      .text("mode", random.chance(30) ? "nearest"
+                    : version == 16   ? "bilinear"
+                                      : "linear")
+      .text("padding_mode", random.pick<const char*>({"zeros", "border", "reflection"}))
+      .integer("align_corners", random.chance(50))
+      .output();
+  return c;
+}
+
 }  // namespace
 
 void resize_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Resize", resize});
   table.push_back({"", "Upsample", upsample});
+  table.push_back({"", "GridSample", grid_sample});
 }
 
 }  // namespace axrun::runtime

@@ -85,6 +85,42 @@ Case attention(Random& random) {
   return c;
 }
 
+Case quantized_attention(Random& random) {
+  Case c;
+  const int64_t batch = random.integer(1, 2), queries = random.integer(1, 6), heads = random.integer(1, 3),
+                size = random.integer(1, 6), width = random.integer(1, 20), columns = 3 * heads * size;
+  const bool has_past = random.chance(40), causal = random.chance(50), constant = random.chance(70);
+  const int64_t past = has_past ? random.integer(0, 4) : 0;
+  const auto bytes = [&](ElementType type, const ir::Shape& shape) {
+    return random.tensor(type, shape, static_cast<double>(ir::integer_min(type)),
+                         static_cast<double>(ir::integer_max(type)));
+  };
+  const ElementType x = random.pick({ElementType::u8, ElementType::i8}),
+                    weights = random.pick({ElementType::u8, ElementType::i8});
+  const auto parameters = [&] { return random.chance(50) ? ir::Shape{} : ir::Shape{columns}; };
+  NodeBuilder node(c, "QAttention", 1, microsoft);
+  node.integer("num_heads", heads).integer("unidirectional", causal);
+  node.input(bytes(x, {batch, queries, width})).input(bytes(weights, {width, columns}), constant);
+  node.input(random.floats({columns}));
+  // So small that no key takes all: softmax would grow the roundings of large logits.
+  node.input(random.floats({}, 0.0005, 0.003)).input(random.floats(parameters(), 0.0005, 0.003));
+  add_mask(node, random, batch, queries, past + queries, causal);
+  if (random.chance(60)) {
+    node.input(bytes(x, {}));
+  } else {
+    node.absent();
+  }
+  if (random.chance(60)) {
+    node.input(bytes(weights, parameters()), constant);
+  } else {
+    node.absent();
+  }
+  if (has_past) node.input(random.floats({2, batch, heads, past, size}));
+  node.output();
+  if (has_past || random.chance(30)) node.output();
+  return c;
+}
+
 Case multi_head_attention(Random& random) {
   Case c;
   const int64_t batch = random.integer(1, 2), queries = random.integer(1, 5), heads = random.integer(1, 3),
@@ -211,6 +247,7 @@ Case embed(Random& random) {
 
 void transformer_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({microsoft, "Attention", attention});
+  table.push_back({microsoft, "QAttention", quantized_attention});
   table.push_back({microsoft, "MultiHeadAttention", multi_head_attention});
   table.push_back({microsoft, "SkipLayerNormalization", skip_normalization<false>});
   table.push_back({microsoft, "SkipSimplifiedLayerNormalization", skip_normalization<true>});

@@ -61,8 +61,10 @@ TEST_P(RecurrentThreads, NeverChangeABit) {
     // Above and below what is worth several threads; batches above a register tile, too.
     const int64_t batch = random.chance(70) ? random.integer(1, 3) : random.integer(4, 16);
     const int64_t hidden = random.chance(50) ? random.integer(100, 200) : random.integer(20, 130);
-    const Case test_case =
-        draw_recurrent(random, GetParam(), {random.integer(5, 12), batch, random.integer(1, 9), hidden});
+    const RecurrentSizes sizes = {random.integer(5, 12), batch, random.integer(1, 9), hidden};
+    const Case test_case = std::string_view(GetParam()) == "DynamicQuantizeLSTM"
+                               ? draw_quantized_lstm(random, sizes)
+                               : draw_recurrent(random, GetParam(), sizes);
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, test_case.describe()));
     const StepUnderTest step(test_case, 1);
     if (kernel_of(GetParam(), step) == nullptr) continue;
@@ -72,7 +74,8 @@ TEST_P(RecurrentThreads, NeverChangeABit) {
   EXPECT_GE(checked, 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cells, RecurrentThreads, testing::Values("LSTM", "GRU", "RNN"),
+INSTANTIATE_TEST_SUITE_P(Cells, RecurrentThreads,
+                         testing::Values("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -159,6 +159,13 @@ int64_t gemm_scratch_floats(const GemmCell& cell) {
   return packed_b_floats(plan) + (plan.pack_a ? plan.block_k * plan.panel_rows : 0);
 }
 
+int64_t gemm_scratch_bound(int64_t n, int64_t k) {
+  // A block of B rounded up to whole panels, or its last panel over all of k; and a panel of A.
+  const int64_t block = smaller(block_b_floats + largest_block_k * tile_columns,
+                                smaller(k, largest_block_k) * round_up_to_tile(n));
+  return larger(block, k * tile_columns) + k * tile_rows;
+}
+
 void gemm_cell(const GemmCell& cell) {
   if (cell.m0 >= cell.m1 || cell.n0 >= cell.n1) return;
   const Plan plan = make_plan(cell);

@@ -7,6 +7,7 @@ namespace axrun::runtime::AXRUN_ISA {
 
 // The table's entries of this family; contracts in table.h.
 int64_t gemm_scratch_floats(const GemmCell& cell);
+int64_t gemm_scratch_bound(int64_t n, int64_t k);
 void gemm_cell(const GemmCell& cell);
 void pack_a(int64_t m, int64_t k, const float* a, int64_t row_stride, int64_t column_stride, float* packed);
 void pack_b(int64_t k, int64_t n, const float* b, int64_t row_stride, int64_t column_stride, float* packed);

@@ -54,6 +54,15 @@ AXRUN_INLINE Words broadcast_word(uint32_t x) {
   return reinterpret_cast<Words>(broadcast(static_cast<int32_t>(x)));
 }
 
+/// The first `count` of them: none where it is not positive.
+AXRUN_INLINE void store_words(int32_t* p, Words words, int64_t count) {
+  if (count >= lanes) {
+    *reinterpret_cast<UnalignedWords*>(p) = words;
+  } else if (count > 0) {
+    store(reinterpret_cast<float*>(p), reinterpret_cast<Vector>(words), first_lanes(count));
+  }
+}
+
 int64_t padded_columns(int64_t n) { return divide_up(n, tile_columns) * tile_columns; }
 int64_t groups(int64_t k) { return divide_up(k, has_bytes() ? 4 : 2); }
 
@@ -132,6 +141,7 @@ void integer_tile(const IntegerTile& t) {
       }
     }
   }
+  // Every loop over the sums is unrolled, or they would not stay in registers.
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     int32_t* row = t.c + i * t.c_row_stride;
@@ -142,14 +152,7 @@ void integer_tile(const IntegerTile& t) {
         sum -= load_words(t.b_zero_points + v * lanes) * broadcast_word(t.a_sums[i]) +
                load_words(t.b_offsets + v * lanes) * broadcast_word(t.a_zero_point);
       }
-      const int64_t count = smaller<int64_t>(lanes, t.columns - v * lanes);
-      if (count == lanes) {
-        *reinterpret_cast<UnalignedWords*>(row + v * lanes) = sum;
-      } else {
-        int32_t values[lanes];
-        __builtin_memcpy(values, &sum, sizeof values);
-        for (int64_t j = 0; j < count; ++j) row[v * lanes + j] = values[j];
-      }
+      store_words(row + v * lanes, sum, t.columns - v * lanes);
     }
   }
 }

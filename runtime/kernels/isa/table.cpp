@@ -1,10 +1,12 @@
 #include "runtime/kernels/isa/table.h"
 
 #include "runtime/kernels/isa/activation.h"
+#include "runtime/kernels/isa/block_quantized.h"
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/copy.h"
 #include "runtime/kernels/isa/elementwise.h"
 #include "runtime/kernels/isa/gemm.h"
+#include "runtime/kernels/isa/narrow.h"
 #include "runtime/kernels/isa/pool.h"
 #include "runtime/kernels/isa/quantized.h"
 #include "runtime/kernels/isa/recurrent.h"
@@ -20,6 +22,7 @@ const KernelTable table = {
     .panel_rows = tile_rows,
     .panel_columns = tile_columns,
     .gemm_scratch_floats = gemm_scratch_floats,
+    .gemm_scratch_bound = gemm_scratch_bound,
     .gemm_cell = gemm_cell,
     .pack_a = pack_a,
     .pack_b = pack_b,
@@ -50,6 +53,14 @@ const KernelTable table = {
     .quantized_pack_b = quantized_pack_b,
     .quantized_scratch_bytes = quantized_scratch_bytes,
     .quantized_cell = quantized_cell,
+    .widen = widen,
+    .narrow = narrow,
+    .block_columns = block_columns,
+    .block_arranged_floats = block_arranged_floats,
+    .block_zeros_floats = block_zeros_floats,
+    .block_arrange = block_arrange,
+    .block_products = block_products,
+    .block_unpack = block_unpack,
     .lstm_step = lstm_step,
     .gru_step = gru_step,
     .gru_reset = gru_reset,

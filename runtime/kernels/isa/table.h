@@ -18,6 +18,9 @@ enum class Binary : int32_t;
 enum class Comparison : int32_t;
 enum class Reduction : int32_t;
 enum class Byte : int32_t;
+enum class NarrowFloat : int32_t;
+struct BlockQuantizedGemm;
+struct BlockQuantizedMatrix;
 struct LstmStep;
 struct GruStep;
 
@@ -107,6 +110,14 @@ struct QuantizedGemmCell {
   void* scratch;
 };
 
+/// Columns [n0, n1) and rows [k0, k1) of the transpose of a W. n0 is a multiple of the panel width, k0 of
+/// block_panel_alignment.
+inline constexpr int64_t block_panel_alignment = 512;
+struct BlockPanel {
+  const BlockQuantizedMatrix* w;
+  int64_t n0, n1, k0, k1;
+};
+
 struct PoolCell {
   int64_t in_height, in_width, out_height, out_width;
   int64_t kernel_height, kernel_width, stride_height, stride_width;
@@ -119,6 +130,8 @@ struct KernelTable {
   // gemm.cpp
   int64_t panel_rows, panel_columns;  ///< largest register tile
   int64_t (*gemm_scratch_floats)(const GemmCell&);
+  /// What no cell of up to n columns and k terms exceeds.
+  int64_t (*gemm_scratch_bound)(int64_t n, int64_t k);
   void (*gemm_cell)(const GemmCell&);
   void (*pack_a)(int64_t m, int64_t k, const float* a, int64_t row_stride, int64_t column_stride,
                  float* packed);
@@ -176,6 +189,23 @@ struct KernelTable {
                            int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed);
   int64_t (*quantized_scratch_bytes)(const QuantizedGemmCell&);
   void (*quantized_cell)(const QuantizedGemmCell&);
+
+  // narrow.cpp: contracts in runtime/kernels/narrow.h
+  void (*widen)(NarrowFloat, int64_t count, const uint16_t* x, float* y);
+  void (*narrow)(NarrowFloat, int64_t count, const float* x, uint16_t* y);
+
+  // block_products.cpp, block_unpack.cpp
+  int64_t block_columns;  ///< of the result, computed together
+  /// Floats of a row of A in the order in which products read it.
+  int64_t (*block_arranged_floats)(const BlockQuantizedMatrix&);
+  int64_t (*block_zeros_floats)(const BlockQuantizedMatrix&);
+  void (*block_arrange)(const BlockQuantizedGemm&, float* arranged);
+  /// All rows of columns [first, last); `first` is a multiple of block_columns. `zeros` is scratch of
+  /// block_zeros_floats.
+  void (*block_products)(const BlockQuantizedGemm&, const float* arranged, int64_t first, int64_t last,
+                         float* zeros);
+  /// In the form of pack_b; columns beyond n1 hold anything.
+  void (*block_unpack)(const BlockPanel&, float* packed);
 
   // recurrent.cpp: contracts in runtime/kernels/recurrent.h
   void (*lstm_step)(const LstmStep&, int64_t first, int64_t last);

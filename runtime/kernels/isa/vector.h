@@ -38,6 +38,7 @@ AXRUN_INLINE IntVector as_int(Vector v) { return reinterpret_cast<IntVector>(v);
 AXRUN_INLINE Vector as_float(IntVector v) { return reinterpret_cast<Vector>(v); }
 
 // `minimum(bound, x)` and `maximum(bound, x)` return x when it is NaN, and x's zero when both are zeros.
+// `permute(x, index)` has x's lane index[i] in lane i.
 #if defined(AXRUN_ISA_avx512)
 
 AXRUN_INLINE Vector broadcast(float x) { return _mm512_set1_ps(x); }
@@ -51,6 +52,9 @@ AXRUN_INLINE Vector round_even(Vector x) { return _mm512_roundscale_ps(x, 8); }
 AXRUN_INLINE Vector round_down(Vector x) { return _mm512_roundscale_ps(x, 9); }
 AXRUN_INLINE Vector round_up(Vector x) { return _mm512_roundscale_ps(x, 10); }
 AXRUN_INLINE Vector to_float(IntVector x) { return _mm512_cvtepi32_ps(reinterpret_cast<__m512i>(x)); }
+AXRUN_INLINE Vector permute(Vector x, IntVector index) {
+  return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(index), x);
+}
 AXRUN_INLINE float sum_lanes(Vector x) { return _mm512_reduce_add_ps(x); }
 /// Whether any lane of a comparison's result (all ones or zero per lane) is set.
 AXRUN_INLINE bool any(IntVector mask) { return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask)) != 0; }
@@ -68,6 +72,9 @@ AXRUN_INLINE Vector round_even(Vector x) { return _mm256_round_ps(x, 8); }
 AXRUN_INLINE Vector round_down(Vector x) { return _mm256_round_ps(x, 9); }
 AXRUN_INLINE Vector round_up(Vector x) { return _mm256_round_ps(x, 10); }
 AXRUN_INLINE Vector to_float(IntVector x) { return _mm256_cvtepi32_ps(reinterpret_cast<__m256i>(x)); }
+AXRUN_INLINE Vector permute(Vector x, IntVector index) {
+  return _mm256_permutevar8x32_ps(x, reinterpret_cast<__m256i>(index));
+}
 AXRUN_INLINE bool any(IntVector mask) { return _mm256_movemask_ps(reinterpret_cast<__m256>(mask)) != 0; }
 AXRUN_INLINE float sum_lanes(Vector x) {
   __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
@@ -85,6 +92,9 @@ AXRUN_INLINE Vector maximum(Vector bound, Vector x) { return _mm_max_ps(bound, x
 AXRUN_INLINE Vector square_root(Vector x) { return _mm_sqrt_ps(x); }
 AXRUN_INLINE IntVector round_to_int(Vector x) { return reinterpret_cast<IntVector>(_mm_cvtps_epi32(x)); }
 AXRUN_INLINE Vector to_float(IntVector x) { return _mm_cvtepi32_ps(reinterpret_cast<__m128i>(x)); }
+AXRUN_INLINE Vector permute(Vector x, IntVector index) {
+  return Vector{x[index[0]], x[index[1]], x[index[2]], x[index[3]]};
+}
 /// Rounds through integers; numbers of 2^23 and more are whole already. Keeps the sign of zero.
 AXRUN_INLINE Vector round_even(Vector x) {
   const IntVector sign = as_int(x) & broadcast(int32_t{-0x7fffffff - 1});

@@ -1,0 +1,1 @@
+"""Models of one operator each, as perf/make_operators writes them."""
