@@ -54,6 +54,17 @@ def prepare(packages, folder=DEFAULT_FOLDER):
     return environment
 
 
+def go_on_with(packages, program):
+    """Goes on with `program` in build/venv's Python, made where it must be, when this one lacks one of `packages`."""
+    if all(importlib.util.find_spec(name) for name in packages):
+        return
+    there = prepare(packages=packages)
+    if there.missing or not there.python or os.environ.get("AXRUN_PERF_VENV"):
+        sys.exit("%s: needs the Python packages %s" % (os.path.basename(program), " and ".join(packages)))
+    os.environ["AXRUN_PERF_VENV"] = "1"  # ends the loop if that one lacks them too
+    os.execv(there.python, [there.python, os.path.abspath(program), *sys.argv[1:]])
+
+
 def use_numpy():
     """Goes on in build/venv where this interpreter has no NumPy and that one is there: it compares outputs faster."""
     python = os.path.join(DEFAULT_FOLDER, "bin", "python")

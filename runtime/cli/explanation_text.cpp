@@ -50,11 +50,13 @@ class Table {
 /// Why a step runs what it runs, in one word.
 std::string standing(const ExplainedStep& step) {
   if (!step.profile.proof.empty()) return step.profile.proof;
-  if (step.kernels.empty()) return "precompiled; not looked at";
+  // The reference interpreter is no kernel: it may take hundreds of times as long as one.
+  const char* now = step.profile.kernel.starts_with("interpreter ") ? "interpreted" : "precompiled";
+  if (step.kernels.empty()) return fmt::format("{}; not looked at", now);
   const OptimizedKernel& kernel = step.kernels.front();
   if (!kernel.trials.empty() && kernel.trials.front().end != TriedKernel::End::in_force)
-    return fmt::format("precompiled; {}", runtime::name_of(kernel.trials.front().end));
-  return fmt::format("precompiled; {}", runtime::name_of(kernel.state));
+    return fmt::format("{}; {}", now, runtime::name_of(kernel.trials.front().end));
+  return fmt::format("{}; {}", now, runtime::name_of(kernel.state));
 }
 
 std::string trials_text(const std::vector<TriedKernel>& trials) {

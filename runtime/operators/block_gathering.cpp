@@ -175,9 +175,9 @@ class BlockGatherKernel final : public Kernel {
                              for (int64_t i = begin; i < end; ++i) {
                                const int64_t part = i / indices_, row = reader.at(i % indices_, layout_.rows);
                                float* const to = y + i * elements;
+                               // So the operator says of an index out of range.
                                if (row < 0) {
-                                 std::fill_n(to, elements,
-                                             0.0f);  // what the operator says of an index out of range
+                                 std::fill_n(to, elements, 0.0f);
                                } else {
                                  table.row(part * layout_.rows + row, layout_.scale_row(part, row), to);
                                }

@@ -113,6 +113,14 @@ TEST(Explanation, NodesAreChosenByNameOrByAPartOfIt) {
   EXPECT_THROW(cli::about(whole, {"layer1", "none"}), Error);
 }
 
+TEST(Explanation, TheInterpreterIsNotCalledPrecompiled) {
+  StepProfile slow = step("spectrum", "DFT", 1);
+  slow.kernel = "interpreter DFT";
+  const std::string text = cli::explanation_text(explained({slow, step("conv", "Conv", 1)}), false);
+  EXPECT_NE(text.find("interpreted; not looked at"), std::string::npos) << text;
+  EXPECT_NE(text.find("precompiled; not looked at"), std::string::npos) << text;
+}
+
 TEST(Explanation, EveryTrialIsInTheTextOfItsStep) {
   OptimizedKernel kernel;
   kernel.ops = "Conv";

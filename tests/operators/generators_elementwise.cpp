@@ -146,6 +146,19 @@ Case bias_gelu(Random& random) {
   return c;
 }
 
+/// Floats of 16 bits always; the larger of two is exact, so that no rounding tells kernel and expression
+/// apart.
+Case larger_half(Random& random) {
+  Case c;
+  const auto type = random.pick({ElementType::f16, ElementType::bf16});
+  const ir::Shape shape = random.shape(1, 4, 7);
+  NodeBuilder(c, "Max", random.pick({8, 13}))
+      .input(random.tensor(type, shape))
+      .input(random.tensor(type, random.chance(50) ? shape : ir::Shape{shape.back()}), random.chance(50))
+      .output();
+  return c;
+}
+
 }  // namespace
 
 void elementwise_generators(std::vector<GeneratorEntry>& table) {
@@ -159,6 +172,7 @@ void elementwise_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Where", where});
   table.push_back({"", "PRelu", prelu});
   table.push_back({"", "Cast", cast});
+  table.push_back({"", "Max", larger_half});
   table.push_back({"", "Sigmoid", chain});
   table.push_back({"com.microsoft", "FastGelu", fast_gelu});
   table.push_back({"com.microsoft", "BiasGelu", bias_gelu});
