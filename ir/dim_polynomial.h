@@ -1,7 +1,7 @@
 #pragma once
 
 // The inside of Dim: canonical polynomials over atoms. Only the dim*.cpp files, emitters of machine code
-// (jit/) and verify/dim_terms.cpp include it.
+// (jit/), verify/dim_terms.cpp and loop/index.cpp include it.
 //
 // A symbolic Dim is a sum of terms; a term is an integer times a product of atoms; an atom is a name or an
 // operation that a polynomial cannot express. Every list is sorted by a total order, so equality is

@@ -1,35 +1,86 @@
 #include "ir/loop/index.h"
 
 #include <algorithm>
+#include <array>
 
+#include "ir/dim_polynomial.h"
 #include "ir/error.h"
 
 namespace axrun::ir::loop {
+namespace {
 
-Index::Index(const Dim& dim, const std::map<std::string, Dim>& sizes,
-             const std::vector<std::string>& variables)
-    : dim_(dim.substitute(sizes)), variables_(variables) {
-  std::vector<std::string> used;
-  dim_.collect_symbols(used);
-  std::map<std::string, Dim> origin;
-  for (const std::string& name : used) origin[name] = 0;
-  // An affine form is told by its values at the origin and at the unit points, if it is one at all: equal
-  // polynomials compare equal. At the origin a quotient may divide by zero, so ask only forms without one.
-  const auto at_origin = dim_.substitute(origin).constant();
-  if (!at_origin) return;
-  Dim form = *at_origin;
-  for (const std::string& name : used) {
+/// Of values on the stack: every nested atom holds back a sum, a product and its first argument.
+constexpr size_t deepest_stack = 3 * (dim_depth_limit + 1);
+
+}  // namespace
+
+struct Index::Compiler {
+  const std::vector<std::string>& variables;
+  std::vector<Step> steps;
+  size_t depth = 0;  // of the stack after these steps
+
+  void push(Code code, int64_t operand) {
+    ++depth;
+    AXRUN_ASSERT(depth <= deepest_stack);
+    steps.push_back({code, operand});
+  }
+  void replace_two(Code code) {
+    --depth;
+    steps.push_back({code});
+  }
+
+  size_t position(const std::string& name) const {
     const auto found = std::find(variables.begin(), variables.end(), name);
     AXRUN_ASSERT(found != variables.end());
-    std::map<std::string, Dim> unit = origin;
-    unit[name] = 1;
-    const auto value = dim_.substitute(unit).constant();
-    if (!value) return;
-    terms_.emplace_back(static_cast<size_t>(found - variables.begin()), *value - *at_origin);
-    form = form + Dim(*value - *at_origin) * Dim::symbol(name);
+    return static_cast<size_t>(found - variables.begin());
   }
-  affine_ = form == dim_;
-  constant_ = *at_origin;
+
+  void atom(const DimAtom& atom) {
+    if (atom.kind == DimAtom::Kind::symbol) {
+      push(Code::variable, static_cast<int64_t>(position(atom.name)));
+      return;
+    }
+    const Code code = atom.kind == DimAtom::Kind::floor_div   ? Code::floor_div
+                      : atom.kind == DimAtom::Kind::floor_mod ? Code::floor_mod
+                      : atom.kind == DimAtom::Kind::min       ? Code::min
+                                                              : Code::max;
+    sum(atom.arguments[0]);
+    for (size_t i = 1; i < atom.arguments.size(); ++i) {
+      sum(atom.arguments[i]);
+      replace_two(code);
+    }
+  }
+
+  void sum(const Dim& dim) {
+    if (dim.is_constant()) return push(Code::constant, dim.value());
+    const DimTerms& terms = DimNode::of(dim)->terms;
+    for (const DimTerm& term : terms) {
+      push(Code::constant, term.coefficient);
+      for (const DimAtomPointer& factor : term.factors) {
+        atom(*factor);
+        replace_two(Code::multiply);
+      }
+      if (&term != &terms.front()) replace_two(Code::add);
+    }
+  }
+};
+
+Index::Index(const Dim& dim, const std::map<std::string, Dim>& sizes,
+             const std::vector<std::string>& variables) {
+  const Dim known = dim.substitute(sizes);
+  Compiler compiler{variables, {}};
+  for (const DimTerm& term : terms_of(known)) {
+    if (term.factors.empty()) {
+      constant_ = term.coefficient;
+    } else if (term.factors.size() == 1 && term.factors[0]->kind == DimAtom::Kind::symbol) {
+      terms_.emplace_back(compiler.position(term.factors[0]->name), term.coefficient);
+    } else {
+      affine_ = false;
+    }
+  }
+  if (affine_) return;
+  compiler.sum(known);
+  steps_ = std::move(compiler.steps);
 }
 
 int64_t Index::at(const std::vector<int64_t>& values) const {
@@ -38,9 +89,37 @@ int64_t Index::at(const std::vector<int64_t>& values) const {
     for (const auto& [position, coefficient] : terms_) sum += coefficient * values[position];
     return sum;
   }
-  std::map<std::string, Dim> known;
-  for (size_t k = 0; k < variables_.size(); ++k) known[variables_[k]] = values[k];
-  return dim_.substitute(known).value();
+  std::array<int64_t, deepest_stack> stack;
+  size_t top = 0;  // one past it
+  for (const Step& step : steps_) {
+    if (step.code <= Code::variable) {
+      stack[top++] = step.code == Code::constant ? step.operand : values[static_cast<size_t>(step.operand)];
+      continue;
+    }
+    const int64_t right = stack[--top];  // a divisor of 0 throws as it does in Dim
+    int64_t& left = stack[top - 1];
+    switch (step.code) {
+      case Code::add:
+        left = saturating_add(left, right);
+        break;
+      case Code::multiply:
+        left = saturating_multiply(left, right);
+        break;
+      case Code::min:
+        left = std::min(left, right);
+        break;
+      case Code::max:
+        left = std::max(left, right);
+        break;
+      case Code::floor_div:
+        left = right != 0 ? floor_quotient(left, right) : floor_div(Dim(left), 0).value();
+        break;
+      default:
+        left = right != 0 ? floor_remainder(left, right) : floor_mod(Dim(left), 0).value();
+        break;
+    }
+  }
+  return stack[0];
 }
 
 }  // namespace axrun::ir::loop

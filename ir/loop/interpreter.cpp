@@ -1,6 +1,8 @@
 #include "ir/loop/interpreter.h"
 
+#include <functional>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "ir/arithmetic.h"
@@ -84,12 +86,17 @@ class Interpreter {
     storage.touched.assign(static_cast<size_t>(storage.tensor.size()), {});
   }
 
-  /// Of a Dim that is part of the program: prepared the first time. Its address is the key, and the loops
-  /// around it: statements in different loops may share a value.
   int64_t evaluate(const Dim& dim) {
-    auto& prepared = prepared_[{&dim, nest_}];
-    if (!prepared) prepared = std::make_unique<Index>(dim, sizes_, variables_);
-    return prepared->at(values_);
+    return prepared(dim, [this]() -> const std::vector<std::string>& { return variables_; }).at(values_);
+  }
+
+  /// Of a Dim that is part of the program: prepared the first time, over the variables that `names()` gives.
+  /// Its address is the key, and the loops around it: statements in different loops may share a value.
+  template <class Names>
+  const Index& prepared(const Dim& dim, const Names& names) {
+    auto& index = prepared_[{&dim, nest_}];
+    if (!index) index = std::make_unique<Index>(dim, sizes_, names());
+    return *index;
   }
 
   void block(const Block& body) {
@@ -193,16 +200,15 @@ class Interpreter {
 
   void check_inverse(const Mapping& mapping) {
     if (mapping.stage.empty()) return;
-    std::vector<std::string> names;
-    std::vector<int64_t> point;
-    for (const Dim& coordinate : mapping.point) {
-      names.push_back("x" + std::to_string(point.size()));
-      point.push_back(evaluate(coordinate));
-    }
+    point_.clear();
+    for (const Dim& coordinate : mapping.point) point_.push_back(evaluate(coordinate));
+    const auto names = [&] {
+      std::vector<std::string> coordinates;
+      for (size_t k = 0; k < point_.size(); ++k) coordinates.push_back("x" + std::to_string(k));
+      return coordinates;
+    };
     for (size_t k = 0; k < mapping.inverse.size(); ++k) {
-      auto& prepared = prepared_[{&mapping.inverse[k], nest_}];
-      if (!prepared) prepared = std::make_unique<Index>(mapping.inverse[k], sizes_, names);
-      if (prepared->at(point) != values_[k]) {
+      if (prepared(mapping.inverse[k], names).at(point_) != values_[k]) {
         throw Stop{Mistake::wrong_inverse, here(mapping.stage + ": " + variables_[k])};
       }
     }
@@ -261,10 +267,19 @@ class Interpreter {
                               : integer_to_integer(from, v.type, a.integer, saturate)};
   }
 
+  /// A Dim of the program, and the number of the loops around it.
+  using Place = std::pair<const Dim*, int>;
+  struct PlaceHash {
+    size_t operator()(const Place& place) const {
+      return std::hash<const Dim*>()(place.first) ^ static_cast<size_t>(place.second) << 40;
+    }
+  };
+
   const LoopProgram& program_;
   std::map<std::string, Dim> sizes_;
   std::vector<Storage> storage_;  // per buffer
-  std::map<std::pair<const Dim*, int>, std::unique_ptr<Index>> prepared_;
+  std::unordered_map<Place, std::unique_ptr<Index>, PlaceHash> prepared_;
+  std::vector<int64_t> point_;          // that check_inverse asks about
   std::vector<std::string> variables_;  // of the loops around, outermost first
   std::vector<int64_t> values_;
   std::map<std::vector<std::string>, int> nests_;  // numbers of the lists of variables met so far
