@@ -55,6 +55,7 @@ class Writer {
 
  private:
   using Body = std::function<void()>;
+  using ForTile = std::function<void(int64_t vectors)>;
 
   void write() {
     if (form_.left_constant) {
@@ -118,7 +119,7 @@ class Writer {
       across([&](int64_t vectors) {
         accumulate(vectors, all);
         for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-          w_.store({sums, {i1, first_column_ + j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+          w_.store({sums, {i1, first_column_ + j1}}, Combine::assign, w_.load(in_tile(tile_, i1, j1)));
         });
       });
       finish_lines(sums, {});
@@ -134,7 +135,7 @@ class Writer {
                     {row_tiles_, Dim(plan_.tile.rows), Dim(matrix_.columns_computed())}, Level::cache);
     const auto each = [&](int64_t vectors, const ValuesAt& body) {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-        body({waiting, {row_tile_, i1, column_in_group() + j1}}, {tile_, {i1, j1}});
+        body({waiting, {row_tile_, i1, column_in_group() + j1}}, in_tile(tile_, i1, j1));
       });
     };
     tiles([&](int64_t vectors) {
@@ -163,17 +164,15 @@ class Writer {
     });
   }
 
-  /// body(vectors of the tile at hand) for all tiles of a row of them. The last one is narrower where its
-  /// width is literal.
-  void across(const std::function<void(int64_t vectors)>& body) {
-    if (plan_.layout == Layout::lines) {
-      return w_.loop(LoopKind::sequential, "l1", lines_of_group(), [&](const Dim& l1) {
-        line_ = l1;
-        across_columns(Dim(width_) * (first_line_ + l1), width_, body);
-      });
-    }
+  /// body(vectors of a line of the tile at hand) for all tiles of a row of them. The last one is narrower
+  /// where its width is literal.
+  void across(const ForTile& body) {
+    if (plan_.layout == Layout::lines) return across_lines(body);
     const Dim result = Dim(width_) * first_line_;
-    if (even_) return across_columns(result, columns().value(), body);
+    if (even_) {
+      whole_tiles(result, columns().value(), body);
+      return last_tile(result, columns().value(), body);
+    }
     // At least one: the emitter divides nothing that may be negative as far as it knows.
     const Dim wide(plan_.tile.columns);
     w_.loop(LoopKind::sequential, "jt", ceil_div(max(columns(), Dim(1)), wide), [&](const Dim& jt) {
@@ -184,51 +183,100 @@ class Writer {
     });
   }
 
-  /// The same for so many columns, which are those of the result from one on.
-  void across_columns(const Dim& result, int64_t count, const std::function<void(int64_t vectors)>& body) {
-    const int64_t wide = plan_.tile.columns, tiles = count / wide, rest = count % wide;
-    const auto tile = [&](const Dim& jt, int64_t columns) {
-      first_column_ = Dim(wide) * jt;
-      first_result_ = result + Dim(wide) * jt;
-      columns_here_ = Dim(columns);
-      body((columns + lanes_ - 1) / lanes_);
+  /// Lines one by one, but the last tiles of a few of them together.
+  void across_lines(const ForTile& body) {
+    const auto from_line = [&](const Dim& line, const Dim& count, int64_t together) {
+      w_.loop(LoopKind::sequential, "l1", count, [&](const Dim& l1) {
+        line_ = line + l1;
+        whole_tiles(result_of_line(), width_, body);
+        if (together == 1) last_tile(result_of_line(), width_, body);
+      });
+      if (together == 1) return;
+      line_ = line;
+      lines_here_ = together;
+      last_tile(result_of_line(), width_, body);
+      lines_here_ = 1;
     };
-    if (tiles != 0) w_.loop(LoopKind::sequential, "jt", Dim(tiles), [&](const Dim& jt) { tile(jt, wide); });
-    if (rest != 0) tile(Dim(tiles), rest);
+    const int64_t together = even_ ? plan_.lines_of_last_tile : 1;
+    if (together == 1) return from_line(Dim(0), lines_of_group(), 1);
+    const int64_t times = plan_.lines / together, rest = plan_.lines % together;
+    w_.loop(LoopKind::sequential, "l2", Dim(times),
+            [&](const Dim& l2) { from_line(Dim(together) * l2, Dim(together), together); });
+    if (rest != 0) from_line(Dim(together * times), Dim(rest), rest);
   }
 
-  Dim column_in_group() const { return Dim(pitch_) * line_ + first_column_; }
+  /// Tiles of so many columns, which are those of the result from one on.
+  void whole_tiles(const Dim& result, int64_t count, const ForTile& body) {
+    const int64_t tiles = count / plan_.tile.columns;
+    if (tiles == 0) return;
+    w_.loop(LoopKind::sequential, "jt", Dim(tiles),
+            [&](const Dim& jt) { tile(result, jt, plan_.tile.columns, body); });
+  }
+  void last_tile(const Dim& result, int64_t count, const ForTile& body) {
+    const int64_t rest = count % plan_.tile.columns;
+    if (rest != 0) tile(result, Dim(count / plan_.tile.columns), rest, body);
+  }
+  void tile(const Dim& result, const Dim& jt, int64_t columns, const ForTile& body) {
+    first_column_ = Dim(plan_.tile.columns) * jt;
+    first_result_ = result + first_column_;
+    columns_here_ = Dim(columns);
+    body((columns + lanes_ - 1) / lanes_);
+  }
 
-  void tiles(const std::function<void(int64_t vectors)>& body) {
+  Dim result_of_line() const { return Dim(width_) * (first_line_ + line_); }
+  Dim column_in_group() const { return Dim(pitch_) * (line_ + line_of_tile_) + first_column_; }
+
+  void tiles(const ForTile& body) {
     for_row_tiles([&] { across(body); });
   }
 
   void for_tile(int64_t vectors, const std::function<void(const Dim& i1, const Dim& j1)>& body) {
     w_.loop(LoopKind::unrolled, "i1", Dim(plan_.tile.rows), [&](const Dim& i1) {
-      w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) { body(i1, j1); });
+      for_lines([&] {
+        w_.loop(LoopKind::vector, "j1", Dim(vectors * lanes_), [&](const Dim& j1) { body(i1, j1); });
+      });
     });
   }
 
+  void for_lines(const Body& body) {
+    if (lines_here_ == 1) return body();
+    w_.loop(LoopKind::unrolled, "lt", Dim(lines_here_), [&](const Dim& lt) {
+      line_of_tile_ = lt;
+      body();
+    });
+    line_of_tile_ = Dim(0);
+  }
+
+  /// A buffer for the tile at hand, and a place in it.
+  int allocate_tile(const std::string& name, int64_t vectors, Level level) {
+    Dims dims{Dim(plan_.tile.rows), Dim(vectors * lanes_)};
+    if (lines_here_ != 1) dims.insert(dims.begin() + 1, Dim(lines_here_));
+    return w_.allocate(name + sum_.name, ElementType::f32, dims, level);
+  }
+  Access in_tile(int buffer, const Dim& i1, const Dim& j1) const {
+    if (lines_here_ == 1) return {buffer, {i1, j1}};
+    return {buffer, {i1, line_of_tile_, j1}};
+  }
+
   void accumulate(int64_t vectors, const Dim& steps) {
-    tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(plan_.tile.rows), Dim(vectors * lanes_)},
-                        Level::registers);
+    tile_ = allocate_tile("tile_", vectors, Level::registers);
     for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-      w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0));
+      w_.store(in_tile(tile_, i1, j1), Combine::assign, w_.real(0));
     });
     term_loops(w_, sum_, point_, plan_.unrolling, first_, steps, [&] {
       for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-        const int right = w_.load(matrix_.at(point_, first_, line_, first_column_ + j1));
-        w_.store({tile_, {i1, j1}}, Combine::add, w_.mul(w_.load(left_.at(point_, row_tile_, i1)), right));
+        const int right = w_.load(matrix_.at(point_, first_, line_ + line_of_tile_, first_column_ + j1));
+        const int left = w_.load(left_.at(point_, row_tile_, i1));
+        w_.store(in_tile(tile_, i1, j1), Combine::add, w_.mul(left, right));
       });
     });
   }
 
   /// The tile in memory: a single column is no vector, and lanes in registers are not elements.
   int as_elements(int64_t vectors) {
-    const int elements = w_.allocate("elements_" + sum_.name, ElementType::f32,
-                                     {Dim(plan_.tile.rows), Dim(vectors * lanes_)}, Level::cache);
+    const int elements = allocate_tile("elements_", vectors, Level::cache);
     for_tile(vectors, [&](const Dim& i1, const Dim& j1) {
-      w_.store({elements, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
+      w_.store(in_tile(elements, i1, j1), Combine::assign, w_.load(in_tile(tile_, i1, j1)));
     });
     return elements;
   }
@@ -237,12 +285,16 @@ class Writer {
   /// group's.
   void finish(int buffer, const Dims& before, LoopKind rows = LoopKind::unrolled) {
     w_.loop(rows, "i1", rows_of(row_tile_), [&](const Dim& i1) {
-      w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
-        Access element{buffer, before};
-        element.indices.push_back(i1);
-        element.indices.push_back(before.empty() ? j1 : column_in_group() + j1);
-        coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
-        finished_.store(point_, element, first_result_ + j1);
+      for_lines([&] {
+        w_.loop(LoopKind::vector, "j1", columns_here_, [&](const Dim& j1) {
+          Access element = in_tile(buffer, i1, j1);
+          if (!before.empty()) {
+            element.indices = before;
+            element.indices.insert(element.indices.end(), {i1, column_in_group() + j1});
+          }
+          coordinate(form_.row) = Dim(plan_.tile.rows) * row_tile_ + i1;
+          finished_.store(point_, element, first_result_ + Dim(width_) * line_of_tile_ + j1);
+        });
       });
     });
   }
@@ -283,6 +335,8 @@ class Writer {
   Dim first_line_, first_, row_tile_;
   /// Of the tile at hand: where it begins in the matrix, and among the columns of the result.
   Dim line_, first_column_, first_result_, columns_here_;
+  int64_t lines_here_ = 1;  ///< of the tile at hand
+  Dim line_of_tile_;        ///< among them
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "search/gathered_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "search/epilogue.h"
 #include "search/gathered_across.h"
@@ -88,7 +89,9 @@ class Planner {
     const int64_t line_bytes = matrix_rows(block_depth()) * pitch() * element;
     const int64_t room = std::max<int64_t>(1, second_ / 2 / line_bytes - shape_.reach_lines);
     for (int64_t lines = 1; lines <= std::min(shape_.lines, room); ++lines) {
-      const RegisterTile tile = register_tile(shape_.rows, columns(lines), target_, true);
+      const bool together = plan_.layout == Layout::lines && shape_.lines % lines == 0;
+      const RegisterTile tile = register_tile(shape_.rows, columns(lines), target_, true,
+                                              std::numeric_limits<int64_t>::max(), together ? lines : 1);
       const auto groups = static_cast<double>(ceil_of(shape_.lines, lines));
       const auto vectors = static_cast<double>(vectors_of(lines, tile));
       const auto rows = static_cast<double>(shape_.rows), steps = static_cast<double>(depth());
@@ -97,7 +100,8 @@ class Planner {
       constexpr double apart = 2;  // elements of a vector that do not lie side by side
       const int64_t left = shape_.rows * block_depth() * element;
       const bool near = (lines + shape_.reach_lines) * line_bytes + left <= first_cache_;
-      const double multiply = vectors * rows * steps / std::max(1, target_.fma_ports);
+      const double waits = plan_.layout == Layout::lines ? static_cast<double>(shape_.lines) * tile.last_waits : 0;
+      const double multiply = (vectors * rows / std::max(1, target_.fma_ports) + waits) * steps;
       const double read = near ? 0 : groups * rows * steps * element / bytes_per_cycle;
       const double per_vector = (near ? near_cycles : far_cycles) * (shape_.stride == 1 ? 1 : apart);
       const double per_line = per_vector * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
@@ -113,6 +117,7 @@ class Planner {
         cycles_ = cycles;
         plan_.lines = lines;
         plan_.tile = tile;
+        plan_.lines_of_last_tile = tile.last_together;
       }
     }
   }

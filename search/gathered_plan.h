@@ -30,6 +30,9 @@ struct GatheredPlan {
   /// operand has them, so that tap t of place p is element stride * p + t. Otherwise every phase lies apart.
   bool in_order = false;
   int64_t lines = 1;  ///< of a group, which is gathered at a time
+  /// Layout::lines: the narrower last tiles of so many lines are computed together, where one alone would
+  /// wait for its multiply-adds. Only where all groups have as many lines.
+  int64_t lines_of_last_tile = 1;
   /// Steps along the first axis of the sum at a time: a group's part of the matrix stays in the cache. Sums
   /// wait in the cache then. 0: all.
   int64_t depth_block = 0;

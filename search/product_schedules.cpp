@@ -275,7 +275,7 @@ ScheduledPlan as_schedule(const ContractionPlan& plan, const Extents& extents) {
     if (size < extent || kind == Kind::spread)
       result.decisions.push_back({.kind = kind, .axis = axis, .size = static_cast<int32_t>(size)});
   };
-  const auto [height, width, cycles] = plan.tile;
+  const int64_t height = plan.tile.rows, width = plan.tile.columns;
   const bool by_rows = plan.spread == Spread::rows;
   if (plan.spread == Spread::columns)
     loop(Kind::spread, Axis::columns, plan.column_group * width, extents.columns);

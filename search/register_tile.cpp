@@ -26,7 +26,7 @@ double cycles(int64_t rows, int64_t vectors, int64_t ports, int64_t vector_bytes
 }  // namespace
 
 RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& target, bool packed,
-                           int64_t highest) {
+                           int64_t highest, int64_t lines) {
   const int64_t lanes = target.lanes(4);
   const int64_t ports = std::max(1, target.fma_ports);
   const int64_t spare = target.vector_registers > 16 ? 3 : 1;
@@ -46,12 +46,18 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       };
       // The last tile of a row has vectors only where there are columns.
       const int64_t rest = (columns % width + lanes - 1) / lanes;
-      const double across = static_cast<double>(columns / width) * step(vectors) + step(rest);
+      const auto waiting = [&](int64_t wide) {
+        return wide == 0 ? 0
+                         : std::max(0.0, latency - static_cast<double>(height * wide) / static_cast<double>(ports));
+      };
+      const int64_t together = waiting(rest) > 0 ? std::clamp<int64_t>(lines, 1, vectors / rest) : 1;
+      const double across = static_cast<double>(columns / width) * step(vectors) +
+                            step(rest * together) / static_cast<double>(together);
       const double cost = down * across * (rows % height == 0 ? 1 : ragged);
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {
         least = cost;
-        best = {height, width, cost};
+        best = {height, width, cost, together, down * waiting(rest * together) / static_cast<double>(together)};
       }
     }
   }
