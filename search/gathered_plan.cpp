@@ -100,7 +100,8 @@ class Planner {
       constexpr double apart = 2;  // elements of a vector that do not lie side by side
       const int64_t left = shape_.rows * block_depth() * element;
       const bool near = (lines + shape_.reach_lines) * line_bytes + left <= first_cache_;
-      const double waits = plan_.layout == Layout::lines ? static_cast<double>(shape_.lines) * tile.last_waits : 0;
+      const double waits =
+          plan_.layout == Layout::lines ? static_cast<double>(shape_.lines) * tile.last_waits : 0;
       const double multiply = (vectors * rows / std::max(1, target_.fma_ports) + waits) * steps;
       const double read = near ? 0 : groups * rows * steps * element / bytes_per_cycle;
       const double per_vector = (near ? near_cycles : far_cycles) * (shape_.stride == 1 ? 1 : apart);

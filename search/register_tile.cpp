@@ -35,7 +35,8 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
   double least = 0;
   for (int64_t vectors = 1; vectors <= widest; ++vectors) {
     if (vectors > 1 && (vectors - 1) * lanes >= columns) break;
-    for (int64_t height = 1; height <= std::min({rows, highest, int64_t{target.vector_registers}}); ++height) {
+    for (int64_t height = 1; height <= std::min({rows, highest, int64_t{target.vector_registers}});
+         ++height) {
       if (height * vectors + vectors + spare > target.vector_registers) break;
       const int64_t width = vectors * lanes;
       const auto down = static_cast<double>((rows + height - 1) / height);
@@ -47,8 +48,9 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       // The last tile of a row has vectors only where there are columns.
       const int64_t rest = (columns % width + lanes - 1) / lanes;
       const auto waiting = [&](int64_t wide) {
-        return wide == 0 ? 0
-                         : std::max(0.0, latency - static_cast<double>(height * wide) / static_cast<double>(ports));
+        return wide == 0
+                   ? 0
+                   : std::max(0.0, latency - static_cast<double>(height * wide) / static_cast<double>(ports));
       };
       const int64_t together = waiting(rest) > 0 ? std::clamp<int64_t>(lines, 1, vectors / rest) : 1;
       const double across = static_cast<double>(columns / width) * step(vectors) +
@@ -57,7 +59,8 @@ RegisterTile register_tile(int64_t rows, int64_t columns, const jit::Target& tar
       if (least == 0 || cost < least ||
           (cost == least && height * vectors > best.rows * best.columns / lanes)) {
         least = cost;
-        best = {height, width, cost, together, down * waiting(rest * together) / static_cast<double>(together)};
+        best = {height, width, cost, together,
+                down * waiting(rest * together) / static_cast<double>(together)};
       }
     }
   }

@@ -143,6 +143,11 @@ std::vector<Case> convolution_cases() {
   add("gathered", {"ConvolvedByThrees", {}, 2, 2, 4, {13, 100}, {4, 4}, {3, 3}, {}, {1, 2}, {1, 0}});
   add("gathered", {"ConvolvedToFewChannels", {}, 1, 6, 3, {9, 50}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
   add("gathered", {"ConvolvedDeepAndWide", {}, 1, 930, 4, {2, 34}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
+  // Last tiles of several lines together, with sums that wait, too.
+  add("gathered",
+      {"ConvolvedWithNarrowEnds", {}, 1, 2, 8, {10, 56}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual});
+  add("gathered",
+      {"ConvolvedDeepWithNarrowEnds", {}, 1, 930, 4, {4, 32}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip});
   const ir::loop::Size n{"n", 1, 4096, 1}, h{"h", 3, 4096, 1}, w{"w", 3, 4096, 1};
   add("gathered", {"ConvolvedOfAnyBatch", {sym("n")}, 1, 3, 8, {9, 9}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
       {n}, {{{"n", 1}}, {{"n", 3}}});

@@ -32,6 +32,28 @@ TEST_P(EveryCase, AgreesWithTheExpression) {
   }
 }
 
+/// Where the last tile of a line would wait for its multiply-adds, those of a few lines are one.
+TEST(Lowering, NarrowEndsOfLinesAreTogether) {
+  jit::Target target = avx2_like();
+  target.caches[1].bytes = int64_t{512} << 10;
+  target.cores = 1;
+  size_t seen = 0;
+  for (const Case& c : all_cases()) {
+    if (c.name.find("NarrowEnds") == std::string::npos) continue;
+    ++seen;
+    bool together = false;
+    for (Case tried = c; tried.rank < 4; ++tried.rank) {
+      const search::Lowered lowered = lowered_case(tried, target);
+      if (!lowered.program) break;
+      if (ir::loop::print(*lowered.program).find("unrolled lt < ") == std::string::npos) continue;
+      together = true;
+      for (const auto& sizes : c.values) EXPECT_EQ(difference(c.make(), lowered, sizes, 7), "") << c.name;
+    }
+    EXPECT_TRUE(together) << c.name;
+  }
+  EXPECT_EQ(seen, 2u);
+}
+
 /// One product in full, as a reader would write it.
 TEST(Lowering, AProductIsWrittenInTiles) {
   const search::Lowered lowered =
