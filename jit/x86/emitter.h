@@ -230,7 +230,15 @@ class PhaseEmitter {
   int64_t element_bytes(int id) const;
   bool is_larger(int id, int64_t bytes) const;
   void plan_tiles_ahead(const Block& body);
+  struct Panels {
+    size_t moved = 0;     ///< of loops_: the outermost one that reads the same panel again
+    int64_t passes = 1;   ///< over a panel, about
+    int64_t to_next = 0;  ///< bytes
+  };
+  std::optional<Panels> panels(int id, const ir::Dim& form) const;
+  asmjit::x86::Gp part_of_next(const Panels& panels, const Moving& read, int64_t parts, int64_t part_bytes);
   std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
+  std::optional<Moving> fetch_rows(int id, const ir::Dim& form, const Moving& read, const Block& body);
   Fetched stream_ahead(int id, const ir::Dim& form, const Moving& read);
   Fetched filled_ahead(int id, const Moving& filled);
   /// What each iteration of a loop reads of an input, once, and first of all.

@@ -256,6 +256,8 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::hoist_pointers(const Block& body
     }
     if (const auto ahead = fetch_panel(id, form, one))
       moving.push_back(*ahead);
+    else if (const auto rows = fetch_rows(id, form, one, body))
+      moving.push_back(*rows);
     else
       moving.back().fetched = stream_ahead(id, form, one);
   }

@@ -1,5 +1,6 @@
 // What is brought into caches before it is read. A fetch past the end of a buffer does no harm.
 #include <algorithm>
+#include <numeric>
 
 #include "jit/x86/emitter.h"
 
@@ -81,52 +82,102 @@ void PhaseEmitter::plan_tiles_ahead(const Block& body) {
   }
 }
 
-/// Data that loops around this one read again and again, and the loop around those replaces: a panel.
-/// While the present one is in use, the next one is fetched, a few lines in each iteration; from memory it
-/// would come several times slower than it is used. It is fetched into the nearest cache, which hands it on to
-/// the second: on Zen 5 fetches into the second one are lost where many are under way (convolutions with
-/// panels from memory take 1.02 to 1.15 times as long).
-std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_panel(int id, const Dim& form, const Moving& read) {
-  constexpr int64_t least_bytes = 16 << 10, unknown_passes = 8;
-  if (loops_.size() < 3 || read.step_register.isValid() || read.step.value() < line) return std::nullopt;
+/// Of data that loops around this one read again and again, and the loop around those replaces.
+std::optional<PhaseEmitter::Panels> PhaseEmitter::panels(int id, const Dim& form) const {
+  constexpr int64_t unknown_passes = 8;
+  if (loops_.size() < 3) return std::nullopt;
   // The innermost loops around that do not move the data, and the one that does.
-  const OpenLoop& here = loops_.back();
   size_t moved = loops_.size() - 1;
   while (moved > 0 && !mentions(form, loops_[moved - 1].loop->variable)) --moved;
-  if (moved == 0 || moved == loops_.size() - 1 || here.most == INT64_MAX || looks_up(form))
+  if (moved == 0 || moved == loops_.size() - 1 || loops_.back().most == INT64_MAX || looks_up(form))
     return std::nullopt;
   const OpenLoop& next = loops_[moved - 1];
   const Linear linear = linear_in(form, next.loop->variable);
   if (!linear.exists || !linear.coefficient.is_constant() || linear.coefficient.value() <= 0)
     return std::nullopt;
-  const int64_t panel = here.most * read.step.value();
   int64_t passes = 1;
   for (size_t k = moved; k + 1 < loops_.size(); ++k) {
     if (k != moved && (loops_[k].most == INT64_MAX || loops_[k].loop->step != 1)) return std::nullopt;
     passes *= loops_[k].most == INT64_MAX ? unknown_passes : loops_[k].most;
   }
-  // Two panels and what they meet must fit, or the next one drives out what is in use.
-  if (panel < least_bytes || panel >= second_cache_ / 3 || passes < 2) return std::nullopt;
-  const int64_t lines = (panel / line + here.most * passes - 1) / (here.most * passes);
-  if (lines > std::max(most_lines, read.step.value() / line / lines_read_for_one)) return std::nullopt;
-  const int64_t each_pass = here.most * lines * line;
-  const int64_t useful_passes = (panel + each_pass - 1) / each_pass;
+  if (passes < 2) return std::nullopt;
+  return Panels{moved, passes, linear.coefficient.value() * next.loop->step * element_bytes(id)};
+}
 
-  Moving ahead{cc_.newGpq("ahead"), Dim(lines * line), {}, lines_from(0, lines), {}};
-  const Gp pass = cc_.newGpq();
-  const Gp last = cc_.newGpq();
-  cc_.mov(pass, loops_[moved].variable);
-  for (size_t k = moved + 1; k + 1 < loops_.size(); ++k) {
+/// Where what a pass over a panel fetches of the next one begins: the last of so many parts for all passes
+/// after.
+asmjit::x86::Gp PhaseEmitter::part_of_next(const Panels& panels, const Moving& read, int64_t parts,
+                                           int64_t part_bytes) {
+  const Gp ahead = cc_.newGpq("ahead"), pass = cc_.newGpq(), last = cc_.newGpq();
+  cc_.mov(pass, loops_[panels.moved].variable);
+  for (size_t k = panels.moved + 1; k + 1 < loops_.size(); ++k) {
     cc_.imul(pass, pass, loops_[k].most);
     cc_.add(pass, loops_[k].variable);
   }
-  cc_.mov(last, useful_passes - 1);
+  cc_.mov(last, parts - 1);
   cc_.cmp(pass, last);
   cc_.cmovg(pass, last);
-  cc_.imul(pass, pass, each_pass);
-  cc_.mov(ahead.pointer, linear.coefficient.value() * next.loop->step * element_bytes(id));
-  cc_.add(ahead.pointer, read.pointer);
-  cc_.add(ahead.pointer, pass);
+  cc_.imul(pass, pass, part_bytes);
+  cc_.mov(ahead, panels.to_next);
+  cc_.add(ahead, read.pointer);
+  cc_.add(ahead, pass);
+  return ahead;
+}
+
+/// While the present panel is in use, the next one is fetched, a few lines in each iteration; from memory it
+/// would come several times slower than it is used. It is fetched into the nearest cache, which hands it on
+/// to the second: on Zen 5 fetches into the second one are lost where many are under way (convolutions with
+/// panels from memory take 1.02 to 1.15 times as long).
+std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_panel(int id, const Dim& form, const Moving& read) {
+  constexpr int64_t least_bytes = 16 << 10;
+  if (read.step_register.isValid() || read.step.value() < line) return std::nullopt;
+  const std::optional<Panels> found = panels(id, form);
+  if (!found) return std::nullopt;
+  const int64_t iterations = loops_.back().most, panel = iterations * read.step.value();
+  // Two panels and what they meet must fit, or the next one drives out what is in use.
+  if (panel < least_bytes || panel >= second_cache_ / 3) return std::nullopt;
+  const int64_t lines = (panel / line + iterations * found->passes - 1) / (iterations * found->passes);
+  if (lines > std::max(most_lines, read.step.value() / line / lines_read_for_one)) return std::nullopt;
+  const int64_t each_pass = iterations * lines * line;
+  return Moving{part_of_next(*found, read, (panel + each_pass - 1) / each_pass, each_pass),
+                Dim(lines * line),
+                {},
+                lines_from(0, lines),
+                {}};
+}
+
+/// The same of a panel that lies in a matrix, a short piece of each of its rows, which are too far apart for
+/// processors to follow: one row in an iteration.
+std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_rows(int id, const Dim& form, const Moving& read,
+                                                             const Block& body) {
+  constexpr int64_t least_apart = 2048, least_rows = 32;
+  if (read.step_register.isValid() || !is_larger(id, second_cache_ / 2)) return std::nullopt;
+  const std::optional<Panels> found = panels(id, form);
+  if (!found || found->to_next > most_lines * line) return std::nullopt;
+  // Where the rows that an iteration reads begin.
+  std::set<int64_t> vectors;
+  for_accesses(body, [&](const Access& access, bool is_read) {
+    if (!is_read || access.buffer != id) return;
+    const Address& address = address_of(access);
+    if (address.is_linear() && address.lane_step == Dim(1) && address.form == form)
+      vectors.insert(address.displacement);
+  });
+  std::vector<int64_t> rows;
+  for (const int64_t place : vectors)
+    if (vectors.count(place - lanes_.count()) == 0) rows.push_back(place * element_bytes(id));
+  const auto count = static_cast<int64_t>(rows.size());
+  if (count == 0 || read.step.value() % count != 0) return std::nullopt;
+  const int64_t apart = read.step.value() / count, iterations = loops_.back().most;
+  for (size_t k = 1; k < rows.size(); ++k)
+    if (rows[k] - rows[k - 1] != apart) return std::nullopt;
+  if (apart < least_apart || count * iterations < least_rows || found->passes < count) return std::nullopt;
+  if (iterations * apart >= most_distance) return std::nullopt;
+  Moving ahead{part_of_next(*found, read, count, iterations * apart), Dim(apart), {}, {}, {}};
+  for (int64_t byte = 0; byte < found->to_next; byte += line) ahead.fetched.places.push_back(rows[0] + byte);
+  // A piece that does not begin with a line may end in one more.
+  const int64_t unit = std::gcd(std::gcd(found->to_next, apart), line);
+  if ((line - unit + found->to_next - 1) / line >= static_cast<int64_t>(ahead.fetched.places.size()))
+    ahead.fetched.places.push_back(rows[0] + found->to_next - element_bytes(id));
   return ahead;
 }
 

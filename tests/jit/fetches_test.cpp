@@ -247,6 +247,47 @@ TEST(Fetches, WhatIsPackedNextIsFetchedWhileTheProductGoesOn) {
   }
 }
 
+/// A panel whose rows lie apart in a large matrix: what the next one reads of a row is fetched in each
+/// iteration of the first passes.
+TEST(Fetches, RowsOfTheNextPanelAreFetched) {
+  for (const bool large : {false, true}) {
+    const std::string columns = large ? "6400" : "64", panels = large ? "200" : "2";
+    const std::string depth = large ? "64" : "32", steps = large ? "32" : "16";
+    const std::string text = "loops direct() {\n  input a: f32[8, " + depth + "]\n  input b: f32[" + depth +
+                             ", " + columns + "]\n  output y: f32[8, " + columns + "]\n  for j < " + panels +
+                             R"( {
+    for i < 8 {
+      allocate t: f32[32] in registers
+      vector v < 32 {
+        t[v] = 0:f32
+      }
+      for k < )" + steps + R"( {
+        unrolled u < 2 {
+          vector v1 < 32 {
+            t[v1] += mul(a[i, 2*k + u], b[2*k + u, 32*j + v1])
+          }
+        }
+      }
+      vector v2 < 32 {
+        y[i, 32*j + v2] = t[v2]
+      }
+    }
+  }
+}
+)";
+    for (const jit::Target& target : code_targets()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const std::string& assembly = code->assembly();
+      const size_t loop = assembly.find("for k < ");
+      size_t fetches = 0;  // the two lines of a row
+      for (size_t at = assembly.find("prefetcht0", loop); at != std::string::npos; ++fetches)
+        at = assembly.find("prefetcht0", at + 1);
+      EXPECT_EQ(fetches, large ? 2u : 0u) << assembly;
+    }
+    expect_as_interpreted(text, {{}});
+  }
+}
+
 /// Panels that are too large for the second cache come from memory while the first rows are computed; whoever
 /// reads a small one again finds it there.
 TEST(Fetches, LargePanelsThatAreReadAgainAreFetchedAhead) {
