@@ -85,6 +85,21 @@ def _(random):
     return onnx_case("Conv", [floats(random, 1, 16, 8, 28, 28), floats(random, 16, 16, 3, 3, 3)], {1}, pads=[1] * 6)
 
 
+@case("max_pool_16x16x56x56")
+def _(random):
+    return onnx_case("MaxPool", [floats(random, 1, 16, 16, 56, 56)], kernel_shape=[3] * 3, strides=[2] * 3, pads=[1] * 6)
+
+
+@case("average_pool_16x16x56x56")
+def _(random):
+    return onnx_case("AveragePool", [floats(random, 1, 16, 16, 56, 56)], kernel_shape=[2] * 3, strides=[2] * 3)
+
+
+@case("conv_transpose_16x16x8x28x28")
+def _(random):
+    return onnx_case("ConvTranspose", [floats(random, 1, 16, 8, 28, 28), floats(random, 16, 16, 2, 2, 2)], {1}, strides=[2] * 3)
+
+
 @case("mixture_of_experts_32x256")
 def _(random):
     experts, width, inner = 8, 256, 1024

@@ -40,3 +40,22 @@ def _(random):
     scale, zero = numpy.full(1, 3e-4, "float32"), numpy.zeros(1, "int8")
     return Case("DynamicQuantizeLSTM", [floats(random, 20, 1, 256), *weights, floats(random, 1, 2048), None, None, None, None,
                                         scale, zero, scale, zero], {1, 2, 3, 8, 9, 10, 11}, attributes={"hidden_size": 256})
+
+
+@case("quantised_concat_2x64x56x56")
+def _(random):
+    part = [octets(random, 1, 64, 56, 56), one(.02), one(120, "uint8")]
+    return Case("QLinearConcat", [one(.03), one(128, "uint8"), *part, octets(random, 1, 64, 56, 56), one(.03), one(128, "uint8")],
+                {0, 1, 3, 4, 6, 7}, (TensorProto.UINT8,), attributes={"axis": 1})
+
+
+@case("quantised_average_pool_64x56x56")
+def _(random):
+    return Case("QLinearAveragePool", [octets(random, 1, 64, 56, 56), one(.02), one(120, "uint8"), one(.02), one(120, "uint8")],
+                {1, 2, 3, 4}, (TensorProto.UINT8,), attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1] * 4})
+
+
+@case("byte_max_pool_56x56x64")
+def _(random):
+    return Case("NhwcMaxPool", [octets(random, 1, 56, 56, 64)], (), (TensorProto.UINT8,),
+                attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1] * 4})

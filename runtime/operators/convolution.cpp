@@ -1,43 +1,12 @@
-// Conv and ConvTranspose with their epilogues, float32, one or two spatial dims (others: the general loop).
+// Conv and ConvTranspose with their epilogues, float32, one or two spatial dims.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/operators/epilogue.h"
+#include "runtime/operators/convolution_parts.h"
 
 namespace axrun::runtime {
 namespace {
-
-/// Pads at the beginning of each spatial dim, as the operator's attributes (auto_pad included) give them.
-std::vector<int64_t> leading_pads(const StepContext& context, const ir::Shape& in, const ir::Shape& out,
-                                  const std::vector<int64_t>& kernel, const std::vector<int64_t>& strides,
-                                  const std::vector<int64_t>& dilations, bool transposed) {
-  const size_t rank = in.size();
-  std::vector<int64_t> pads(rank, 0);
-  const std::string mode = context.string("auto_pad", "NOTSET");
-  const std::vector<int64_t> given = context.integers("pads");
-  const std::vector<int64_t> extra = context.integers("output_padding");
-  const bool by_output = transposed && (!context.integers("output_shape").empty() || mode != "NOTSET");
-  for (size_t d = 0; d < rank; ++d) {
-    const int64_t window = dilations[d] * (kernel[d] - 1) + 1;
-    if (transposed && by_output) {
-      const int64_t total = strides[d] * (in[d] - 1) + (extra.empty() ? 0 : extra[d]) + window - out[d];
-      const int64_t all = std::max<int64_t>(0, total);
-      pads[d] = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
-    } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      const int64_t total = std::max<int64_t>(0, (out[d] - 1) * strides[d] + window - in[d]);
-      pads[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-    } else if (mode != "VALID" && d < given.size()) {
-      pads[d] = given[d];
-    }
-  }
-  return pads;
-}
-
-std::vector<int64_t> or_ones(std::vector<int64_t> values, size_t rank) {
-  if (values.empty()) values.assign(rank, 1);
-  return values;
-}
 
 /// Everything a convolution kernel needs to know.
 struct ConvSetup {
@@ -46,45 +15,33 @@ struct ConvSetup {
   std::string what;
 };
 
-bool all_f32(const StepContext& context) {
-  return context.has_input(0) && context.has_input(1) && context.inputs[0].type == ir::ElementType::f32 &&
-         context.inputs[1].type == ir::ElementType::f32 && context.has_output(0) &&
-         context.outputs[0].type == ir::ElementType::f32;
-}
-
 bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
-  if (!all_f32(context)) return false;
+  if (!reads_and_writes_f32(context)) return false;
   const ir::Shape& x = context.inputs[0].shape;
   const ir::Shape& w = context.inputs[1].shape;
   const ir::Shape y = own_result_shape(context);
   if (x.size() != w.size() || (x.size() != 3 && x.size() != 4)) return false;
-  const size_t rank = x.size() - 2;
-  const std::vector<int64_t> strides = or_ones(context.integers("strides"), rank);
-  const std::vector<int64_t> dilations = or_ones(context.integers("dilations"), rank);
-  const ir::Shape in(x.begin() + 2, x.end());
-  const ir::Shape out(y.begin() + 2, y.end());
-  const std::vector<int64_t> kernel(w.begin() + 2, w.end());
-  const std::vector<int64_t> pads = leading_pads(context, in, out, kernel, strides, dilations, transposed);
-
+  const SlidingWindow window =
+      convolution_window(context, x, y, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
   ConvShape& shape = setup.shape;
   shape.batch = x[0];
   shape.groups = context.integer("group", 1);
   shape.in_channels = x[1];
   shape.out_channels = y[1];
-  const size_t last = rank - 1;
-  shape.in_width = in[last];
-  shape.out_width = out[last];
-  shape.kernel_width = kernel[last];
-  shape.stride_width = strides[last];
-  shape.dilation_width = dilations[last];
-  shape.pad_left = pads[last];
-  if (rank == 2) {
-    shape.in_height = in[0];
-    shape.out_height = out[0];
-    shape.kernel_height = kernel[0];
-    shape.stride_height = strides[0];
-    shape.dilation_height = dilations[0];
-    shape.pad_top = pads[0];
+  const size_t last = window.rank() - 1;
+  shape.in_width = window.in[last];
+  shape.out_width = window.out[last];
+  shape.kernel_width = window.kernel[last];
+  shape.stride_width = window.strides[last];
+  shape.dilation_width = window.dilations[last];
+  shape.pad_left = window.pads_begin[last];
+  if (last == 1) {
+    shape.in_height = window.in[0];
+    shape.out_height = window.out[0];
+    shape.kernel_height = window.kernel[0];
+    shape.stride_height = window.strides[0];
+    shape.dilation_height = window.dilations[0];
+    shape.pad_top = window.pads_begin[0];
   }
   // Columns of one element lie as a row does, and kernels walk along rows.
   if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
@@ -100,14 +57,7 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
   if (transposed && both) return false;
   setup.plan.shape = y;
   setup.plan.channel_axis = 1;
-  if (context.has_input(2)) {
-    const StepPort& bias = context.inputs[2];
-    if (bias.type != ir::ElementType::f32 || bias.count() != y[1]) return false;
-    if (bias.constant == nullptr && context.fused()) return false;
-    if (bias.constant != nullptr)
-      setup.plan.bias.assign(bias.constant->as<float>(), bias.constant->as<float>() + y[1]);
-  }
-  if (!read_epilogue(setup.plan, context)) return false;
+  if (!read_bias(context, setup.plan) || !read_epilogue(setup.plan, context)) return false;
   setup.what = fmt::format("{}x{} {}->{} {}x{} k{}x{} s{}{}{}", transposed ? "transposed " : "", shape.batch,
                            shape.in_channels, shape.out_channels, shape.out_height, shape.out_width,
                            shape.kernel_height, shape.kernel_width, shape.stride_width,
@@ -127,7 +77,7 @@ class ConvKernel final : public Kernel {
     if (!transposed_) method_ = choose_conv_method(shape_);
     if (plan_.residual != ir::absent) residual_ = port_of(context, plan_.residual);
     if (context.inputs[1].constant != nullptr) weights_ = pack_constant(context);
-    if (context.has_input(2) && context.inputs[2].constant == nullptr) bias_port_ = 2;
+    bias_is_computed_ = is_computed(context, 2);
     const double taps = static_cast<double>(shape_.in_channels / shape_.groups) *
                         static_cast<double>(shape_.kernel_height * shape_.kernel_width);
     const double pixels = static_cast<double>(transposed_ ? shape_.in_height * shape_.in_width
@@ -144,14 +94,9 @@ class ConvKernel final : public Kernel {
       packed = here;
       scratch += rounded(packed_bytes());
     }
-    Epilogue epilogue;
-    if (!plan_.factor.empty()) epilogue.row_factor = plan_.factor.data();
-    epilogue.row_bias = bias_port_ >= 0 ? static_cast<const float*>(call.inputs[bias_port_])
-                                        : (plan_.bias.empty() ? nullptr : plan_.bias.data());
+    Epilogue epilogue =
+        epilogue_of(plan_, bias_is_computed_ ? static_cast<const float*>(call.inputs[2]) : nullptr);
     if (residual_ >= 0) epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
-    epilogue.activation = plan_.activation;
-    epilogue.alpha = plan_.alpha;
-    epilogue.beta = plan_.beta;
     const auto* x = static_cast<const float*>(call.inputs[0]);
     auto* y = static_cast<float*>(call.outputs[0]);
     if (transposed_) {
@@ -212,7 +157,7 @@ class ConvKernel final : public Kernel {
   ConvMethod method_ = ConvMethod::implicit_gemm;
   int threads_ = 1;
   int residual_ = -1;
-  int bias_port_ = -1;
+  bool bias_is_computed_ = false;
   PackedWeights weights_;
   double flops_ = 0;
 };
@@ -246,8 +191,10 @@ std::unique_ptr<Kernel> make_fused_conv(const StepContext& context) {
 
 void convolution_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "Conv", make_conv});
+  convolution_volume_factories(table);
   table.push_back({"", "ConvTranspose", make_conv_transpose});
   table.push_back({"com.microsoft", "FusedConv", make_fused_conv});
+  convolution_general_factories(table);
 }
 
 }  // namespace axrun::runtime

@@ -353,6 +353,8 @@ void quantized_factories(std::vector<FactoryEntry>& table) {
   scaled_product_factories(table);
   quantized_convolution_factories(table);
   quantized_elementwise_factories(table);
+  quantized_joining_factories(table);
+  quantized_window_factories(table);
   block_quantized_factories(table);
   block_gathering_factories(table);
 }

@@ -14,6 +14,8 @@ void quantized_product_factories(std::vector<FactoryEntry>& table);
 void scaled_product_factories(std::vector<FactoryEntry>& table);
 void quantized_convolution_factories(std::vector<FactoryEntry>& table);
 void quantized_elementwise_factories(std::vector<FactoryEntry>& table);
+void quantized_joining_factories(std::vector<FactoryEntry>& table);
+void quantized_window_factories(std::vector<FactoryEntry>& table);
 void block_quantized_factories(std::vector<FactoryEntry>& table);
 void block_gathering_factories(std::vector<FactoryEntry>& table);
 

@@ -192,11 +192,48 @@ Case pool(Random& random, const char* op) {
   set_window(node, random, w, max || version >= 19);
   if (random.chance(30)) node.integer("ceil_mode", 1);
   if (!max && random.chance(50)) node.integer("count_include_pad", 1);
+  if (max && random.chance(30)) {
+    if (random.chance(50)) node.integer("storage_order", 1);
+    node.output();
+  }
   node.output();
   return c;
 }
 Case max_pool(Random& random) { return pool(random, "MaxPool"); }
 Case average_pool(Random& random) { return pool(random, "AveragePool"); }
+
+/// The same of bytes, with channels before or after the spatial dims.
+Case byte_pool(Random& random, const char* op) {
+  Case c;
+  const bool max = std::string_view(op) == "NhwcMaxPool";
+  const size_t rank = spatial_rank(random);
+  Window w = draw_window(random, rank, rank == 3 ? 5 : 9);
+  if (!max) w.dilations.assign(rank, 1);
+  const bool channels_last = max || random.chance(50);
+  const int64_t channels = random.integer(1, 20);
+  ir::Shape shape = with_spatial({random.integer(1, 2)}, w.in);
+  shape.insert(channels_last ? shape.end() : shape.begin() + 1, channels);
+  const auto type = random.pick({ir::ElementType::u8, ir::ElementType::i8});
+  const bool is_signed = type == ir::ElementType::i8;
+  const auto bytes = [&](const ir::Shape& dims) {
+    return random.tensor(type, dims, is_signed ? -128 : 0, is_signed ? 127 : 255);
+  };
+  NodeBuilder node(c, op, 1, "com.microsoft");
+  node.input(bytes(shape));
+  if (!max) {
+    node.input(random.floats({}, 0.01, 0.1)).input(bytes({})).input(random.floats({}, 0.01, 0.1));
+    if (random.chance(80)) node.input(bytes({}));
+    node.integer("channels_last", channels_last ? 1 : 0);
+    if (random.chance(50)) node.integer("count_include_pad", 1);
+  }
+  node.integers("kernel_shape", w.kernel);
+  set_window(node, random, w, max);
+  if (random.chance(30)) node.integer("ceil_mode", 1);
+  node.output();
+  return c;
+}
+Case nhwc_max_pool(Random& random) { return byte_pool(random, "NhwcMaxPool"); }
+Case qlinear_average_pool(Random& random) { return byte_pool(random, "QLinearAveragePool"); }
 
 Case global(Random& random, const char* op) {
   Case c;
@@ -214,6 +251,8 @@ void convolution_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "ConvTranspose", conv_transpose});
   table.push_back({"", "MaxPool", max_pool});
   table.push_back({"", "AveragePool", average_pool});
+  table.push_back({"com.microsoft", "NhwcMaxPool", nhwc_max_pool});
+  table.push_back({"com.microsoft", "QLinearAveragePool", qlinear_average_pool});
   table.push_back({"", "GlobalMaxPool", global_max});
   table.push_back({"", "GlobalAveragePool", global_average});
 }

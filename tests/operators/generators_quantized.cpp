@@ -337,6 +337,27 @@ Case function(Random& random, const char* op) {
 Case qlinear_leaky_relu(Random& random) { return function(random, "QLinearLeakyRelu"); }
 Case qlinear_sigmoid(Random& random) { return function(random, "QLinearSigmoid"); }
 
+Case qlinear_concat(Random& random) {
+  Case c;
+  const ElementType type = byte_type(random);
+  ir::Shape shape = random.shape(1, 4, 5);
+  const auto axis = static_cast<size_t>(random.integer(0, static_cast<int64_t>(shape.size()) - 1));
+  const ir::Tensor y_scale = random.floats({}, 0.01, 0.1), y_zero = zeros(random, type, {});
+  NodeBuilder node(c, "QLinearConcat", 1, "com.microsoft");
+  node.constant(y_scale).constant(y_zero);
+  for (int64_t parts = random.integer(1, 4); parts > 0; --parts) {
+    shape[axis] = random.integer(1, 40);
+    node.input(full_range(random, type, shape));
+    const bool same = random.chance(30);
+    node.constant(same ? y_scale : random.floats({}, 0.01, 0.1));
+    node.constant(same ? y_zero : zeros(random, type, {}));
+  }
+  const auto given = static_cast<int64_t>(axis);
+  node.integer("axis", random.chance(50) ? given : given - static_cast<int64_t>(shape.size()));
+  node.output();
+  return c;
+}
+
 constexpr char onnx[] = "", microsoft[] = "com.microsoft";
 
 }  // namespace
@@ -358,6 +379,7 @@ void quantized_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({microsoft, "QLinearMul", qlinear_mul});
   table.push_back({microsoft, "QLinearLeakyRelu", qlinear_leaky_relu});
   table.push_back({microsoft, "QLinearSigmoid", qlinear_sigmoid});
+  table.push_back({microsoft, "QLinearConcat", qlinear_concat});
 }
 
 }  // namespace axrun::runtime

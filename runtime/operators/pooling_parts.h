@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/operators/window.h"
+
+namespace axrun::runtime {
+
+enum class PoolKind { max, average, average_with_pads, global_max, global_average };
+const char* name_of(PoolKind kind);
+
+/// Runs `kind` over the shape.
+void pool(PoolKind kind, const PoolShape& shape, const float* x, float* y, ThreadPool& threads);
+
+/// The window of an f32 pooling node over so many spatial dims; nothing where the node is another one.
+std::optional<SlidingWindow> pooling_window(const StepContext& context, size_t least_rank, size_t most_rank);
+
+/// Sets the height, or the width, to a dim of the window.
+void set_height(PoolShape& shape, const SlidingWindow& window, size_t dim);
+void set_width(PoolShape& shape, const SlidingWindow& window, size_t dim);
+
+void pooling_volume_factories(std::vector<FactoryEntry>& table);
+void pooling_index_factories(std::vector<FactoryEntry>& table);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,56 @@
+// Pooling over three spatial dims, float32: over the planes of every depth, then over depths. A maximum is
+// the maximum of maxima; an average is the average of averages, since how many places count along one dim
+// does not depend on where a window is along the others.
+#include "runtime/operators/pooling_parts.h"
+
+namespace axrun::runtime {
+namespace {
+
+class VolumePoolKernel final : public Kernel {
+ public:
+  VolumePoolKernel(PoolKind kind, int64_t volumes, const SlidingWindow& window) : kind_(kind) {
+    planes_.planes = volumes * window.in[0];
+    set_height(planes_, window, 1);
+    set_width(planes_, window, 2);
+    depths_.planes = volumes;
+    set_height(depths_, window, 0);
+    depths_.in_width = depths_.out_width = depths_.padded_end_width = window.out[1] * window.out[2];
+  }
+
+  void run(const KernelCall& call) const override {
+    auto* const pooled = static_cast<float*>(call.scratch);
+    pool(kind_, planes_, static_cast<const float*>(call.inputs[0]), pooled, call.pool);
+    pool(kind_, depths_, pooled, static_cast<float*>(call.outputs[0]), call.pool);
+  }
+  std::string describe() const override { return std::string(name_of(kind_)) + " of volumes"; }
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>(planes_.planes * planes_.out_height * planes_.out_width) * sizeof(float);
+  }
+
+ private:
+  PoolKind kind_;
+  PoolShape planes_, depths_;
+};
+
+std::unique_ptr<Kernel> make_volume(const StepContext& context, PoolKind kind) {
+  if (context.has_output(1)) return nullptr;
+  const std::optional<SlidingWindow> window = pooling_window(context, 3, 3);
+  if (!window) return nullptr;
+  const ir::Shape& x = context.inputs[0].shape;
+  return std::make_unique<VolumePoolKernel>(kind, x[0] * x[1], *window);
+}
+
+std::unique_ptr<Kernel> make_max(const StepContext& context) { return make_volume(context, PoolKind::max); }
+std::unique_ptr<Kernel> make_average(const StepContext& context) {
+  const bool with_pads = context.integer("count_include_pad", 0) != 0;
+  return make_volume(context, with_pads ? PoolKind::average_with_pads : PoolKind::average);
+}
+
+}  // namespace
+
+void pooling_volume_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"", "MaxPool", make_max});
+  table.push_back({"", "AveragePool", make_average});
+}
+
+}  // namespace axrun::runtime
