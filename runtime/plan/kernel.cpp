@@ -88,6 +88,7 @@ const std::vector<FactoryEntry>& all_factories() {
     quantized_factories(rows);
     attention_factories(rows);
     resize_factories(rows);
+    fourier_factories(rows);
     tree_factories(rows);
     widening_factories(rows);
     map_factories(rows);

@@ -116,6 +116,7 @@ void recurrent_factories(std::vector<FactoryEntry>& table);
 void quantized_factories(std::vector<FactoryEntry>& table);
 void attention_factories(std::vector<FactoryEntry>& table);
 void resize_factories(std::vector<FactoryEntry>& table);
+void fourier_factories(std::vector<FactoryEntry>& table);
 void tree_factories(std::vector<FactoryEntry>& table);
 void widening_factories(std::vector<FactoryEntry>& table);
 /// The last ones: of what the others have declined.

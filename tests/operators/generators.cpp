@@ -10,6 +10,7 @@ const std::vector<GeneratorEntry>& all_generators() {
     contraction_generators(rows);
     convolution_generators(rows);
     elementwise_generators(rows);
+    fourier_generators(rows);
     indexing_generators(rows);
     movement_generators(rows);
     normalization_generators(rows);

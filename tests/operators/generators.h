@@ -21,6 +21,7 @@ void block_quantized_generators(std::vector<GeneratorEntry>& table);
 void contraction_generators(std::vector<GeneratorEntry>& table);
 void convolution_generators(std::vector<GeneratorEntry>& table);
 void elementwise_generators(std::vector<GeneratorEntry>& table);
+void fourier_generators(std::vector<GeneratorEntry>& table);
 void indexing_generators(std::vector<GeneratorEntry>& table);
 void movement_generators(std::vector<GeneratorEntry>& table);
 void normalization_generators(std::vector<GeneratorEntry>& table);

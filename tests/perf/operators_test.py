@@ -20,8 +20,7 @@ from comparison import environment  # noqa: E402
 
 HAVE_PACKAGES = all(importlib.util.find_spec(name) for name in ("numpy", "onnx"))
 # What has no kernel (perf/README.md, "Single operators").
-INTERPRETED = {"dft_64x512", "stft_16000_400_160", "deform_conv_32x32x28", "mixture_of_experts_32x256",
-               "conv_16x16x8x28x28", "max_pool_indices_64x56x56"}
+INTERPRETED = {"deform_conv_32x32x28", "mixture_of_experts_32x256"}
 AXRUN = None
 
 
