@@ -1,5 +1,5 @@
-// Pooling over three spatial dims, float32: over the planes of every depth, then over depths. A maximum is
-// the maximum of maxima; an average is the average of averages, since how many places count along one dim
+// Pooling over three spatial dims, float32: over depths, whole planes at a time, then over planes. A maximum
+// is the maximum of maxima; an average is the average of averages, since how many places count along one dim
 // does not depend on where a window is along the others.
 #include "runtime/operators/pooling_parts.h"
 
@@ -9,27 +9,27 @@ namespace {
 class VolumePoolKernel final : public Kernel {
  public:
   VolumePoolKernel(PoolKind kind, int64_t volumes, const SlidingWindow& window) : kind_(kind) {
-    planes_.planes = volumes * window.in[0];
-    set_height(planes_, window, 1);
-    set_width(planes_, window, 2);
     depths_.planes = volumes;
     set_height(depths_, window, 0);
-    depths_.in_width = depths_.out_width = depths_.padded_end_width = window.out[1] * window.out[2];
+    depths_.in_width = depths_.out_width = depths_.padded_end_width = window.in[1] * window.in[2];
+    planes_.planes = volumes * window.out[0];
+    set_height(planes_, window, 1);
+    set_width(planes_, window, 2);
   }
 
   void run(const KernelCall& call) const override {
     auto* const pooled = static_cast<float*>(call.scratch);
-    pool(kind_, planes_, static_cast<const float*>(call.inputs[0]), pooled, call.pool);
-    pool(kind_, depths_, pooled, static_cast<float*>(call.outputs[0]), call.pool);
+    pool(kind_, depths_, static_cast<const float*>(call.inputs[0]), pooled, call.pool);
+    pool(kind_, planes_, pooled, static_cast<float*>(call.outputs[0]), call.pool);
   }
   std::string describe() const override { return std::string(name_of(kind_)) + " of volumes"; }
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(planes_.planes * planes_.out_height * planes_.out_width) * sizeof(float);
+    return static_cast<size_t>(planes_.planes * planes_.in_height * planes_.in_width) * sizeof(float);
   }
 
  private:
   PoolKind kind_;
-  PoolShape planes_, depths_;
+  PoolShape depths_, planes_;
 };
 
 std::unique_ptr<Kernel> make_volume(const StepContext& context, PoolKind kind) {

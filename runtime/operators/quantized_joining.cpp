@@ -21,6 +21,11 @@ struct Joined {
   bool unchanged = false;
 };
 
+void look_up(int64_t count, const uint8_t* __restrict table, const uint8_t* __restrict from,
+             uint8_t* __restrict to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
+}
+
 class ByteConcatKernel final : public Kernel {
  public:
   ByteConcatKernel(int64_t rows, std::vector<Joined> parts) : rows_(rows), parts_(std::move(parts)) {
@@ -37,7 +42,7 @@ class ByteConcatKernel final : public Kernel {
           if (part.unchanged)
             std::copy_n(from, part.row, to);
           else
-            for (int64_t i = 0; i < part.row; ++i) to[i] = part.table[from[i]];
+            look_up(part.row, part.table.data(), from, to);
           to += part.row;
         }
       }

@@ -63,6 +63,12 @@ void for_taps(const Layout::Strides& in, const Reach& depths, const Reach& rows,
         body(d * in.depth + h * in.height + w * in.width);
 }
 
+/// By value, or bytes that are stored could be any of what is counted with.
+template <typename T>
+void raise_to(int64_t count, const T* __restrict from, T* __restrict to) {
+  for (int64_t c = 0; c < count; ++c) to[c] = from[c] > to[c] ? from[c] : to[c];
+}
+
 class ByteMaxPoolKernel final : public Kernel {
  public:
   ByteMaxPoolKernel(Byte type, Windows windows) : type_(type), windows_(std::move(windows)) {}
@@ -85,10 +91,8 @@ class ByteMaxPoolKernel final : public Kernel {
         T* to = y + image * out.image + d * out.depth + h * out.height;
         for (const Reach& columns : windows_.reaches[2]) {
           std::fill_n(to, channels, std::numeric_limits<T>::min());
-          for_taps(in, at(0, d), at(1, h), columns, [&](int64_t offset) {
-            const T* const from = x + image * in.image + offset;
-            for (int64_t c = 0; c < channels; ++c) to[c] = std::max(to[c], from[c]);
-          });
+          for_taps(in, at(0, d), at(1, h), columns,
+                   [&](int64_t offset) { raise_to(channels, x + image * in.image + offset, to); });
           to += channels;
         }
       }
