@@ -145,6 +145,8 @@ class ConvKernel final : public Kernel {
     std::string form = fmt::format(
         "conv{} {} {} {} {}x{}", transposed_ ? "t" : std::to_string(static_cast<int>(method_)), shape_.groups,
         shape_.in_channels, shape_.out_channels, shape_.kernel_height, shape_.kernel_width);
+    // Weights of a phase are those of every so many taps.
+    if (transposed_) form += fmt::format(" s{}x{}", shape_.stride_height, shape_.stride_width);
     const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
     return context.packs.get(key, packed_bytes(),
                              [&](void* to) { pack(weights.as<float>(), static_cast<float*>(to)); });
@@ -191,9 +193,9 @@ std::unique_ptr<Kernel> make_fused_conv(const StepContext& context) {
 
 void convolution_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "Conv", make_conv});
-  convolution_volume_factories(table);
   table.push_back({"", "ConvTranspose", make_conv_transpose});
   table.push_back({"com.microsoft", "FusedConv", make_fused_conv});
+  convolution_volume_factories(table);
   convolution_general_factories(table);
 }
 
