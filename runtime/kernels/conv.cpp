@@ -110,19 +110,21 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
                            static_cast<double>(group_channels(s) * taps(s));
   const auto grain = static_cast<int64_t>(static_cast<double>(work_per_range) / std::max(cell_work, 1.0)) + 1;
   pool.parallel_for_workers(cells, std::min(grain, cells), [&](int64_t worker, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+    // Cells of the same rows read the same strip: as many as there are here are one.
+    for (int64_t i = begin, together; i < end; i += together) {
       int64_t rest = i;
+      const int64_t channel_cell = rest % grid.channel_cells;
+      together = std::min(grid.channel_cells - channel_cell, end - i);
+      rest /= grid.channel_cells;
       const int64_t row_cell = rest % grid.row_cells;
       rest /= grid.row_cells;
-      const int64_t channel_cell = rest % grid.channel_cells;
-      rest /= grid.channel_cells;
       const int64_t group = rest % s.groups;
       const int64_t image = rest / s.groups;
       ConvCell cell = implicit_cell(s, 0, 0);
       cell.row0 = row_cell * grid.rows;
       cell.row1 = std::min(s.out_height, cell.row0 + grid.rows);
       cell.channel0 = channel_cell * grid.channels;
-      cell.channel1 = std::min(cell.out_channels, cell.channel0 + grid.channels);
+      cell.channel1 = std::min(cell.out_channels, cell.channel0 + together * grid.channels);
       cell.packed_weights = packed + group * packed_floats;
       cell.x = x + (image * s.in_channels + group * cell.channels) * in_plane(s);
       cell.y = y + (image * s.out_channels + group * cell.out_channels) * out_plane(s);

@@ -21,15 +21,24 @@ struct Layout {
   int64_t strip_floats, offset_floats, result_stride, result_floats;
 };
 
+/// Of register tiles over so many consecutive positions, a step along k: half cycles, where two multiply-adds
+/// start in a cycle, and two loads, and a sum waits four cycles for the last one.
+int64_t step_cost(int64_t count) {
+  const auto tile = [](int64_t vectors) {
+    return vectors == 0 ? 0 : larger<int64_t>(larger<int64_t>(tile_rows * vectors, tile_rows + vectors), 8);
+  };
+  return count / tile_columns * tile(tile_columns / lanes) + tile(divide_up(count % tile_columns, lanes));
+}
+
 Layout make_layout(const ConvCell& cell, const Strip& strip) {
   const ConvGeometry& g = cell.geometry;
   Layout layout = {};
   layout.strip_floats = round_up_to_tile(cell.channels * strip.channel_floats + tile_columns);
   const int64_t terms = cell.channels * g.kernel_height * g.kernel_width;
   layout.offset_floats = round_up_to_tile(2 * terms);
-  // In steps along k, per vector of results: starting and storing a tile costs about 5, copying rows 10.
-  const int64_t rows_cost = strip.rows * divide_up(g.out_width, lanes) * (terms + 5);
-  const int64_t flat_cost = divide_up(strip.flat, lanes) * (terms + (strip.width == g.out_width ? 5 : 15));
+  // In steps along k: starting and storing a tile costs about 5, copying rows 10.
+  const int64_t rows_cost = strip.rows * step_cost(g.out_width) * (terms + 5);
+  const int64_t flat_cost = step_cost(strip.flat) * (terms + (strip.width == g.out_width ? 5 : 15));
   layout.by_rows = rows_cost <= flat_cost;
   if (!layout.by_rows && strip.width != g.out_width) {
     layout.result_stride = round_up_to_tile(strip.flat);

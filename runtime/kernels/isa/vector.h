@@ -128,19 +128,28 @@ AXRUN_INLINE void store(float* p, Vector v, Mask mask) { _mm512_mask_storeu_ps(p
 #elif defined(AXRUN_ISA_avx2)
 struct Mask {
   __m256i in_use;
-  bool all;
+  int count;
 };
 AXRUN_INLINE Mask first_lanes(int64_t count) {
   const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  return {_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), index), count == lanes};
+  return {_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), index), static_cast<int>(count)};
 }
 AXRUN_INLINE Vector load(const float* p, Mask mask) { return _mm256_maskload_ps(p, mask.in_use); }
+/// By pieces: a store under a mask takes Zen 3 12.6 cycles.
 AXRUN_INLINE void store(float* p, Vector v, Mask mask) {
-  if (mask.all) {
-    store(p, v);
-  } else {
-    _mm256_maskstore_ps(p, mask.in_use, v);
+  if (mask.count == lanes) return store(p, v);
+  __m128 rest = _mm256_castps256_ps128(v);
+  if ((mask.count & 4) != 0) {
+    _mm_storeu_ps(p, rest);
+    rest = _mm256_extractf128_ps(v, 1);
+    p += 4;
   }
+  if ((mask.count & 2) != 0) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    p += 2;
+  }
+  if ((mask.count & 1) != 0) _mm_store_ss(p, rest);
 }
 #else
 struct Mask {
