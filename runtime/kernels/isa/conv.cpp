@@ -35,7 +35,7 @@ Layout make_layout(const ConvCell& cell, const Strip& strip) {
   Layout layout = {};
   layout.strip_floats = round_up_to_tile(cell.channels * strip.channel_floats + tile_columns);
   const int64_t terms = cell.channels * g.kernel_height * g.kernel_width;
-  layout.offset_floats = round_up_to_tile(2 * terms);
+  layout.offset_floats = round_up_to_tile(2 * (terms + offsets_ahead));
   // In steps along k: starting and storing a tile costs about 5, copying rows 10.
   const int64_t rows_cost = strip.rows * step_cost(g.out_width) * (terms + 5);
   const int64_t flat_cost = step_cost(strip.flat) * (terms + (strip.width == g.out_width ? 5 : 15));
@@ -89,6 +89,7 @@ void conv_cell(const ConvCell& cell) {
       offsets[channel * taps + tap] = channel * strip.channel_floats + offsets[tap];
     }
   }
+  for (int64_t i = 0; i < offsets_ahead; ++i) offsets[k + i] = k > 0 ? offsets[k - 1] : 0;
   // Lanes past the end are dropped, but must not slow the arithmetic down with stray denormals.
   for (int64_t i = cell.channels * strip.channel_floats; i < layout.strip_floats; ++i) input[i] = 0.0f;
 

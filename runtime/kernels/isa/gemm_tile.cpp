@@ -86,6 +86,8 @@ void tile(const Tile& t) {
 
   const auto step = [&](int set, int64_t k) __attribute__((always_inline)) {
     const float* b_row = b_form == BForm::offsets ? t.b + t.b_offsets[k] : b;
+    if (b_form == BForm::offsets)
+      __builtin_prefetch(t.b + t.b_offsets[k + offsets_ahead] + vectors * lanes - 1);
     if (b_form == BForm::stride) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors * vector_bytes / 64 || v < 1; ++v)

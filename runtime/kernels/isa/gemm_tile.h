@@ -18,6 +18,8 @@ inline constexpr int tile_rows = 4;
 #endif
 inline constexpr int tile_vectors = 2;
 inline constexpr int tile_columns = tile_vectors * lanes;
+/// Rows of B that are fetched before they are read, where offsets say where they are: so many offsets more.
+inline constexpr int offsets_ahead = 16;
 
 struct Tile {
   int64_t k;
@@ -27,7 +29,8 @@ struct Tile {
   const float* b;    ///< each row gives tile_columns readable floats
   int64_t b_row_stride;
   int64_t b_ahead;           ///< stride form: distance to what will be read soon, and is fetched meanwhile
-  const int64_t* b_offsets;  ///< offset form: row i starts at b + b_offsets[i]
+  /// Offset form: row i starts at b + b_offsets[i]. There are offsets_ahead more of them than rows.
+  const int64_t* b_offsets;
   float* c;
   int64_t c_row_stride;
   int64_t columns;  ///< 1 to tile_columns; those past it are computed, not stored
