@@ -1,5 +1,4 @@
-// DFT, STFT, the window functions and MelWeightMatrix. Transforms are the direct sums, in the type of the
-// signal (f32 for narrower ones).
+// DFT, STFT, the window functions and MelWeightMatrix. Transforms are the direct sums.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -25,11 +24,11 @@ Dim size_input(const OperatorContext& context, Builder& b, int k, int64_t least)
   return value;
 }
 
-/// The n-th roots of unity, rounded to a type: [n, 2] holds (cos, sin) of 2 pi j / n.
-TensorRef roots_of_unity(Builder& b, const Dim& n, ElementType type) {
+/// The n-th roots of unity: [n, 2] holds (cos, sin) of 2 pi j / n.
+TensorRef roots_of_unity(Builder& b, const Dim& n) {
   return b.map({n, Dim(2)}, [&](const Indices& i) {
     const Scalar angle = cast(wide, i[0]) * (2 * std::numbers::pi) / cast(wide, b.extent(n));
-    return cast(type, select(i[1] == 0, unary(ScalarOp::cos, angle), unary(ScalarOp::sin, angle)));
+    return select(i[1] == 0, unary(ScalarOp::cos, angle), unary(ScalarOp::sin, angle));
   });
 }
 
@@ -96,8 +95,7 @@ void define_dft(const OperatorContext& context, Builder& b) {
   const Transform t = transform_of(context, b, x.dims());
   const bool to_real = t.onesided && t.inverse;
   const bool halved = t.onesided && !t.inverse;
-  const ElementType type = compute_type(x.type());
-  const TensorRef roots = roots_of_unity(b, t.length, type);
+  const TensorRef roots = roots_of_unity(b, t.length);
   Dims result = x.dims();
   result[t.axis] = halved ? floor_div(t.length, Dim(2)) + 1 : t.length;
   result.back() = Dim(to_real ? 1 : 2);
@@ -106,18 +104,18 @@ void define_dft(const OperatorContext& context, Builder& b) {
     Indices at = i;
     at[t.axis] = r[0];
     at.back() = b.integer(0);
-    const Scalar real = cast(type, x(at));
+    const Scalar real = cast(wide, x(at));
     at.back() = b.integer(1);
-    const Scalar imaginary = t.complex ? cast(type, x(at)) : b.real(type, 0);
+    const Scalar imaginary = t.complex ? cast(wide, x(at)) : b.real(wide, 0);
     const Scalar term = turned(roots, t.length, i[t.axis], r[0], sign, real, imaginary, i.back());
     if (!to_real) return term;
     // The other half of the spectrum is the conjugate of this one; the ends have no partner.
     const Scalar alone = logical_or(r[0] == 0, r[0] * 2 == b.extent(t.length));
-    return term * select(alone, b.real(type, 1), b.real(type, 2));
+    return term * select(alone, b.real(wide, 1), b.real(wide, 2));
   });
   b.output(b.map(result, [&](const Indices& i) {
     const Scalar value = sum(i);
-    return cast(x.type(), t.inverse ? value / cast(type, b.extent(t.length)) : value);
+    return cast(x.type(), t.inverse ? value / cast(wide, b.extent(t.length)) : value);
   }));
 }
 
@@ -143,20 +141,18 @@ void define_stft(const OperatorContext& context, Builder& b) {
   context.check(!room.is_constant() || room.value() >= 0, "a frame is longer than the signal");
   const Dims result = {signal.dims()[0], floor_div(room, step) + 1,
                        onesided ? floor_div(length, Dim(2)) + 1 : length, Dim(2)};
-  const ElementType type = compute_type(signal.type());
-  const TensorRef roots = roots_of_unity(b, length, type);
-  const TensorRef sum = b.sum(result, {length}, [&](const Indices& i, const Indices& r) {
+  const TensorRef roots = roots_of_unity(b, length);
+  b.output(b.sum(result, {length}, [&](const Indices& i, const Indices& r) {
     const auto sample = [&](int component) {
       Indices at = {i[0], i[1] * step + r[0]};
       if (has_components) at.push_back(b.integer(component));
-      const Scalar value = cast(type, signal(at));
-      return window.defined() ? value * cast(type, window({r[0]})) : value;
+      const Scalar value = cast(wide, signal(at));
+      return window.defined() ? value * cast(wide, window({r[0]})) : value;
     };
-    const Scalar imaginary = complex ? sample(1) : b.real(type, 0);
-    return turned(roots, length, i[2], r[0], -1, sample(0), imaginary, i[3]);
-  });
-  if (type == signal.type()) return b.output(sum);
-  b.output(b.map(result, [&](const Indices& i) { return cast(signal.type(), sum(i)); }));
+    const Scalar imaginary = complex ? sample(1) : b.real(wide, 0);
+    const Scalar term = turned(roots, length, i[2], r[0], -1, sample(0), imaginary, i[3]);
+    return cast(signal.type(), term);
+  }));
 }
 
 /// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N the size (periodic) or the size - 1 (symmetric). A

@@ -236,6 +236,7 @@ class PhaseEmitter {
     int64_t to_next = 0;  ///< bytes
   };
   std::optional<Panels> panels(int id, const ir::Dim& form) const;
+  asmjit::x86::Gp bytes_before_pass(size_t outermost, int64_t parts, int64_t part_bytes);
   asmjit::x86::Gp part_of_next(const Panels& panels, const Moving& read, int64_t parts, int64_t part_bytes);
   std::optional<Moving> fetch_panel(int id, const ir::Dim& form, const Moving& read);
   std::optional<Moving> fetch_rows(int id, const ir::Dim& form, const Moving& read, const Block& body);

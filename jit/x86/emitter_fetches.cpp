@@ -104,13 +104,12 @@ std::optional<PhaseEmitter::Panels> PhaseEmitter::panels(int id, const Dim& form
   return Panels{moved, passes, linear.coefficient.value() * next.loop->step * element_bytes(id)};
 }
 
-/// Where what a pass over a panel fetches of the next one begins: the last of so many parts for all passes
-/// after.
-asmjit::x86::Gp PhaseEmitter::part_of_next(const Panels& panels, const Moving& read, int64_t parts,
-                                           int64_t part_bytes) {
-  const Gp ahead = cc_.newGpq("ahead"), pass = cc_.newGpq(), last = cc_.newGpq();
-  cc_.mov(pass, loops_[panels.moved].variable);
-  for (size_t k = panels.moved + 1; k + 1 < loops_.size(); ++k) {
+/// Before what the present pass over a loop's data fetches: the loops from one on but the innermost are the
+/// passes. After so many parts it is the last one for all passes that follow.
+asmjit::x86::Gp PhaseEmitter::bytes_before_pass(size_t outermost, int64_t parts, int64_t part_bytes) {
+  const Gp pass = cc_.newGpq(), last = cc_.newGpq();
+  cc_.mov(pass, loops_[outermost].variable);
+  for (size_t k = outermost + 1; k + 1 < loops_.size(); ++k) {
     cc_.imul(pass, pass, loops_[k].most);
     cc_.add(pass, loops_[k].variable);
   }
@@ -118,9 +117,16 @@ asmjit::x86::Gp PhaseEmitter::part_of_next(const Panels& panels, const Moving& r
   cc_.cmp(pass, last);
   cc_.cmovg(pass, last);
   cc_.imul(pass, pass, part_bytes);
+  return pass;
+}
+
+/// Where what a pass over a panel fetches of the next one begins.
+asmjit::x86::Gp PhaseEmitter::part_of_next(const Panels& panels, const Moving& read, int64_t parts,
+                                           int64_t part_bytes) {
+  const Gp before = bytes_before_pass(panels.moved, parts, part_bytes), ahead = cc_.newGpq("ahead");
   cc_.mov(ahead, panels.to_next);
   cc_.add(ahead, read.pointer);
-  cc_.add(ahead, pass);
+  cc_.add(ahead, before);
   return ahead;
 }
 
@@ -261,20 +267,11 @@ std::optional<PhaseEmitter::Moving> PhaseEmitter::fetch_next_portion() {
   for (const std::string& variable : next.inside) first.emplace(variable, Dim(0));
   const std::string& around = next.around->variable;
   first.emplace(around, Dim::symbol(around) + Dim(next.around->step));
-  const Gp pass = cc_.newGpq(), last = cc_.newGpq();
   const int64_t each_pass = loops_.back().most * lines * line;
-  cc_.mov(pass, loops_[depth + 1].variable);
-  for (size_t k = depth + 2; k + 1 < loops_.size(); ++k) {
-    cc_.imul(pass, pass, loops_[k].most);
-    cc_.add(pass, loops_[k].variable);
-  }
-  cc_.mov(last, (next.bytes + each_pass - 1) / each_pass - 1);
-  cc_.cmp(pass, last);
-  cc_.cmovg(pass, last);
-  cc_.imul(pass, pass, each_pass);
+  const Gp before = bytes_before_pass(depth + 1, (next.bytes + each_pass - 1) / each_pass, each_pass);
   Moving ahead{cc_.newGpq("portion"), Dim(lines * line), {}, lines_from(0, lines), {}};
   cc_.mov(ahead.pointer, make_pointer(next.buffer, next.form.substitute(first)).base);
-  cc_.add(ahead.pointer, pass);
+  cc_.add(ahead.pointer, before);
   return ahead;
 }
 

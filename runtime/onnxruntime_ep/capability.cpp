@@ -56,14 +56,11 @@ std::string text_of(const Host& host, const Function<Status*(const Node*, const 
   return text == nullptr ? "" : text;
 }
 
-/// Why a node would take the reference interpreter tens to hundreds of times as long as ONNX Runtime's
-/// kernels; generated kernels have none of these operators either (perf/README.md, "Single operators").
-/// Empty: it would not.
-std::string_view reason_for_interpreter(std::string_view domain, std::string_view op) {
-  if (domain.empty() && op == "DFT") return "axrun only has its reference interpreter for long transforms";
-  const bool interpreted =
-      domain.empty() ? op == "DeformConv" : domain == "com.microsoft" && (op == "MoE" || op == "QMoE");
-  return interpreted ? "axrun only has its reference interpreter for it" : "";
+/// Operators that only the reference interpreter runs, and that take it tens of times as long as ONNX
+/// Runtime's kernels; generated kernels have none of them either (perf/README.md, "Single operators").
+bool takes_interpreter(std::string_view domain, std::string_view op) {
+  if (domain.empty()) return op == "DeformConv";
+  return domain == "com.microsoft" && (op == "MoE" || op == "QMoE");
 }
 
 /// Why axrun cannot have the node, or something in its bodies, or had better not; empty otherwise.
@@ -79,8 +76,7 @@ std::string reason_against(const Host& host, const Node* node, const Opsets& ops
   }
   if (domain == "com.microsoft" && ir::is_graph_operator(domain, op))
     return "text generation stays with its host";
-  if (const std::string_view reason = reason_for_interpreter(domain, op); !reason.empty())
-    return std::string(reason);
+  if (takes_interpreter(domain, op)) return "axrun only has its reference interpreter for it";
   for (const OpAttr* attribute : host.list(node_attribute_count, node_attributes, node)) {
     int type = 0;
     host.call(attribute_type, attribute, &type);

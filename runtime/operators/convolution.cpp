@@ -28,21 +28,8 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
   shape.groups = context.integer("group", 1);
   shape.in_channels = x[1];
   shape.out_channels = y[1];
-  const size_t last = window.rank() - 1;
-  shape.in_width = window.in[last];
-  shape.out_width = window.out[last];
-  shape.kernel_width = window.kernel[last];
-  shape.stride_width = window.strides[last];
-  shape.dilation_width = window.dilations[last];
-  shape.pad_left = window.pads_begin[last];
-  if (last == 1) {
-    shape.in_height = window.in[0];
-    shape.out_height = window.out[0];
-    shape.kernel_height = window.kernel[0];
-    shape.stride_height = window.strides[0];
-    shape.dilation_height = window.dilations[0];
-    shape.pad_top = window.pads_begin[0];
-  }
+  set_width(shape, window, window.rank() - 1);
+  if (window.rank() == 2) set_height(shape, window, 0);
   // Columns of one element lie as a row does, and kernels walk along rows.
   if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
     std::swap(shape.in_height, shape.in_width);

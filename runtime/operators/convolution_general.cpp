@@ -40,30 +40,23 @@ class GeneralConvKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const StepContext& context, bool transposed) {
-  if (!reads_and_writes_f32(context)) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  const ir::Shape& w = context.inputs[1].shape;
-  EpiloguePlan plan;
-  plan.shape = own_result_shape(context);
-  plan.channel_axis = 1;
-  if (x.size() != w.size() || x.size() < 3 || x.size() > 2 + size_t{max_spatial_rank}) return nullptr;
-  const SlidingWindow window =
-      convolution_window(context, x, plan.shape, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
+  std::optional<PlainConvolution> found = plain_convolution(context, transposed, 1, max_spatial_rank);
+  if (!found) return nullptr;
+  const SlidingWindow& window = found->window;
   ConvNdShape shape;
   shape.spatial_rank = static_cast<int>(window.rank());
-  shape.batch = x[0];
+  shape.batch = context.inputs[0].shape[0];
   shape.groups = context.integer("group", 1);
-  shape.in_channels = x[1];
-  shape.out_channels = plan.shape[1];
+  shape.in_channels = context.inputs[0].shape[1];
+  shape.out_channels = found->channels;
   std::copy(window.in.begin(), window.in.end(), shape.in_extents);
   std::copy(window.out.begin(), window.out.end(), shape.out_extents);
   std::copy(window.kernel.begin(), window.kernel.end(), shape.kernel);
   std::copy(window.strides.begin(), window.strides.end(), shape.strides);
   std::copy(window.dilations.begin(), window.dilations.end(), shape.dilations);
   std::copy(window.pads_begin.begin(), window.pads_begin.end(), shape.pads_begin);
-  if (!read_bias(context, plan) || !read_epilogue(plan, context) || plan.residual != ir::absent)
-    return nullptr;
-  return std::make_unique<GeneralConvKernel>(shape, transposed, is_computed(context, 2), std::move(plan));
+  return std::make_unique<GeneralConvKernel>(shape, transposed, is_computed(context, 2),
+                                             std::move(found->plan));
 }
 
 std::unique_ptr<Kernel> make_conv(const StepContext& context) { return make(context, false); }

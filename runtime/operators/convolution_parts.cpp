@@ -1,6 +1,7 @@
 #include "runtime/operators/convolution_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace axrun::runtime {
 
@@ -47,6 +48,23 @@ SlidingWindow convolution_window(const StepContext& context, const ir::Shape& x,
     window.pads_begin[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
   }
   return window;
+}
+
+std::optional<PlainConvolution> plain_convolution(const StepContext& context, bool transposed,
+                                                  size_t least_rank, size_t most_rank) {
+  if (!reads_and_writes_f32(context)) return std::nullopt;
+  const ir::Shape& x = context.inputs[0].shape;
+  const ir::Shape& w = context.inputs[1].shape;
+  if (x.size() != w.size() || x.size() < 2 + least_rank || x.size() > 2 + most_rank) return std::nullopt;
+  EpiloguePlan plan;
+  plan.shape = own_result_shape(context);
+  plan.channel_axis = 1;
+  SlidingWindow window =
+      convolution_window(context, x, plan.shape, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
+  const int64_t channels = plan.channels();
+  if (!read_bias(context, plan) || !read_epilogue(plan, context) || plan.residual != ir::absent)
+    return std::nullopt;
+  return PlainConvolution{std::move(window), channels, std::move(plan)};
 }
 
 }  // namespace axrun::runtime

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "runtime/operators/epilogue.h"
 #include "runtime/operators/window.h"
 
@@ -21,6 +23,16 @@ Epilogue epilogue_of(const EpiloguePlan& plan, const float* bias);
 /// for are those at the beginning only.
 SlidingWindow convolution_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
                                  const std::vector<int64_t>& kernel, bool transposed);
+
+/// A convolution without a residual, for kernels of these numbers of spatial dims: its window and its
+/// epilogue. Nothing where it is none of these, or not f32.
+struct PlainConvolution {
+  SlidingWindow window;
+  int64_t channels = 0;  ///< of its own result, which the epilogue may go on to see under other dims
+  EpiloguePlan plan;
+};
+std::optional<PlainConvolution> plain_convolution(const StepContext& context, bool transposed,
+                                                  size_t least_rank, size_t most_rank);
 
 void convolution_general_factories(std::vector<FactoryEntry>& table);
 void convolution_volume_factories(std::vector<FactoryEntry>& table);

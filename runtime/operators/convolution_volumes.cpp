@@ -15,29 +15,18 @@ int64_t floor_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 class VolumeConvKernel final : public Kernel {
  public:
-  VolumeConvKernel(const StepContext& context, const SlidingWindow& window, bool transposed,
-                   EpiloguePlan plan)
-      : window_(window),
-        plan_(std::move(plan)),
+  VolumeConvKernel(const StepContext& context, PlainConvolution found, bool transposed)
+      : window_(std::move(found.window)),
+        plan_(std::move(found.plan)),
         transposed_(transposed),
         batch_(context.inputs[0].shape[0]),
         channels_(context.inputs[0].shape[1]),
         threads_(context.threads),
         bias_is_computed_(is_computed(context, 2)) {
     planes_.groups = context.integer("group", 1);
-    planes_.out_channels = plan_.shape[1];
-    planes_.in_height = window.in[1];
-    planes_.in_width = window.in[2];
-    planes_.out_height = window.out[1];
-    planes_.out_width = window.out[2];
-    planes_.kernel_height = window.kernel[1];
-    planes_.kernel_width = window.kernel[2];
-    planes_.stride_height = window.strides[1];
-    planes_.stride_width = window.strides[2];
-    planes_.dilation_height = window.dilations[1];
-    planes_.dilation_width = window.dilations[2];
-    planes_.pad_top = window.pads_begin[1];
-    planes_.pad_left = window.pads_begin[2];
+    planes_.out_channels = found.channels;
+    set_height(planes_, window_, 1);
+    set_width(planes_, window_, 2);
     find_phases();
     if (const ir::Tensor* weights = context.inputs[1].constant) {
       const jit::PreparedKey key{form(), {{weights->data(), weights->bytes()}}};
@@ -217,22 +206,14 @@ class VolumeConvKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const StepContext& context, bool transposed) {
-  if (!reads_and_writes_f32(context)) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  const ir::Shape& w = context.inputs[1].shape;
-  EpiloguePlan plan;
-  plan.shape = own_result_shape(context);
-  plan.channel_axis = 1;
-  if (x.size() != 5 || w.size() != 5 || ir::element_count(x) == 0 || ir::element_count(w) == 0 ||
-      ir::element_count(plan.shape) == 0)
+  std::optional<PlainConvolution> found = plain_convolution(context, transposed, 3, 3);
+  if (!found || context.inputs[0].count() == 0 || context.inputs[1].count() == 0 ||
+      context.outputs[0].count() == 0)
     return nullptr;
-  const SlidingWindow window =
-      convolution_window(context, x, plan.shape, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
+  const SlidingWindow& window = found->window;
   for (size_t d = 1; d < window.rank(); ++d)
     if (transposed && window.strides[d] > 1 && window.dilations[d] > 1) return nullptr;
-  if (!read_bias(context, plan) || !read_epilogue(plan, context) || plan.residual != ir::absent)
-    return nullptr;
-  return std::make_unique<VolumeConvKernel>(context, window, transposed, std::move(plan));
+  return std::make_unique<VolumeConvKernel>(context, std::move(*found), transposed);
 }
 
 std::unique_ptr<Kernel> make_conv(const StepContext& context) { return make(context, false); }

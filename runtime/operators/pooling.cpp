@@ -25,24 +25,18 @@ void pool(PoolKind kind, const PoolShape& shape, const float* x, float* y, Threa
   }
 }
 
-void set_height(PoolShape& shape, const SlidingWindow& window, size_t dim) {
-  shape.in_height = window.in[dim];
-  shape.out_height = window.out[dim];
-  shape.kernel_height = window.kernel[dim];
-  shape.stride_height = window.strides[dim];
-  shape.dilation_height = window.dilations[dim];
-  shape.pad_top = window.pads_begin[dim];
-  shape.padded_end_height = window.in[dim] + window.pads_end[dim];
-}
-
-void set_width(PoolShape& shape, const SlidingWindow& window, size_t dim) {
-  shape.in_width = window.in[dim];
-  shape.out_width = window.out[dim];
-  shape.kernel_width = window.kernel[dim];
-  shape.stride_width = window.strides[dim];
-  shape.dilation_width = window.dilations[dim];
-  shape.pad_left = window.pads_begin[dim];
-  shape.padded_end_width = window.in[dim] + window.pads_end[dim];
+PoolShape pool_shape(int64_t planes, const SlidingWindow& window) {
+  PoolShape shape;
+  shape.planes = planes;
+  shape.padded_end_height = 1;
+  const size_t last = window.rank() - 1;
+  if (last != 0) {
+    set_height(shape, window, last - 1);
+    shape.padded_end_height = window.in[last - 1] + window.pads_end[last - 1];
+  }
+  set_width(shape, window, last);
+  shape.padded_end_width = window.in[last] + window.pads_end[last];
+  return shape;
 }
 
 namespace {
@@ -71,12 +65,8 @@ std::unique_ptr<Kernel> make_window(const StepContext& context, PoolKind kind) {
   if (context.has_output(1)) return nullptr;
   const std::optional<SlidingWindow> window = pooling_window(context, 1, 2);
   if (!window) return nullptr;
-  PoolShape shape;
-  shape.planes = context.inputs[0].shape[0] * context.inputs[0].shape[1];
-  shape.padded_end_height = 1;
-  if (window->rank() == 2) set_height(shape, *window, 0);
-  set_width(shape, *window, window->rank() - 1);
-  return std::make_unique<PoolKernel>(kind, shape);
+  const ir::Shape& x = context.inputs[0].shape;
+  return std::make_unique<PoolKernel>(kind, pool_shape(x[0] * x[1], *window));
 }
 
 std::unique_ptr<Kernel> make_max(const StepContext& context) { return make_window(context, PoolKind::max); }

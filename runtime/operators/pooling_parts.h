@@ -16,9 +16,8 @@ void pool(PoolKind kind, const PoolShape& shape, const float* x, float* y, Threa
 /// The window of an f32 pooling node over so many spatial dims; nothing where the node is another one.
 std::optional<SlidingWindow> pooling_window(const StepContext& context, size_t least_rank, size_t most_rank);
 
-/// Sets the height, or the width, to a dim of the window.
-void set_height(PoolShape& shape, const SlidingWindow& window, size_t dim);
-void set_width(PoolShape& shape, const SlidingWindow& window, size_t dim);
+/// Windows over the last two dims, or the only one.
+PoolShape pool_shape(int64_t planes, const SlidingWindow& window);
 
 void pooling_volume_factories(std::vector<FactoryEntry>& table);
 void pooling_index_factories(std::vector<FactoryEntry>& table);

@@ -8,13 +8,12 @@ namespace {
 
 class VolumePoolKernel final : public Kernel {
  public:
-  VolumePoolKernel(PoolKind kind, int64_t volumes, const SlidingWindow& window) : kind_(kind) {
+  VolumePoolKernel(PoolKind kind, int64_t volumes, const SlidingWindow& window)
+      : kind_(kind), planes_(pool_shape(volumes * window.out[0], window)) {
     depths_.planes = volumes;
     set_height(depths_, window, 0);
+    depths_.padded_end_height = window.in[0] + window.pads_end[0];
     depths_.in_width = depths_.out_width = depths_.padded_end_width = window.in[1] * window.in[2];
-    planes_.planes = volumes * window.out[0];
-    set_height(planes_, window, 1);
-    set_width(planes_, window, 2);
   }
 
   void run(const KernelCall& call) const override {

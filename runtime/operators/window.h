@@ -18,6 +18,26 @@ struct SlidingWindow {
   int64_t taps() const { return ir::element_count(kernel); }
 };
 
+/// A dim of the window as the height, or the width, of a kernel's shape (ConvShape, PoolShape).
+template <typename Shape>
+void set_height(Shape& shape, const SlidingWindow& window, size_t dim) {
+  shape.in_height = window.in[dim];
+  shape.out_height = window.out[dim];
+  shape.kernel_height = window.kernel[dim];
+  shape.stride_height = window.strides[dim];
+  shape.dilation_height = window.dilations[dim];
+  shape.pad_top = window.pads_begin[dim];
+}
+template <typename Shape>
+void set_width(Shape& shape, const SlidingWindow& window, size_t dim) {
+  shape.in_width = window.in[dim];
+  shape.out_width = window.out[dim];
+  shape.kernel_width = window.kernel[dim];
+  shape.stride_width = window.strides[dim];
+  shape.dilation_width = window.dilations[dim];
+  shape.pad_left = window.pads_begin[dim];
+}
+
 /// The places inside the input that a window reads along one dim, first to end, step by step; and how many of
 /// its taps lie in the input or in its pads.
 struct Reach {
