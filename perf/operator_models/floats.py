@@ -62,6 +62,11 @@ def _(random):
     return onnx_case("DFT", [floats(random, 64, 512, 1), one(512, "int64"), one(1, "int64")], {1, 2})
 
 
+@case("dft_4x32768")
+def _(random):
+    return onnx_case("DFT", [floats(random, 4, 32768, 1), one(32768, "int64"), one(1, "int64")], {1, 2})
+
+
 @case("stft_16000_400_160")
 def _(random):
     return onnx_case("STFT", [floats(random, 1, 16000, 1), one(160, "int64"), floats(random, 400), one(400, "int64")], {1, 2, 3},

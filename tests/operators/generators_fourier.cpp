@@ -45,7 +45,7 @@ Case stft(Random& random) {
   NodeBuilder node(c, "STFT", 17);
   node.input(random.floats(shape)).constant(one(random, random.integer(1, 30)));
   if (window)
-    node.constant(random.floats({length}));
+    node.input(random.floats({length}), random.chance(50));
   else
     node.absent();
   if (!window || random.chance(60)) node.constant(one(random, length));
