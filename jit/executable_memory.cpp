@@ -11,18 +11,36 @@ namespace axrun::jit {
 namespace {
 
 /// What is mapped twice is shared memory: after a fork, parent and child see what the other one writes there.
-/// So neither writes to it any more, and both get new memory for the code that follows.
-std::atomic<uint64_t> forks{0};
+/// So both make new memory for the code that follows, and neither uses anything again of what was there: the
+/// other one may still run it. A fork begins before its process is copied and ends after that; what threads
+/// make in between is shared, too.
+std::atomic<uint64_t> beginnings_and_ends{0};
+std::atomic<uint64_t> forks_under_way{0};
 
-/// The latest, made after so many forks. Earlier ones stay: code lives in them.
+/// The latest. Earlier ones stay: code lives in them.
 struct Made {
-  uint64_t forks;
   std::shared_ptr<ExecutableMemory> memory;
   const Made* before;
 };
 std::atomic<Made*> latest{nullptr};  // and no lock, which a forked child might find held
 
-void before_fork() { ++forks; }
+void begin_fork() {
+  ++forks_under_way;
+  ++beginnings_and_ends;
+}
+void end_fork() {
+  ++beginnings_and_ends;
+  --forks_under_way;
+}
+/// Forks of other threads end in the parent only.
+void end_fork_in_child() {
+  ++beginnings_and_ends;
+  forks_under_way = 0;
+}
+
+/// When the program or library is loaded, not with the first code: a fork that has begun by then would pass
+/// by.
+const int fork_handlers = pthread_atfork(begin_fork, end_fork, end_fork_in_child);
 
 asmjit::JitAllocator::CreateParams mapped_twice() {
   asmjit::JitAllocator::CreateParams parameters;
@@ -33,10 +51,12 @@ asmjit::JitAllocator::CreateParams mapped_twice() {
 }  // namespace
 
 ExecutableMemory::ExecutableMemory()
-    : allocator_([] {
+    : made_at_(beginnings_and_ends), allocator_([] {
         static const asmjit::JitAllocator::CreateParams parameters = mapped_twice();
         return &parameters;
       }()) {}
+
+bool ExecutableMemory::is_shared() const { return forks_under_way != 0 || beginnings_and_ends != made_at_; }
 
 asmjit::Environment ExecutableMemory::environment() {
   asmjit::Environment environment = asmjit::Environment::host();
@@ -61,7 +81,7 @@ asmjit::Error ExecutableMemory::place(void** start, asmjit::CodeHolder& code) {
   if (error == asmjit::kErrorOk && code.codeSize() < most)
     error = allocator_.shrink(executed, code.codeSize());
   if (error != asmjit::kErrorOk) {
-    allocator_.release(executed);
+    release(executed);
     return error;
   }
   *start = executed;
@@ -69,13 +89,11 @@ asmjit::Error ExecutableMemory::place(void** start, asmjit::CodeHolder& code) {
 }
 
 std::shared_ptr<ExecutableMemory> shared_memory() {
-  static const int installed = pthread_atfork(before_fork, nullptr, nullptr);
-  if (installed != 0) throw axrun::Error(Fault::unsupported, "no notice of forks can be had");
+  if (fork_handlers != 0) throw axrun::Error(Fault::unsupported, "no notice of forks can be had");
   for (;;) {
-    const uint64_t now = forks;
     Made* known = latest;
-    if (known != nullptr && known->forks == now) return known->memory;
-    auto made = std::make_unique<Made>(Made{now, std::make_shared<ExecutableMemory>(), known});
+    if (known != nullptr && known->memory->made_at() == beginnings_and_ends) return known->memory;
+    auto made = std::make_unique<Made>(Made{std::make_shared<ExecutableMemory>(), known});
     if (latest.compare_exchange_strong(known, made.get())) return made.release()->memory;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <asmjit/core.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace axrun::jit {
@@ -26,15 +27,19 @@ class ExecutableMemory {
   asmjit::Error alloc(void** executed, void** written, size_t bytes) {
     return allocator_.alloc(executed, written, bytes);
   }
-  /// Of what add() or alloc() gave.
+  /// Of what add() or alloc() gave. Once a fork has begun it stays: the other process may still run it.
   template <class Start>
   void release(Start start) {
-    allocator_.release(const_cast<void*>(reinterpret_cast<const void*>(start)));
+    if (!is_shared()) allocator_.release(const_cast<void*>(reinterpret_cast<const void*>(start)));
   }
+  /// Beginnings and ends of forks, until it was made.
+  uint64_t made_at() const { return made_at_; }
 
  private:
+  bool is_shared() const;
   asmjit::Error place(void** start, asmjit::CodeHolder& code);
 
+  const uint64_t made_at_;
   asmjit::JitAllocator allocator_;
 };
 

@@ -28,13 +28,12 @@ std::atomic<bool> tbb_was_used{false};
 /// In the child, of its parent.
 std::atomic<bool> tbb_is_lost{false};
 
-void count_forks() {
-  static const int installed = pthread_atfork(nullptr, nullptr, [] {
-    ++fork_count;
-    tbb_is_lost = tbb_is_lost || tbb_was_used;
-  });
-  static_cast<void>(installed);
-}
+/// When the program or library is loaded, not with the first pool: a fork that has begun by then would pass
+/// by.
+[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] {
+  ++fork_count;
+  tbb_is_lost = tbb_is_lost || tbb_was_used;
+});
 
 /// Everything in one mutex, so that ThreadSanitizer and a reader can follow it.
 class Crew {
@@ -214,13 +213,9 @@ std::unique_ptr<ThreadPool> ThreadPool::make(int threads) {
   return make(threads, twin ? ParallelBackend::threads : ParallelBackend::tbb);
 }
 
-bool tbb_is_whole() {
-  count_forks();
-  return !tbb_is_lost;
-}
+bool tbb_is_whole() { return !tbb_is_lost; }
 
 std::unique_ptr<ThreadPool> ThreadPool::make(int threads, ParallelBackend backend) {
-  count_forks();
   threads = std::max(threads, 1);
   if (backend == ParallelBackend::threads || tbb_is_lost)
     return std::make_unique<StandardThreadPool>(threads);

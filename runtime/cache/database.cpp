@@ -204,7 +204,7 @@ Access Database::prepare_tables(bool make) {
   // The log is complete whenever a process is killed; after a power failure it ends earlier.
   run("PRAGMA synchronous=NORMAL; PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=4194304; "
       "PRAGMA temp_store=MEMORY");
-  const auto look = [&](std::string& tables, int64_t& owner, int64_t& version) {
+  const auto read = [&](std::string& tables, int64_t& owner, int64_t& version) {
     for (const auto& [pragma, value] :
          {std::pair("PRAGMA application_id", &owner), {"PRAGMA user_version", &version}}) {
       Statement statement(connection_, pragma);
@@ -214,6 +214,15 @@ Access Database::prepare_tables(bool make) {
     Statement schema(connection_, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
     while (schema.step()) tables.append(schema.text(0)).append("\n");
     return access_of(schema.code());
+  };
+  // At one moment: another process may make the tables between two statements.
+  const auto look = [&](std::string& tables, int64_t& owner, int64_t& version) {
+    if (const Access access = run("BEGIN"); access != Access::done) return access;
+    const Access access = read(tables, owner, version);
+    const std::string message = message_;
+    run("COMMIT");
+    message_ = message;
+    return access;
   };
   const std::string ours = fmt::format("{}\n{}\n", entries_table, use_index);
   for (int attempt = 0;; ++attempt) {
@@ -232,7 +241,7 @@ Access Database::prepare_tables(bool make) {
     if (const Access access = run("BEGIN IMMEDIATE"); access != Access::done) return access;
     // Another process may have made them meanwhile.
     tables.clear();
-    Access access = look(tables, owner, version);
+    Access access = read(tables, owner, version);
     if (access == Access::done && tables.empty())
       access = run(fmt::format("{}; {}; PRAGMA application_id={}; PRAGMA user_version={}", entries_table,
                                use_index, application_id, format_version)

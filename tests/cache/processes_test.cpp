@@ -138,6 +138,32 @@ TEST(Processes, EightAtOnce) {
   for (const pid_t child : children) EXPECT_EQ(end_of(child), 0);
 }
 
+/// While one makes the tables, the others look what is there.
+TEST(Processes, OneOfManyMakesTheDatabase) {
+  for (int round = 0; round < 40; ++round) {
+    const TemporaryFolder folder;
+    std::array<int, 2> start{};
+    ASSERT_EQ(pipe(start.data()), 0);
+    const auto work = [&](uint64_t number) {
+      Settings settings = settings_in(folder.path());
+      settings.busy_milliseconds = 2000;
+      const auto store = Store::open(settings);
+      char byte = 0;
+      close(start[1]);
+      if (read(start[0], &byte, 1) != 0) return 1;
+      if (store->put(Part::plans, key_of(number), payload_of(number)) != Stored::stored) return 2;
+      return store->counters().all_refused() == 0 && store->counters().set_aside == 0 ? 0 : 3;
+    };
+    std::vector<pid_t> children;
+    for (uint64_t n = 0; n < 4; ++n) children.push_back(start_child([&, n] { return work(n); }));
+    close(start[0]);
+    close(start[1]);  // now they all go on
+    for (const pid_t child : children) EXPECT_EQ(end_of(child), 0);
+    const auto store = Store::open(settings_in(folder.path()));
+    for (uint64_t n = 0; n < 4; ++n) EXPECT_EQ(store->get(Part::plans, key_of(n)), payload_of(n));
+  }
+}
+
 TEST(Processes, EightFindTheSameDatabaseDamaged) {
   const TemporaryFolder folder;
   { Store::open(settings_in(folder.path()))->put(Part::plans, "a", payload_of(1)); }
