@@ -61,9 +61,28 @@ int64_t strip_rows(const ConvShape& s, int64_t channels, int64_t floats, int64_t
   return divide_up(s.out_height, divide_up(s.out_height, rows));
 }
 
+/// Whether implicit_gemm gathers panels: where enough is computed from one. Else tiles read windows where
+/// they lie.
+bool is_gathered(const ConvShape& s) {
+  const int64_t panels = divide_up(group_out_channels(s), kernel_table().panel_rows);
+  const int64_t terms = group_channels(s) * taps(s);
+  constexpr int64_t least_terms = 64, least_panels = 8, least_of_pointwise = 4;
+  return is_pointwise(s) ? panels >= least_of_pointwise && terms > 0
+                         : panels >= least_panels && terms >= least_terms;
+}
+
+/// Channels whose windows are gathered at a time, so that a panel stays in the first cache.
+int64_t channels_at_once(const ConvShape& s) {
+  if (!is_gathered(s)) return 0;
+  constexpr int64_t panel_floats = 5 * 1024;
+  const int64_t terms = panel_floats / kernel_table().panel_columns;
+  const int64_t blocks = divide_up(group_channels(s) * taps(s), terms);
+  return divide_up(group_channels(s), std::min(blocks, group_channels(s)));
+}
+
 /// How implicit_gemm is cut. Depends on the shape alone.
 struct ImplicitGrid {
-  int64_t rows, row_cells, channels, channel_cells, panel_rows;
+  int64_t rows, row_cells, channels, channel_cells, panel_rows, block_channels;
 
   explicit ImplicitGrid(const ConvShape& s) {
     const double work = static_cast<double>(out_plane(s)) * static_cast<double>(group_out_channels(s)) *
@@ -75,9 +94,10 @@ struct ImplicitGrid {
     panel_rows = gemm_panel_rows(group_out_channels(s), kernel_table().panel_rows);
     // A strip repeats the rows its neighbour also needs: not fewer than four times those, nor than a few
     // register tiles.
+    block_channels = channels_at_once(s);
     const int64_t overlap = (s.kernel_height - 1) * s.dilation_height / s.stride_height;
     const int64_t least = std::max(4 * overlap, divide_up(128, s.out_width));
-    rows = strip_rows(s, group_channels(s), strip_floats,
+    rows = strip_rows(s, block_channels > 0 ? block_channels : group_channels(s), strip_floats,
                       std::max(least, divide_up(s.out_height, wanted_cells)));
     row_cells = divide_up(s.out_height, rows);
     const int64_t panels = divide_up(group_out_channels(s), panel_rows);
@@ -88,13 +108,14 @@ struct ImplicitGrid {
   }
 };
 
-ConvCell implicit_cell(const ConvShape& s, int64_t rows, int64_t channels) {
+ConvCell implicit_cell(const ConvShape& s, const ImplicitGrid& grid) {
   ConvCell cell = {};
   cell.geometry = geometry(s);
   cell.channels = group_channels(s);
   cell.out_channels = group_out_channels(s);
-  cell.row1 = rows;
-  cell.channel1 = channels;
+  cell.block_channels = grid.block_channels;
+  cell.row1 = grid.rows;
+  cell.channel1 = grid.channels;
   return cell;
 }
 
@@ -102,7 +123,7 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
                        const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
   const ImplicitGrid grid(s);
   const KernelTable& table = kernel_table();
-  const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid.rows, grid.channels)));
+  const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid)));
   const int64_t packed_floats =
       divide_up(group_out_channels(s), grid.panel_rows) * grid.panel_rows * group_channels(s) * taps(s);
   const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
@@ -120,7 +141,7 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
       rest /= grid.row_cells;
       const int64_t group = rest % s.groups;
       const int64_t image = rest / s.groups;
-      ConvCell cell = implicit_cell(s, 0, 0);
+      ConvCell cell = implicit_cell(s, grid);
       cell.row0 = row_cell * grid.rows;
       cell.row1 = std::min(s.out_height, cell.row0 + grid.rows);
       cell.channel0 = channel_cell * grid.channels;
@@ -314,7 +335,7 @@ ConvMethod choose_conv_method(const ConvShape& s) {
     return ConvMethod::depthwise;
   }
   if (s.groups == 1 && out_plane(s) <= few_pixels_limit && s.out_channels > 1) return ConvMethod::few_pixels;
-  return is_pointwise(s) ? ConvMethod::pointwise : ConvMethod::implicit_gemm;
+  return is_pointwise(s) && !is_gathered(s) ? ConvMethod::pointwise : ConvMethod::implicit_gemm;
 }
 
 bool conv_method_fits(ConvMethod method, const ConvShape& s) {
@@ -373,7 +394,7 @@ size_t conv_scratch_bytes(ConvMethod method, const ConvShape& s, int threads) {
       return gemm_scratch_bytes(pointwise_product(s), threads);
     case ConvMethod::implicit_gemm: {
       const ImplicitGrid grid(s);
-      const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid.rows, grid.channels)));
+      const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid)));
       const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
       return static_cast<size_t>(floats * std::min(workers, cells)) * sizeof(float);
     }

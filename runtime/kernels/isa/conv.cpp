@@ -62,6 +62,7 @@ void run_tiles(Tile tile, int64_t rows, int64_t count) {
 }  // namespace
 
 int64_t conv_scratch_floats(const ConvCell& cell) {
+  if (cell.block_channels > 0) return conv_panels_scratch_floats(cell);
   // The last rows of an image may be fewer and choose differently: reserve for both choices.
   const Strip strip = make_strip(cell.geometry, cell.row1 - cell.row0);
   const Layout layout = make_layout(cell, strip);
@@ -70,6 +71,7 @@ int64_t conv_scratch_floats(const ConvCell& cell) {
 }
 
 void conv_cell(const ConvCell& cell) {
+  if (cell.block_channels > 0) return conv_panels_cell(cell);
   const ConvGeometry& g = cell.geometry;
   const int64_t rows = cell.row1 - cell.row0;
   if (rows <= 0 || g.out_width <= 0) return;

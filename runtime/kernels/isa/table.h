@@ -74,6 +74,7 @@ struct ConvGeometry {
 struct ConvCell {
   ConvGeometry geometry;
   int64_t channels, out_channels;          ///< of this group
+  int64_t block_channels;                  ///< gathered at a time; 0: tiles read a strip of all channels
   int64_t row0, row1, channel0, channel1;  ///< channel0 is a multiple of gemm_panel_rows(out_channels)
   const float* packed_weights;             ///< pack_a of W[out_channels][channels * kernel]
   const float* x;                          ///< the group's first input plane
