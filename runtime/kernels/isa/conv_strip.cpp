@@ -24,7 +24,9 @@ void copy_padded(const float* from, int64_t first, int64_t last, int64_t count, 
   }
 }
 
+#if !defined(AXRUN_ISA_avx2)
 typedef int32_t LaneIndex __attribute__((vector_size(vector_bytes)));
+#endif
 
 /// Lanes first, first + 2, ... of the two vectors after each other.
 template <int first>
@@ -35,25 +37,37 @@ AXRUN_INLINE Vector every_second(Vector low, Vector high) {
                            LaneIndex{f, f + 2, f + 4, f + 6, f + 8, f + 10, f + 12, f + 14, f + 16, f + 18,
                                      f + 20, f + 22, f + 24, f + 26, f + 28, f + 30});
 #elif defined(AXRUN_ISA_avx2)
-  return __builtin_shuffle(low, high, LaneIndex{f, f + 2, f + 4, f + 6, f + 8, f + 10, f + 12, f + 14});
+  // Within halves first: one instruction each, where all at once takes two permutations and a blend.
+  const Vector halves = _mm256_shuffle_ps(low, high, f == 0 ? 0x88 : 0xdd);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(halves), 0xd8));
 #else
   return __builtin_shuffle(low, high, LaneIndex{f, f + 2, f + 4, f + 6});
 #endif
 }
 
 /// Splits a row into its even and odd elements, `count` each (odd may be null): from[i] counts for i in
-/// [first, last), zeros elsewhere.
-void split_padded(const float* from, int64_t first, int64_t last, int64_t count, float* even, float* odd) {
+/// [first, last), zeros elsewhere. With past_end whole vectors are written: what lands past the row's end is
+/// overwritten by the next ones.
+void split_padded(const float* from, int64_t first, int64_t last, int64_t count, bool past_end, float* even,
+                  float* odd) {
   const auto read = [&](int64_t i) __attribute__((always_inline)) {
-    if (i >= first && i + lanes <= last) return load(from + i);
     const int64_t begin = smaller<int64_t>(lanes, larger<int64_t>(0, first - i));
     const int64_t end = smaller<int64_t>(lanes, larger<int64_t>(begin, last - i));
     return load_window(from + i, begin, end);
   };
-  for (int64_t i = 0; i < count; i += lanes) {
-    const Vector low = read(2 * i);
-    const Vector high = read(2 * i + lanes);
-    const Mask mask = first_lanes(smaller<int64_t>(lanes, count - i));
+  const auto write = [&](int64_t i, Vector low, Vector high) __attribute__((always_inline)) {
+    store(even + i, every_second<0>(low, high));
+    if (odd != nullptr) store(odd + i, every_second<1>(low, high));
+  };
+  const int64_t whole = past_end ? count : count - count % lanes;
+  int64_t i = 0;
+  for (; i < whole && 2 * i < first; i += lanes) write(i, read(2 * i), read(2 * i + lanes));
+  for (; i < whole && 2 * (i + lanes) <= last; i += lanes)
+    write(i, load(from + 2 * i), load(from + 2 * i + lanes));
+  for (; i < whole; i += lanes) write(i, read(2 * i), read(2 * i + lanes));
+  if (i < count) {
+    const Mask mask = first_lanes(count - i);
+    const Vector low = read(2 * i), high = read(2 * i + lanes);
     store(even + i, every_second<0>(low, high), mask);
     if (odd != nullptr) store(odd + i, every_second<1>(low, high), mask);
   }
@@ -78,7 +92,8 @@ void fill_strip(const Strip& s, int64_t row0, const float* plane, float* to) {
       } else if (g.stride_width == 1) {
         copy_padded(from, first, last, s.width, at);
       } else if (g.stride_width == 2) {
-        split_padded(from, first, last, s.width, at, s.column_phases == 2 ? at + plane_floats : nullptr);
+        split_padded(from, first, last, s.width, (s.height - 1 - i) * s.width >= lanes, at,
+                     s.column_phases == 2 ? at + plane_floats : nullptr);
       } else {
         for (int64_t p = 0; p < s.column_phases; ++p) {
           for (int64_t j = 0, column = p; j < s.width; ++j, column += g.stride_width) {
