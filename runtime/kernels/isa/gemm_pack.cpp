@@ -26,6 +26,13 @@ void interleave_four(const float* source, int64_t stride, int64_t k, int64_t wid
 
 void pack_panel(const float* source, int64_t stride, int64_t step, int64_t count, int64_t k, int64_t width,
                 float* panel) {
+  if (stride == 1 && count == tile_columns && width == tile_columns) {
+    for (int64_t j = 0; j < k; ++j, source += step, panel += tile_columns) {
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < tile_columns; i += lanes) store(panel + i, load(source + i));
+    }
+    return;
+  }
   if (stride == 1) {
     for (int64_t j = 0; j < k; ++j) {
       const float* from = source + j * step;
