@@ -13,4 +13,8 @@ namespace axrun::search {
 /// long or longer.
 bool rows_conflict(int64_t rows, int64_t row_bytes, int64_t stride, const jit::Target& target);
 
+/// Whether lines of cache, `stride` bytes and at least a page apart, do not all fit into the sets of the
+/// nearest cache that they reach.
+bool lines_conflict(int64_t lines, int64_t stride, const jit::Target& target);
+
 }  // namespace axrun::search

@@ -1,7 +1,9 @@
 #include "search/turned_product.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "search/line_conflicts.h"
 #include "search/register_tile.h"
 
 namespace axrun::search {
@@ -20,9 +22,17 @@ double padding(int64_t count, int64_t lanes) {
 /// About how many cycles of one core a product takes that is computed from the other side.
 double cycles_turned(const Shape& shape, const jit::Target& target) {
   constexpr double turned_cycles = 11;  // for a vector of results
+  // A step reads a line of its own, which the next tiles read, too: from the second cache where such lines
+  // get into each other's way.
+  constexpr double far_step_cycles = 8;
   const int64_t lanes = target.lanes(4);
   const RegisterTile tile = register_tile(shape.columns, shape.rows, target, true, lanes);
-  return tile.cycles * static_cast<double>(shape.depth) +
+  const int64_t tiles =
+      ((shape.columns + tile.rows - 1) / tile.rows) * ((shape.rows + tile.columns - 1) / tile.columns);
+  const double far_cycles = lines_conflict(shape.depth, shape.columns * 4, target)
+                                ? far_step_cycles * static_cast<double>(tiles)
+                                : 0;
+  return std::max(tile.cycles, far_cycles) * static_cast<double>(shape.depth) +
          turned_cycles * static_cast<double>(shape.rows * shape.columns) / static_cast<double>(lanes);
 }
 
@@ -80,7 +90,7 @@ ProductForm swapped(const ProductForm& form) {
 }  // namespace
 
 int64_t steps_worth_packing(int64_t columns) {
-  constexpr int64_t line = 64, few_lines = 2, many = 1024, few = 128;
+  constexpr int64_t line = 64, few_lines = 2, many = 1024, few = 1024;
   return columns * 4 >= few_lines * line ? many : few;
 }
 
