@@ -359,6 +359,35 @@ size_t most_product_schedules(const PieceContext& context, const ProductForm& fo
   return most_schedules + (seen_from_other_side(context, form) ? 1 : 0);
 }
 
+std::optional<ScheduledPlan> schedule_of_short_rows(const PieceContext& context,
+                                                    const ContractionPlan& plan) {
+  const bool whole = plan.spread == Spread::none || plan.spread == Spread::columns;
+  if (!plan.form.across || plan.left_packed || plan.right != Right::packed_once || !whole ||
+      plan.form.sum->reduce_axes.size() != 1 || plan.form.row == ir::none)
+    return std::nullopt;
+  constexpr int64_t short_row_bytes = 512, part_of_line = 32, many_tiles = 8, long_depth = 768, steps = 256;
+  const Extents extents = extents_of(context, plan.form);
+  const int64_t width = plan.tile.columns, tiles = (extents.columns + width - 1) / width;
+  if (extents.rows * 4 > short_row_bytes || plan.tile.rows * 4 > part_of_line ||
+      extents.rows <= plan.tile.rows || tiles < many_tiles)
+    return std::nullopt;
+  const int64_t cores = std::max(1, context.target.cores);
+  ScheduledPlan result;
+  result.product = with_tile(context, plan, plan.tile.rows, width);
+  const auto loop = [&](Kind kind, Axis axis, int64_t size) {
+    result.decisions.push_back({.kind = kind, .axis = axis, .size = static_cast<int32_t>(size)});
+  };
+  if (plan.spread == Spread::columns) loop(Kind::spread, Axis::columns, (tiles + cores - 1) / cores * width);
+  result.decisions.push_back({.kind = Kind::move, .operand = Operand::left, .layout = Layout::panels});
+  loop(Kind::tile, Axis::columns, width);
+  if (extents.depth > long_depth) {
+    result.decisions.push_back({.kind = Kind::accumulate});
+    loop(Kind::tile, Axis::depth, steps);
+  }
+  loop(Kind::tile, Axis::rows, plan.tile.rows);
+  return result;
+}
+
 ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given) {
   return as_given(context, plan_contraction(context, form), given);
 }

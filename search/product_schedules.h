@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "search/lower_scheduled.h"
@@ -17,6 +18,11 @@ struct ProductSchedule {
 /// How many of them are looked for: none where the product is too small to be worth a search, or has several
 /// axes along its sum.
 size_t most_product_schedules(const PieceContext& context, const ProductForm& form);
+
+/// The schedule to begin with, where there is a better one than the loops of plan_contraction: where many
+/// tiles of columns read short rows of a left side that lies across, places of small planes, these are
+/// arranged in panels first.
+std::optional<ScheduledPlan> schedule_of_short_rows(const PieceContext& context, const ContractionPlan& plan);
 
 /// A schedule that is known; of a product with one axis along its sum.
 ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form, const GivenSchedule& given);

@@ -86,8 +86,12 @@ void write_default(PieceContext& context, const Piece& piece) {
       return write_pixels(context, piece.pixels, plan_pixels(context, piece.pixels));
     case Piece::Kind::gathered_words:
       return write_gathered_words(context, piece.gathered);
-    case Piece::Kind::contraction:
-      return write_contraction(context, plan_contraction(context, piece.product));
+    case Piece::Kind::contraction: {
+      const ContractionPlan plan = plan_contraction(context, piece.product);
+      if (const auto schedule = schedule_of_short_rows(context, plan))
+        return write_scheduled_product(context, *schedule);
+      return write_contraction(context, plan);
+    }
     case Piece::Kind::rows:
       return write_rows(context, piece.rows, plan_rows(context, piece.rows));
     case Piece::Kind::map: {
