@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 
 #include "ir/evaluate.h"
 #include "ir/loop/interpreter.h"
@@ -35,6 +36,8 @@ TEST(Convolutions, TurnsProductsOfManyChannels) {
     EXPECT_TRUE(is_turned(600, 32, {ir::Dim::symbol("h"), 5}, target));
     EXPECT_FALSE(is_turned(16, 96, {112, 112}, target));
     EXPECT_FALSE(is_turned(64, 256, {56, 56}, target));
+    // Lines that turned tiles read step by step, pages apart, would get into each other's way.
+    EXPECT_FALSE(is_turned(256, 64, {56, 56}, target));
   }
 }
 
@@ -58,34 +61,69 @@ TEST(Convolutions, MovesPointsThatCompeteForTheCache) {
   EXPECT_FALSE(moved(96, {96, 96}, 24)) << "few filters use a panel";
 }
 
+/// Proved and computed for every target that there is code for; look is given each program's text.
+void expect_right(const Convolved& convolved, std::mt19937& random,
+                  const std::function<void(const jit::Target&, const std::string&)>& look) {
+  const ir::Program expression = program_of(convolved);
+  const std::vector<bool> constant = {false, true, true};
+  std::vector<ir::Tensor> operands;
+  for (const ir::TensorId id : expression.operands)
+    operands.push_back(halves(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
+  const ir::Tensor want = ir::evaluate(expression, operands)[0];
+  for (const jit::Target& target : targets_with_code()) {
+    const search::Lowered lowered = search::lower(expression, {}, constant, target);
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const std::string text = ir::loop::print(*lowered.program);
+    look(target, text);
+    const verify::Evidence proof = verify::prove(*lowered.program, lowered.expression, {});
+    EXPECT_EQ(proof.verdict, verify::Verdict::proved) << proof.text << text;
+    const auto code = jit::KernelCode::compile(*lowered.program, target, {});
+    const ir::Tensor got = run_guarded(code, {}, operands, constant, verify::Placement::ends_at_guard)[0];
+    for (int64_t i = 0; i < want.size(); ++i)
+      ASSERT_EQ(got.get_real(i), want.get_real(i)) << "element " << i << '\n' << text;
+  }
+}
+
+struct Points {
+  int64_t channels, filters, side;
+};
+
 /// The last tile of a row of them, on its own: proved and computed, by several workers.
 TEST(Convolutions, OfNumbersOfChannelsThatLeaveNarrowTiles) {
-  struct Shape {
-    int64_t channels, filters, side;
-  };
   std::mt19937 random(5);
-  for (const Shape& shape : {Shape{200, 80, 24}, Shape{200, 112, 24}, Shape{200, 208, 19},
-                             Shape{1100, 80, 10}, Shape{64, 700, 14}, Shape{150, 300, 14}}) {
-    const Convolved points{"points", {}, 1, shape.channels, shape.filters, {shape.side, shape.side}, {1, 1}};
-    const ir::Program expression = program_of(points);
-    const std::vector<bool> constant = {false, true};
-    std::vector<ir::Tensor> operands;
-    for (const ir::TensorId id : expression.operands)
-      operands.push_back(
-          halves(shape_at(expression.tensors[static_cast<size_t>(id)].dims, {}), false, random));
-    const ir::Tensor want = ir::evaluate(expression, operands)[0];
-    for (const jit::Target& target : targets_with_code()) {
-      const search::Lowered lowered = search::lower(expression, {}, constant, target);
-      ASSERT_TRUE(lowered.program) << lowered.reason;
-      const std::string text = ir::loop::print(*lowered.program);
+  for (const Points& points : {Points{200, 80, 24}, Points{200, 112, 24}, Points{200, 208, 19},
+                               Points{1100, 80, 10}, Points{64, 700, 14}, Points{150, 300, 14}}) {
+    const Convolved convolved{"", {}, 1, points.channels, points.filters, {points.side, points.side}, {1, 1}};
+    expect_right(convolved, random, [](const jit::Target&, const std::string& text) {
       EXPECT_NE(text.find("parallel"), std::string::npos) << text;
-      const verify::Evidence proof = verify::prove(*lowered.program, lowered.expression, {});
-      EXPECT_EQ(proof.verdict, verify::Verdict::proved) << proof.text << text;
-      const auto code = jit::KernelCode::compile(*lowered.program, target, {});
-      const ir::Tensor got = run_guarded(code, {}, operands, constant, verify::Placement::ends_at_guard)[0];
-      for (int64_t i = 0; i < want.size(); ++i)
-        ASSERT_EQ(got.get_real(i), want.get_real(i)) << "element " << i << '\n' << text;
-    }
+    });
+  }
+}
+
+/// Of small planes tiles read parts of lines: these are arranged first, also for sums that wait.
+TEST(Convolutions, ShortRowsAreArrangedInPanels) {
+  std::mt19937 random(6);
+  for (const Points& points :
+       {Points{200, 208, 7}, Points{1100, 300, 7}, Points{800, 200, 6}, Points{96, 700, 5}}) {
+    const Convolved convolved{"",
+                              {},
+                              1,
+                              points.channels,
+                              points.filters,
+                              {points.side, points.side},
+                              {1, 1},
+                              {},
+                              {},
+                              {},
+                              {},
+                              Convolved::Epilogue::bias_clip};
+    expect_right(convolved, random, [&](const jit::Target& target, const std::string& text) {
+      if (target.vector_bytes != 32) return;
+      EXPECT_NE(text.find("allocate rows_"), std::string::npos) << text;
+      EXPECT_EQ(text.find("allocate waiting_") != std::string::npos,
+                points.channels == 800 || points.channels == 1100)
+          << text;
+    });
   }
 }
 

@@ -27,6 +27,18 @@ TEST(LineConflicts, other_strides_fill_all_sets_alike) {
   EXPECT_FALSE(search::rows_conflict(1000, 256, 512, target));
 }
 
+TEST(LineConflicts, lines_pages_apart_fill_the_sets_that_they_reach) {
+  const jit::Target target = with_cache(32 << 10);  // eight ways
+  EXPECT_FALSE(search::lines_conflict(8, 4096, target));
+  EXPECT_TRUE(search::lines_conflict(9, 4096, target));
+  EXPECT_FALSE(search::lines_conflict(128, 56 * 56 * 4, target));
+  EXPECT_TRUE(search::lines_conflict(129, 56 * 56 * 4, target));
+  EXPECT_FALSE(search::lines_conflict(512, 4096 + 64, target));
+  EXPECT_TRUE(search::lines_conflict(513, 4096 + 64, target));
+  EXPECT_FALSE(search::lines_conflict(1000, 2048, target)) << "rows of a page come in sequence";
+  EXPECT_FALSE(search::lines_conflict(1000, 4096, jit::Target()));
+}
+
 TEST(LineConflicts, nothing_is_said_of_unknown_strides_and_caches) {
   EXPECT_FALSE(search::rows_conflict(1000, 256, 0, with_cache(48 << 10)));
   EXPECT_FALSE(search::rows_conflict(1000, 256, 4096, jit::Target()));
