@@ -1,16 +1,14 @@
 // Convolution as a matrix product whose B is never built: row k of B, a tap of a channel, is the strip read
-// from that tap's offset.
+// from that tap's offset. Where much is computed from each column it is gathered instead (conv_panels.cpp).
 
 #include "runtime/kernels/isa/conv.h"
 
 #include "runtime/kernels/isa/conv_strip.h"
+#include "runtime/kernels/isa/conv_tile.h"
 #include "runtime/kernels/isa/finish_row.h"
-#include "runtime/kernels/isa/gemm_tile.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 namespace {
-
-int64_t round_up_to_tile(int64_t n) { return divide_up(n, tile_columns) * tile_columns; }
 
 /// Scratch: the strip of all channels (and what a tile reads past its end), the offsets of B's rows, and one
 /// panel of results where flat positions include dropped ones.
@@ -99,19 +97,15 @@ void conv_cell(const ConvCell& cell) {
   const int64_t plane = g.out_height * g.out_width;
   const bool direct = layout.result_floats == 0;
   const CoreEpilogue& e = cell.epilogue;
-  Tile tile = {};
+  Tile tile = conv_tile(cell);
   tile.k = k;
-  tile.a_stride = panel_rows;
-  tile.a_ahead = packed_ahead;
   tile.b_offsets = offsets;
   tile.finish = true;
-  tile.scale = direct ? e.scale : 1.0f;
-  tile.activation = direct ? e.activation : Activation::none;
-  tile.alpha = e.alpha;
-  tile.beta = e.beta;
-  tile.residual_scale = e.residual_scale;
-  tile.residual_row_stride = plane;
-  tile.c_row_stride = direct ? plane : layout.result_stride;
+  if (!direct) {
+    tile.scale = 1.0f;
+    tile.activation = Activation::none;
+    tile.c_row_stride = layout.result_stride;
+  }
   for (int64_t m = cell.channel0; m < cell.channel1; m += panel_rows) {
     const int64_t channels = smaller(panel_rows, cell.channel1 - m);
     tile.a = cell.packed_weights + m * k;

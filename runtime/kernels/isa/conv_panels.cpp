@@ -4,12 +4,11 @@
 
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/conv_strip.h"
+#include "runtime/kernels/isa/conv_tile.h"
 #include "runtime/kernels/isa/gemm.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 namespace {
-
-int64_t round_up_to_tile(int64_t n) { return divide_up(n, tile_columns) * tile_columns; }
 
 /// Scratch: the strip of a block of channels, where B's rows begin in it, and a panel. Reads and writes of
 /// whole vectors reach past the ends of the first and the last.
@@ -112,18 +111,9 @@ void conv_panels_cell(const ConvCell& cell) {
   const int64_t in_plane = g.in_height * g.in_width, plane = g.out_height * g.out_width;
   const int64_t start = cell.row0 * g.out_width;
   const CoreEpilogue& e = cell.epilogue;
-  Tile tile = {};
-  tile.a_stride = panel_rows;
-  tile.a_ahead = packed_ahead;
+  Tile tile = conv_tile(cell);
   tile.b = panel;
   tile.b_row_stride = tile_columns;
-  tile.c_row_stride = plane;
-  tile.scale = e.scale;
-  tile.residual_row_stride = plane;
-  tile.residual_scale = e.residual_scale;
-  tile.activation = e.activation;
-  tile.alpha = e.alpha;
-  tile.beta = e.beta;
   for (int64_t channel = 0; channel < cell.channels; channel += cell.block_channels) {
     const int64_t channels = smaller(cell.block_channels, cell.channels - channel);
     const float* const x = cell.x + channel * in_plane;

@@ -52,8 +52,6 @@ Plan make_plan(const GemmCell& cell) {
   return plan;
 }
 
-int64_t round_up_to_tile(int64_t n) { return (n + tile_columns - 1) / tile_columns * tile_columns; }
-
 int64_t packed_b_floats(const Plan& plan) {
   return plan.pack_b      ? plan.block_k * round_up_to_tile(plan.block_n)
          : plan.pack_tail ? plan.block_k * tile_columns

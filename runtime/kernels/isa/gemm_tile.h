@@ -18,6 +18,9 @@ inline constexpr int tile_rows = 4;
 #endif
 inline constexpr int tile_vectors = 2;
 inline constexpr int tile_columns = tile_vectors * lanes;
+static inline int64_t round_up_to_tile(int64_t n) {
+  return (n + tile_columns - 1) / tile_columns * tile_columns;
+}
 /// Rows of B that are fetched before they are read, where offsets say where they are: so many offsets more.
 inline constexpr int offsets_ahead = 16;
 
