@@ -172,6 +172,33 @@ TEST_P(Conv, ImplicitGemmInSeveralCells) {
   check(ConvMethod::implicit_gemm, s);
 }
 
+/// Enough terms and output channels that panels are gathered, in several blocks of either.
+TEST_P(Conv, GatheredPanels) {
+  for (int i = 0; i < 30; ++i) {
+    ConvShape s = random_window(9);
+    s.groups = pick<int64_t>({1, 1, 2});
+    s.in_channels = s.groups * integer(16, 80);
+    s.out_channels = s.groups * integer(30, 260);
+    check(ConvMethod::implicit_gemm, s);
+  }
+  for (int i = 0; i < 30; ++i) {
+    ConvShape s;
+    s.batch = integer(1, 2);
+    s.groups = pick<int64_t>({1, 1, 2});
+    s.in_channels = s.groups * integer(1, 700);
+    s.out_channels = s.groups * integer(13, 300);
+    s.in_height = s.out_height = integer(1, 8);
+    s.in_width = s.out_width = integer(1, 8);
+    check(ConvMethod::implicit_gemm, s);
+  }
+  ConvShape deep;
+  deep.in_channels = 130, deep.out_channels = 500;
+  deep.in_height = deep.in_width = deep.out_height = deep.out_width = 7;
+  deep.kernel_height = deep.kernel_width = 3;
+  deep.pad_top = deep.pad_left = 1;
+  check(ConvMethod::implicit_gemm, deep);
+}
+
 TEST_P(Conv, Pointwise) {
   for (int i = 0; i < 60; ++i) {
     ConvShape s;
