@@ -90,9 +90,8 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
   const int64_t column_tiles = (columns + plan.tile.columns - 1) / plan.tile.columns;
 
   using Right = ContractionPlan::Right;
-  // Tiles of rows that read a panel, and steps along k that are too many for the nearest cache otherwise.
+  // Tiles of rows that read a panel.
   constexpr int64_t worth_packing = 4;
-  const int64_t many_steps = steps_worth_packing(plan.tile.columns);
   // What it costs to move a panel comes back over so many tiles of rows: four took 12% longer, eleven 5%
   // less.
   constexpr int64_t worth_uncrowding = 8;
@@ -100,7 +99,8 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
                        rows_conflict(depth, plan.tile.columns * 4, stride_of_steps(program, form), target);
   if (form.right_constant) {
     plan.right = Right::packed_once;
-  } else if ((row_tiles >= worth_packing && (!form.left_constant || depth >= many_steps || crowded)) ||
+  } else if ((row_tiles >= worth_packing &&
+              (!form.left_constant || depth >= steps_worth_packing || crowded)) ||
              !columns_are_contiguous(program, form)) {
     plan.right = Right::packed_inside;
   }

@@ -294,6 +294,12 @@ ScheduledPlan as_schedule(const ContractionPlan& plan, const Extents& extents) {
   return result;
 }
 
+/// What is written where no other schedule is asked for.
+ScheduledPlan first_schedule(const PieceContext& context, const ContractionPlan& plan) {
+  if (auto schedule = schedule_of_short_rows(context, plan)) return *std::move(schedule);
+  return as_schedule(plan, extents_of(context, plan.form));
+}
+
 Tiles tiles_near(const RegisterTile& best, const ContractionPlan& plan, const Extents& extents,
                  const jit::Target& target, const CostModel& cost) {
   Tiles tiles;
@@ -394,7 +400,7 @@ ScheduledPlan scheduled_as(const PieceContext& context, const ProductForm& form,
 
 std::vector<ProductSchedule> product_schedules(const PieceContext& context, const ProductForm& form) {
   const ContractionPlan usual = plan_contraction(context, form);
-  std::set<std::string> known = {to_text(as_schedule(usual, extents_of(context, usual.form)))};
+  std::set<std::string> known = {to_text(first_schedule(context, usual))};
   std::vector<ProductSchedule> found = schedules_of(context, usual, known);
   // Costs of the two sides are further from the truth than those of schedules of one side: one of the other
   // is tried as well, and what would be its default, whose cost nobody has estimated.
@@ -406,7 +412,7 @@ std::vector<ProductSchedule> product_schedules(const PieceContext& context, cons
     if (found.size() == most_schedules) found.pop_back();
     found.push_back(std::move(of_other.front()));
   }
-  const ScheduledPlan usual_of_other = as_schedule(plan, extents_of(context, plan.form));
+  const ScheduledPlan usual_of_other = first_schedule(context, plan);
   ProductSchedule last{
       as_given(context, plan, {{plan.tile.rows, plan.tile.columns}, usual_of_other.decisions}), {}};
   last.report.text = to_text(last.plan);

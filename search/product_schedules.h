@@ -19,9 +19,10 @@ struct ProductSchedule {
 /// axes along its sum.
 size_t most_product_schedules(const PieceContext& context, const ProductForm& form);
 
-/// The schedule to begin with, where there is a better one than the loops of plan_contraction: where many
-/// tiles of columns read short rows of a left side that lies across, places of small planes, these are
-/// arranged in panels first.
+/// The schedule to begin with where there is a better one than the loops of plan_contraction: where many
+/// tiles read parts of lines of a left side that lies across in short rows (places of small planes), it is
+/// arranged in panels first. 1x1 convolutions of 7x7 places took 0.66 to 0.75 of the time, those of 14x14 up
+/// to 1.17.
 std::optional<ScheduledPlan> schedule_of_short_rows(const PieceContext& context, const ContractionPlan& plan);
 
 /// A schedule that is known; of a product with one axis along its sum.

@@ -54,8 +54,7 @@ bool is_faster_turned(const Shape& shape, const jit::Target& target) {
     return static_cast<double>(count) * static_cast<double>(shape.columns) / static_cast<double>(lanes);
   };
   const RegisterTile tile = register_tile(shape.rows, shape.columns, target, true);
-  const bool packed =
-      shape.depth >= steps_worth_packing(tile.columns) && shape.rows > (least_tiles - 1) * tile.rows;
+  const bool packed = shape.depth >= steps_worth_packing && shape.rows > (least_tiles - 1) * tile.rows;
   const bool near = shape.columns * 4 >= page || shape.depth * shape.columns * 4 <= second / 4;
   const double store_cycles = shape.columns % lanes == 0 ? aligned_cycles : unaligned_cycles;
   const double straight = tile.cycles * depth + store_cycles * vectors_of(shape.rows) +
@@ -88,11 +87,6 @@ ProductForm swapped(const ProductForm& form) {
 }
 
 }  // namespace
-
-int64_t steps_worth_packing(int64_t columns) {
-  constexpr int64_t line = 64, few_lines = 2, many = 1024, few = 1024;
-  return columns * 4 >= few_lines * line ? many : few;
-}
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {
   if (!has_two_sides(form)) return form;

@@ -7,10 +7,9 @@
 
 namespace axrun::search {
 
-/// How many steps a product of constants takes before it is worth it to pack a panel of so many columns,
-/// which several tiles of rows read: rows of it that take several cache lines are read as fast where they
-/// lie.
-int64_t steps_worth_packing(int64_t columns);
+/// So many steps a product of constants takes before it is worth it to pack a panel that several tiles of
+/// rows read: rows of fewer are read as fast where they lie.
+inline constexpr int64_t steps_worth_packing = 1024;
 
 /// A product of constants seen from the other side, rows as columns (`ProductForm::across`): where its
 /// columns fill vectors badly and its rows don't, or where its sums are so long that what it takes to turn

@@ -92,9 +92,9 @@ struct ImplicitGrid {
     const int64_t images = std::max<int64_t>(s.batch * s.groups, 1);
     const int64_t wanted_cells = divide_up(wanted, images);
     panel_rows = gemm_panel_rows(group_out_channels(s), kernel_table().panel_rows);
+    block_channels = channels_at_once(s);
     // A strip repeats the rows its neighbour also needs: not fewer than four times those, nor than a few
     // register tiles.
-    block_channels = channels_at_once(s);
     const int64_t overlap = (s.kernel_height - 1) * s.dilation_height / s.stride_height;
     const int64_t least = std::max(4 * overlap, divide_up(128, s.out_width));
     rows = strip_rows(s, block_channels > 0 ? block_channels : group_channels(s), strip_floats,

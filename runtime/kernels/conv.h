@@ -27,8 +27,8 @@ struct ConvShape {
 
 /// How a convolution is carried out. The packed weights' form follows from it.
 enum class ConvMethod : int32_t {
-  pointwise,      ///< 1x1, stride 1, no pad: a matrix product over the input as it lies
-  implicit_gemm,  ///< matrix product; input windows are gathered panel by panel
+  pointwise,  ///< 1x1, stride 1, no pad: a matrix product over the input as it lies; for few output channels
+  implicit_gemm,  ///< matrix product; input windows are gathered panel by panel, or read from strips
   depthwise,      ///< one input channel per group: direct, vectorised along the width
   few_pixels,     ///< few output pixels: vectors of output channels
 };

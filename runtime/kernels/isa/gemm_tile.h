@@ -31,8 +31,8 @@ struct Tile {
   int64_t a_ahead;   ///< column form: distance to what will be read soon, and is fetched meanwhile
   const float* b;    ///< each row gives tile_columns readable floats
   int64_t b_row_stride;
-  int64_t
-      b_ahead;  ///< stride form: distance to what will be read soon, and is fetched meanwhile; 0: it is near
+  /// Stride form: distance to what will be read soon, and is fetched meanwhile; 0: it is near.
+  int64_t b_ahead;
   /// Offset form: row i starts at b + b_offsets[i]. There are offsets_ahead more of them than rows.
   const int64_t* b_offsets;
   float* c;
