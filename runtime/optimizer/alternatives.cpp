@@ -103,7 +103,7 @@ Ratio PlanImprover::compare_alternative(const Task& task, const GeneratedCode& c
   if (settings_.deterministic && !comparison.bit_difference().empty()) return {};
   end = TriedKernel::End::slower;
   piece.reset();
-  return comparison.times(place_.background, place_.stop, host_.threads);
+  return comparison.times(place_.background, place_.stop, threads_that_spare());
 }
 
 bool PlanImprover::try_alternative(const Task& task, const std::function<void()>& meanwhile) {

@@ -406,7 +406,7 @@ void PlanImprover::compare(const Task& task) {
     return;
   }
   piece.reset();
-  const Ratio ratio = comparison.times(place_.background, place_.stop, host_.threads);
+  const Ratio ratio = comparison.times(place_.background, place_.stop, threads_that_spare());
   if (place_.stop.requested()) return;
   const Background::Piece last(place_.background);
   const bool use = settings_.always || ratio.second_is_faster(share) ||

@@ -279,6 +279,9 @@ class PlanImprover {
   /// Where its place is still taken by `now`: `better`, until real runs say otherwise.
   bool put_in_force(const OptimizerJob& job, const std::shared_ptr<const Plan>& now,
                     const std::shared_ptr<const Plan>& better, const Ratio& ratio, const char* what);
+  /// Those of a run that have a core of their own: the others spare nothing, and generated kernels make no
+  /// work for them.
+  int threads_that_spare() const { return tools_.target.cores; }
   Ratio compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job,
                       Asked asked = Asked::not_slower);
   void run(const Plan& plan, const OptimizerJob& job, StepObserver& observer, ThreadPool& pool);

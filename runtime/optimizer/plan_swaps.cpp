@@ -25,7 +25,7 @@ std::string text_of(const std::vector<ir::Shape>& shapes) {
 Ratio PlanImprover::compare_plans(const Plan& before, const Plan& after, const OptimizerJob& job,
                                   Asked asked) {
   const PhaseClock::In phase(clock_, "compare plans");
-  return runtime::compare_plans(before, after, job.inputs, host_.threads, share, place_, asked);
+  return runtime::compare_plans(before, after, job.inputs, threads_that_spare(), share, place_, asked);
 }
 
 void PlanImprover::for_entries(
