@@ -73,6 +73,14 @@ struct Node {
   bool rewritten = false;  ///< not of the model, but for nodes of it, with the name of one of them
 };
 
+/// Up to where a graph computes what another one does.
+struct GraphLimits {
+  /// No element of these values may have a larger magnitude, or be no number.
+  std::map<ValueId, float> most;
+  /// Says what is computed where one has, from the same inputs. Values of both have the same numbers.
+  std::shared_ptr<const Graph> otherwise;
+};
+
 /// A graph in single-assignment form, its nodes in topological order. A body of If, Loop or Scan is a Graph
 /// of its own, held by an attribute of its node; what it uses of the enclosing graph is listed in `captures`,
 /// through every level of nesting, so that no name is ever looked up outwards.
@@ -84,6 +92,7 @@ struct AXRUN_API Graph {
       inputs;  ///< without those that have an initializer, unless the file's IR version makes it a default
   std::vector<ValueId> outputs;
   std::vector<std::pair<ValueId, ValueId>> captures;  ///< (value of the enclosing graph, value here)
+  std::shared_ptr<const GraphLimits> limits;          ///< null: there are none
 
   ValueId add_value(Value value);
   Value& value(ValueId id) { return values[static_cast<size_t>(id)]; }

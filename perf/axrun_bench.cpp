@@ -32,6 +32,8 @@ class AxrunEngine final : public Engine {
     settings.optimize = budget_ > 0 || settings.use_cache;
     const auto tier = options.engine.find("tier");
     if (tier != options.engine.end()) settings.tier = tier_of(tier->second);
+    const auto fp = options.engine.find("fp");
+    if (fp != options.engine.end()) set_numeric_class(fp->second, settings);
     session_ = translated([&] { return Session::load(options.model, settings); });
     if (settings.optimize && budget_ <= 0) session_->freeze();
     session_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -106,6 +108,12 @@ class AxrunEngine final : public Engine {
     return seconds;
   }
 
+  static void set_numeric_class(const std::string& name, runtime::SessionOptions& settings) {
+    settings.deterministic = name == "strict";
+    settings.bilinear = name == "bilinear";
+    if (!settings.deterministic && !settings.bilinear && name != "reassoc")
+      throw HostError(HostError::user, "--fp: '" + name + "' is not strict, reassoc or bilinear");
+  }
   static runtime::Tier tier_of(const std::string& name) {
     if (name == "reference") return runtime::Tier::reference;
     if (name == "fallback") return runtime::Tier::fallback;
@@ -129,6 +137,7 @@ int main(int argc, char** argv) {
   return host_main(argc, argv,
                    {"axrun_bench",
                     {{"tier", "NAME", "reference, fallback or auto (auto)"},
+                     {"fp", "CLASS", "strict, reassoc or bilinear (reassoc)"},
                      {"cache", "DIR", "start from what is kept there, and keep what is found"},
                      {"budget", "S", "seconds for the optimiser before runs are timed (0: there is none)"}},
                     [](const Options& options) { return std::make_unique<AxrunEngine>(options); }});

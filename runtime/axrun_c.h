@@ -107,8 +107,8 @@ AXRUN_API const char* axrun_version(void);
 /* Text of the last failure in this thread, with the model's own names; "" before the first. Valid until the
  * next call in this thread. */
 AXRUN_API const char* axrun_last_error(void);
-/* What it was about: an input of the model, or a node, by their names, and the node's operator; "" where it is
- * no single one, or not known. Valid as long as the text. */
+/* What it was about: an input of the model, or a node, by their names, and the node's operator; "" where it
+ * is no single one, or not known. Valid as long as the text. */
 AXRUN_API const char* axrun_last_error_input(void);
 AXRUN_API const char* axrun_last_error_node(void);
 AXRUN_API const char* axrun_last_error_op(void);
@@ -154,7 +154,8 @@ AXRUN_API axrun_status axrun_options_set_optimize(axrun_options* options, int op
 /* Threads of its own that it may use; 0: the standard. */
 AXRUN_API axrun_status axrun_options_set_optimizer_threads(axrun_options* options, int threads);
 /* What they get of the processors where others want them, too: next to nothing (IDLE), a tenth at the start
- * besides (ASSURED), as much as anybody (NORMAL). STANDARD: what AXRUN_OPTIMIZER_PRIORITY says, else ASSURED. */
+ * besides (ASSURED), as much as anybody (NORMAL). STANDARD: what AXRUN_OPTIMIZER_PRIORITY says, else ASSURED.
+ */
 typedef enum axrun_priority {
   AXRUN_PRIORITY_STANDARD = 0,
   AXRUN_PRIORITY_ASSURED = 1,
@@ -166,6 +167,12 @@ AXRUN_API axrun_status axrun_options_set_optimizer_priority(axrun_options* optio
 AXRUN_API axrun_status axrun_options_set_optimizer_share(axrun_options* options, double share);
 /* 1: it swaps in only kernels whose results equal the precompiled ones' to the bit. */
 AXRUN_API axrun_status axrun_options_set_deterministic(axrun_options* options, int deterministic);
+/* What its kernels may do to floats. STRICT: the same as deterministic. REASSOC: sums in another order, each
+ * result within the bound of its own rounding errors. BILINEAR: besides, convolutions by bilinear algorithms
+ * (Winograd's) where that is faster; their errors are bounded next to the largest values that a tile of
+ * results is computed of. */
+typedef enum axrun_fp { AXRUN_FP_REASSOC = 0, AXRUN_FP_STRICT = 1, AXRUN_FP_BILINEAR = 2 } axrun_fp;
+AXRUN_API axrun_status axrun_options_set_fp(axrun_options* options, int fp);
 
 /* Loads a model. */
 AXRUN_API axrun_status axrun_session_load(const char* path, const axrun_options* options,

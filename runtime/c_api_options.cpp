@@ -95,6 +95,15 @@ axrun_status axrun_options_set_deterministic(axrun_options* options, int determi
   });
 }
 
+axrun_status axrun_options_set_fp(axrun_options* options, int fp) {
+  return guarded([&] {
+    require(options != nullptr, "options is NULL");
+    require(fp >= AXRUN_FP_REASSOC && fp <= AXRUN_FP_BILINEAR, "there is no such class");
+    options->options.deterministic = fp == AXRUN_FP_STRICT;
+    options->options.bilinear = fp == AXRUN_FP_BILINEAR;
+  });
+}
+
 axrun_status axrun_options_set_memory_limit(axrun_options* options, int64_t bytes) {
   return guarded([&] {
     require(options != nullptr, "options is NULL");

@@ -144,6 +144,23 @@ struct AlgebraReport {
   double seconds = 0;           ///< that it took
 };
 
+/// Which convolutions are computed by bilinear algorithms.
+struct BilinearReport {
+  /// Convolutions that are alike.
+  struct Kind {
+    std::string sizes;
+    int sites = 0;
+    int tile = 0;  ///< side of the results that are computed together; 0: as they are
+    /// What they take in the model, microseconds: as they are, and by tiles of 4x4 and 2x2; 0: not tried.
+    double direct = 0, by_four = 0, by_two = 0;
+  };
+  std::string outcome;  ///< "bilinear", or "as they are: ..." with the reason; empty: not allowed, or not yet
+  std::vector<Kind> kinds;
+  double growth = 0;   ///< of rounding errors, next to the largest values of a tile, at most
+  double speedup = 0;  ///< of the model with it, over the plan before; 0: not measured
+  double seconds = 0;  ///< that it took to choose
+};
+
 /// What the optimiser, or its helper process, has spent time on.
 struct OptimizerPhase {
   std::string name;              ///< "compare kernels", "helper: prove", ...
@@ -201,8 +218,9 @@ struct OptimizerStatus {
   std::vector<PlanSwap> swaps;
   std::vector<OptimizerPhase> phases;  ///< in the order in which they were first entered
   CacheUse cache;
-  LayoutReport layouts;   ///< of the plan for which they were chosen last
-  AlgebraReport algebra;  ///< of the plan that was rewritten last
+  LayoutReport layouts;     ///< of the plan for which they were chosen last
+  AlgebraReport algebra;    ///< of the plan that was rewritten last
+  BilinearReport bilinear;  ///< of the plan that was looked at last
 };
 AXRUN_API const char* name_of(OptimizerStatus::State state);
 

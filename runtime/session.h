@@ -50,6 +50,11 @@ struct SessionOptions {
   double optimizer_share = 1;  ///< of a processor that it takes at most, with its helper process; above 0
   bool deterministic = false;  ///< it swaps in only kernels whose results equal the fallback's to the bit
 
+  /// It may compute convolutions by bilinear algorithms (Winograd's) where that is faster. Their errors are
+  /// bounded next to the largest values that a tile of results is computed of, not next to each result's own.
+  /// Not together with `deterministic`.
+  bool bilinear = false;
+
   // What it has found is kept for other sessions with the same model, and used by this one. The environment
   // says where (AXRUN_CACHE_DIR), or that nothing is kept (AXRUN_CACHE=off).
   bool use_cache = true;

@@ -122,6 +122,8 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.join = !knob_says(KnobName::swap, "always") && !ablated("fusion");
   settings.always =
       knob_says(KnobName::swap, "always") || knob_says(KnobName::swap, "join") || ablated("measurement");
+  settings.bilinear = options.bilinear && !settings.deterministic && !settings.always;
+  settings.force_bilinear = settings.bilinear && knob_says(KnobName::swap, "bilinear");
   settings.schedules = !ablated("schedules");
   settings.force_layouts = knob_says(KnobName::swap, "layouts");
   settings.always = settings.always || settings.force_layouts;

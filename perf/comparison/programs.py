@@ -27,11 +27,12 @@ class Host:
     first_seconds: float = 0  # it cannot be asked whether it does: of runs before those that are measured
 
 
-def optimising(host, seconds, cache=None):
+def optimising(host, seconds, cache=None, numeric_class=None):
     """axrun's host, its optimiser at work for so long in every launch before runs are timed; with a cache, every launch goes
-    on from where the one before it stopped."""
+    on from where the one before it stopped. numeric_class: strict, reassoc (the standard) or bilinear."""
     kept = ["--cache", os.path.abspath(cache)] if cache else []
-    return Host(host.command + ["--budget", "%g" % seconds] + kept, host.environment, settles=True)
+    allowed = ["--fp", numeric_class] if numeric_class else []
+    return Host(host.command + ["--budget", "%g" % seconds] + kept + allowed, host.environment, settles=True)
 
 
 def is_program(path):

@@ -61,7 +61,11 @@ Runs
   --tier NAME            reference: exact and slow; fallback: precompiled kernels; auto: the best there is (auto)
   --budget S             after the first answer the optimiser may work for S seconds, while runs go on; then it is
                          stopped and the timed runs begin (0: no optimiser)
-  --deterministic        swap in only kernels whose results equal those of the precompiled ones to the bit
+  --fp CLASS             what generated kernels may do to floats. strict: only what gives the bits of the precompiled
+                         ones; reassoc: sums in another order, each result within the bound of its own rounding
+                         errors (reassoc); bilinear: convolutions of 3x3 by Winograd's algorithms as well, where that
+                         is faster: within a bound next to the largest values around a result, not its own
+  --deterministic        --fp strict
   --cache-dir DIR        folder for what is kept between processes (AXRUN_CACHE_DIR, else ~/.cache/axrun)
   --no-cache             keep nothing between processes
   --operators LIB        a shared library with operators of your own (runtime/axrun_operators.h); may be repeated

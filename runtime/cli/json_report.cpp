@@ -81,6 +81,7 @@ Json settings_json(const Record& record, const Options& options) {
   settings["profiled"] = options.profiling();
   settings["budget_s"] = options.budget ? Json(*options.budget) : Json(nullptr);
   settings["deterministic"] = options.deterministic;
+  settings["fp"] = options.numeric_class;
   return settings;
 }
 

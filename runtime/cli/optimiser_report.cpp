@@ -41,6 +41,22 @@ Json layouts_json(const runtime::LayoutReport& report) {
           {"seconds", report.seconds}, {"prices", std::move(prices)}};
 }
 
+Json bilinear_json(const runtime::BilinearReport& report) {
+  Json kinds = Json::array();
+  for (const runtime::BilinearReport::Kind& kind : report.kinds)
+    kinds.push_back({{"sizes", kind.sizes},
+                     {"convolutions", kind.sites},
+                     {"tile", kind.tile},
+                     {"direct_us", kind.direct},
+                     {"by_4x4_us", number(kind.by_four)},
+                     {"by_2x2_us", number(kind.by_two)}});
+  return {{"outcome", report.outcome},
+          {"kinds", std::move(kinds)},
+          {"growth", number(report.growth)},
+          {"speedup", number(report.speedup)},
+          {"seconds", report.seconds}};
+}
+
 Json algebra_json(const runtime::AlgebraReport& report) {
   Json windows = Json::array();
   for (const runtime::AlgebraReport::Window& window : report.windows) {
@@ -148,6 +164,7 @@ Json optimiser_json(const Optimisation& optimisation) {
           {"kernels", std::move(kernels)},
           {"phases", std::move(phases)},
           {"layouts", layouts_json(status.layouts)},
+          {"bilinear", bilinear_json(status.bilinear)},
           {"algebra", algebra_json(status.algebra)},
           {"swaps", std::move(swaps)}};
 }

@@ -85,6 +85,7 @@ void add_run_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--threads", options.threads)->check(CLI::Range(1, 4096));
   app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
   app.add_flag("--deterministic", options.deterministic);
+  app.add_option("--fp", options.numeric_class)->check(CLI::IsMember({"strict", "reassoc", "bilinear"}));
   app.add_option("--cache-dir", options.cache_dir);
   app.add_flag("--no-cache", options.no_cache);
   repeated("--operators", options.operators);
@@ -223,6 +224,10 @@ Options parse_options(int argc, const char* const* argv) {
   if (options.streams > 0 && options.mode != Options::Mode::throughput) {
     throw Error(Fault::user, "--streams belongs to --mode throughput");
   }
+  if (options.deterministic && app.count("--fp") > 0 && options.numeric_class != "strict")
+    throw Error(Fault::user, "--deterministic is --fp strict, and no other class");
+  if (options.deterministic) options.numeric_class = "strict";
+  options.deterministic = options.numeric_class == "strict";
   check_numbers(options);
   if (app.got_subcommand(cache)) options.command = Options::Command::cache;
   if (app.got_subcommand(rules)) options.command = Options::Command::rules;

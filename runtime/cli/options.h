@@ -71,6 +71,7 @@ struct Options {
   runtime::Tier tier = runtime::Tier::automatic;
   std::optional<double> budget;
   bool deterministic = false;
+  std::string numeric_class = "reassoc";
   std::string cache_dir;
   bool no_cache = false;
   std::vector<std::string> operators;  ///< shared libraries with operators of the user's own

@@ -44,6 +44,7 @@ runtime::SessionOptions session_options(const Options& options) {
   session.use_cache = !options.no_cache;
   session.cache_dir = options.cache_dir;
   session.deterministic = options.deterministic;
+  session.bilinear = options.numeric_class == "bilinear";
   session.operators = c_api::operators_of(options.operators);
   return session;
 }

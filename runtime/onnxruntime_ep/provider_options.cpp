@@ -50,8 +50,9 @@ Setter count(int runtime::SessionOptions::*member) {
 }
 
 bool set_numeric_class(ProviderOptions& options, std::string_view text) {
-  if (text != "strict" && text != "reassoc") return false;
+  if (text != "strict" && text != "reassoc" && text != "bilinear") return false;
   if (text == "strict") options.session.deterministic = true;
+  if (text == "bilinear") options.session.bilinear = true;
   return true;
 }
 
@@ -121,8 +122,10 @@ const std::vector<Entry>& table() {
       {{"cache_dir", "DIR", "where; otherwise AXRUN_CACHE_DIR or the user's cache folder"}, set_cache_dir},
       {{"deterministic", "on|off", "swap in only kernels whose results equal the fallback's to the bit"},
        flag(&runtime::SessionOptions::deterministic)},
-      {{"fp", "strict|reassoc",
-        "numeric class: strict is deterministic=on; reassoc may sum in another order"},
+      {{"fp", "strict|reassoc|bilinear",
+        "numeric class: strict is deterministic=on; reassoc may sum in another order; bilinear may compute "
+        "convolutions "
+        "by Winograd's algorithms, within a bound next to the largest values around a result"},
        set_numeric_class},
       {{"log_level", "verbose|info|warning|error|off", "what goes to ONNX Runtime's log"}, set_log_level},
       {{"optimize", "on|off", "the background optimiser"}, flag(&runtime::SessionOptions::optimize)},

@@ -153,12 +153,7 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const 
   RewrittenGraph made;
   const auto refuse = [&](const std::string& why) {
     // Its constants are let go with its plan.
-    if (made.graph && symbolic_) {
-      timed_.reset();
-      symbolic_->forget(*made.graph);
-      library_->forget(*made.graph);
-      shares_.forget(*made.graph);
-    }
+    if (made.graph && symbolic_) forget_graph(made.graph);
     if (is_first) report.outcome = "as the model: " + why;
     return false;
   };
@@ -305,6 +300,8 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
   bool swapped = false;
   if (choice && choice->algebra) {
     report = choice->algebra->report;  // of an earlier process
+  } else if (choice && choice->is_bilinear) {
+    report.outcome = "as the model: convolutions are computed by bilinear algorithms";
   } else if (!now || !now->complete()) {
     report.outcome = "as the model: not all of its steps are known before the run";
   } else if (&now->graph() != expected) {

@@ -33,6 +33,15 @@ void ChosenLayouts::drop(const std::vector<ir::Shape>& shapes) {
   choices_.erase(found);
 }
 
+std::vector<std::shared_ptr<const ChosenLayouts::Choice>> ChosenLayouts::kept() const {
+  std::vector<std::shared_ptr<const Choice>> kept;
+  for (std::shared_ptr<const Choice> choice : all()) {
+    while (choice && choice->is_bilinear) choice = choice->base;
+    if (choice) kept.push_back(std::move(choice));
+  }
+  return kept;
+}
+
 std::vector<std::shared_ptr<const ChosenLayouts::Choice>> ChosenLayouts::all() const {
   const std::lock_guard lock(mutex_);
   return choices_;

@@ -21,6 +21,8 @@ class ChosenLayouts {
     std::shared_ptr<const AlgebraRecipe> algebra;  ///< or this, by algebra, of the model's
     std::shared_ptr<const Choice> base;            ///< or of this one's, which was chosen by layouts
     std::shared_ptr<const ir::Graph> graph;
+    bool is_bilinear =
+        false;  ///< convolutions of the base's graph, or of the model's, by bilinear algorithms
   };
   /// mutex: one that no fork of the process finds locked.
   explicit ChosenLayouts(std::mutex& mutex) : mutex_(mutex) {}
@@ -32,6 +34,9 @@ class ChosenLayouts {
   void choose(Choice choice);
   void drop(const std::vector<ir::Shape>& shapes);
   std::vector<std::shared_ptr<const Choice>> all() const;
+  /// Those that are kept between processes: of bilinear algorithms, which are chosen anew, what their graphs
+  /// were made of.
+  std::vector<std::shared_ptr<const Choice>> kept() const;
 
  private:
   std::mutex& mutex_;

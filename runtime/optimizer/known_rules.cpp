@@ -15,8 +15,6 @@ namespace {
 
 using namespace search::algebra;
 
-/// Of one proof, by the clock; a rule has three.
-constexpr double proof_seconds = 2;
 constexpr unsigned solver_milliseconds = 500;
 /// So often rules of rules are looked into.
 constexpr int most_rounds = 2;
@@ -45,10 +43,11 @@ DiscoveryOptions options_with(const Prover& prover, int& found, const std::funct
 
 }  // namespace
 
-Prover prover_by(WorkerProcess& worker, const CandidateTools& tools, const StopSignal& stop) {
+Prover prover_by(WorkerProcess& worker, const CandidateTools& tools, const StopSignal& stop,
+                 double proof_seconds) {
   return
-      [&worker, &tools, &stop](const Sides& sides,
-                               const std::vector<ir::loop::Size>& sizes) -> std::optional<IdentityEvidence> {
+      [&worker, &tools, &stop, proof_seconds](
+          const Sides& sides, const std::vector<ir::loop::Size>& sizes) -> std::optional<IdentityEvidence> {
         WorkerRequest request;
         request.expression = ir::print(sides.left);
         request.lowered = ir::print(sides.right);

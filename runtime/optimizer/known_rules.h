@@ -16,7 +16,9 @@ class StopSignal;
 struct CandidateTools;
 
 /// Has the worker prove identities: the host has no prover. A worker that fails gives no answer.
-search::algebra::Prover prover_by(WorkerProcess& worker, const CandidateTools& tools, const StopSignal& stop);
+/// proof_seconds: of one proof, by the clock; an identity has three.
+search::algebra::Prover prover_by(WorkerProcess& worker, const CandidateTools& tools, const StopSignal& stop,
+                                  double proof_seconds = 2);
 
 /// The identities that a session may use: those of a store, each proved again before it is used first, and
 /// those that its own model adds. For one thread.

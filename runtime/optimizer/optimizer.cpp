@@ -42,6 +42,7 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
       library_(
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
       layouts_(library_->mutex()),
+      bilinear_is_open_(settings_.bilinear),
       warm_(std::move(warm)),
       load_programs_(std::move(load), board_),
       background_({settings_.threads, settings_.standing, shared_locks(), settings_.share},
@@ -130,6 +131,7 @@ void Optimizer::work(const Background::Place& place) {
     });
     PlanImprover improver(host_, settings_, library_, layouts_, board_, place);
     improver.know_kernels(warm_);
+    improver.when_bilinear_decided([this] { bilinear_is_open_ = false; });
     improver.when_folded([this](std::vector<FoldedNode> folded) { load_programs_.add(std::move(folded)); });
     improver.when_confirmed([&, last = std::chrono::steady_clock::time_point()]() mutable {
       const auto now = std::chrono::steady_clock::now();

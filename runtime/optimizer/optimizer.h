@@ -40,7 +40,7 @@ class Optimizer {
   /// Whether a run of this plan is to be timed and told: not where nothing is left to be done for it. What
   /// the run itself brings to light, plans of bodies, is left for the next one.
   bool wants(const Plan& plan) const {
-    return busy_with_plans_.load(std::memory_order_relaxed) || plan.open_steps() > 0;
+    return busy_with_plans_.load(std::memory_order_relaxed) || may_get_better(plan);
   }
   /// After a run that is not told.
   void answered() {
@@ -51,7 +51,7 @@ class Optimizer {
   /// inputs. The first run of all leaves nothing: its answer does not wait for a copy and a new thread.
   void ran(const Plan& plan, const std::vector<RuntimeValue>& inputs, double microseconds) {
     const uint64_t runs = plan.times().add(static_cast<float>(microseconds));
-    if ((runs & (runs - 1)) == 0 && plan.open_steps() > 0 && answered_.exchange(true)) offer(inputs);
+    if ((runs & (runs - 1)) == 0 && may_get_better(plan) && answered_.exchange(true)) offer(inputs);
     if (background_.lost()) restart();
   }
 
@@ -62,6 +62,10 @@ class Optimizer {
   OptimizerStatus status() const;
 
  private:
+  bool may_get_better(const Plan& plan) const {
+    return plan.open_steps() > 0 ||
+           (bilinear_is_open_.load(std::memory_order_relaxed) && plan.graph().limits == nullptr);
+  }
   /// In the order in which a fork takes them.
   std::vector<std::mutex*> shared_locks();
   /// Leaves what is known for the next session. On the optimiser's thread. last: there is no other time.
@@ -76,6 +80,8 @@ class Optimizer {
   const OptimizerSettings settings_;
   std::shared_ptr<KernelLibrary> library_;
   ChosenLayouts layouts_;
+  /// Whether there are bilinear algorithms that are faster has not been looked at.
+  std::atomic<bool> bilinear_is_open_;
   const std::shared_ptr<WarmStart> warm_;
   StatusBoard board_;
   LoadPrograms load_programs_;

@@ -184,6 +184,7 @@ void PlanImprover::improve(const OptimizerJob& job) try {
   grow(job);
   const bool plain_elsewhere = experience().layouts == Experience::Layouts::plain && settings_.layouts;
   if (!plain_elsewhere && choose_layouts(job)) grow(job);
+  use_bilinear(job);
   remember_alternatives(job, plain_elsewhere);
   remember_algebra(job);
   const Background::Piece piece(place_.background);

@@ -29,8 +29,9 @@
 #include "runtime/plan_table.h"
 
 namespace axrun::search::algebra {
+struct BilinearChoice;
 struct RewrittenWindow;
-}
+}  // namespace axrun::search::algebra
 
 namespace axrun::runtime {
 
@@ -54,15 +55,17 @@ struct OptimizerHost {
 struct OptimizerSettings {
   int threads = 1;
   Standing standing = Standing::assured;
-  double share = 1;            ///< of a processor that its thread and its helper take at most
-  bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
-  bool always = false;         ///< what is verified is swapped in, faster or not
-  bool join = true;            ///< steps that read one another are tried as one
-  bool schedules = true;       ///< alternatives to the default schedules are tried
-  bool layouts = true;         ///< values may be laid out in other ways than the model's
-  bool force_layouts = false;  ///< they are, channels-last, wherever they can be
-  bool algebra = true;         ///< graphs may be rewritten by proved identities
-  bool force_algebra = false;  ///< they are, wherever that looks cheaper
+  double share = 1;             ///< of a processor that its thread and its helper take at most
+  bool deterministic = false;   ///< only kernels that are bit-equal to the fallback's
+  bool always = false;          ///< what is verified is swapped in, faster or not
+  bool join = true;             ///< steps that read one another are tried as one
+  bool schedules = true;        ///< alternatives to the default schedules are tried
+  bool layouts = true;          ///< values may be laid out in other ways than the model's
+  bool force_layouts = false;   ///< they are, channels-last, wherever they can be
+  bool algebra = true;          ///< graphs may be rewritten by proved identities
+  bool force_algebra = false;   ///< they are, wherever that looks cheaper
+  bool bilinear = false;        ///< convolutions may be computed by bilinear algorithms
+  bool force_bilinear = false;  ///< they are, wherever there are any
   WorkerOptions worker;
   std::string reproducers;  ///< folder for candidates that something was wrong with; empty: none
   LowerFunction lower = search::lower;
@@ -106,6 +109,8 @@ class PlanImprover {
   void try_algebra(const std::function<bool()>& wanted);
   /// Called with what was folded of a rewritten graph that came into force.
   void when_folded(std::function<void(std::vector<FoldedNode>)> call) { when_folded_ = std::move(call); }
+  /// Called when bilinear algorithms have been chosen, or not, for a set of shapes.
+  void when_bilinear_decided(std::function<void()> call) { when_bilinear_decided_ = std::move(call); }
   /// One of what load has folded: when nothing else is to be done. Throws CannotGoOn.
   void check_load_time(LoadPrograms& programs);
   /// Looks at the times of real runs since the latest swaps, and undoes what has become slower.
@@ -250,6 +255,16 @@ class PlanImprover {
   bool price_layouts(LayoutTrial& trial, const OptimizerJob& job, double total, LayoutReport& report);
   /// Of the trial's plan and the other one, by turns.
   void measure_layouts(LayoutTrial& trial, const Plan& laid_out, const OptimizerJob& job);
+  /// Once for every set of shapes: has convolutions computed by bilinear algorithms, kind by kind, where that
+  /// is the faster way, and puts a plan with all of these in force. True where it has.
+  bool use_bilinear(const OptimizerJob& job);
+  struct BilinearKinds;
+  /// What convolutions of each kind take by each tile. False where told to stop.
+  bool time_bilinear(const std::shared_ptr<const Plan>& now, const OptimizerJob& job, BilinearKinds& kinds);
+  /// Of plans that are not made any more.
+  void forget_graph(const std::shared_ptr<const ir::Graph>& graph);
+  /// That the nodes of the choice's kind compute what the convolution does.
+  bool is_proved(const search::algebra::BilinearChoice& choice);
   void know_rules();
   /// False where it is to be gone on with another time.
   bool look_for_rules(const Plan& plan, const std::function<bool()>& interrupted);
@@ -342,6 +357,9 @@ class PlanImprover {
   std::shared_ptr<WarmStart> warm_;  ///< may be null
   /// Shapes whose layouts have been chosen.
   std::set<std::vector<ir::Shape>> laid_out_;
+  /// Shapes for which bilinear algorithms have been looked at, and what has been proved, by kind and tile.
+  std::set<std::vector<ir::Shape>> bilinear_;
+  std::map<std::string, bool> bilinear_proofs_;
   /// Of the job at hand: joined before there were kernels for the parts.
   std::vector<JointTask> joined_early_;
   /// Whose default kernels and joints are settled, and whose alternatives, or layouts, are not.
@@ -356,6 +374,7 @@ class PlanImprover {
   std::optional<KnownRules> rules_;             ///< when first needed
   Pieces* pieces_ = nullptr;                    ///< of the work that asks for proofs
   std::function<void(std::vector<FoldedNode>)> when_folded_;
+  std::function<void()> when_bilinear_decided_;
 };
 
 }  // namespace axrun::runtime

@@ -155,7 +155,7 @@ void PlanImprover::watch() {
         blame(*trial.now, trial.before.get());
         if (&trial.now->graph() != &trial.before->graph()) {
           const auto choice = layouts_.choice_for(trial.job.shapes);
-          const bool were_layouts = choice && !choice->algebra;
+          const bool were_layouts = choice && !choice->algebra && !choice->is_bilinear;
           layouts_.drop(trial.job.shapes);
           if (choice && choice->base) layouts_.choose(*choice->base);
           if (warm_ && were_layouts) warm_->note_layouts(Experience::Layouts::plain);

@@ -34,6 +34,7 @@ class Layer {
  public:
   Layer(const ir::Graph& graph, const LayoutRecipe& recipe)
       : old_(graph), recipe_(recipe), graph_(std::make_shared<ir::Graph>()) {
+    AXRUN_ASSERT(!old_.limits);  // of values that would not be there
     graph_->name = old_.name;
     graph_->values = old_.values;
     graph_->inputs = old_.inputs;

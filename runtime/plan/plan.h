@@ -55,6 +55,14 @@ struct Step {
   std::vector<int> nodes;  ///< of the graph, by position: what the kernel computes
 };
 
+/// A value of which no element may be larger than that, nor be no number, where the plan is to be right.
+struct ValueLimit {
+  ir::ValueId value;
+  size_t steps;  ///< so many are done when it is there
+  int64_t count;
+  float most;
+};
+
 /// An output that no step could write in place: copied at the end.
 struct OutputCopy {
   ir::ValueId value;
@@ -89,6 +97,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
  public:
   ~Plan();
 
+  /// Where a value exceeds the graph's limits, the run begins again with the graph that says what is computed
+  /// there.
   /// live_in: one value per id of `live_in_ids`. outputs: one per graph output; a defined tensor is written
   /// in place when its type and shape fit and replaced otherwise. Safe from many threads at once.
   void run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
@@ -142,6 +152,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   void give_back(std::unique_ptr<Frame> frame) const;
   void execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
   void run_step(Frame& frame, const Step& step, const RunContext& context) const;
+  /// The plan of the graph that says what is computed beyond this one's limits; made when it is first needed.
+  const Plan& otherwise() const;
 
   std::shared_ptr<const ir::Graph> graph_;
   std::vector<ir::ValueFact> facts_;
@@ -149,6 +161,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<ir::ValueId> live_in_;
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
+  std::vector<ValueLimit> limits_;        ///< in order of steps
   std::vector<ir::Shape> output_shapes_;  ///< of the outputs with a place of their own
   std::vector<ir::ValueId> bound_;        ///< values in places that differ from run to run
   std::vector<ir::ValueId> in_slots_;
@@ -162,6 +175,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::shared_ptr<const PlanRecipe> recipe_;
   uint64_t id_;
 
+  mutable std::mutex otherwise_mutex_;
+  mutable std::shared_ptr<const Plan> otherwise_;
   mutable RunTimes times_;
   mutable std::mutex frames_mutex_;
   mutable std::vector<std::unique_ptr<Frame>> frames_;

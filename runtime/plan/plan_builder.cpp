@@ -38,13 +38,10 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int
       initial_facts_(std::move(facts)) {}
 
 const PlanBuilder::Stage PlanBuilder::stages[] = {
-    {"infer nodes", &PlanBuilder::infer_nodes},
-    {"find needed nodes", &PlanBuilder::find_needed},
-    {"form groups", &PlanBuilder::form_groups},
-    {"make steps", &PlanBuilder::make_steps},
-    {"place values", &PlanBuilder::place_values},
-    {"list places", &PlanBuilder::list_places},
-    {"attach continuation", &PlanBuilder::attach_continuation},
+    {"infer nodes", &PlanBuilder::infer_nodes},   {"find needed nodes", &PlanBuilder::find_needed},
+    {"form groups", &PlanBuilder::form_groups},   {"make steps", &PlanBuilder::make_steps},
+    {"place values", &PlanBuilder::place_values}, {"list places", &PlanBuilder::list_places},
+    {"place limits", &PlanBuilder::place_limits}, {"attach continuation", &PlanBuilder::attach_continuation},
 };
 
 std::shared_ptr<const Plan> PlanBuilder::build() {
@@ -196,6 +193,9 @@ void PlanBuilder::find_needed() {
   };
   for (size_t k = 0; k < graph_->outputs.size(); ++k) {
     if (outputs_[k] && !pending_[static_cast<size_t>(graph_->outputs[k])]) need(graph_->outputs[k]);
+  }
+  if (graph_->limits) {
+    for (const auto& [id, most] : graph_->limits->most) need(id);
   }
   for (int n : deferred_) {
     for (ValueId id : ir::reads_of(graph_->nodes[static_cast<size_t>(n)])) {

@@ -73,6 +73,8 @@ class PlanBuilder {
   void make_steps();
   void place_values();
   void list_places();
+  /// After which steps the graph's limits are watched. Throws Error(unsupported) where a value is not there.
+  void place_limits();
   void attach_continuation();
 
   /// Throws Error(internal) where what a stage left is not well-formed.

@@ -176,7 +176,7 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
       for_new_kernels(*plan, nullptr, [&](const Plan&, const Step& step) { in_force.insert(code_of(step)); });
     }
     cache::Writer out;
-    const auto choices = layouts.all();
+    const auto choices = layouts.kept();
     std::vector<std::shared_ptr<const ChosenLayouts::Choice>> laid_out, rewritten;
     for (const auto& choice : choices) (choice->algebra ? rewritten : laid_out).push_back(choice);
     meet(plans.shapes());
@@ -184,7 +184,8 @@ void WarmStart::save(const KernelLibrary& library, const ChosenLayouts& layouts,
     write_shapes(out, {shapes_, shapes_vary_});
     out.put(write_layouts(laid_out)).put(write_rewrites(rewritten));
     const std::shared_ptr<const ir::Graph> planned = layouts.graph_for(shapes_);
-    if (const auto plan = plans.current(shapes_)) nested_ = nested_forms(*plan);
+    if (const auto plan = plans.current(shapes_); plan && !plan->graph().limits)
+      nested_ = nested_forms(*plan);
     if (shapes_vary_) nested_.clear();
     out.put(write_nested(nested_, planned ? *planned : *graph_));
     LibraryImage::Graphs graphs = graphs_;
@@ -224,7 +225,7 @@ std::string WarmStart::key_of_graph(const cache::Hash& name) const {
 
 void WarmStart::keep_graphs(const ChosenLayouts& layouts) {
   const int64_t most = store_->settings().limit_bytes / 2;
-  for (const auto& choice : layouts.all()) {
+  for (const auto& choice : layouts.kept()) {
     if (!choice->algebra) continue;
     const std::string key = key_of_graph(name_of_rewrite(*choice->algebra, structure_of(*choice->graph)));
     if (store_->has_file(key)) continue;

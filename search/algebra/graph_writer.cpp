@@ -305,6 +305,7 @@ bool is_whole(const ir::Graph& graph) {
 }
 
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes) {
+  AXRUN_ASSERT(!graph.limits);  // of values that would not be there
   auto changed = std::make_shared<ir::Graph>(graph);
   int made = 0;
   NodeNames names;

@@ -183,6 +183,8 @@ static void check_optimizer(axrun_session* session) {
   CHECK(axrun_options_set_optimizer_share(options, 0) == AXRUN_USER_ERROR);
   CHECK(axrun_options_set_optimizer_share(options, 1.5) == AXRUN_USER_ERROR);
   CHECK(axrun_options_set_optimizer_share(options, 0.25) == AXRUN_OK);
+  CHECK(axrun_options_set_fp(options, 3) == AXRUN_USER_ERROR);
+  CHECK(axrun_options_set_fp(options, AXRUN_FP_BILINEAR) == AXRUN_OK);
   CHECK(axrun_options_set_deterministic(options, 1) == AXRUN_OK);
   CHECK(axrun_options_set_optimize(options, 0) == AXRUN_OK);
   axrun_session* plain;

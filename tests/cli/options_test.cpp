@@ -57,6 +57,21 @@ TEST(Options, Commands) {
   EXPECT_EQ(parse({"inspect", "--help"}).command, Options::Command::help);
 }
 
+TEST(Options, NumericClasses) {
+  EXPECT_EQ(parse({"m.onnx"}).numeric_class, "reassoc");
+  EXPECT_FALSE(parse({"m.onnx"}).deterministic);
+  EXPECT_EQ(parse({"m.onnx", "--fp", "bilinear"}).numeric_class, "bilinear");
+  EXPECT_FALSE(parse({"m.onnx", "--fp", "bilinear"}).deterministic);
+  EXPECT_TRUE(parse({"m.onnx", "--fp", "strict"}).deterministic);
+  EXPECT_EQ(parse({"m.onnx", "--deterministic"}).numeric_class, "strict");
+  EXPECT_TRUE(parse({"m.onnx", "--deterministic", "--fp", "strict"}).deterministic);
+  EXPECT_EQ(parse({"optimize", "m.onnx", "--fp", "bilinear"}).numeric_class, "bilinear");
+  EXPECT_THROW(parse({"m.onnx", "--fp", "fast"}), Error);
+  EXPECT_THROW(parse({"m.onnx", "--fp"}), Error);
+  EXPECT_THROW(parse({"m.onnx", "--deterministic", "--fp", "bilinear"}), Error);
+  EXPECT_THROW(parse({"m.onnx", "--deterministic", "--fp", "reassoc"}), Error);
+}
+
 TEST(Options, MistakesAreRefused) {
   const std::vector<std::vector<const char*>> mistakes = {
       {"--thread", "1"},    {"a.onnx", "b.onnx"},

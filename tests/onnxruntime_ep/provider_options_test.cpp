@@ -43,6 +43,8 @@ TEST(ProviderOptions, EveryKeySetsWhatItSays) {
   EXPECT_TRUE(read("deterministic", "on").session.deterministic);
   EXPECT_TRUE(read("fp", "strict").session.deterministic);
   EXPECT_FALSE(read("fp", "reassoc").session.deterministic);
+  EXPECT_FALSE(read("fp", "reassoc").session.bilinear);
+  EXPECT_TRUE(read("fp", "bilinear").session.bilinear);
   EXPECT_EQ(read("log_level", "off").log_level, log_fatal);
   EXPECT_EQ(read("log_level", "verbose").log_level, log_verbose);
   EXPECT_FALSE(read("optimize", "0").session.optimize);

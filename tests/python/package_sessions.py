@@ -243,6 +243,18 @@ class Optimiser(unittest.TestCase):
             session.optimize({"image": image()}, 20)
             np.testing.assert_array_equal(session(image()), before)
 
+    def test_numeric_classes(self):
+        with axrun.Session(MODEL, threads=1, cache=False) as session:
+            expected = session(image())
+        for name in "strict", "reassoc", "bilinear":
+            with axrun.Session(MODEL, threads=1, cache=False, fp=name) as session:
+                session.optimize({"image": image()}, 20)
+                np.testing.assert_allclose(session(image()), expected, atol=1e-4 * np.abs(expected).max())
+        with self.assertRaises(axrun.InvalidArgument):
+            axrun.Session(MODEL, fp="fast")
+        with self.assertRaises(axrun.InvalidArgument):
+            axrun.Session(MODEL, fp="bilinear", deterministic=True)
+
     def test_budget(self):
         with axrun.Session(MODEL, budget=1e-6, cache=False) as session:
             for _ in range(3):

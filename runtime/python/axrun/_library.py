@@ -61,6 +61,7 @@ _CHECKED = {
     "axrun_options_set_optimizer_priority": [c_void_p, c_int],
     "axrun_options_set_optimizer_share": [c_void_p, c_double],
     "axrun_options_set_deterministic": [c_void_p, c_int],
+    "axrun_options_set_fp": [c_void_p, c_int],
     "axrun_options_set_operators": [c_void_p, c_void_p],
     "axrun_operators_create": [POINTER(c_void_p)],
     "axrun_operators_add": [c_void_p, POINTER(OperatorInfo)],

@@ -17,6 +17,7 @@ from .reports import Explanation, Metric, Progress
 
 TIERS = ("reference", "fallback", "auto")
 PRIORITIES = (None, "assured", "idle", "normal")  # axrun_priority
+NUMERIC_CLASSES = ("reassoc", "strict", "bilinear")  # axrun_fp
 KINDS = ("tensor", "sequence", "optional", "map")
 
 # So long one call waits for the optimiser: between two of them an interrupt is noticed.
@@ -78,21 +79,27 @@ class Session:
     optimizer_priority: where others want the processors, too: "idle": next to nothing; "assured": a tenth at the start
         besides; "normal": as much as anybody; None: what AXRUN_OPTIMIZER_PRIORITY says, else assured.
     optimizer_share: of one processor that it takes at most, with its helper process: above 0, at most 1.
-    deterministic: it swaps in only kernels whose results equal the precompiled ones' to the bit.
+    deterministic: it swaps in only kernels whose results equal the precompiled ones' to the bit; the same as fp="strict".
+    fp: what its kernels may do to floats: "strict"; "reassoc": sums in another order; "bilinear": convolutions by Winograd's
+        algorithms besides, where that is faster, whose errors are bounded next to the largest values around a result.
     cache: True: the environment's folder; False: nothing is kept or used; a path: that folder.
     memory_limit: bytes one run may take for its tensors; 0: the machine's memory.
     operators: an Operators, whose operators the model may use besides axrun's own.
     """
 
     def __init__(self, model, *, directory=None, threads=0, tier="auto", shapes=None, dims=None, optimize=True, budget=None,
-                 optimizer_threads=0, optimizer_priority=None, optimizer_share=1, deterministic=False, cache=True, memory_limit=0,
-                 operators=None):
+                 optimizer_threads=0, optimizer_priority=None, optimizer_share=1, deterministic=False, fp="reassoc", cache=True,
+                 memory_limit=0, operators=None):
         if tier not in TIERS:
             raise InvalidArgument("there is no tier '%s': %s" % (tier, ", ".join(TIERS)))
         if budget is not None and not budget >= 0:
             raise InvalidArgument("the budget is negative")
         if optimizer_priority not in PRIORITIES:
             raise InvalidArgument("there is no priority '%s': %s" % (optimizer_priority, ", ".join(PRIORITIES[1:])))
+        if fp not in NUMERIC_CLASSES:
+            raise InvalidArgument("there is no numeric class '%s': %s" % (fp, ", ".join(NUMERIC_CLASSES)))
+        if deterministic and fp == "bilinear":
+            raise InvalidArgument("deterministic is fp='strict'")
         options = _library.create(library.axrun_options_create, library.axrun_options_free)
         check(library.axrun_options_set_threads(options, threads))
         check(library.axrun_options_set_tier(options, TIERS.index(tier)))
@@ -104,7 +111,7 @@ class Session:
         check(library.axrun_options_set_optimizer_threads(options, optimizer_threads))
         check(library.axrun_options_set_optimizer_priority(options, PRIORITIES.index(optimizer_priority)))
         check(library.axrun_options_set_optimizer_share(options, optimizer_share))
-        check(library.axrun_options_set_deterministic(options, bool(deterministic)))
+        check(library.axrun_options_set_fp(options, NUMERIC_CLASSES.index("strict" if deterministic else fp)))
         check(library.axrun_options_set_memory_limit(options, memory_limit))
         if operators is not None:
             check(library.axrun_options_set_operators(options, operators._handle))

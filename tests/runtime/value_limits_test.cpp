@@ -1,0 +1,140 @@
+// Graphs that are right for values up to a magnitude only.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "runtime/parallel.h"
+#include "runtime/plan/plan.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+using ir::ElementType;
+using ir::ValueId;
+using Values = std::vector<RuntimeValue>;
+
+constexpr float limit = 10;
+constexpr int64_t count = int64_t{3} << 16;
+
+/// y = f(x + 1), f a factor of 2 where no element of x + 1 is beyond the limit, and of 3 otherwise: which of
+/// the two was at work shows.
+std::shared_ptr<const Plan> limited(bool of_input) {
+  const auto make = [](float factor, ValueId& input, ValueId& sum) {
+    ModelMaker m;
+    input = m.input("x", ElementType::f32, {ir::Dim(count)});
+    sum = m.node("Add", {input, m.constant(ir::Tensor::scalar(ElementType::f32, 1))});
+    m.output(m.node("Mul", {sum, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
+    return m;
+  };
+  ValueId input, sum;
+  const ModelMaker otherwise = make(3, input, sum);
+  const ModelMaker model = make(2, input, sum);
+  auto graph = std::make_shared<ir::Graph>(const_cast<ModelMaker&>(model).graph());
+  auto limits = std::make_shared<ir::GraphLimits>();
+  limits->most = {{of_input ? input : sum, limit}};
+  limits->otherwise = std::make_shared<ir::Graph>(const_cast<ModelMaker&>(otherwise).graph());
+  graph->limits = limits;
+  ir::ValueFact fact;
+  fact.type = ElementType::f32;
+  fact.dims = ir::Dims{ir::Dim(count)};
+  PlanOptions options;
+  options.packs = std::make_shared<PackCache>();
+  options.threads = 2;
+  return build_plan(graph, graph->inputs, {fact}, options);
+}
+
+float factor_of(const Plan& plan, ThreadPool& pool, float value, int64_t at) {
+  ir::Tensor x = ir::Tensor::allocate(ElementType::f32, {count});
+  x.as<float>()[at] = value;
+  Values results(1);
+  plan.run({RuntimeValue(x)}, results, {pool});
+  // All of a run is done by one of the graphs.
+  const float factor = results[0].tensor.as<float>()[at == 0 ? 1 : 0];
+  for (int64_t k = 0; k < count; ++k) {
+    const float own = results[0].tensor.as<float>()[k];
+    if (k != at) {
+      EXPECT_EQ(own, factor) << k;
+    }
+  }
+  const float there = results[0].tensor.as<float>()[at];
+  if (!std::isnan(value)) {
+    EXPECT_EQ(there, (value + 1) * factor);
+  }
+  return factor;
+}
+
+TEST(ValueLimits, SayWhichGraphComputes) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto one = ThreadPool::make(1), two = ThreadPool::make(2);
+  for (const bool of_input : {false, true}) {
+    const std::shared_ptr<const Plan> plan = limited(of_input);
+    const float most = of_input ? limit : limit - 1;
+    for (ThreadPool* pool : {one.get(), two.get()}) {
+      for (const int64_t at : {int64_t{0}, count / 2 + 1, count - 1}) {
+        EXPECT_EQ(factor_of(*plan, *pool, most, at), 2);
+        EXPECT_EQ(factor_of(*plan, *pool, std::nextafter(limit, infinity), at), 3);
+        EXPECT_EQ(factor_of(*plan, *pool, -limit, at), 2);
+        EXPECT_EQ(factor_of(*plan, *pool, -limit - 2, at), 3);
+        EXPECT_EQ(factor_of(*plan, *pool, infinity, at), 3);
+        EXPECT_EQ(factor_of(*plan, *pool, -infinity, at), 3);
+        EXPECT_EQ(factor_of(*plan, *pool, std::numeric_limits<float>::quiet_NaN(), at), 3);
+        EXPECT_EQ(factor_of(*plan, *pool, 1, at), 2);  // what was beyond before counts no more
+      }
+    }
+  }
+}
+
+TEST(ValueLimits, HoldForRunsSideBySide) {
+  const std::shared_ptr<const Plan> plan = limited(false);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const auto pool = ThreadPool::make(1);
+      for (int k = 0; k < 20; ++k)
+        EXPECT_EQ(factor_of(*plan, *pool, (t + k) % 2 == 0 ? 1.0F : 50.0F, k), (t + k) % 2 == 0 ? 2 : 3);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// What is watched is there, though nobody else reads it.
+TEST(ValueLimits, TheirValuesAreNotFusedAway) {
+  const std::shared_ptr<const Plan> plan = limited(false);
+  const auto pool = ThreadPool::make(1);
+  const ValueId sum = plan->graph().nodes[0].outputs[0];
+  bool given = false;
+  for (const Step& step : plan->steps())
+    given |= std::count(step.outputs.begin(), step.outputs.end(), sum) != 0;
+  EXPECT_TRUE(given);
+  EXPECT_EQ(factor_of(*rebuilt(*plan, nullptr), *pool, 50, 3), 3);
+}
+
+TEST(ValueLimits, WhatCannotBeWatchedIsRefused) {
+  ModelMaker m;
+  const ValueId x = m.input("x", ElementType::f32, {4});
+  m.output(m.node("Relu", {x}));
+  auto graph = std::make_shared<ir::Graph>(m.graph());
+  ir::Value nowhere;
+  nowhere.name = "nowhere";
+  nowhere.type = ElementType::f32;
+  nowhere.dims = ir::Dims{ir::Dim(4)};
+  auto limits = std::make_shared<ir::GraphLimits>();
+  limits->most = {{graph->add_value(nowhere), limit}};
+  limits->otherwise = graph;
+  auto limited = std::make_shared<ir::Graph>(*graph);
+  limited->limits = limits;
+  ir::ValueFact fact;
+  fact.type = ElementType::f32;
+  fact.dims = ir::Dims{ir::Dim(4)};
+  PlanOptions options;
+  options.packs = std::make_shared<PackCache>();
+  options.threads = 2;
+  EXPECT_THROW(build_plan(limited, limited->inputs, {fact}, options), Error);
+}
+
+}  // namespace
+}  // namespace axrun::tests
