@@ -34,9 +34,11 @@ using Clock = std::chrono::steady_clock;
 /// Sides of tiles that are tried.
 constexpr std::array tiles = {4, 2};
 /// What convolutions of a kind must take of the model's time.
-constexpr double least_share = 0.005;
+constexpr double least_share = 0.01;
 /// Of what they took, what has to be spared to be worth a try in the model.
 constexpr double least_gain = 0.02;
+/// Smaller tiles are tried where larger ones take more than this share of the time.
+constexpr double good_enough = 0.8;
 /// Of transformed filters, which are held beside the model's.
 constexpr size_t most_constant_bytes = size_t{1} << 30;
 constexpr size_t most_growth = 1024;
@@ -76,6 +78,18 @@ Made made_of(const std::shared_ptr<const ir::Graph>& graph, const std::vector<Bi
   }
   made.graph->limits = std::move(limits);
   return {std::move(made.graph), std::move(made.nodes), std::move(folded)};
+}
+
+/// The values with which a site's time counts: its own and those of conversions between layouts around it,
+/// which may be part of the same kernel.
+std::set<ir::ValueId> with_conversions(const ir::Graph& graph, const BilinearSite& site,
+                                       const std::vector<ir::ValueId>& own) {
+  std::set<ir::ValueId> values(own.begin(), own.end());
+  for (const ir::Node& node : graph.nodes) {
+    if (node.op != "Transpose" || !node.domain.empty()) continue;
+    if (node.outputs[0] == site.image || node.inputs[0] == site.result) values.insert(node.outputs[0]);
+  }
+  return values;
 }
 
 /// What the steps that compute any of these values take.
@@ -127,11 +141,13 @@ bool PlanImprover::time_bilinear(const std::shared_ptr<const Plan>& now, const O
     std::vector<BilinearChoice> choices;
     std::vector<BilinearKinds::Kind*> kind_of;
     for (auto& [name, kind] : kinds.all) {
+      if (t > 0 && kind.by_tile[0] > 0 && kind.by_tile[0] < good_enough * kind.direct) continue;
       for (const BilinearSite& site : kind.sites) {
         choices.push_back({site, tiles[t]});
         kind_of.push_back(&kind);
       }
     }
+    if (choices.empty()) continue;
     Made made;
     {
       const Background::Piece piece(place_.background);
@@ -142,8 +158,8 @@ bool PlanImprover::time_bilinear(const std::shared_ptr<const Plan>& now, const O
     if (plan) {
       const std::vector<double> times = step_times(*plan, job).own_times(*plan);
       for (size_t k = 0; k < choices.size(); ++k) {
-        const std::vector<ir::ValueId>& values = made.nodes[k].values;
-        kind_of[k]->by_tile[t] += time_of(*plan, times, {values.begin(), values.end()});
+        kind_of[k]->by_tile[t] +=
+            time_of(*plan, times, with_conversions(*made.graph, choices[k].site, made.nodes[k].values));
       }
     }
     const Background::Piece piece(place_.background);
@@ -161,7 +177,7 @@ void PlanImprover::forget_graph(const std::shared_ptr<const ir::Graph>& graph) {
   memory_was_freed();
 }
 
-bool PlanImprover::use_bilinear(const OptimizerJob& job) {
+bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
   if (!settings_.bilinear || !now || !now->complete() || now->has_nested() || now->graph().limits ||
       place_.stop.requested() || board_.frozen() || !bilinear_.insert(job.shapes).second)
@@ -185,7 +201,8 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) {
     for (BilinearSite& site : search::algebra::bilinear_sites(facts_of(*now)))
       kinds.all[site.kind()].sites.push_back(std::move(site));
     for (auto& [name, kind] : kinds.all)
-      for (const BilinearSite& site : kind.sites) kind.direct += time_of(*now, times, {site.result});
+      for (const BilinearSite& site : kind.sites)
+        kind.direct += time_of(*now, times, with_conversions(now->graph(), site, {site.result}));
     if (!settings_.force_bilinear)
       std::erase_if(kinds.all,
                     [&](const auto& one) { return one.second.direct < least_share * tree.total(); });
@@ -244,6 +261,12 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) {
     if (when_folded_) when_folded_(std::move(made.folded));
   }
   return done(true, "bilinear");
+} catch (const Error& error) {
+  board_.update([&](OptimizerStatus& status) {
+    status.bilinear.outcome = fmt::format("as they are: {}", error.what());
+  });
+  if (when_bilinear_decided_) when_bilinear_decided_();
+  return false;
 }
 
 }  // namespace axrun::runtime

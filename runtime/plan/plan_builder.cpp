@@ -40,8 +40,8 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int
 const PlanBuilder::Stage PlanBuilder::stages[] = {
     {"infer nodes", &PlanBuilder::infer_nodes},   {"find needed nodes", &PlanBuilder::find_needed},
     {"form groups", &PlanBuilder::form_groups},   {"make steps", &PlanBuilder::make_steps},
-    {"place values", &PlanBuilder::place_values}, {"list places", &PlanBuilder::list_places},
-    {"place limits", &PlanBuilder::place_limits}, {"attach continuation", &PlanBuilder::attach_continuation},
+    {"place limits", &PlanBuilder::place_limits}, {"place values", &PlanBuilder::place_values},
+    {"list places", &PlanBuilder::list_places},   {"attach continuation", &PlanBuilder::attach_continuation},
 };
 
 std::shared_ptr<const Plan> PlanBuilder::build() {

@@ -71,10 +71,10 @@ class PlanBuilder {
   void find_needed();
   void form_groups();
   void make_steps();
-  void place_values();
-  void list_places();
   /// After which steps the graph's limits are watched. Throws Error(unsupported) where a value is not there.
   void place_limits();
+  void place_values();
+  void list_places();
   void attach_continuation();
 
   /// Throws Error(internal) where what a stage left is not well-formed.

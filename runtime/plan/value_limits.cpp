@@ -26,28 +26,32 @@ bool is_within(const float* values, int64_t begin, int64_t end, float most) {
 
 void PlanBuilder::place_limits() {
   if (!graph_->limits) return;
-  const auto refuse = [&](ir::ValueId id) {
-    throw Error(Fault::unsupported,
-                "a limit of the graph's cannot be watched: value '" + graph_->value(id).name + "'");
-  };
   for (const auto& [id, most] : graph_->limits->most) {
-    const ir::ValueFact& fact = plan_->fact(id);
+    const ir::ValueFact& fact = inference_->fact(id);
     const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
-    if (!shape || fact.type != ir::ElementType::f32) refuse(id);
-    const auto holds = [&](ir::ValueId other) { return other != ir::absent && root(other) == root(id); };
-    ValueLimit limit{ir::absent, 0, ir::element_count(*shape), most};
-    const auto given = std::find_if(live_in_.begin(), live_in_.end(), holds);
-    if (given != live_in_.end()) limit.value = *given;
-    for (size_t s = 0; s < plan_->steps_.size() && limit.value == ir::absent; ++s) {
-      const std::vector<ir::ValueId>& outputs = plan_->steps_[s].outputs;
-      const auto found = std::find_if(outputs.begin(), outputs.end(), holds);
-      if (found != outputs.end()) limit = {*found, s + 1, limit.count, most};
+    // It is given, or a step writes it, or several write its parts where it will be read. Roots are those of
+    // views so far: later on what is written in place of it has the same one.
+    const auto is_part = [&](ir::ValueId other) {
+      for (auto found = parts_.find(root(other)); found != parts_.end();
+           found = parts_.find(root(found->second.part)))
+        if (root(found->second.part) == root(id)) return true;
+      return false;
+    };
+    bool is_there = std::any_of(live_in_.begin(), live_in_.end(),
+                                [&](ir::ValueId given) { return root(given) == root(id); });
+    ValueLimit limit{id, 0, shape ? ir::element_count(*shape) : 0, most};
+    for (size_t s = 0; s < plan_->steps_.size() && !is_there; ++s) {
+      for (const ir::ValueId output : plan_->steps_[s].outputs) {
+        if (output == ir::absent) continue;
+        is_there = is_there || root(output) == root(id);
+        if (is_there || is_part(output)) limit.steps = s + 1;
+      }
     }
-    if (limit.value == ir::absent) refuse(id);
-    const ValuePlace::Kind kind = plan_->places_[static_cast<size_t>(limit.value)].kind;
-    if (kind != ValuePlace::Kind::input && kind != ValuePlace::Kind::output &&
-        kind != ValuePlace::Kind::arena)
-      refuse(id);
+    const bool has_place = !slot_[static_cast<size_t>(root(id))] && !inference_->is_constant(root(id));
+    if (!shape || fact.type != ir::ElementType::f32 || !has_place || (!is_there && limit.steps == 0)) {
+      throw Error(Fault::unsupported,
+                  "a limit of the graph's cannot be watched: value '" + graph_->value(id).name + "'");
+    }
     plan_->limits_.push_back(limit);
   }
   std::stable_sort(plan_->limits_.begin(), plan_->limits_.end(),

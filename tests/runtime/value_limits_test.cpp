@@ -113,6 +113,74 @@ TEST(ValueLimits, TheirValuesAreNotFusedAway) {
   EXPECT_EQ(factor_of(*rebuilt(*plan, nullptr), *pool, 50, 3), 3);
 }
 
+/// What it is computed of may be in the same place before, and what is computed of it after.
+TEST(ValueLimits, AreOfTheValueNotOfItsPlace) {
+  const auto make = [](float factor, ValueId& middle) {
+    ModelMaker m;
+    const ValueId x = m.input("x", ElementType::f32, {8, 64});
+    const ValueId sum = m.node("MatMul", {x, m.constant(ModelMaker::random({64, 64}, 1))});
+    middle = m.node("Softmax", {sum});
+    m.output(m.node("MatMul", {m.node("Softmax", {middle}), m.constant(ModelMaker::random({64, 8}, 2))}));
+    m.output(m.node("Mul", {x, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
+    return m;
+  };
+  ValueId middle;
+  ModelMaker otherwise = make(3, middle), model = make(2, middle);
+  auto graph = std::make_shared<ir::Graph>(model.graph());
+  auto limits = std::make_shared<ir::GraphLimits>();
+  limits->most = {{middle, 1.0F}};  // it is within that, what it is computed of is not
+  limits->otherwise = std::make_shared<ir::Graph>(otherwise.graph());
+  graph->limits = limits;
+  ir::ValueFact fact;
+  fact.type = ElementType::f32;
+  fact.dims = ir::Dims{ir::Dim(8), ir::Dim(64)};
+  PlanOptions options;
+  options.packs = std::make_shared<PackCache>();
+  const auto plan = build_plan(graph, graph->inputs, {fact}, options);
+  const auto pool = ThreadPool::make(1);
+  ir::Tensor x = ModelMaker::random({8, 64}, 7);
+  for (int64_t k = 0; k < x.size(); ++k) x.as<float>()[k] *= 20;
+  Values results(2);
+  plan->run({RuntimeValue(x)}, results, {*pool});
+  EXPECT_EQ(results[1].tensor.as<float>()[6], 2 * x.as<float>()[6]);
+}
+
+/// Nobody writes the whole of a value that is joined where its parts are written.
+TEST(ValueLimits, AreWatchedInPartsThatAreWrittenInPlace) {
+  const auto make = [](float factor, ValueId& whole) {
+    ModelMaker m;
+    const ValueId x = m.input("x", ElementType::f32, {1, 64});
+    const ValueId a = m.node("Softmax", {x}), b = m.node("Softmax", {m.node("Neg", {x})});
+    whole = m.node("Concat", {a, b}, {{"axis", ModelMaker::attribute(int64_t{1})}});
+    m.output(m.node("MatMul", {whole, m.constant(ModelMaker::random({128, 8}, 1))}));
+    m.output(m.node("Mul", {x, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
+    return m;
+  };
+  ValueId whole;
+  ModelMaker otherwise = make(3, whole), model = make(2, whole);
+  auto graph = std::make_shared<ir::Graph>(model.graph());
+  auto limits = std::make_shared<ir::GraphLimits>();
+  limits->most = {{whole, 0.5F}};
+  limits->otherwise = std::make_shared<ir::Graph>(otherwise.graph());
+  graph->limits = limits;
+  ir::ValueFact fact;
+  fact.type = ElementType::f32;
+  fact.dims = ir::Dims{ir::Dim(1), ir::Dim(64)};
+  PlanOptions options;
+  options.packs = std::make_shared<PackCache>();
+  const auto plan = build_plan(graph, graph->inputs, {fact}, options);
+  const auto pool = ThreadPool::make(1);
+  for (const Step& step : plan->steps()) EXPECT_NE(step.ops, "Concat");
+  for (const float high : {0.0F, 20.0F, -20.0F}) {  // one probability is near 1, of either part
+    ir::Tensor x = ir::Tensor::allocate(ElementType::f32, {1, 64});
+    x.as<float>()[5] = high;
+    x.as<float>()[6] = 1;
+    Values results(2);
+    plan->run({RuntimeValue(x)}, results, {*pool});
+    EXPECT_EQ(results[1].tensor.as<float>()[6], high == 0 ? 2 : 3) << high;
+  }
+}
+
 TEST(ValueLimits, WhatCannotBeWatchedIsRefused) {
   ModelMaker m;
   const ValueId x = m.input("x", ElementType::f32, {4});
