@@ -42,11 +42,10 @@ constexpr std::array<Knob, 17> table = {{
      "folder for what is needed to repeat it where a kernel crashed, was refuted, or gave other results"},
     {"AXRUN_SWAP", "faster|always|join|layouts|algebra|bilinear", "faster",
      "always: every verified kernel is swapped in, faster or not, join: every step joined to the next one "
-     "where "
-     "one kernel for both is verified, layouts: every value channels-last that can be, algebra: every graph "
-     "rewritten "
-     "that looks cheaper, bilinear: with --fp bilinear, every convolution by such an algorithm that there is "
-     "one for: "
+     "where one kernel for both is verified, layouts: every value channels-last that can be, algebra: every "
+     "graph rewritten that looks cheaper, bilinear: with --fp bilinear every convolution by such an "
+     "algorithm "
+     "that there is one for: "
      "for tests"},
     {"AXRUN_TARGET", "FILE", "what is detected",
      "description of the hardware, as axrun target --json writes it; fields that it lacks are detected"},

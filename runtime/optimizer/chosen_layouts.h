@@ -21,8 +21,7 @@ class ChosenLayouts {
     std::shared_ptr<const AlgebraRecipe> algebra;  ///< or this, by algebra, of the model's
     std::shared_ptr<const Choice> base;            ///< or of this one's, which was chosen by layouts
     std::shared_ptr<const ir::Graph> graph;
-    bool is_bilinear =
-        false;  ///< convolutions of the base's graph, or of the model's, by bilinear algorithms
+    bool is_bilinear = false;  ///< the base's convolutions, or the model's, by bilinear algorithms
   };
   /// mutex: one that no fork of the process finds locked.
   explicit ChosenLayouts(std::mutex& mutex) : mutex_(mutex) {}
