@@ -7,6 +7,15 @@ ValueId Graph::add_value(Value value) {
   return static_cast<ValueId>(values.size()) - 1;
 }
 
+ValueId Graph::add_constant(std::string name, Tensor tensor) {
+  Value value;
+  value.name = std::move(name);
+  value.type = tensor.type();
+  value.dims = to_dims(tensor.shape());
+  value.constant = std::move(tensor);
+  return add_value(std::move(value));
+}
+
 std::vector<Graph*> bodies_of(Node& node) {
   std::vector<Graph*> bodies;
   for (auto& [name, attribute] : node.attributes) {

@@ -95,6 +95,8 @@ struct AXRUN_API Graph {
   std::shared_ptr<const GraphLimits> limits;          ///< null: there are none
 
   ValueId add_value(Value value);
+  /// Known before any run.
+  ValueId add_constant(std::string name, Tensor tensor);
   Value& value(ValueId id) { return values[static_cast<size_t>(id)]; }
   const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
 };

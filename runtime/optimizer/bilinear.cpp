@@ -1,13 +1,11 @@
 // Convolutions computed by bilinear algorithms: the part of PlanImprover that chooses them for a whole plan.
 //
 // Only where the user's numeric class allows it (--fp=bilinear). When kernels, joints and layouts are there,
-// plans in which every heavy convolution of 3x3 is computed by tiles of 4x4, and of 2x2, get kernels of their
-// own, and what each kind of convolution takes in the model says by which it is computed. That the nodes
-// compute the same is proved (search/algebra/bilinear_graph.h) before any run sees them; where magnitudes are
-// beyond what the algorithm has room for, or no numbers, runs are done by the graph it was made of
-// (runtime/plan/value_limits.h).
-
-#include "search/algebra/bilinear.h"
+// plans in which every heavy convolution of 3x3 is computed by tiles of 4x4, and by 2x2 where these are not
+// clearly faster, get kernels of their own, and what each kind of convolution takes in the model says by
+// which it is computed. That the nodes compute the same is proved (search/algebra/bilinear_graph.h) before
+// any run sees them; where magnitudes are beyond what the algorithm has room for, or no numbers, runs are
+// done by the graph it was made of (runtime/plan/value_limits.h).
 
 #include <fmt/format.h>
 
@@ -15,7 +13,6 @@
 #include <array>
 
 #include "ir/error.h"
-#include "ir/lasting.h"
 #include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/step_expression.h"
@@ -51,19 +48,12 @@ struct Made {
   std::vector<FoldedNode> folded;
 };
 
-size_t bytes_of(const std::vector<BilinearChoice>& choices) {
-  size_t bytes = 0;
-  for (const BilinearChoice& one : choices) {
-    const int points = one.outputs + 2;
-    bytes += static_cast<size_t>(points * points * one.site.channels * one.site.results) * sizeof(float);
-  }
-  return bytes;
-}
-
 /// With its limits. Null where there is none.
 Made made_of(const std::shared_ptr<const ir::Graph>& graph, const std::vector<BilinearChoice>& choices,
              ThreadPool& pool) {
-  if (bytes_of(choices) > most_constant_bytes) return {};
+  size_t bytes = 0;
+  for (const BilinearChoice& one : choices) bytes += search::algebra::transformed_bytes(one);
+  if (bytes > most_constant_bytes) return {};
   BilinearGraph made = search::algebra::with_bilinear(*graph, choices);
   std::vector<FoldedNode> folded = fold_weights(*made.graph, pool, {most_growth, most_constant_bytes});
   auto limits = std::make_shared<ir::GraphLimits>();
@@ -122,14 +112,13 @@ struct PlanImprover::BilinearKinds {
 bool PlanImprover::is_proved(const BilinearChoice& choice) {
   const std::string key = fmt::format("{} by {}", choice.site.kind(), choice.outputs);
   if (const auto known = bilinear_proofs_.find(key); known != bilinear_proofs_.end()) return known->second;
-  const auto coefficients =
-      search::algebra::in_two_dimensions(search::algebra::bilinear_algorithm(choice.outputs, 3));
+  const auto coefficients = search::algebra::bilinear_coefficients(choice.outputs);
   if (verify::prove_bilinear(coefficients).verdict != verify::Verdict::proved)
     return bilinear_proofs_[key] = false;
   const search::algebra::Prover prover = prover_by(worker_, tools_, place_.stop, proof_seconds);
   for (const Sides& sides : search::algebra::bilinear_obligations(choice)) {
     const auto evidence = prover(sides, {});
-    if (!evidence) return false;  // no answer: asked again another time
+    if (!evidence) return false;  // no answer: asked again for other shapes
     if (evidence->equality.verdict != verify::Verdict::proved) return bilinear_proofs_[key] = false;
   }
   return bilinear_proofs_[key] = true;
@@ -179,8 +168,8 @@ void PlanImprover::forget_graph(const std::shared_ptr<const ir::Graph>& graph) {
 
 bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
-  if (!settings_.bilinear || !now || !now->complete() || now->has_nested() || now->graph().limits ||
-      place_.stop.requested() || board_.frozen() || !bilinear_.insert(job.shapes).second)
+  if (!settings_.bilinear || !now || now->graph().limits || place_.stop.requested() || board_.frozen() ||
+      !bilinear_.insert(job.shapes).second)
     return false;
   const PhaseClock::In phase(clock_, "choose bilinear algorithms");
   const Clock::time_point start = Clock::now();
@@ -193,6 +182,8 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
     if (when_bilinear_decided_ && !place_.stop.requested()) when_bilinear_decided_();
     return swapped;
   };
+  if (!now->complete() || now->has_nested())
+    return done(false, "as they are: not all steps of the plan are its own");
   BilinearKinds kinds;
   {
     const TreeTimes tree = step_times(*now, job);
@@ -228,8 +219,7 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
                             kind.by_tile[0], kind.by_tile[1]});
     if (kind.outputs == 0) continue;
     for (const BilinearSite& site : kind.sites) choices.push_back({site, kind.outputs});
-    const double growth = search::algebra::bilinear_algorithm(kind.outputs, 3).growth();
-    report.growth = std::max(report.growth, growth * growth);
+    report.growth = std::max(report.growth, search::algebra::bilinear_growth(kind.outputs));
   }
   if (choices.empty()) return done(false, "as they are: none is faster");
   Made made;

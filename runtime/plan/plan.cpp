@@ -167,12 +167,7 @@ void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValu
                const RunContext& context) const {
   std::unique_ptr<Frame> frame = take_frame();
   frame->bind(*this, live_in, outputs);
-  bool is_right = true;
-  try {
-    execute(*frame, context, nullptr);
-  } catch (const BeyondLimit&) {
-    is_right = false;
-  }
+  const bool is_right = execute(*frame, context, nullptr);
   frame->release(*this);
   give_back(std::move(frame));
   if (!is_right) otherwise().run(live_in, outputs, context);
@@ -182,27 +177,23 @@ void Plan::run_inspected(const std::vector<RuntimeValue>& live_in, std::vector<R
                          const RunContext& context, const Inspector& inspector) const {
   std::unique_ptr<Frame> frame = take_frame();
   frame->bind(*this, live_in, outputs);
-  bool is_right = true;
-  try {
-    execute(*frame, context, &inspector);
-  } catch (const BeyondLimit&) {
-    is_right = false;
-  }
+  const bool is_right = execute(*frame, context, &inspector);
   frame->release(*this);
   if (!is_right) otherwise().run_inspected(live_in, outputs, context, inspector);
 }
 
-void Plan::execute(Frame& frame, const RunContext& context, const Inspector* inspector) const {
+bool Plan::execute(Frame& frame, const RunContext& context, const Inspector* inspector) const {
   const Clock::time_point begin = context.observer != nullptr ? Clock::now() : Clock::time_point();
   auto limit = limits_.begin();
-  const auto check_limits = [&](size_t steps) {
+  const auto within_limits = [&](size_t steps) {
     for (; limit != limits_.end() && limit->steps == steps; ++limit)
-      if (!is_within(*limit, frame, context.pool)) throw BeyondLimit();
+      if (!is_within(*limit, frame, context.pool)) return false;
+    return true;
   };
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     if (context.control != nullptr) context.control->check();
-    check_limits(s);
+    if (!within_limits(s)) return false;
     const Clock::time_point start = context.observer != nullptr ? Clock::now() : Clock::time_point();
     if (context.observer != nullptr && step.bodies) context.observer->bodies_begin();
     try {
@@ -222,10 +213,11 @@ void Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
       if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) (*inspector)(step, k, value.tensor);
     }
   }
-  check_limits(steps_.size());
+  if (!within_limits(steps_.size())) return false;
   for (const OutputCopy& copy : copies_)
     deliver(frame.value(*this, copy.value), (*frame.outputs)[copy.output]);
   if (continuation_) continuation_->run(*this, frame, *frame.outputs, context);
+  return true;
 }
 
 void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) const {

@@ -150,7 +150,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   void prepare_frame() const;
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
-  void execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
+  /// False: a value was beyond its limit, and outputs hold nothing of use.
+  bool execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
   void run_step(Frame& frame, const Step& step, const RunContext& context) const;
   /// The plan of the graph that says what is computed beyond this one's limits; made when it is first needed.
   const Plan& otherwise() const;

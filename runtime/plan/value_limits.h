@@ -7,9 +7,6 @@ namespace axrun::runtime {
 
 class Frame;
 
-/// Ends a run in which a value was beyond its limit.
-struct BeyondLimit {};
-
 /// Whether all elements are, which must be there.
 bool is_within(const ValueLimit& limit, const Frame& frame, ThreadPool& pool);
 

@@ -96,12 +96,7 @@ class Nodes {
 
   ValueId constant(const Sizes& elements) { return constant(ir::Tensor::from_i64(elements)); }
   ValueId constant(ir::Tensor tensor) {
-    ir::Value value;
-    value.name = fmt::format("{}:constant_{}", name_, graph_.values.size());
-    value.type = tensor.type();
-    value.dims = ir::to_dims(tensor.shape());
-    value.constant = std::move(tensor);
-    return graph_.add_value(std::move(value));
+    return graph_.add_constant(fmt::format("{}:constant_{}", name_, graph_.values.size()), std::move(tensor));
   }
   ValueId scalar(double number) { return constant(ir::Tensor::scalar(ir::ElementType::f32, number)); }
   ValueId matrix(const BilinearAlgorithm::Matrix& rows, const ir::Shape& shape, bool transposed = false) {
@@ -159,7 +154,7 @@ class Nodes {
   std::vector<ir::Node> nodes_;
 };
 
-/// What is computed of, besides sizes.
+/// What a site's nodes read.
 struct Operands {
   ValueId image, filters, bias;
   ValueId a, g, b;  ///< outputs x points, points x taps, points x 1 x points along each dimension
@@ -246,7 +241,7 @@ ValueId shifted_filters(Nodes& nodes, const Tiling& tiling, ValueId filters) {
   return nodes.joined(std::move(shifted));
 }
 
-/// Of a site by itself: the expression of nodes that `write` adds.
+/// Of a site by itself: the expression of nodes that are added to it.
 class Alone {
  public:
   Alone(const BilinearSite& site, const Tiling& tiling) : nodes_(graph_, "site") {
@@ -335,8 +330,7 @@ BilinearGraph with_bilinear(const ir::Graph& graph, const std::vector<BilinearCh
     const BilinearChoice& choice = choices[found->second];
     const BilinearSite& site = choice.site;
     const Tiling tiling(choice);
-    const verify::BilinearCoefficients coefficients =
-        in_two_dimensions(bilinear_algorithm(choice.outputs, taps));
+    const verify::BilinearCoefficients coefficients = bilinear_coefficients(choice.outputs);
     const int64_t points = tiling.points * tiling.points, outputs = tiling.outputs * tiling.outputs;
     Nodes nodes(*made.graph, graph.nodes[n].name);
     const Operands operands{site.image,
@@ -359,7 +353,7 @@ BilinearGraph with_bilinear(const ir::Graph& graph, const std::vector<BilinearCh
 std::vector<Sides> bilinear_obligations(const BilinearChoice& choice) {
   const BilinearSite& site = choice.site;
   const Tiling tiling(choice);
-  const int64_t scale = in_two_dimensions(bilinear_algorithm(choice.outputs, taps)).scale;
+  const int64_t scale = bilinear_coefficients(choice.outputs).scale;
   Alone points(site, tiling), sums(site, tiling), plain(site, tiling), shifts(site, tiling);
   ValueId transformed = ir::absent;
   const ValueId by_algorithm = by_points(points.nodes(), site, tiling, points.operands, scale, transformed);
@@ -379,8 +373,22 @@ std::vector<Sides> bilinear_obligations(const BilinearChoice& choice) {
   return made;
 }
 
+verify::BilinearCoefficients bilinear_coefficients(int outputs) {
+  return in_two_dimensions(bilinear_algorithm(outputs, taps));
+}
+
+double bilinear_growth(int outputs) {
+  const double of_one_dimension = bilinear_algorithm(outputs, taps).growth();
+  return of_one_dimension * of_one_dimension;
+}
+
+size_t transformed_bytes(const BilinearChoice& choice) {
+  const int64_t points = Tiling(choice).points;
+  return static_cast<size_t>(points * points * choice.site.channels * choice.site.results) * sizeof(float);
+}
+
 float bilinear_limit(int outputs, const ir::Tensor& transformed) {
-  const verify::BilinearCoefficients coefficients = in_two_dimensions(bilinear_algorithm(outputs, taps));
+  const verify::BilinearCoefficients coefficients = bilinear_coefficients(outputs);
   const ir::Shape& shape = transformed.shape();  // points, results, channels
   const auto* weights = transformed.as<float>();
   double largest_row = 1;

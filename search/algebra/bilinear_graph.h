@@ -6,6 +6,7 @@
 
 #include "ir/infer.h"
 #include "search/algebra/rule.h"
+#include "verify/bilinear_identity.h"
 
 namespace axrun::search::algebra {
 
@@ -41,7 +42,7 @@ struct BilinearGraph {
 };
 /// The graph with these convolutions computed by their bilinear algorithms, in ordinary nodes: image and
 /// filters are transformed, one product of matrices for every point, and the results transformed back. Those
-/// on constants are there as well, to be folded. It has no limits yet (bilinear_limits).
+/// on constants are there as well, to be folded. It has no limits yet (bilinear_limit).
 BilinearGraph with_bilinear(const ir::Graph& graph, const std::vector<BilinearChoice>& choices);
 
 /// Pairs of expressions that have to be equal for the nodes of a choice to compute what the site does, for
@@ -51,6 +52,14 @@ BilinearGraph with_bilinear(const ir::Graph& graph, const std::vector<BilinearCh
 /// convolution of the site, and one with such filters in which the weights are shifted, which is what (1) has
 /// by those coefficients.
 std::vector<Sides> bilinear_obligations(const BilinearChoice& choice);
+
+/// Of tiles of outputs x outputs.
+verify::BilinearCoefficients bilinear_coefficients(int outputs);
+/// By which rounding errors may grow with them, next to the largest values of a tile
+/// (BilinearAlgorithm::growth).
+double bilinear_growth(int outputs);
+/// What the choice's transformed filters take.
+size_t transformed_bytes(const BilinearChoice& choice);
 
 /// Up to which magnitude of the image's elements nothing overflows on the way, whatever they are; 0 where
 /// filters are no numbers. transformed: the filters.

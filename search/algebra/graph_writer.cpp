@@ -111,12 +111,7 @@ class WindowWriter {
   }
 
   ValueId add_constant(ir::Tensor tensor) {
-    ir::Value value;
-    value.name = fmt::format("{}constant_{}", prefix, graph_.values.size());
-    value.type = tensor.type();
-    value.dims = ir::to_dims(tensor.shape());
-    value.constant = std::move(tensor);
-    return graph_.add_value(std::move(value));
+    return graph_.add_constant(fmt::format("{}constant_{}", prefix, graph_.values.size()), std::move(tensor));
   }
 
   ValueId add_node(const std::string& op, const std::string& domain, int version, std::vector<ValueId> inputs,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "search/algebra/bilinear_graph.h"
+#include "tests/algebra/random_values.h"
 #include "verify/bilinear_identity.h"
 #include "verify/tensor_equality.h"
 
@@ -16,16 +17,6 @@ namespace {
 using namespace search::algebra;
 using ir::ValueId;
 using verify::Verdict;
-
-ir::Tensor values_of(const ir::Shape& shape, uint64_t seed) {
-  ir::Tensor tensor = ir::Tensor::allocate(ir::ElementType::f32, shape);
-  uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
-  for (int64_t k = 0; k < tensor.size(); ++k) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    tensor.set_real(k, static_cast<double>(state >> 40) / (1 << 23) - 1);
-  }
-  return tensor;
-}
 
 /// One convolution of 3x3.
 struct Case {

@@ -10,6 +10,7 @@
 #include "search/algebra/discovery.h"
 #include "search/algebra/kernel_cost.h"
 #include "search/algebra/model_terms.h"
+#include "tests/algebra/random_values.h"
 
 namespace axrun::tests {
 namespace {
@@ -17,16 +18,6 @@ namespace {
 using namespace search::algebra;
 using ir::ValueId;
 using Rules = std::vector<std::shared_ptr<const Rule>>;
-
-ir::Tensor values_of(const ir::Shape& shape, uint64_t seed) {
-  ir::Tensor tensor = ir::Tensor::allocate(ir::ElementType::f32, shape);
-  uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
-  for (int64_t k = 0; k < tensor.size(); ++k) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    tensor.set_real(k, static_cast<double>(state >> 40) / (1 << 23) - 1);
-  }
-  return tensor;
-}
 
 struct Maker {
   ir::Graph graph;

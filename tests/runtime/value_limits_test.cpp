@@ -1,6 +1,7 @@
 // Graphs that are right for values up to a magnitude only.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -20,31 +21,43 @@ using Values = std::vector<RuntimeValue>;
 constexpr float limit = 10;
 constexpr int64_t count = int64_t{3} << 16;
 
-/// y = f(x + 1), f a factor of 2 where no element of x + 1 is beyond the limit, and of 3 otherwise: which of
-/// the two was at work shows.
-std::shared_ptr<const Plan> limited(bool of_input) {
-  const auto make = [](float factor, ValueId& input, ValueId& sum) {
-    ModelMaker m;
-    input = m.input("x", ElementType::f32, {ir::Dim(count)});
-    sum = m.node("Add", {input, m.constant(ir::Tensor::scalar(ElementType::f32, 1))});
-    m.output(m.node("Mul", {sum, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
-    return m;
-  };
-  ValueId input, sum;
-  const ModelMaker otherwise = make(3, input, sum);
-  const ModelMaker model = make(2, input, sum);
-  auto graph = std::make_shared<ir::Graph>(const_cast<ModelMaker&>(model).graph());
+/// Writes a model whose input is x; the value is the one to be watched. Some result is x times the factor.
+using Write = ValueId (*)(ModelMaker& m, const ir::Shape& x, float factor);
+
+/// With a factor of 2 where no element of the value is beyond the limit, and of 3 otherwise: which of the two
+/// was at work shows.
+std::shared_ptr<const Plan> limited(Write write, const ir::Shape& shape, float most, int threads = 1) {
+  ModelMaker model, otherwise;
+  write(otherwise, shape, 3);
   auto limits = std::make_shared<ir::GraphLimits>();
-  limits->most = {{of_input ? input : sum, limit}};
-  limits->otherwise = std::make_shared<ir::Graph>(const_cast<ModelMaker&>(otherwise).graph());
+  limits->most = {{write(model, shape, 2), most}};
+  limits->otherwise = std::make_shared<ir::Graph>(otherwise.graph());
+  auto graph = std::make_shared<ir::Graph>(model.graph());
   graph->limits = limits;
   ir::ValueFact fact;
   fact.type = ElementType::f32;
-  fact.dims = ir::Dims{ir::Dim(count)};
+  fact.dims = ir::to_dims(shape);
   PlanOptions options;
   options.packs = std::make_shared<PackCache>();
-  options.threads = 2;
+  options.threads = threads;
   return build_plan(graph, graph->inputs, {fact}, options);
+}
+
+ValueId times(ModelMaker& m, ValueId x, float factor) {
+  return m.node("Mul", {x, m.constant(ir::Tensor::scalar(ElementType::f32, factor))});
+}
+
+/// y = (x + 1) f, x + 1 or x watched.
+template <bool of_input>
+ValueId sum_and_product(ModelMaker& m, const ir::Shape& shape, float factor) {
+  const ValueId x = m.input("x", ElementType::f32, ir::to_dims(shape));
+  const ValueId sum = m.node("Add", {x, m.constant(ir::Tensor::scalar(ElementType::f32, 1))});
+  m.output(times(m, sum, factor));
+  return of_input ? x : sum;
+}
+
+std::shared_ptr<const Plan> limited(bool of_input) {
+  return limited(of_input ? sum_and_product<true> : sum_and_product<false>, {count}, limit, 2);
 }
 
 float factor_of(const Plan& plan, ThreadPool& pool, float value, int64_t at) {
@@ -115,28 +128,15 @@ TEST(ValueLimits, TheirValuesAreNotFusedAway) {
 
 /// What it is computed of may be in the same place before, and what is computed of it after.
 TEST(ValueLimits, AreOfTheValueNotOfItsPlace) {
-  const auto make = [](float factor, ValueId& middle) {
-    ModelMaker m;
-    const ValueId x = m.input("x", ElementType::f32, {8, 64});
+  const Write write = [](ModelMaker& m, const ir::Shape& shape, float factor) {
+    const ValueId x = m.input("x", ElementType::f32, ir::to_dims(shape));
     const ValueId sum = m.node("MatMul", {x, m.constant(ModelMaker::random({64, 64}, 1))});
-    middle = m.node("Softmax", {sum});
-    m.output(m.node("MatMul", {m.node("Softmax", {middle}), m.constant(ModelMaker::random({64, 8}, 2))}));
-    m.output(m.node("Mul", {x, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
-    return m;
+    const ValueId middle = m.node("Softmax", {sum});
+    m.output(m.node("MatMul", {times(m, middle, 1000), m.constant(ModelMaker::random({64, 8}, 2))}));
+    m.output(times(m, x, factor));
+    return middle;
   };
-  ValueId middle;
-  ModelMaker otherwise = make(3, middle), model = make(2, middle);
-  auto graph = std::make_shared<ir::Graph>(model.graph());
-  auto limits = std::make_shared<ir::GraphLimits>();
-  limits->most = {{middle, 1.0F}};  // it is within that, what it is computed of is not
-  limits->otherwise = std::make_shared<ir::Graph>(otherwise.graph());
-  graph->limits = limits;
-  ir::ValueFact fact;
-  fact.type = ElementType::f32;
-  fact.dims = ir::Dims{ir::Dim(8), ir::Dim(64)};
-  PlanOptions options;
-  options.packs = std::make_shared<PackCache>();
-  const auto plan = build_plan(graph, graph->inputs, {fact}, options);
+  const auto plan = limited(write, {8, 64}, 1);  // it is within that, what is before and after it is not
   const auto pool = ThreadPool::make(1);
   ir::Tensor x = ModelMaker::random({8, 64}, 7);
   for (int64_t k = 0; k < x.size(); ++k) x.as<float>()[k] *= 20;
@@ -147,28 +147,15 @@ TEST(ValueLimits, AreOfTheValueNotOfItsPlace) {
 
 /// Nobody writes the whole of a value that is joined where its parts are written.
 TEST(ValueLimits, AreWatchedInPartsThatAreWrittenInPlace) {
-  const auto make = [](float factor, ValueId& whole) {
-    ModelMaker m;
-    const ValueId x = m.input("x", ElementType::f32, {1, 64});
+  const Write write = [](ModelMaker& m, const ir::Shape& shape, float factor) {
+    const ValueId x = m.input("x", ElementType::f32, ir::to_dims(shape));
     const ValueId a = m.node("Softmax", {x}), b = m.node("Softmax", {m.node("Neg", {x})});
-    whole = m.node("Concat", {a, b}, {{"axis", ModelMaker::attribute(int64_t{1})}});
+    const ValueId whole = m.node("Concat", {a, b}, {{"axis", ModelMaker::attribute(int64_t{1})}});
     m.output(m.node("MatMul", {whole, m.constant(ModelMaker::random({128, 8}, 1))}));
-    m.output(m.node("Mul", {x, m.constant(ir::Tensor::scalar(ElementType::f32, factor))}));
-    return m;
+    m.output(times(m, x, factor));
+    return whole;
   };
-  ValueId whole;
-  ModelMaker otherwise = make(3, whole), model = make(2, whole);
-  auto graph = std::make_shared<ir::Graph>(model.graph());
-  auto limits = std::make_shared<ir::GraphLimits>();
-  limits->most = {{whole, 0.5F}};
-  limits->otherwise = std::make_shared<ir::Graph>(otherwise.graph());
-  graph->limits = limits;
-  ir::ValueFact fact;
-  fact.type = ElementType::f32;
-  fact.dims = ir::Dims{ir::Dim(1), ir::Dim(64)};
-  PlanOptions options;
-  options.packs = std::make_shared<PackCache>();
-  const auto plan = build_plan(graph, graph->inputs, {fact}, options);
+  const auto plan = limited(write, {1, 64}, 0.5F);
   const auto pool = ThreadPool::make(1);
   for (const Step& step : plan->steps()) EXPECT_NE(step.ops, "Concat");
   for (const float high : {0.0F, 20.0F, -20.0F}) {  // one probability is near 1, of either part
@@ -182,26 +169,15 @@ TEST(ValueLimits, AreWatchedInPartsThatAreWrittenInPlace) {
 }
 
 TEST(ValueLimits, WhatCannotBeWatchedIsRefused) {
-  ModelMaker m;
-  const ValueId x = m.input("x", ElementType::f32, {4});
-  m.output(m.node("Relu", {x}));
-  auto graph = std::make_shared<ir::Graph>(m.graph());
-  ir::Value nowhere;
-  nowhere.name = "nowhere";
-  nowhere.type = ElementType::f32;
-  nowhere.dims = ir::Dims{ir::Dim(4)};
-  auto limits = std::make_shared<ir::GraphLimits>();
-  limits->most = {{graph->add_value(nowhere), limit}};
-  limits->otherwise = graph;
-  auto limited = std::make_shared<ir::Graph>(*graph);
-  limited->limits = limits;
-  ir::ValueFact fact;
-  fact.type = ElementType::f32;
-  fact.dims = ir::Dims{ir::Dim(4)};
-  PlanOptions options;
-  options.packs = std::make_shared<PackCache>();
-  options.threads = 2;
-  EXPECT_THROW(build_plan(limited, limited->inputs, {fact}, options), Error);
+  const Write write = [](ModelMaker& m, const ir::Shape& shape, float) {
+    m.output(m.node("Relu", {m.input("x", ElementType::f32, ir::to_dims(shape))}));
+    ir::Value nowhere;
+    nowhere.name = "nowhere";
+    nowhere.type = ElementType::f32;
+    nowhere.dims = ir::to_dims(shape);
+    return m.graph().add_value(nowhere);
+  };
+  EXPECT_THROW(limited(write, {4}, limit), Error);
 }
 
 }  // namespace
