@@ -10,9 +10,10 @@
 
 namespace axrun::verify {
 
-/// Zeroed memory that costs nothing where it is not touched. Of large arrays the untouched parts take no
-/// address space either: where that is limited, a sample of a large tensor must still fit.
-template <typename T>
+/// Memory that costs nothing where it is not touched. Of large arrays the untouched parts take no address
+/// space either: where that is limited, a sample of a large tensor must still fit. Zeroed, or with anything
+/// in it: memory that was used before costs something to zero.
+template <typename T, bool zeroed>
 class Sparse {
  public:
   explicit Sparse(int64_t count) {
@@ -20,13 +21,13 @@ class Sparse {
     if (is_large(elements)) {
       parts_.resize(static_cast<size_t>(elements / part + 1));
     } else {
-      whole_ = zeroed(elements);
+      whole_ = allocated(elements);
     }
   }
   T& operator[](int64_t k) {
     if (whole_) return whole_[static_cast<size_t>(k)];
     Memory& memory = parts_[static_cast<size_t>(k / part)];
-    if (!memory) memory = zeroed(part);
+    if (!memory) memory = allocated(part);
     return memory[static_cast<size_t>(k % part)];
   }
   static bool is_large(int64_t count) { return count > largest_whole; }
@@ -39,8 +40,10 @@ class Sparse {
     void operator()(T* data) const { std::free(data); }
   };
   using Memory = std::unique_ptr<T[], Free>;
-  static Memory zeroed(int64_t count) {
-    Memory memory(static_cast<T*>(std::calloc(static_cast<size_t>(count), sizeof(T))));
+  static Memory allocated(int64_t count) {
+    const auto elements = static_cast<size_t>(count);
+    Memory memory(
+        static_cast<T*>(zeroed ? std::calloc(elements, sizeof(T)) : std::malloc(elements * sizeof(T))));
     if (!memory) throw NoBound{"no memory for an intermediate result"};
     return memory;
   }
@@ -49,14 +52,14 @@ class Sparse {
   std::vector<Memory> parts_;  ///< of large arrays
 };
 
-/// Elements of a stage's result that have been computed.
+/// Elements of a stage's result that have been computed: what is not known to be done may have any value.
 struct Memo {
   explicit Memo(int64_t count) : known(count), value(count), low(count), high(count) {}
   enum State : uint8_t { unknown, wanted, done };
-  Sparse<uint8_t> known;
-  Sparse<double> value;
-  Sparse<double> low;
-  Sparse<double> high;
+  Sparse<uint8_t, true> known;
+  Sparse<double, false> value;
+  Sparse<double, false> low;
+  Sparse<double, false> high;
 };
 
 }  // namespace axrun::verify
