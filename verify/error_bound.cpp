@@ -158,7 +158,7 @@ bool ErrorBound::State::is_transient(const BoundCode& code) const {
   if (stage.kind != StageKind::map || stage.results.size() != 1 || code.body->operations() > most_operations)
     return false;
   const TensorId result = stage.results[0];
-  if (!Sparse<double, false>::is_large(count_of(shapes[static_cast<size_t>(result)]))) return false;
+  if (!Memo::Numbers::is_large(count_of(shapes[static_cast<size_t>(result)]))) return false;
   if (std::count(program.outputs.begin(), program.outputs.end(), result) != 0) return false;
   const std::vector<TensorId> loaded = loaded_by(stage);
   return std::all_of(loaded.begin(), loaded.end(),
