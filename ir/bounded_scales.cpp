@@ -9,9 +9,9 @@
 namespace axrun::ir {
 namespace {
 
-class Replacer final : public ExpressionReplacer {
+class ScaleReplacer final : public ExpressionReplacer {
  public:
-  Replacer(const Program& program, std::set<TensorId> scales)
+  ScaleReplacer(const Program& program, std::set<TensorId> scales)
       : ExpressionReplacer(program), scales_(std::move(scales)) {}
 
  private:
@@ -71,7 +71,7 @@ Program bounded_scales(const Program& program, const std::vector<const Tensor*>&
     if (id != none && values[k] != nullptr && is_within(*values[k])) scales.insert(id);
   }
   if (scales.empty()) return program;
-  return without_dead_stages(Replacer(program, std::move(scales)).run());
+  return without_dead_stages(ScaleReplacer(program, std::move(scales)).run());
 }
 
 }  // namespace axrun::ir

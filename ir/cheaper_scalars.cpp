@@ -12,12 +12,12 @@ namespace axrun::ir {
 
 namespace {
 
-class Replacer final : public ExpressionReplacer {
+class CheaperScalars final : public ExpressionReplacer {
  public:
   using ExpressionReplacer::ExpressionReplacer;
 
  private:
-  Program in_step(const Program& step) override { return Replacer(step).run(); }
+  Program in_step(const Program& step) override { return CheaperScalars(step).run(); }
 
   ExprId real(double value, ElementType type = ElementType::f32) {
     Expr expr;
@@ -144,6 +144,6 @@ class Replacer final : public ExpressionReplacer {
 
 }  // namespace
 
-Program use_cheaper_scalars(const Program& program) { return Replacer(program).run(); }
+Program use_cheaper_scalars(const Program& program) { return CheaperScalars(program).run(); }
 
 }  // namespace axrun::ir

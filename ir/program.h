@@ -179,4 +179,8 @@ struct Program {
   std::vector<Stage> stages;  ///< in order of execution
 };
 
+inline const Expr& expr_of(const Program& program, ExprId id) {
+  return program.exprs[static_cast<size_t>(id)];
+}
+
 }  // namespace axrun::ir

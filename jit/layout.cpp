@@ -9,7 +9,6 @@ namespace axrun::jit {
 using ir::loop::Allocate;
 using ir::loop::Block;
 using ir::loop::Compute;
-using ir::loop::Level;
 using ir::loop::Loop;
 using ir::loop::LoopKind;
 using ir::loop::LoopProgram;
@@ -32,7 +31,8 @@ class Builder {
     layout_.per_worker.assign(buffers, false);
     layout_.arguments = static_cast<int>(program_.sizes.size());
     for (size_t id = 0; id < buffers; ++id) {
-      if (program_.buffers[id].level != Level::registers) layout_.argument[id] = layout_.arguments++;
+      if (program_.buffers[id].level != ir::loop::Level::registers)
+        layout_.argument[id] = layout_.arguments++;
     }
     for (const Statement& statement : program_.body) {
       const auto* loop = std::get_if<Loop>(&statement);
@@ -42,7 +42,7 @@ class Builder {
         continue;
       }
       if (const auto* allocation = std::get_if<Allocate>(&statement);
-          allocation != nullptr && at(allocation->buffer).level != Level::registers) {
+          allocation != nullptr && at(allocation->buffer).level != ir::loop::Level::registers) {
         continue;  // lives from the beginning
       }
       if (layout_.phases.empty() || layout_.phases.back().parallel != nullptr ||
@@ -81,7 +81,7 @@ class Builder {
         scan(loop->body, in_parallel);
       } else if (const auto* allocation = std::get_if<Allocate>(&statement)) {
         const ir::loop::Buffer& buffer = at(allocation->buffer);
-        if (buffer.level == Level::registers) continue;
+        if (buffer.level == ir::loop::Level::registers) continue;
         layout_.per_worker[static_cast<size_t>(allocation->buffer)] = in_parallel;
         for (const ir::Dim& dim : buffer.dims) {
           std::vector<std::string> names;
@@ -103,7 +103,7 @@ class Builder {
   }
 
   void note(const Compute& compute) {
-    if (at(compute.target.buffer).level != Level::registers) {
+    if (at(compute.target.buffer).level != ir::loop::Level::registers) {
       add_once(layout_.phases.back().writes, compute.target.buffer);
       if (compute.combine != ir::loop::Combine::assign)
         add_once(layout_.phases.back().reads, compute.target.buffer);
@@ -113,7 +113,7 @@ class Builder {
 
   void reads(int id) {
     const ir::loop::Value& value = program_.values[static_cast<size_t>(id)];
-    if (value.op == ir::ScalarOp::load && at(value.access.buffer).level != Level::registers)
+    if (value.op == ir::ScalarOp::load && at(value.access.buffer).level != ir::loop::Level::registers)
       add_once(layout_.phases.back().reads, value.access.buffer);
     for (const ir::loop::Lookup& lookup : value.access.lookups) {
       add_once(layout_.phases.back().reads, lookup.buffer);

@@ -24,7 +24,7 @@ using Kind = ir::Attribute::Kind;
 /// The first IR version that has every element type that is written here.
 constexpr int64_t lowest_ir_version = 10;
 
-[[noreturn]] void fail(const std::string& text) {
+[[noreturn]] void fail_writing(const std::string& text) {
   throw Error(Fault::user, "the model cannot be written as ONNX: " + text);
 }
 
@@ -73,7 +73,7 @@ WireWriter value_info_message(const ir::Value& value, const std::string& name, b
   WireWriter info;
   info.bytes(1, name);
   if (value.type == ir::ElementType::undefined || value.kind == ir::ValueKind::map) {
-    if (is_input) fail(fmt::format("the type of input {} is not known", in_quotes(name)));
+    if (is_input) fail_writing(fmt::format("the type of input {} is not known", in_quotes(name)));
     return info;
   }
   WireWriter tensor;
@@ -157,8 +157,8 @@ class GraphWriter {
                           UniqueNames& names) {
     const auto opset = opsets_.find(node.domain);
     if (opset == opsets_.end() || opset->second != node.version) {
-      fail(fmt::format("{} {} is of version {} of {}, the model is not", node.op, in_quotes(node.name),
-                       node.version, domain_name(node.domain)));
+      fail_writing(fmt::format("{} {} is of version {} of {}, the model is not", node.op,
+                               in_quotes(node.name), node.version, domain_name(node.domain)));
     }
     const auto name_of = [&](ir::ValueId id) {
       return id == ir::absent ? std::string() : value_names[static_cast<size_t>(id)];
@@ -179,7 +179,7 @@ class GraphWriter {
 
   static WireWriter type_attribute(const std::string& name, const Attribute& attribute) {
     const auto type = type_message(attribute.string);
-    if (!type) fail(fmt::format("{} is not a type", in_quotes(attribute.string)));
+    if (!type) fail_writing(fmt::format("{} is not a type", in_quotes(attribute.string)));
     WireWriter message;
     message.bytes(1, name);
     message.message(14, *type);
@@ -234,7 +234,7 @@ class GraphWriter {
   /// enclosing graph's.
   WireWriter body_message(const std::shared_ptr<ir::Graph>& body, const std::vector<std::string>& outer_names,
                           const UniqueNames& enclosing) {
-    if (!body) fail("a body is missing");
+    if (!body) fail_writing("a body is missing");
     std::vector<std::string> value_names(body->values.size());
     for (const auto& [outer, inner] : body->captures) {
       value_names[static_cast<size_t>(inner)] = outer_names[static_cast<size_t>(outer)];
@@ -253,7 +253,7 @@ class GraphWriter {
 }  // namespace
 
 std::string export_memory(const ir::Model& model) {
-  if (!model.graph) fail("it has no graph");
+  if (!model.graph) fail_writing("it has no graph");
   WireWriter message;
   message.integer(1, std::max(model.ir_version, lowest_ir_version));
   message.bytes(2, model.producer.empty() ? "axrun" : model.producer);

@@ -28,7 +28,7 @@ using ir::ValueId;
 /// Outputs of nodes that are known under another name already: those of a function, to its call.
 using BoundOutputs = std::unordered_map<std::string_view, ValueId>;
 
-[[noreturn]] void fail(const std::string& text) { throw Error(Fault::model, text); }
+[[noreturn]] void fail_model(const std::string& text) { throw Error(Fault::model, text); }
 
 class GraphBuilder {
  public:
@@ -82,9 +82,10 @@ class GraphBuilder {
   // -------------------------------------------------------------------------------------------------------
 
   static void define(Scope& scope, std::string_view name, ValueId id, const Origin& role) {
-    if (name.empty()) fail(role.text() + " has no name");
+    if (name.empty()) fail_model(role.text() + " has no name");
     if (!scope.values.emplace(name, id).second) {
-      fail(fmt::format("the value {} is defined twice, the second time as {}", in_quotes(name), role.text()));
+      fail_model(
+          fmt::format("the value {} is defined twice, the second time as {}", in_quotes(name), role.text()));
     }
   }
 
@@ -140,8 +141,8 @@ class GraphBuilder {
       const auto output = read_message<ValueInfoMessage>(bytes, context_.unknown_fields);
       const auto id = scope.find(output.name);
       if (!id || *id == ir::absent) {
-        fail(fmt::format("output {} of graph {} is never computed", in_quotes(output.name),
-                         in_quotes(scope.graph().name)));
+        fail_model(fmt::format("output {} of graph {} is never computed", in_quotes(output.name),
+                               in_quotes(scope.graph().name)));
       }
       scope.graph().outputs.push_back(*id);
       ir::Value& value = scope.graph().value(*id);
@@ -211,7 +212,8 @@ class GraphBuilder {
   static std::vector<std::string> name_nodes(Scope& scope, const std::vector<NodeMessage>& nodes) {
     std::vector<std::string> names(nodes.size());
     for (size_t k = 0; k < nodes.size(); ++k) {
-      if (nodes[k].op_type.empty()) fail(fmt::format("node {} has no operator", in_quotes(nodes[k].name)));
+      if (nodes[k].op_type.empty())
+        fail_model(fmt::format("node {} has no operator", in_quotes(nodes[k].name)));
       if (nodes[k].name.empty()) continue;
       names[k] = scope.draft.node_names.take(scope.prefix, nodes[k].name);
     }
@@ -233,8 +235,9 @@ class GraphBuilder {
   void add_constant(Scope& scope, const NodeMessage& message, const std::string& name,
                     const std::vector<ValueId>& outputs) {
     const Origin what{message.op_type, name};
-    if (!message.inputs.empty()) fail(what.text() + " has inputs");
-    if (message.outputs.size() != 1) fail(fmt::format("{} has {} outputs", what.text(), outputs.size()));
+    if (!message.inputs.empty()) fail_model(what.text() + " has inputs");
+    if (message.outputs.size() != 1)
+      fail_model(fmt::format("{} has {} outputs", what.text(), outputs.size()));
     ir::Node node;
     node.attributes = attributes_of(scope, message, name);
     ir::Tensor tensor = constant_of(node, what);
@@ -259,13 +262,13 @@ class GraphBuilder {
   void complete_node(Scope& scope, const NodeMessage& message, ir::Node& node) {
     const auto version = scope.opsets.find(node.domain);
     if (version == scope.opsets.end()) {
-      fail(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(node.name),
-                       domain_name(node.domain)));
+      fail_model(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(node.name),
+                             domain_name(node.domain)));
     }
     node.version = version->second;
     if (!message.overload.empty()) {
-      fail(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(node.name),
-                       in_quotes(message.overload)));
+      fail_model(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(node.name),
+                             in_quotes(message.overload)));
     }
     node.inputs = inputs_of(scope, message, node.name);
     node.attributes = attributes_of(scope, message, node.name);
@@ -278,7 +281,7 @@ class GraphBuilder {
     const auto number_of = [&](const std::string& name) {
       const auto id = scope.find(gradient_names_.emplace_back(name));
       if (!id || *id == ir::absent) {
-        fail(fmt::format("Gradient {}: {} is not defined", in_quotes(node.name), in_quotes(name)));
+        fail_model(fmt::format("Gradient {}: {} is not defined", in_quotes(node.name), in_quotes(name)));
       }
       return *id;
     };
@@ -296,8 +299,8 @@ class GraphBuilder {
     for (const std::string_view input : message.inputs) {
       const auto id = input.empty() ? ir::absent : scope.find(input);
       if (!id) {
-        fail(fmt::format("{} {} reads {}, which nothing defines", printable(message.op_type), in_quotes(name),
-                         in_quotes(input)));
+        fail_model(fmt::format("{} {} reads {}, which nothing defines", printable(message.op_type),
+                               in_quotes(name), in_quotes(input)));
       }
       inputs.push_back(*id);
     }
@@ -313,7 +316,7 @@ class GraphBuilder {
       const Origin node{message.op_type, node_name};
       const Origin what{"attribute", attribute.name, &node};
       const auto [place, is_new] = attributes.try_emplace(std::string(attribute.name));
-      if (!is_new) fail(what.text() + " is given twice");
+      if (!is_new) fail_model(what.text() + " is given twice");
       if (attribute.ref_attr_name.empty()) {
         place->second = attribute_of(attribute, what, context_, [&](std::string_view graph) {
           return build_body(graph, scope, is_decoder);
@@ -331,13 +334,14 @@ class GraphBuilder {
   /// and there is no default: then the attribute is absent.
   static const Attribute* referenced_attribute(const Scope& scope, const AttributeMessage& attribute,
                                                const Origin& what) {
-    if (scope.call == nullptr) fail(what.text() + " refers to an attribute of a function, but is in none");
+    if (scope.call == nullptr)
+      fail_model(what.text() + " refers to an attribute of a function, but is in none");
     const auto found = scope.call->attributes.find(std::string(attribute.ref_attr_name));
     if (found == scope.call->attributes.end()) return nullptr;
     const Attribute& value = found->second;
     if (attribute.type != 0 && kind_of_attribute_type(attribute.type, what) != value.kind) {
-      fail(fmt::format("{} must be {}; the call gives {}", what.text(),
-                       kind_name(kind_of_attribute_type(attribute.type, what)), kind_name(value.kind)));
+      fail_model(fmt::format("{} must be {}; the call gives {}", what.text(),
+                             kind_name(kind_of_attribute_type(attribute.type, what)), kind_name(value.kind)));
     }
     return &value;
   }
@@ -356,7 +360,7 @@ class GraphBuilder {
     std::string chain = in_quotes(function.name);
     for (const FunctionCall* call = scope.call; call != nullptr; call = call->caller) {
       chain = in_quotes(call->function.name) + " -> " + chain;
-      if (&call->function == &function) fail("a function calls itself: " + chain);
+      if (&call->function == &function) fail_model("a function calls itself: " + chain);
     }
     context_.inlined_bytes += function.bytes;
     if (context_.inlined_bytes > context_.options.max_inlined_bytes) {
@@ -372,7 +376,7 @@ class GraphBuilder {
     const Origin callee{"function", function.name};
     const Origin what{"the call", name, &callee};
     if (message.inputs.size() > function.inputs.size() || message.outputs.size() > function.outputs.size()) {
-      fail(what.text() + " has more inputs or outputs than the function");
+      fail_model(what.text() + " has more inputs or outputs than the function");
     }
     FunctionCall call{function, attributes_of(scope, message, name), scope.call};
     for (const auto& [key, attribute] : call.attributes) {
@@ -397,7 +401,8 @@ class GraphBuilder {
     for (const auto& [output, id] : bound) {
       const auto computed = inner.values.find(output);
       if (computed == inner.values.end() || computed->second == ir::absent) {
-        fail(fmt::format("{}: the function never computes its output {}", what.text(), in_quotes(output)));
+        fail_model(
+            fmt::format("{}: the function never computes its output {}", what.text(), in_quotes(output)));
       }
       if (computed->second != id) add_identity(inner, computed->second, id);
     }

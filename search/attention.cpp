@@ -17,9 +17,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
-class Writer {
+class AttentionWriter {
  public:
-  Writer(PieceContext& context, const AttentionForm& form, const AttentionPlan& plan)
+  AttentionWriter(PieceContext& context, const AttentionForm& form, const AttentionPlan& plan)
       : context_(context), form_(form), plan_(plan) {}
 
   void run() {
@@ -224,7 +224,7 @@ class Writer {
 }  // namespace
 
 void write_attention(PieceContext& context, const AttentionForm& form, const AttentionPlan& plan) {
-  Writer(context, form, plan).run();
+  AttentionWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

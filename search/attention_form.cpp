@@ -59,9 +59,9 @@ bool has(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-class Finder {
+class AttentionFormFinder {
  public:
-  Finder(const Program& program, AttentionForm& form) : program_(program), form_(form) {}
+  AttentionFormFinder(const Program& program, AttentionForm& form) : program_(program), form_(form) {}
 
   bool run(Range whole) {
     form_.score_tensor = form_.scores.last().results[0];
@@ -156,7 +156,7 @@ FoundAttention find_attention(const Program& program, const ProductForm& scores,
   result.form.scores = scores;
   result.form.rows = rows;
   result.form.output = output;
-  result.found = Finder(program, result.form).run(whole);
+  result.found = AttentionFormFinder(program, result.form).run(whole);
   return result;
 }
 

@@ -13,13 +13,12 @@ using ir::Dims;
 using ir::loop::Access;
 using ir::loop::Level;
 using ir::loop::LoopKind;
-using Spread = ChainedProductPlan::Spread;
 
 namespace {
 
-class Writer {
+class ChainedProductWriter {
  public:
-  Writer(PieceContext& context, const ChainedProductForm& form, const ChainedProductPlan& plan)
+  ChainedProductWriter(PieceContext& context, const ChainedProductForm& form, const ChainedProductPlan& plan)
       : context_(context), form_(form), plan_(plan) {}
 
   void run() {
@@ -62,7 +61,8 @@ class Writer {
 
   void batches(size_t k) {
     if (k == form_.batch.size()) return blocks();
-    const LoopKind kind = k == 0 && plan_.spread == Spread::batch ? LoopKind::parallel : LoopKind::sequential;
+    const LoopKind kind = k == 0 && plan_.spread == ChainedProductPlan::Spread::batch ? LoopKind::parallel
+                                                                                      : LoopKind::sequential;
     context_.writer.loop(kind, "n" + std::to_string(k), extent(form_.batch[k]), [&](const Dim& n) {
       decide(form_.batch[k], {n, Dim(1)});
       batches(k + 1);
@@ -71,7 +71,8 @@ class Writer {
 
   void blocks() {
     const Dim channels = extent(form_.channel), size(plan_.block);
-    const LoopKind kind = plan_.spread == Spread::blocks ? LoopKind::parallel : LoopKind::sequential;
+    const LoopKind kind =
+        plan_.spread == ChainedProductPlan::Spread::blocks ? LoopKind::parallel : LoopKind::sequential;
     context_.writer.loop(kind, "cb", ceil_div(channels, size), [&](const Dim& cb) {
       decide(form_.channel, {size * cb, channels - size * cb, plan_.block, cb, channels});
       pass_on(channels_of_block(size * cb));
@@ -111,7 +112,7 @@ class Writer {
 
 void write_chained_product(PieceContext& context, const ChainedProductForm& form,
                            const ChainedProductPlan& plan) {
-  Writer(context, form, plan).run();
+  ChainedProductWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

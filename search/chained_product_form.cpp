@@ -18,13 +18,13 @@ namespace {
 
 /// What lies between must be more than caches keep in any case, and what is multiplied, which is read once
 /// for each block of channels, so little that it stays in the second one as well.
-constexpr int64_t least_bytes = int64_t{128} << 10, most_bytes_read = int64_t{256} << 10;
+constexpr int64_t least_chain_bytes = int64_t{128} << 10, most_bytes_read = int64_t{256} << 10;
 /// Products have lines one by one here: these must fill vectors, but for a share.
 constexpr int64_t least_width = 17, share_unused = 16;
 
-class Finder {
+class ChainedProductFormFinder {
  public:
-  Finder(const Program& program, const jit::Target& target, ChainedProductForm& form)
+  ChainedProductFormFinder(const Program& program, const jit::Target& target, ChainedProductForm& form)
       : program_(program), lanes_(target.lanes(4)), form_(form) {}
 
   bool run(Range both) {
@@ -77,7 +77,7 @@ class Finder {
       }
       if (windowed && axis != product.column) bytes_read = ir::saturating_multiply(bytes_read, *extent);
     }
-    return bytes >= least_bytes && bytes_read <= most_bytes_read;
+    return bytes >= least_chain_bytes && bytes_read <= most_bytes_read;
   }
 
   int axis_of_product(const std::vector<int>& group) const {
@@ -103,7 +103,8 @@ std::optional<ChainedProductForm> find_chained_product(const Program& program, c
   ChainedProductForm form;
   form.product = product;
   form.windows = windows;
-  return Finder(program, target, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
+  return ChainedProductFormFinder(program, target, form).run(both) ? std::optional(std::move(form))
+                                                                   : std::nullopt;
 }
 
 }  // namespace axrun::search

@@ -17,14 +17,13 @@ using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
-using Spread = ChainedWindowsPlan::Spread;
 
 namespace {
 
-class Writer {
+class ChainedWindowsWriter {
  public:
-  Writer(PieceContext& context, const ChainedWindowsForm& form, const ChainedWindowsPlan& plan,
-         const OperandOfWindows& operand)
+  ChainedWindowsWriter(PieceContext& context, const ChainedWindowsForm& form, const ChainedWindowsPlan& plan,
+                       const OperandOfWindows& operand)
       : context_(context),
         form_(form),
         sum_(*form.sum.sum),
@@ -76,7 +75,8 @@ class Writer {
 
   void outer(size_t k) {
     if (k == form_.sum.outer.size()) return groups();
-    const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
+    const LoopKind kind = k == 0 && plan_.spread == ChainedWindowsPlan::Spread::outer ? LoopKind::parallel
+                                                                                      : LoopKind::sequential;
     w_.loop(kind, "n" + std::to_string(k), extent(form_.sum.outer[k]), [&](const Dim& o) {
       coordinate(form_.sum.outer[k]) = o;
       outer(k + 1);
@@ -86,7 +86,7 @@ class Writer {
   void groups() {
     for (size_t number = 0; number < plan_.groups.size(); ++number) {
       const Tiles& group = plan_.groups[number];
-      const bool spread = plan_.spread == Spread::groups && !group.apart;
+      const bool spread = plan_.spread == ChainedWindowsPlan::Spread::groups && !group.apart;
       w_.loop(spread ? LoopKind::parallel : LoopKind::sequential, "jg", group.count, [&](const Dim& jg) {
         first_line_ = group.start + Dim(group.size) * jg;
         make_matrix(plan_.row_tiles[number], group.size);
@@ -186,7 +186,7 @@ class Writer {
 
 void write_chained_windows(PieceContext& context, const ChainedWindowsForm& form,
                            const ChainedWindowsPlan& plan, const OperandOfWindows& operand) {
-  Writer(context, form, plan, operand).run();
+  ChainedWindowsWriter(context, form, plan, operand).run();
 }
 
 }  // namespace axrun::search

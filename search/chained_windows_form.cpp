@@ -18,11 +18,12 @@ namespace {
 
 /// What lies between must be more than the nearest caches keep in any case, and lines longer than those of
 /// planes across which lanes run better (planes_form).
-constexpr int64_t least_bytes = int64_t{64} << 10, least_width = 17;
+constexpr int64_t least_image_bytes = int64_t{64} << 10, least_width = 17;
 
-class Finder {
+class ChainedWindowsFormFinder {
  public:
-  Finder(const Program& program, ChainedWindowsForm& form) : program_(program), form_(form) {}
+  ChainedWindowsFormFinder(const Program& program, ChainedWindowsForm& form)
+      : program_(program), form_(form) {}
 
   bool run(Range both) {
     const Stage& last = form_.windows.last();
@@ -49,7 +50,7 @@ class Finder {
     int64_t bytes = 4 * width;
     bytes *= sum.axes[static_cast<size_t>(form_.sum.line)].extent.constant().value_or(0);
     for (const ir::Axis& axis : sum.reduce_axes) bytes *= axis.extent.value();
-    return width >= least_width && bytes >= least_bytes;
+    return width >= least_width && bytes >= least_image_bytes;
   }
 
   /// A dimension of what lies between: an axis of the windows, all of which an axis of the sum passes over.
@@ -106,7 +107,7 @@ std::optional<ChainedWindowsForm> find_chained_windows(const Program& program, c
   ChainedWindowsForm form;
   form.windows = windows;
   form.sum = sum;
-  return Finder(program, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
+  return ChainedWindowsFormFinder(program, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
 }
 
 }  // namespace axrun::search

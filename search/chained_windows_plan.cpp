@@ -48,9 +48,10 @@ std::vector<Tiles> groups_of(int64_t lines, int64_t size, const Interior& interi
 
 /// Chooses how many lines a group has: long enough for whole tiles of both, and so few that their windows
 /// stay in the second cache, next to what is read and written meanwhile.
-class Planner {
+class ChainedWindowsPlanner {
  public:
-  Planner(const PieceContext& context, const ChainedWindowsForm& form, const CostOfOperand& operand)
+  ChainedWindowsPlanner(const PieceContext& context, const ChainedWindowsForm& form,
+                        const CostOfOperand& operand)
       : context_(context),
         form_(form),
         operand_(operand),
@@ -149,7 +150,7 @@ class Planner {
 
 ChainedWindowsPlan plan_chained_windows(const PieceContext& context, const ChainedWindowsForm& form,
                                         const CostOfOperand& operand) {
-  return Planner(context, form, operand).best();
+  return ChainedWindowsPlanner(context, form, operand).best();
 }
 
 }  // namespace axrun::search

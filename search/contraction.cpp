@@ -14,13 +14,12 @@ using ir::ElementType;
 using ir::loop::Level;
 using ir::loop::LoopKind;
 using Right = ContractionPlan::Right;
-using Spread = ContractionPlan::Spread;
 
 namespace {
 
-class Writer {
+class ContractionWriter {
  public:
-  Writer(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed, int add_to)
+  ContractionWriter(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed, int add_to)
       : context_(context),
         form_(plan.form),
         sum_(*form_.sum),
@@ -70,10 +69,10 @@ class Writer {
 
   std::vector<Step> steps() const {
     std::vector<Step> order(form_.outer.size(), Step::outer);
-    const bool by_columns = plan_.spread == Spread::columns;
+    const bool by_columns = plan_.spread == ContractionPlan::Spread::columns;
     if (by_columns) order.insert(order.begin(), Step::group);
     if (plan_.row_block != 0) {
-      order.insert(plan_.spread == Spread::rows ? order.begin() : order.end(), Step::block);
+      order.insert(plan_.spread == ContractionPlan::Spread::rows ? order.begin() : order.end(), Step::block);
     }
     order.push_back(Step::column);
     return order;
@@ -81,7 +80,7 @@ class Writer {
 
   void loops(const std::vector<Step>& order, size_t k) {
     if (k == order.size()) return plan_.depth_block == 0 ? rows_at_once() : rows_in_parts();
-    const bool spread = k == 0 && plan_.spread != Spread::none;
+    const bool spread = k == 0 && plan_.spread != ContractionPlan::Spread::none;
     const LoopKind kind = spread ? LoopKind::parallel : LoopKind::sequential;
     const auto next = [&] { loops(order, k + 1); };
     switch (order[k]) {
@@ -110,7 +109,7 @@ class Writer {
         return with_narrow_tail(kind, group);
       }
       case Step::column: {
-        const bool grouped = plan_.spread == Spread::columns;
+        const bool grouped = plan_.spread == ContractionPlan::Spread::columns;
         const auto tile = [&](const Dim& jt) {
           tile_.column_tile = first_column_tile_ + jt;
           prepare_panel();
@@ -153,7 +152,7 @@ class Writer {
     // way only.
     const bool one = tile_.columns().value() % plan_.tile.columns == 1;
     if (one && tile_.right_padded) return false;
-    if (whole == 0 || plan_.spread != Spread::columns) return whole != 0;
+    if (whole == 0 || plan_.spread != ContractionPlan::Spread::columns) return whole != 0;
     const bool rows_inside = plan_.depth_block == 0 && plan_.right != Right::packed_inside;
     const bool spreads_rows = !form_.outer.empty() || plan_.row_block != 0 || rows_inside;
     return plan_.column_group == 1 && (whole % context_.target.cores == 0 || (whole == 1 && spreads_rows));
@@ -242,11 +241,11 @@ class Writer {
 
 void write_contraction(PieceContext& context, const ContractionPlan& plan, const PackedRight& packed,
                        int add_to) {
-  Writer(context, plan, packed, add_to).run();
+  ContractionWriter(context, plan, packed, add_to).run();
 }
 
 PackedRight pack_right(PieceContext& context, const ContractionPlan& plan) {
-  return Writer(context, plan, {}, ir::none).pack();
+  return ContractionWriter(context, plan, {}, ir::none).pack();
 }
 
 }  // namespace axrun::search

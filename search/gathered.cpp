@@ -19,15 +19,14 @@ using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
 using Layout = GatheredPlan::Layout;
-using Spread = GatheredPlan::Spread;
 
 namespace {
 
 using ValuesAt = std::function<void(const Access& sum, const Access& part)>;
 
-class Writer {
+class GatheredWriter {
  public:
-  Writer(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
+  GatheredWriter(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
       : context_(context),
         program_(context.program),
         form_(form),
@@ -63,8 +62,9 @@ class Writer {
     } else {
       left_.write();
     }
-    if (plan_.spread == Spread::groups) return groups(true, [&] { outer(0, false, [&] { group(); }); });
-    outer(0, plan_.spread == Spread::outer, [&] { groups(false, [&] { group(); }); });
+    if (plan_.spread == GatheredPlan::Spread::groups)
+      return groups(true, [&] { outer(0, false, [&] { group(); }); });
+    outer(0, plan_.spread == GatheredPlan::Spread::outer, [&] { groups(false, [&] { group(); }); });
   }
 
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
@@ -343,7 +343,7 @@ class Writer {
 
 void write_gathered(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan) {
   if (plan.across) return write_gathered_across(context, form, plan);
-  Writer(context, form, plan).run();
+  GatheredWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

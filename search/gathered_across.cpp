@@ -18,13 +18,12 @@ using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
-using Spread = GatheredPlan::Spread;
 
 namespace {
 
-class Writer {
+class GatheredAcrossWriter {
  public:
-  Writer(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
+  GatheredAcrossWriter(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan)
       : form_(form),
         sum_(*form.sum),
         plan_(plan),
@@ -45,7 +44,7 @@ class Writer {
   void run() {
     finished_.prepare();
     w_.at_beginning([&] { left_.write(); });
-    if (plan_.spread == Spread::groups) {
+    if (plan_.spread == GatheredPlan::Spread::groups) {
       pieces([&] { groups([&] { outer(0, [&] { group(); }); }); });
     } else {
       pieces([&] { outer(0, [&] { groups([&] { group(); }); }); });
@@ -58,7 +57,7 @@ class Writer {
 
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
-  LoopKind kind(Spread spread) const {
+  LoopKind kind(GatheredPlan::Spread spread) const {
     return plan_.spread == spread ? LoopKind::parallel : LoopKind::sequential;
   }
 
@@ -68,7 +67,7 @@ class Writer {
   void pieces(const Body& body) {
     first_row_tile_ = Dim(0);
     row_tiles_here_ = row_tiles_;
-    if (plan_.spread != Spread::rows) return body();
+    if (plan_.spread != GatheredPlan::Spread::rows) return body();
     const Dim piece(plan_.rows_of_piece);
     w_.loop(LoopKind::parallel, "ib", ceil_div(row_tiles_, piece), [&](const Dim& ib) {
       first_row_tile_ = piece * ib;
@@ -80,7 +79,7 @@ class Writer {
 
   void outer(size_t k, const Body& body) {
     if (k == form_.outer.size()) return body();
-    w_.loop(k == 0 ? kind(Spread::outer) : LoopKind::sequential, "o" + std::to_string(k),
+    w_.loop(k == 0 ? kind(GatheredPlan::Spread::outer) : LoopKind::sequential, "o" + std::to_string(k),
             extent(form_.outer[k]), [&](const Dim& o) {
               coordinate(form_.outer[k]) = o;
               outer(k + 1, body);
@@ -88,10 +87,11 @@ class Writer {
   }
 
   void groups(const Body& body) {
-    w_.loop(kind(Spread::groups), "jg", ceil_div(extent(form_.line), Dim(plan_.lines)), [&](const Dim& jg) {
-      first_line_ = Dim(plan_.lines) * jg;
-      body();
-    });
+    w_.loop(kind(GatheredPlan::Spread::groups), "jg", ceil_div(extent(form_.line), Dim(plan_.lines)),
+            [&](const Dim& jg) {
+              first_line_ = Dim(plan_.lines) * jg;
+              body();
+            });
   }
 
   Dim lines_of_group() const {
@@ -103,7 +103,7 @@ class Writer {
     matrix_.gather(point_, first_line_, Dim(0), sum_.reduce_axes[0].extent);
     // The last tile of rows is narrower where its width is literal.
     const int64_t wide = plan_.tile.columns;
-    const bool literal = row_count_.is_constant() && plan_.spread != Spread::rows;
+    const bool literal = row_count_.is_constant() && plan_.spread != GatheredPlan::Spread::rows;
     const int64_t rest = literal ? row_count_.value() % wide : 0;
     const Dim whole = literal ? Dim(row_count_.value() / wide) : row_tiles_here_;
     if (!(whole == Dim(0))) {
@@ -259,7 +259,7 @@ class Writer {
 }  // namespace
 
 void write_gathered_across(PieceContext& context, const GatheredForm& form, const GatheredPlan& plan) {
-  Writer(context, form, plan).run();
+  GatheredAcrossWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

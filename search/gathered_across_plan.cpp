@@ -7,14 +7,10 @@
 namespace axrun::search {
 namespace {
 
-using Spread = GatheredPlan::Spread;
-
-constexpr int64_t element = 4;  // bytes
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t element_bytes = 4;
 
 /// Sizes of a gathered product.
-struct Shape {
+struct AcrossShape {
   int64_t rows = 1, lines = 1, width = 1, depth = 1, first = 1;
   int64_t outer = 1;
   int64_t taps = 1, phases = 1;  ///< taps that share lines that are gathered, and rows that these are in
@@ -34,10 +30,10 @@ bool can_be_in_order(const GatheredForm& form) {
   return strides;
 }
 
-Shape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredPlan& plan) {
+AcrossShape shape_of(const SizeFacts& facts, const GatheredForm& form, const GatheredPlan& plan) {
   const ir::Stage& sum = *form.sum;
   const auto extent = [&](int axis) { return facts.typical(sum.axes[static_cast<size_t>(axis)].extent); };
-  Shape shape;
+  AcrossShape shape;
   shape.rows = extent(form.row);
   shape.lines = extent(form.line);
   shape.width = extent(form.place);
@@ -63,7 +59,7 @@ bool keeps_panel_near(const GatheredPlan& plan) {
 }
 
 /// Cycles of all steps along the sum for a group of tiles in registers: multiply-adds, or loads.
-double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::Target& target) {
+double multiply_cycles(const AcrossShape& shape, const GatheredPlan& plan, const jit::Target& target) {
   const int64_t lanes = target.lanes(4), ports = std::max(1, target.fma_ports);
   constexpr double latency = 4, loads_per_cycle = 2, start = 12, panel_bytes_per_cycle = 24;
   const bool near = plan.panel_block != 0 && keeps_panel_near(plan);
@@ -91,7 +87,7 @@ double multiply_cycles(const Shape& shape, const GatheredPlan& plan, const jit::
 }
 
 /// What is not multiplying: gathering, and turning the results; of all that is not spread.
-double gather_cycles(const Shape& shape, const GatheredPlan& plan, int64_t lanes) {
+double gather_cycles(const AcrossShape& shape, const GatheredPlan& plan, int64_t lanes) {
   constexpr double near_cycles = 2, apart = 2, line_cycles = 6;
   const double line = near_cycles * (shape.apart ? apart : 1) *
                           static_cast<double>(ceil_of(shape.reach.places.of(shape.width), lanes)) +
@@ -100,7 +96,7 @@ double gather_cycles(const Shape& shape, const GatheredPlan& plan, int64_t lanes
          static_cast<double>(shape.depth / shape.taps * shape.phases) * line;
 }
 
-double turning_cycles(const Shape& shape, int64_t lanes) {
+double turning_cycles(const AcrossShape& shape, int64_t lanes) {
   constexpr double vector_cycles = 11;
   return vector_cycles * static_cast<double>(shape.rows * shape.lines) * static_cast<double>(shape.width) /
          static_cast<double>(lanes);
@@ -116,7 +112,7 @@ struct StepBytes {
   int64_t left = 0, gathered = 0;
 };
 
-StepBytes step_bytes(const Shape& shape, const GatheredPlan& plan) {
+StepBytes step_bytes(const AcrossShape& shape, const GatheredPlan& plan) {
   constexpr int64_t line = 64;
   const int64_t inner = shape.depth / shape.first;
   const bool shares_first = shape.taps > inner;
@@ -124,11 +120,12 @@ StepBytes step_bytes(const Shape& shape, const GatheredPlan& plan) {
   const int64_t lines = shape.reach.lines.of(plan.tile_lines);
   const int64_t places = shape.reach.places.of(plan.tile.rows / plan.tile_lines);
   // Where a part of a line begins is not known.
-  return {inner * plan.tile.columns * element, rows * lines * (places * element + line - element)};
+  return {inner * plan.tile.columns * element_bytes,
+          rows * lines * (places * element_bytes + line - element_bytes)};
 }
 
 /// The part of the left side that all tiles of a group read.
-void choose_blocks(const Shape& shape, const Caches& caches, GatheredPlan& plan) {
+void choose_blocks(const AcrossShape& shape, const Caches& caches, GatheredPlan& plan) {
   const StepBytes step = step_bytes(shape, plan);
   int64_t most = caches.second / 4 / step.left;
   if (keeps_panel_near(plan)) most = std::min(most, caches.first / 4 * 3 / (step.left + step.gathered));
@@ -143,10 +140,11 @@ void choose_blocks(const Shape& shape, const Caches& caches, GatheredPlan& plan)
 
 /// What waiting for caches beyond the second takes: every group reads the left side from there, and where a
 /// group is more than the second keeps, so does every tile of rows with what is gathered.
-double far_cycles(const Shape& shape, const Caches& caches, int64_t line_bytes, const GatheredPlan& plan) {
+double far_cycles(const AcrossShape& shape, const Caches& caches, int64_t line_bytes,
+                  const GatheredPlan& plan) {
   constexpr double left_cycles = 0.04, gathered_cycles = 0.03;  // for each byte
   const auto groups = static_cast<double>(ceil_of(shape.lines, plan.lines));
-  const int64_t left = shape.rows * shape.depth * element;
+  const int64_t left = shape.rows * shape.depth * element_bytes;
   const int64_t gathered = shape.reach.lines.of(plan.lines) * line_bytes;
   double cycles = left_cycles * static_cast<double>(left);
   if (gathered > caches.second / 4 * 3)
@@ -164,7 +162,7 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   plan.layout = GatheredPlan::Layout::lines;
   plan.unrolling = unrolling_of(sum);
   plan.in_order = can_be_in_order(form);
-  const Shape shape = shape_of(facts, form, plan);
+  const AcrossShape shape = shape_of(facts, form, plan);
   const int64_t lanes = target.lanes(4);
   if (shape.taps == 1) plan.layout = GatheredPlan::Layout::terms;
   // Vectors of one lane are none, and narrow ones waste lanes.
@@ -172,7 +170,7 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   const Caches caches = {target.caches.empty() ? int64_t{32} << 10 : target.caches[0].bytes,
                          target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10};
   const int64_t line_bytes =
-      shape.depth / shape.taps * shape.phases * shape.reach.places.of(shape.width) * element;
+      shape.depth / shape.taps * shape.phases * shape.reach.places.of(shape.width) * element_bytes;
   const auto lines_in = [&](int64_t bytes) -> int64_t {
     const Reach& down = shape.reach.lines;
     const int64_t gathered = bytes / std::max<int64_t>(1, line_bytes);
@@ -194,27 +192,29 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
     const int64_t most = lines_in(caches.second / 2) / tile_lines * tile_lines;
     const int64_t most_near = std::max(most, lines_in(caches.second) / tile_lines * tile_lines);
     if (most < 1) return;
-    for (const Spread way : {Spread::none, Spread::outer, Spread::groups, Spread::rows}) {
-      if ((way == Spread::none) == spread) continue;
+    for (const GatheredPlan::Spread way : {GatheredPlan::Spread::none, GatheredPlan::Spread::outer,
+                                           GatheredPlan::Spread::groups, GatheredPlan::Spread::rows}) {
+      if ((way == GatheredPlan::Spread::none) == spread) continue;
       double share = 1, gathers = 1;
       plan.spread = way;
       plan.rows_of_piece = 0;
       const int64_t row_tiles = ceil_of(shape.rows, plan.tile.columns);
-      if (way == Spread::outer) {
+      if (way == GatheredPlan::Spread::outer) {
         if (form.outer.empty()) continue;
         const ir::Dim& first = sum.axes[static_cast<size_t>(form.outer[0])].extent;
         if (first == ir::Dim(1)) continue;
         share = balance_of_axis(facts, first, 1, target.cores);
       }
-      if (way == Spread::rows) {
+      if (way == GatheredPlan::Spread::rows) {
         plan.rows_of_piece = even_piece(row_tiles, ceil_of(row_tiles, target.cores), target.cores);
         share = balance_of_pieces(row_tiles, plan.rows_of_piece, target.cores);
         gathers = static_cast<double>(ceil_of(row_tiles, plan.rows_of_piece));
       }
-      const int64_t fewest = way == Spread::groups ? target.cores : 1;
+      const int64_t fewest = way == GatheredPlan::Spread::groups ? target.cores : 1;
       const auto in_groups = [&](int64_t groups, int64_t highest) {
         plan.lines = std::min(highest, ceil_of(ceil_of(shape.lines, groups), tile_lines) * tile_lines);
-        if (way == Spread::groups) share = balance_of_pieces(shape.lines, plan.lines, target.cores);
+        if (way == GatheredPlan::Spread::groups)
+          share = balance_of_pieces(shape.lines, plan.lines, target.cores);
         choose_blocks(shape, caches, plan);
         const double multiply = multiply_cycles(shape, plan, target), turn = turning_cycles(shape, lanes);
         const double cycles = (multiply + turn + gathers * gather_cycles(shape, plan, lanes)) / share;

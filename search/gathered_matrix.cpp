@@ -17,7 +17,7 @@ using Layout = GatheredPlan::Layout;
 namespace {
 
 /// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
-constexpr int64_t most_taps = 8;
+constexpr int64_t most_matrix_taps = 8;
 
 int64_t whole(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
@@ -117,7 +117,7 @@ void GatheredMatrix::gather(const Dims& point, const Dim& first_line, const Dim&
   first_ = first;
   const size_t count = sum_.reduce_axes.size();
   const int64_t taps = sum_.reduce_axes.back().extent.value();
-  const bool apart = !is_shared(count - 1) && count > 1 && taps <= most_taps;
+  const bool apart = !is_shared(count - 1) && count > 1 && taps <= most_matrix_taps;
   loops(steps, 0, apart ? count - 1 : count, [&] {
     const auto each_tap = [&](const Body& body) {
       if (!apart) return body();

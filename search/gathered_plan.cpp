@@ -11,14 +11,11 @@ namespace axrun::search {
 namespace {
 
 using Layout = GatheredPlan::Layout;
-using Spread = GatheredPlan::Spread;
 
-constexpr int64_t element = 4;  // bytes
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t element_bytes = 4;
 
 /// Sizes of a gathered product.
-struct Shape {
+struct GatheredShape {
   int64_t rows = 1, lines = 1, width = 1;
   int64_t first = 1;   ///< extent of the first reduce axis
   int64_t inner = 1;   ///< product of the others
@@ -28,10 +25,11 @@ struct Shape {
   int64_t stride = 1;  ///< from place to place, as far as is known
 };
 
-class Planner {
+class GatheredPlanner {
  public:
   /// plan: with what has been decided.
-  Planner(const PieceContext& context, const GatheredForm& form, const Shape& shape, const GatheredPlan& plan)
+  GatheredPlanner(const PieceContext& context, const GatheredForm& form, const GatheredShape& shape,
+                  const GatheredPlan& plan)
       : form_(form), shape_(shape), target_(context.target), lanes_(target_.lanes(4)), plan_(plan) {
     first_cache_ = target_.caches.empty() ? int64_t{32} << 10 : target_.caches[0].bytes;
     second_ = target_.caches.size() > 1 ? target_.caches[1].bytes : int64_t{256} << 10;
@@ -66,7 +64,7 @@ class Planner {
     const bool shared = plan_.layout != Layout::terms;
     if (depth() > (shared ? longest_shared : longest)) divide(long_enough / shape_.inner);
     const int64_t line =
-        shape_.inner * pitch() * element * shape_.phases / shape_.taps * (1 + shape_.reach_lines);
+        shape_.inner * pitch() * element_bytes * shape_.phases / shape_.taps * (1 + shape_.reach_lines);
     if (block * line > second_ / 2) divide(second_ / 2 / std::max<int64_t>(1, line));
     // A first axis of taps is not gathered in parts.
     if (block < shape_.first && (!shared || !form_.shifts[0].any())) plan_.depth_block = block;
@@ -86,7 +84,7 @@ class Planner {
   }
 
   void choose_lines() {
-    const int64_t line_bytes = matrix_rows(block_depth()) * pitch() * element;
+    const int64_t line_bytes = matrix_rows(block_depth()) * pitch() * element_bytes;
     const int64_t room = std::max<int64_t>(1, second_ / 2 / line_bytes - shape_.reach_lines);
     for (int64_t lines = 1; lines <= std::min(shape_.lines, room); ++lines) {
       const bool together = plan_.layout == Layout::lines && shape_.lines % lines == 0;
@@ -98,12 +96,12 @@ class Planner {
       // A group reads the left side once; gathering loads and stores, in the nearest cache or beyond.
       constexpr double bytes_per_cycle = 16, near_cycles = 1.25, far_cycles = 2, line_cycles = 2;
       constexpr double apart = 2;  // elements of a vector that do not lie side by side
-      const int64_t left = shape_.rows * block_depth() * element;
+      const int64_t left = shape_.rows * block_depth() * element_bytes;
       const bool near = (lines + shape_.reach_lines) * line_bytes + left <= first_cache_;
       const double waits =
           plan_.layout == Layout::lines ? static_cast<double>(shape_.lines) * tile.last_waits : 0;
       const double multiply = (vectors * rows / std::max(1, target_.fma_ports) + waits) * steps;
-      const double read = near ? 0 : groups * rows * steps * element / bytes_per_cycle;
+      const double read = near ? 0 : groups * rows * steps * element_bytes / bytes_per_cycle;
       const double per_vector = (near ? near_cycles : far_cycles) * (shape_.stride == 1 ? 1 : apart);
       const double per_line = per_vector * static_cast<double>(ceil_of(pitch(), lanes_)) + line_cycles;
       const double gather = groups * static_cast<double>(lines + shape_.reach_lines) *
@@ -111,8 +109,9 @@ class Planner {
       const double parts =
           plan_.depth_block == 0 ? 0 : static_cast<double>(ceil_of(shape_.first, plan_.depth_block));
       const double passes = (plan_.layout == Layout::joined ? 2 : 0) + 2 * parts;  // of sums that wait
-      const double share =
-          plan_.spread == Spread::groups ? balance(ceil_of(shape_.lines, lines), target_.cores) : 1;
+      const double share = plan_.spread == GatheredPlan::Spread::groups
+                               ? balance(ceil_of(shape_.lines, lines), target_.cores)
+                               : 1;
       const double cycles = (multiply + read + gather + passes * vectors * rows) / share;
       if (cycles_ == 0 || cycles <= cycles_) {
         cycles_ = cycles;
@@ -124,7 +123,7 @@ class Planner {
   }
 
   const GatheredForm& form_;
-  const Shape shape_;
+  const GatheredShape shape_;
   const jit::Target& target_;
   const int64_t lanes_;
   int64_t first_cache_ = 0, second_ = 0;  ///< bytes
@@ -163,7 +162,7 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   const auto extent = [&](int axis) {
     return context.facts.typical(sum.axes[static_cast<size_t>(axis)].extent);
   };
-  Shape shape;
+  GatheredShape shape;
   shape.rows = extent(form.row);
   shape.lines = extent(form.line);
   shape.width = extent(form.place);
@@ -172,7 +171,7 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   int64_t outer = 1;
   for (const int axis : form.outer) outer *= extent(axis);
 
-  Spread spread = Spread::none;
+  GatheredPlan::Spread spread = GatheredPlan::Spread::none;
   const double flops = 2.0 * static_cast<double>(shape.rows * shape.lines) *
                        static_cast<double>(shape.width * shape.first) *
                        static_cast<double>(shape.inner * outer);
@@ -183,7 +182,7 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
       const ir::Dim& first = sum.axes[static_cast<size_t>(form.outer[0])].extent;
       by_outer = balance_of_axis(context.facts, first, 1, context.target.cores) >= good;
     }
-    spread = by_outer ? Spread::outer : Spread::groups;
+    spread = by_outer ? GatheredPlan::Spread::outer : GatheredPlan::Spread::groups;
   }
 
   for (const GatheredForm::Shift& shift : form.shifts) {
@@ -196,7 +195,7 @@ std::vector<GatheredPlan> gathered_plans(const PieceContext& context, const Gath
   std::vector<PlannedGathered> all;
   const auto consider = [&](Layout layout) {
     plan.layout = layout;
-    const Planner planner(context, form, shape, plan);
+    const GatheredPlanner planner(context, form, shape, plan);
     all.push_back({planner.plan(), planner.cycles()});
     all.back().plan.copied = copied;
   };

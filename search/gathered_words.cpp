@@ -25,13 +25,11 @@ using ir::loop::LoopKind;
 namespace {
 
 /// Taps along the last axis of the sum that are written one by one, so that they need no masks inside.
-constexpr int64_t most_taps = 8;
+constexpr int64_t most_word_taps = 8;
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-class Writer {
+class GatheredWordsWriter {
  public:
-  Writer(PieceContext& context, const GatheredForm& form)
+  GatheredWordsWriter(PieceContext& context, const GatheredForm& form)
       : neighbours_(
             neighbours_of(context, form.left[0], form.right[0], form.sum->reduce_axes[0].extent.value())),
         together_(neighbours_.count),
@@ -161,7 +159,7 @@ class Writer {
     const int64_t pairs = reduce_extent(0).value() / together_;
     if (last != 0) {
       const int64_t taps = reduce_extent(last).value();
-      if (taps > most_taps) return pairs_of_sum(body);
+      if (taps > most_word_taps) return pairs_of_sum(body);
       w_.loop(LoopKind::sequential, "p", Dim(pairs), [&](const Dim& p) {
         other_axes(1, last, [&] {
           w_.loop(LoopKind::unrolled, "k" + std::to_string(last), Dim(taps), [&](const Dim& tap) {
@@ -231,7 +229,7 @@ class Writer {
     matrix_ = w_.allocate("gathered_" + sum_.name, neighbours_.right, dims, Level::cache);
     const size_t count = reduce_count();
     const int64_t taps = count > 1 ? reduce_extent(count - 1).value() : 1;
-    const bool apart = count > 1 && taps <= most_taps;
+    const bool apart = count > 1 && taps <= most_word_taps;
     const auto each_tap = [&](const Body& body) {
       if (!apart) return body();
       for (int64_t tap = 0; tap < taps; ++tap) {
@@ -394,6 +392,8 @@ FoundGathered find_gathered_words(const ir::Program& program, const ir::Stage& s
   return found;
 }
 
-void write_gathered_words(PieceContext& context, const GatheredForm& form) { Writer(context, form).run(); }
+void write_gathered_words(PieceContext& context, const GatheredForm& form) {
+  GatheredWordsWriter(context, form).run();
+}
 
 }  // namespace axrun::search

@@ -26,8 +26,6 @@ using ir::TensorRef;
 
 namespace {
 
-const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
 Dim points_of(const Stage& stage) {
   Dim points = 1;
   for (const ir::Axis& axis : stage.axes) points = points * axis.extent;

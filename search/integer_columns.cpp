@@ -22,11 +22,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-class Writer {
+class IntegerColumnsWriter {
  public:
-  Writer(PieceContext& context, const IntegerProductForm& form)
+  IntegerColumnsWriter(PieceContext& context, const IntegerProductForm& form)
       : context_(context),
         form_(form.product),
         sum_(*form.product.sum),
@@ -303,7 +301,7 @@ FoundIntegerProduct find_integer_columns(const Program& program, const ir::Stage
 }
 
 void write_integer_columns(PieceContext& context, const IntegerProductForm& form) {
-  Writer(context, form).run();
+  IntegerColumnsWriter(context, form).run();
 }
 
 }  // namespace axrun::search

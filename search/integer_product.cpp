@@ -83,9 +83,9 @@ std::optional<Bounds> bounds_of(const Program& program, const Expr& expr, int de
   }
 }
 
-class Writer {
+class IntegerProductWriter {
  public:
-  Writer(PieceContext& context, const IntegerProductForm& form)
+  IntegerProductWriter(PieceContext& context, const IntegerProductForm& form)
       : context_(context),
         form_(form.product),
         sum_(*form.product.sum),
@@ -332,7 +332,7 @@ FoundIntegerProduct find_integer_product(const Program& program, const ir::Stage
 }
 
 void write_integer_product(PieceContext& context, const IntegerProductForm& form) {
-  Writer(context, form).run();
+  IntegerProductWriter(context, form).run();
 }
 
 }  // namespace axrun::search

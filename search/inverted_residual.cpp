@@ -19,9 +19,10 @@ using ir::loop::LoopKind;
 
 namespace {
 
-class Writer {
+class InvertedResidualWriter {
  public:
-  Writer(PieceContext& context, const InvertedResidualForm& form, const InvertedResidualPlan& plan)
+  InvertedResidualWriter(PieceContext& context, const InvertedResidualForm& form,
+                         const InvertedResidualPlan& plan)
       : context_(context),
         form_(form),
         plan_(plan),
@@ -160,7 +161,7 @@ class Writer {
 
 void write_inverted_residual(PieceContext& context, const InvertedResidualForm& form,
                              const InvertedResidualPlan& plan) {
-  Writer(context, form, plan).run();
+  InvertedResidualWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

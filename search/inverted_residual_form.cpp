@@ -20,11 +20,11 @@ using ir::Stage;
 namespace {
 
 /// What the product gives must be more than caches keep in any case.
-constexpr int64_t least_bytes = int64_t{128} << 10;
+constexpr int64_t least_residual_bytes = int64_t{128} << 10;
 
-class Finder {
+class InvertedResidualFormFinder {
  public:
-  Finder(const Program& program, InvertedResidualForm& form)
+  InvertedResidualFormFinder(const Program& program, InvertedResidualForm& form)
       : program_(program), form_(form), sum_(*form.product.sum), windows_(form.windows.windows) {}
 
   bool run(Range both) {
@@ -79,7 +79,7 @@ class Finder {
       if (is_inner && !extent) return false;
       if (is_inner) bytes = ir::saturating_multiply(bytes, *extent);
     }
-    return bytes >= least_bytes;
+    return bytes >= least_residual_bytes;
   }
 
   /// Whether what follows the product is the same at all places of all lines, but for the product.
@@ -178,7 +178,7 @@ std::optional<InvertedResidualForm> find_inverted_residual(const Program& progra
   InvertedResidualForm form;
   form.product = product;
   form.windows = windows;
-  return Finder(program, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
+  return InvertedResidualFormFinder(program, form).run(both) ? std::optional(std::move(form)) : std::nullopt;
 }
 
 }  // namespace axrun::search

@@ -18,9 +18,9 @@ using ir::loop::LoopKind;
 namespace {
 
 /// Writes one map, part by part.
-class Writer {
+class MapWriter {
  public:
-  Writer(PieceContext& context, const ir::Stage& stage, const MapPlan& plan)
+  MapWriter(PieceContext& context, const ir::Stage& stage, const MapPlan& plan)
       : context_(context),
         stage_(stage),
         plan_(plan),
@@ -183,7 +183,7 @@ class Writer {
 }  // namespace
 
 void write_map(PieceContext& context, const ir::Stage& stage, const MapPlan& plan) {
-  Writer(context, stage, plan).run();
+  MapWriter(context, stage, plan).run();
 }
 
 }  // namespace axrun::search

@@ -21,7 +21,7 @@ using ir::loop::LoopKind;
 namespace {
 
 /// What lies between must be more than the nearest caches keep in any case, and planes worth a loop.
-constexpr int64_t least_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{1} << 10;
+constexpr int64_t least_map_bytes = int64_t{96} << 10, least_plane_bytes = int64_t{1} << 10;
 
 /// So many parts of a plane's columns lie after each other, each with every so many of them, where lanes step
 /// over columns: in these parts they are neighbours. With masks lanes are picked out of two vectors at once.
@@ -32,9 +32,9 @@ int64_t column_parts(const PieceContext& context, const MappedWindowsForm& form)
   return steps && !context.target.masks && !strips_of(context.program, form.windows) ? step : 1;
 }
 
-class Writer {
+class MappedWindowsWriter {
  public:
-  Writer(PieceContext& context, const MappedWindowsForm& form)
+  MappedWindowsWriter(PieceContext& context, const MappedWindowsForm& form)
       : context_(context),
         form_(form),
         map_(context.program.stages[form.map]),
@@ -212,12 +212,12 @@ std::optional<MappedWindowsForm> find_mapped_windows(const Program& program, con
   const bool vectors = form.shared.empty() || form.shared.back().dimension + 1 < tensor.dims.size();
   const bool lanes = vectors && tensor.dims.back().is_constant() && tensor.dims.back().value() > 1;
   if (form.shared.empty() || !lanes || plane < least_plane_bytes) return {};
-  if (facts.typical(ir::product(tensor.dims)) * 4 < least_bytes) return {};
+  if (facts.typical(ir::product(tensor.dims)) * 4 < least_map_bytes) return {};
   return form;
 }
 
 void write_mapped_windows(PieceContext& context, const MappedWindowsForm& form) {
-  Writer(context, form).run();
+  MappedWindowsWriter(context, form).run();
 }
 
 }  // namespace axrun::search

@@ -53,12 +53,12 @@ bool f32_holds(ElementType type) {
   return type == ElementType::boolean || ir::bits_of(type) <= 16;
 }
 
-class Replacer final : public ir::ExpressionReplacer {
+class NarrowFloatReplacer final : public ir::ExpressionReplacer {
  public:
   using ExpressionReplacer::ExpressionReplacer;
 
  private:
-  Program in_step(const Program& step) override { return Replacer(step).run(); }
+  Program in_step(const Program& step) override { return NarrowFloatReplacer(step).run(); }
 
   ExprId cast(ElementType type, ExprId argument) {
     if (at(argument).type == type) return argument;
@@ -141,6 +141,6 @@ class Replacer final : public ir::ExpressionReplacer {
 
 }  // namespace
 
-Program narrow_floats(const Program& program) { return Replacer(program).run(); }
+Program narrow_floats(const Program& program) { return NarrowFloatReplacer(program).run(); }
 
 }  // namespace axrun::search

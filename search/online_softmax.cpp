@@ -23,9 +23,9 @@ using Member = RowsForm::Member;
 
 namespace {
 
-class Finder {
+class OnlineSoftmaxFinder {
  public:
-  explicit Finder(const Program& program) : program_(program) {}
+  explicit OnlineSoftmaxFinder(const Program& program) : program_(program) {}
 
   SoftmaxForm run(const RowsForm& rows) {
     const std::vector<Member>& members = rows.members;
@@ -109,7 +109,9 @@ class Finder {
 
 }  // namespace
 
-SoftmaxForm find_softmax(const Program& program, const RowsForm& rows) { return Finder(program).run(rows); }
+SoftmaxForm find_softmax(const Program& program, const RowsForm& rows) {
+  return OnlineSoftmaxFinder(program).run(rows);
+}
 
 OnlineSoftmax::OnlineSoftmax(PieceContext& context, const RowsForm& form, const SoftmaxForm& softmax,
                              const Dim& rows, Dim here)

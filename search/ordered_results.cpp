@@ -30,8 +30,6 @@ namespace {
 /// The old dimension that each new one is.
 using Order = std::vector<size_t>;
 
-const Expr& expr_of(const Program& program, ir::ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
 bool is_identity(const Order& order) { return std::is_sorted(order.begin(), order.end()); }
 
 /// Whether an index moves with an axis and a reduce axis.

@@ -13,9 +13,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
-class Writer {
+class PanelProductWriter {
  public:
-  Writer(const PieceContext& context, const PanelProduct& product, const Dims& point)
+  PanelProductWriter(const PieceContext& context, const PanelProduct& product, const Dims& point)
       : context_(context),
         product_(product),
         sum_(product.sum),
@@ -125,7 +125,7 @@ class Writer {
 }  // namespace
 
 void write_panel_product(const PieceContext& context, const PanelProduct& product, const Dims& point) {
-  Writer(context, product, point).run();
+  PanelProductWriter(context, product, point).run();
 }
 
 }  // namespace axrun::search

@@ -18,13 +18,12 @@ using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
-using Spread = PixelsPlan::Spread;
 
 namespace {
 
-class Writer {
+class PixelsWriter {
  public:
-  Writer(PieceContext& context, const PixelsForm& form, const PixelsPlan& plan)
+  PixelsWriter(PieceContext& context, const PixelsForm& form, const PixelsPlan& plan)
       : form_(form),
         sum_(*form.sum.sum),
         plan_(plan),
@@ -45,7 +44,7 @@ class Writer {
   void run() {
     finished_.prepare();
     w_.at_beginning([&] { constants_.write(); });
-    if (plan_.spread == Spread::groups) {
+    if (plan_.spread == PixelsPlan::Spread::groups) {
       groups([&] { outer(0, [&] { group(); }); });
     } else {
       pieces([&] { outer(0, [&] { groups([&] { group(); }); }); });
@@ -58,7 +57,7 @@ class Writer {
 
   const Dim& extent(int axis) const { return sum_.axes[static_cast<size_t>(axis)].extent; }
   Dim& coordinate(int axis) { return point_[static_cast<size_t>(axis)]; }
-  LoopKind kind(Spread spread) const {
+  LoopKind kind(PixelsPlan::Spread spread) const {
     return plan_.spread == spread ? LoopKind::parallel : LoopKind::sequential;
   }
 
@@ -66,7 +65,7 @@ class Writer {
 
   /// Tiles of rows, where these are spread: every worker copies lines for itself.
   void pieces(const Body& body) {
-    if (plan_.spread != Spread::rows) return body();
+    if (plan_.spread != PixelsPlan::Spread::rows) return body();
     const int64_t piece = plan_.rows_of_piece;
     w_.loop(LoopKind::parallel, "ib", Dim((row_tiles_ + piece - 1) / piece), [&](const Dim& ib) {
       first_row_tile_ = Dim(piece) * ib;
@@ -76,7 +75,7 @@ class Writer {
 
   void outer(size_t k, const Body& body) {
     if (k == form_.sum.outer.size()) return body();
-    w_.loop(k == 0 ? kind(Spread::outer) : LoopKind::sequential, "o" + std::to_string(k),
+    w_.loop(k == 0 ? kind(PixelsPlan::Spread::outer) : LoopKind::sequential, "o" + std::to_string(k),
             extent(form_.sum.outer[k]), [&](const Dim& o) {
               coordinate(form_.sum.outer[k]) = o;
               outer(k + 1, body);
@@ -85,7 +84,7 @@ class Writer {
 
   void groups(const Body& body) {
     const Dim& all = extent(form_.sum.line);
-    w_.loop(kind(Spread::groups), "jg", ceil_div(all, Dim(plan_.lines)), [&](const Dim& jg) {
+    w_.loop(kind(PixelsPlan::Spread::groups), "jg", ceil_div(all, Dim(plan_.lines)), [&](const Dim& jg) {
       first_line_ = Dim(plan_.lines) * jg;
       lines_here_ = even_ ? Dim(plan_.lines) : min(Dim(plan_.lines), all - first_line_);
       body();
@@ -101,7 +100,7 @@ class Writer {
       computed_ = (count + lanes_ - 1) / lanes_ * lanes_;
       tiles_of_rows();
     };
-    if (plan_.spread == Spread::rows) {
+    if (plan_.spread == PixelsPlan::Spread::rows) {
       const Dim piece(plan_.rows_of_piece);
       const bool whole = row_tiles_ % plan_.rows_of_piece == 0;
       const Dim tiles = whole ? piece : min(piece, Dim(row_tiles_) - first_row_tile_);
@@ -265,7 +264,7 @@ class Writer {
 }  // namespace
 
 void write_pixels(PieceContext& context, const PixelsForm& form, const PixelsPlan& plan) {
-  Writer(context, form, plan).run();
+  PixelsWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

@@ -14,11 +14,9 @@ using ir::Stage;
 
 namespace {
 
-const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
-class Finder {
+class PixelsFormFinder {
  public:
-  Finder(const Program& program, const GatheredForm& sum) : program_(program), stage_(*sum.sum) {
+  PixelsFormFinder(const Program& program, const GatheredForm& sum) : program_(program), stage_(*sum.sum) {
     form_.sum = sum;
   }
 
@@ -135,7 +133,7 @@ class Finder {
 std::optional<PixelsForm> find_pixels(const Program& program, const Stage& sum, const Stage* epilogue,
                                       const std::vector<bool>& constant) {
   const FoundGathered found = find_gathered(program, sum, epilogue, constant);
-  return found.found ? Finder(program, found.form).run() : std::nullopt;
+  return found.found ? PixelsFormFinder(program, found.form).run() : std::nullopt;
 }
 
 }  // namespace axrun::search

@@ -9,18 +9,14 @@
 namespace axrun::search {
 namespace {
 
-using Spread = PixelsPlan::Spread;
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-struct Shape {
+struct PixelsShape {
   int64_t rows = 1, lines = 1, width = 1, depth = 1;
   bool narrow = true;       ///< the last tile of rows is as narrow as what is left
   bool even_lines = false;  ///< tiles may be of several lines
 };
 
 /// Cycles of all steps along the sum, of one of the outer axes.
-double cycles_of(const Shape& shape, const PixelsPlan& plan, const jit::Target& target) {
+double cycles_of(const PixelsShape& shape, const PixelsPlan& plan, const jit::Target& target) {
   constexpr double latency = 4, loads_per_cycle = 2, start = 12, panel_bytes_per_cycle = 24;
   constexpr double place_cycles = 0.05, vector_cycles = 0.1;  // what multiply-adds do not hide
   const int64_t lanes = target.lanes(4);
@@ -45,7 +41,8 @@ double cycles_of(const Shape& shape, const PixelsPlan& plan, const jit::Target& 
 
 /// Places of a line, or of several, by rows of the constants. What is turned has two places at least, and a
 /// square at most.
-void choose_tile(const PixelsForm& form, const Shape& shape, const jit::Target& target, PixelsPlan& plan) {
+void choose_tile(const PixelsForm& form, const PixelsShape& shape, const jit::Target& target,
+                 PixelsPlan& plan) {
   const int64_t lanes = target.lanes(4), spare = target.vector_registers > 16 ? 3 : 1;
   constexpr int64_t most_vectors = 6;
   double least = 0;
@@ -95,7 +92,7 @@ PixelsPlan plan_pixels(const PieceContext& context, const PixelsForm& form) {
   for (const int axis : form.sum.outer) outer *= extent(axis);
 
   PixelsPlan plan;
-  Shape shape{rows, lines, width, depth};
+  PixelsShape shape{rows, lines, width, depth};
   shape.even_lines = sum.axes[static_cast<size_t>(form.sum.line)].extent.is_constant();
   choose_tile(form, shape, target, plan);
   plan.copied =
@@ -113,7 +110,7 @@ PixelsPlan plan_pixels(const PieceContext& context, const PixelsForm& form) {
   const double flops = 2.0 * static_cast<double>(rows * width * lines) * static_cast<double>(depth * outer);
   if (is_worth_spreading(flops, target)) {
     double best = 0;
-    const auto consider = [&](Spread spread, double share) {
+    const auto consider = [&](PixelsPlan::Spread spread, double share) {
       constexpr double worth = 0.05;
       if (share < best + worth) return;
       best = share;
@@ -122,23 +119,24 @@ PixelsPlan plan_pixels(const PieceContext& context, const PixelsForm& form) {
     const int64_t row_tiles = ceil_of(rows, plan.tile.columns);
     const int64_t piece = even_piece(row_tiles, ceil_of(row_tiles, target.cores), target.cores);
     if (!form.sum.outer.empty())
-      consider(Spread::outer, balance_of_axis(facts, sum.axes[static_cast<size_t>(form.sum.outer[0])].extent,
-                                              1, target.cores));
+      consider(
+          PixelsPlan::Spread::outer,
+          balance_of_axis(facts, sum.axes[static_cast<size_t>(form.sum.outer[0])].extent, 1, target.cores));
     // Constants that no cache keeps are read by one worker each.
     const double by_rows = balance_of_pieces(row_tiles, piece, target.cores);
-    if (weights > static_cast<double>(second)) consider(Spread::rows, by_rows);
+    if (weights > static_cast<double>(second)) consider(PixelsPlan::Spread::rows, by_rows);
     const int64_t parts = std::max<int64_t>(groups, std::min<int64_t>(lines, target.cores));
     const double by_groups = balance_of_pieces(lines, ceil_of(lines, parts), target.cores);
-    consider(Spread::groups, by_groups);
-    consider(Spread::rows, by_rows);
-    shape.narrow = plan.spread != Spread::rows;
-    if (plan.spread == Spread::groups) groups = parts;
+    consider(PixelsPlan::Spread::groups, by_groups);
+    consider(PixelsPlan::Spread::rows, by_rows);
+    shape.narrow = plan.spread != PixelsPlan::Spread::rows;
+    if (plan.spread == PixelsPlan::Spread::groups) groups = parts;
   }
   plan.lines = ceil_of(lines, groups);
   shape.even_lines = shape.even_lines && lines % plan.lines == 0;
   shape.lines = plan.lines;
   choose_tile(form, shape, target, plan);
-  if (plan.spread == Spread::rows) {
+  if (plan.spread == PixelsPlan::Spread::rows) {
     const int64_t tiles = ceil_of(rows, plan.tile.columns);
     plan.rows_of_piece = even_piece(tiles, ceil_of(tiles, target.cores), target.cores);
   }

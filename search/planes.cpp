@@ -21,9 +21,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
-class Writer {
+class PlanesWriter {
  public:
-  Writer(PieceContext& context, const WindowsForm& windows, const PlanesPlan& plan)
+  PlanesWriter(PieceContext& context, const WindowsForm& windows, const PlanesPlan& plan)
       : context_(context),
         program_(context.program),
         windows_(windows),
@@ -361,7 +361,7 @@ class Writer {
 }  // namespace
 
 void write_planes(PieceContext& context, const WindowsForm& form, const PlanesPlan& plan) {
-  Writer(context, form, plan).run();
+  PlanesWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

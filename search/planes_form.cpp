@@ -18,8 +18,6 @@ using ir::ScalarOp;
 
 namespace {
 
-const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
 /// The load that varies within a plane, if it is the only one.
 const Expr* load_of_planes(const Program& program, const WindowsForm& form) {
   const Expr* found = nullptr;

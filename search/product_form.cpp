@@ -19,8 +19,6 @@ using ir::Stage;
 
 namespace {
 
-const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
 bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
@@ -34,9 +32,10 @@ bool is_short(const Stage& sum, int axis) {
   return extent && *extent <= few;
 }
 
-/// Whether the only factor is a load whose last index alone is the column, or differs from it by what does not
-/// depend on it.
-bool are_contiguous(const Program& program, const Stage& sum, const std::vector<ExprId>& factors, int column) {
+/// Whether the only factor is a load whose last index alone is the column, or differs from it by what does
+/// not depend on it.
+bool are_contiguous(const Program& program, const Stage& sum, const std::vector<ExprId>& factors,
+                    int column) {
   if (factors.size() != 1) return false;
   const Expr& expr = expr_of(program, factors[0]);
   if (expr.op != ScalarOp::load || expr.args[0] != ir::none || expr.indices.empty()) return false;

@@ -29,7 +29,6 @@ using schedules::Operand;
 using schedules::Specification;
 using Kind = Decision::Kind;
 using Right = ContractionPlan::Right;
-using Spread = ContractionPlan::Spread;
 
 namespace {
 
@@ -235,7 +234,7 @@ Specification specification_of(const PieceContext& context, const ContractionPla
   const auto last_cache = static_cast<schedules::Level>(cost.memory() - 1);
   if (plan.form.left_constant) s.levels[0] = std::max(level, last_cache);
   if (plan.form.right_constant) s.levels[1] = std::max(level, last_cache);
-  s.spread = plan.spread != Spread::none && plan.spread != Spread::outer;
+  s.spread = plan.spread != ContractionPlan::Spread::none && plan.spread != ContractionPlan::Spread::outer;
   return s;
 }
 
@@ -270,18 +269,18 @@ void join_loops(std::vector<Decision>& decisions) {
 ScheduledPlan as_schedule(const ContractionPlan& plan, const Extents& extents) {
   ScheduledPlan result;
   result.product = plan;
-  result.spread_outer = plan.spread == Spread::outer;
+  result.spread_outer = plan.spread == ContractionPlan::Spread::outer;
   const auto loop = [&](Kind kind, Axis axis, int64_t size, int64_t extent) {
     if (size < extent || kind == Kind::spread)
       result.decisions.push_back({.kind = kind, .axis = axis, .size = static_cast<int32_t>(size)});
   };
   const int64_t height = plan.tile.rows, width = plan.tile.columns;
-  const bool by_rows = plan.spread == Spread::rows;
-  if (plan.spread == Spread::columns)
+  const bool by_rows = plan.spread == ContractionPlan::Spread::rows;
+  if (plan.spread == ContractionPlan::Spread::columns)
     loop(Kind::spread, Axis::columns, plan.column_group * width, extents.columns);
   if (plan.row_block != 0)
     loop(by_rows ? Kind::spread : Kind::tile, Axis::rows, plan.row_block * height, extents.rows);
-  if (plan.spread != Spread::columns || plan.column_group > 1)
+  if (plan.spread != ContractionPlan::Spread::columns || plan.column_group > 1)
     loop(Kind::tile, Axis::columns, width, extents.columns);
   if (plan.right == Right::packed_inside)
     result.decisions.push_back({.kind = Kind::move, .operand = Operand::right, .layout = Layout::panels});
@@ -321,7 +320,7 @@ ScheduledPlan as_given(const PieceContext& context, const ContractionPlan& usual
   ScheduledPlan plan;
   plan.product =
       with_tile(context, usual, usual.form.row == ir::none ? 1 : given.tile.rows, given.tile.columns);
-  plan.spread_outer = usual.spread == Spread::outer;
+  plan.spread_outer = usual.spread == ContractionPlan::Spread::outer;
   plan.decisions = written_decisions(plan, given.decisions);
   return plan;
 }
@@ -334,7 +333,7 @@ std::vector<ProductSchedule> schedules_of(const PieceContext& context, const Con
   const Specification s = specification_of(context, usual, extents, cost);
   const Tiles tiles = tiles_near(usual.tile, usual, extents, context.target, cost);
   const Result result = Searches::of_process().find(context.target, s, tiles);
-  const double cores = usual.spread == Spread::outer ? static_cast<double>(cost.cores()) : 1;
+  const double cores = usual.spread == ContractionPlan::Spread::outer ? static_cast<double>(cost.cores()) : 1;
   const double batches = std::max(1.0, static_cast<double>(extents.outer) / cores);
   std::vector<ProductSchedule> found;
   for (const Result::OfTile& one : result.best) {
@@ -367,7 +366,8 @@ size_t most_product_schedules(const PieceContext& context, const ProductForm& fo
 
 std::optional<ScheduledPlan> schedule_of_short_rows(const PieceContext& context,
                                                     const ContractionPlan& plan) {
-  const bool whole = plan.spread == Spread::none || plan.spread == Spread::columns;
+  const bool whole =
+      plan.spread == ContractionPlan::Spread::none || plan.spread == ContractionPlan::Spread::columns;
   if (!plan.form.across || plan.left_packed || plan.right != Right::packed_once || !whole ||
       plan.form.sum->reduce_axes.size() != 1 || plan.form.row == ir::none)
     return std::nullopt;
@@ -383,7 +383,8 @@ std::optional<ScheduledPlan> schedule_of_short_rows(const PieceContext& context,
   const auto loop = [&](Kind kind, Axis axis, int64_t size) {
     result.decisions.push_back({.kind = kind, .axis = axis, .size = static_cast<int32_t>(size)});
   };
-  if (plan.spread == Spread::columns) loop(Kind::spread, Axis::columns, (tiles + cores - 1) / cores * width);
+  if (plan.spread == ContractionPlan::Spread::columns)
+    loop(Kind::spread, Axis::columns, (tiles + cores - 1) / cores * width);
   result.decisions.push_back({.kind = Kind::move, .operand = Operand::left, .layout = Layout::panels});
   loop(Kind::tile, Axis::columns, width);
   if (extents.depth > long_depth) {

@@ -21,9 +21,9 @@ int innermost_axis(const ir::Stage& stage) {
 
 /// Copies what a stage's body reaches, with the quotients replaced. Expressions of other stages stay as they
 /// are: axes have other meanings there.
-class Replacer {
+class ReciprocalReplacer {
  public:
-  Replacer(Program& program, const std::set<ir::TensorId>& reduced, int innermost)
+  ReciprocalReplacer(Program& program, const std::set<ir::TensorId>& reduced, int innermost)
       : program_(program), reduced_(reduced), innermost_(innermost) {}
 
   ExprId run(ExprId id) {
@@ -107,7 +107,7 @@ Program use_reciprocals(const Program& program) {
   for (ir::Stage& stage : result.stages) {
     if (stage.kind == ir::StageKind::scan) continue;
     if (innermost_axis(stage) >= 0) {
-      stage.body[0] = Replacer(result, reduced, innermost_axis(stage)).run(stage.body[0]);
+      stage.body[0] = ReciprocalReplacer(result, reduced, innermost_axis(stage)).run(stage.body[0]);
     }
     bool derived = stage.kind == ir::StageKind::reduce;
     for (const ExprId load : loads_of(result, stage.body[0])) {

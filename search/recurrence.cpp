@@ -39,9 +39,9 @@ RecurrenceStep::RecurrenceStep(const Stage& scan, const Dim& time, const SizeFac
 
 namespace {
 
-class Writer {
+class RecurrenceWriter {
  public:
-  Writer(PieceContext& context, const Stage& scan)
+  RecurrenceWriter(PieceContext& context, const Stage& scan)
       : context_(context), scan_(scan), w_(context.writer), count_(scan.initial.size()) {}
 
   void run() {
@@ -180,6 +180,6 @@ class Writer {
 
 }  // namespace
 
-void write_recurrence(PieceContext& context, const Stage& scan) { Writer(context, scan).run(); }
+void write_recurrence(PieceContext& context, const Stage& scan) { RecurrenceWriter(context, scan).run(); }
 
 }  // namespace axrun::search

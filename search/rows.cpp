@@ -26,9 +26,9 @@ using ir::loop::LoopKind;
 
 namespace {
 
-class Writer {
+class RowsWriter {
  public:
-  Writer(PieceContext& context, const RowsForm& form, const RowsPlan& plan)
+  RowsWriter(PieceContext& context, const RowsForm& form, const RowsPlan& plan)
       : context_(context), form_(form), plan_(plan), w_(context.writer), row_(form.rows.size(), Dim(0)) {
     const RowsForm::Member& any = form.members.front();
     for (const int axis : any.rows) part_.push_back(part_of(context, *any.stage, axis));
@@ -416,7 +416,7 @@ class Writer {
 }  // namespace
 
 void write_rows(PieceContext& context, const RowsForm& form, const RowsPlan& plan) {
-  Writer(context, form, plan).run();
+  RowsWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

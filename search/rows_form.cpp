@@ -17,9 +17,10 @@ using ir::TensorId;
 namespace {
 
 /// Works out which axes of each stage are those of the rows, starting from the first reduction.
-class Finder {
+class RowsFormFinder {
  public:
-  Finder(const Program& program, Range range) : program_(program), range_(range), rows_(range.count) {}
+  RowsFormFinder(const Program& program, Range range)
+      : program_(program), range_(range), rows_(range.count) {}
 
   FoundRows run() {
     FoundRows result;
@@ -141,6 +142,6 @@ class Finder {
 
 }  // namespace
 
-FoundRows find_rows(const Program& program, Range range) { return Finder(program, range).run(); }
+FoundRows find_rows(const Program& program, Range range) { return RowsFormFinder(program, range).run(); }
 
 }  // namespace axrun::search

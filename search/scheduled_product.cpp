@@ -26,9 +26,9 @@ using Right = ContractionPlan::Right;
 
 namespace {
 
-class Writer {
+class ScheduledProductWriter {
  public:
-  Writer(PieceContext& context, const ScheduledPlan& plan)
+  ScheduledProductWriter(PieceContext& context, const ScheduledPlan& plan)
       : context_(context),
         form_(plan.product.form),
         sum_(*form_.sum),
@@ -311,7 +311,7 @@ std::string to_text(const ScheduledPlan& plan) {
 }
 
 void write_scheduled_product(PieceContext& context, const ScheduledPlan& plan) {
-  Writer(context, plan).run();
+  ScheduledProductWriter(context, plan).run();
 }
 
 }  // namespace axrun::search

@@ -30,8 +30,6 @@ namespace {
 /// The dimension of each operand that becomes its last one.
 using Turns = std::map<TensorId, size_t>;
 
-const Expr& expr_of(const Program& program, ir::ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
 /// The map after a stage, if nothing else reads the stage's result.
 const Stage* epilogue_of(const Program& program, size_t s) {
   const bool followed = s + 1 < program.stages.size() && program.stages[s + 1].kind == StageKind::map &&

@@ -10,7 +10,7 @@ namespace axrun::search {
 namespace {
 
 /// Sizes of one product of matrices.
-struct Shape {
+struct ProductShape {
   int64_t rows = 1, columns = 1, depth = 1;
 };
 
@@ -20,7 +20,7 @@ double padding(int64_t count, int64_t lanes) {
 }
 
 /// About how many cycles of one core a product takes that is computed from the other side.
-double cycles_turned(const Shape& shape, const jit::Target& target) {
+double cycles_turned(const ProductShape& shape, const jit::Target& target) {
   constexpr double turned_cycles = 11;  // for a vector of results
   // A step reads a line of its own, which the next tiles read, too: from the second cache where such lines
   // get into each other's way.
@@ -39,7 +39,7 @@ double cycles_turned(const Shape& shape, const jit::Target& target) {
 /// Whether turned tiles take less time: they read the right side where it lies, which many rows else have
 /// packed for every product, but their results pass through the cache. Cycles as measured for many
 /// convolutions.
-bool is_faster_turned(const Shape& shape, const jit::Target& target) {
+bool is_faster_turned(const ProductShape& shape, const jit::Target& target) {
   // For a vector that is packed. Prefetchers lose rows that are shorter than a page.
   constexpr double near_cycles = 4, far_cycles = 14;
   constexpr int64_t page = 4096;
@@ -66,13 +66,15 @@ bool has_two_sides(const ProductForm& form) {
   return form.left_constant && !form.right_constant && form.row != ir::none;
 }
 
-bool may_be_turned(const Shape& shape, int64_t lanes) { return shape.columns >= 2 && shape.rows >= lanes; }
+bool may_be_turned(const ProductShape& shape, int64_t lanes) {
+  return shape.columns >= 2 && shape.rows >= lanes;
+}
 
-Shape shape_of(const PieceContext& context, const ProductForm& form) {
+ProductShape shape_of(const PieceContext& context, const ProductForm& form) {
   const auto extent = [&](int axis) {
     return context.facts.typical(form.sum->axes[static_cast<size_t>(axis)].extent);
   };
-  Shape shape{extent(form.row), extent(form.column)};
+  ProductShape shape{extent(form.row), extent(form.column)};
   for (const ir::Axis& axis : form.sum->reduce_axes) shape.depth *= context.facts.typical(axis.extent);
   return shape;
 }
@@ -90,7 +92,7 @@ ProductForm swapped(const ProductForm& form) {
 
 ProductForm turned(const PieceContext& context, const ProductForm& form) {
   if (!has_two_sides(form)) return form;
-  const Shape shape = shape_of(context, form);
+  const ProductShape shape = shape_of(context, form);
   const int64_t lanes = context.target.lanes(4);
   constexpr double worth = 1.15;
   if (!may_be_turned(shape, lanes)) return form;

@@ -18,13 +18,12 @@ using ir::loop::Access;
 using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
-using Spread = WindowsPlan::Spread;
 
 namespace {
 
-class Writer {
+class WindowsWriter {
  public:
-  Writer(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan)
+  WindowsWriter(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan)
       : context_(context),
         program_(context.program),
         form_(form),
@@ -39,7 +38,7 @@ class Writer {
 
   void run() {
     std::vector<int> outer = form_.outer;
-    if (plan_.spread == Spread::outer) {
+    if (plan_.spread == WindowsPlan::Spread::outer) {
       const auto place = std::find(outer.begin(), outer.end(), plan_.spread_axis);
       std::rotate(outer.begin(), place, place + 1);
     }
@@ -61,7 +60,8 @@ class Writer {
       hoist();
       return for_tiles();
     }
-    const LoopKind kind = k == 0 && plan_.spread == Spread::outer ? LoopKind::parallel : LoopKind::sequential;
+    const LoopKind kind =
+        k == 0 && plan_.spread == WindowsPlan::Spread::outer ? LoopKind::parallel : LoopKind::sequential;
     const AxisPart part = part_of(context_, stage_, outer[k]);
     if (outer[k] == form_.line && context_.parts.count({&stage_, form_.line}) == 0) {
       return for_column_blocks([&] {
@@ -83,7 +83,8 @@ class Writer {
   /// Tiles of columns that pass over all lines before the next ones do.
   void for_column_blocks(const Body& body) {
     if (plan_.column_block == 0) return body();
-    const LoopKind kind = plan_.spread == Spread::column_blocks ? LoopKind::parallel : LoopKind::sequential;
+    const LoopKind kind =
+        plan_.spread == WindowsPlan::Spread::column_blocks ? LoopKind::parallel : LoopKind::sequential;
     const Dim block(plan_.column_block);
     for (const Tiles& all : plan_.column_tiles) {
       w_.loop(kind, "jb", ceil_div(all.count, block), [&](const Dim& jb) {
@@ -99,7 +100,7 @@ class Writer {
 
   void for_tiles() {
     for (const Tiles& rows : plan_.row_tiles) {
-      const bool spread = plan_.spread == Spread::rows && !rows.apart;
+      const bool spread = plan_.spread == WindowsPlan::Spread::rows && !rows.apart;
       const LoopKind kind = spread       ? LoopKind::parallel
                             : rows.apart ? LoopKind::unrolled
                                          : LoopKind::sequential;
@@ -368,7 +369,7 @@ class Writer {
 
 void write_windows(PieceContext& context, const WindowsForm& form, const WindowsPlan& plan) {
   if (plan.planes) return write_planes(context, form, *plan.planes);
-  Writer(context, form, plan).run();
+  WindowsWriter(context, form, plan).run();
 }
 
 }  // namespace axrun::search

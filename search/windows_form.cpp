@@ -27,11 +27,9 @@ constexpr int64_t most_taps = 256;
 /// Lanes further apart do not share what is read.
 constexpr int64_t longest_step = 4;
 
-const Expr& expr_of(const Program& program, ExprId id) { return program.exprs[static_cast<size_t>(id)]; }
-
-class Finder {
+class WindowsFormFinder {
  public:
-  Finder(const Program& program, const Stage& reduction, const Stage* epilogue)
+  WindowsFormFinder(const Program& program, const Stage& reduction, const Stage* epilogue)
       : program_(program), reduction_(reduction), epilogue_(epilogue) {}
 
   FoundWindows run() {
@@ -174,7 +172,7 @@ class Finder {
 }  // namespace
 
 FoundWindows find_windows(const Program& program, const Stage& reduction, const Stage* epilogue) {
-  return Finder(program, reduction, epilogue).run();
+  return WindowsFormFinder(program, reduction, epilogue).run();
 }
 
 std::optional<Strips> strips_of(const Program& program, const WindowsForm& form) {

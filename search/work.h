@@ -12,6 +12,9 @@ namespace axrun::search {
 /// one core long enough for others to help: some 10 microseconds.
 bool is_worth_spreading(double flops, const jit::Target& target, double bytes = 0);
 
+/// How many pieces of `piece` cover [0, extent).
+inline int64_t ceil_of(int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; }
+
 /// The part of the workers' time that is used when `count` equal pieces are spread over `cores`.
 double balance(int64_t count, int cores);
 /// The same of [0, extent) in pieces of `piece`, the last one of what is left.

@@ -14,8 +14,6 @@ namespace {
 using ir::ElementType;
 using ir::ScalarOp;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 double as_f32(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 /// Members of an argument with one element per lane, so that loops over lanes have no strides.

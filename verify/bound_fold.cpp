@@ -11,10 +11,7 @@ namespace axrun::verify {
 namespace {
 
 using ir::ElementType;
-using Kind = ir::Monoid::Kind;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double largest_integer = 9007199254740992.0;  // 2^53
+using MonoidKind = ir::Monoid::Kind;
 
 double largest_finite(ElementType type) {
   switch (type) {
@@ -30,12 +27,12 @@ double largest_finite(ElementType type) {
 
 }  // namespace
 
-Fold::Fold(Kind kind, ElementType type) : kind_(kind), type_(type) { start(); }
+Fold::Fold(MonoidKind kind, ElementType type) : kind_(kind), type_(type) { start(); }
 
 void Fold::start() {
-  double first = kind_ == Kind::product ? 1 : 0;
-  if (kind_ == Kind::min || kind_ == Kind::max) {
-    const bool low = kind_ == Kind::max;
+  double first = kind_ == MonoidKind::product ? 1 : 0;
+  if (kind_ == MonoidKind::min || kind_ == MonoidKind::max) {
+    const bool low = kind_ == MonoidKind::max;
     first = low ? -infinity : infinity;
     if (!ir::is_float(type_))
       first = static_cast<double>(low ? ir::integer_min(type_) : ir::integer_max(type_));
@@ -45,8 +42,8 @@ void Fold::start() {
 }
 
 void Fold::add(const Lanes& terms, int first, int count) {
-  if (kind_ == Kind::sum) return add_to_sum(terms, first, count);
-  if (kind_ == Kind::product) {
+  if (kind_ == MonoidKind::sum) return add_to_sum(terms, first, count);
+  if (kind_ == MonoidKind::product) {
     const bool real = ir::is_float(type_);
     for (int k = first; k < first + count; ++k) {
       const Interval term = terms.at(k);
@@ -61,7 +58,7 @@ void Fold::add(const Lanes& terms, int first, int count) {
     }
     return;
   }
-  const ir::ScalarOp op = kind_ == Kind::min ? ir::ScalarOp::min : ir::ScalarOp::max;
+  const ir::ScalarOp op = kind_ == MonoidKind::min ? ir::ScalarOp::min : ir::ScalarOp::max;
   for (int k = first; k < first + count; ++k) {
     const Interval term = terms.at(k);
     if (term.is_nan() || sums_.running.is_nan()) {
@@ -189,8 +186,8 @@ Interval Fold::product() const {
 }
 
 Interval Fold::result() const {
-  if (kind_ == Kind::sum) return sum();
-  if (kind_ == Kind::product) return product();
+  if (kind_ == MonoidKind::sum) return sum();
+  if (kind_ == MonoidKind::product) return product();
   return sums_.running;
 }
 

@@ -10,12 +10,12 @@
 
 namespace axrun::verify {
 
-enum class Content { zeros, anything };
+enum class Untouched { zeros, anything };
 
 /// Memory that costs nothing where it is not touched. Of large arrays the untouched parts take no address
 /// space either: where that is limited, a sample of a large tensor must still fit. Zeroed, or with anything
 /// in it: memory that was used before costs something to zero.
-template <typename T, Content content>
+template <typename T, Untouched content>
 class Sparse {
  public:
   explicit Sparse(int64_t count) {
@@ -44,8 +44,8 @@ class Sparse {
   using Memory = std::unique_ptr<T[], Free>;
   static Memory allocated(int64_t count) {
     const auto elements = static_cast<size_t>(count);
-    Memory memory(static_cast<T*>(content == Content::zeros ? std::calloc(elements, sizeof(T))
-                                                            : std::malloc(elements * sizeof(T))));
+    Memory memory(static_cast<T*>(content == Untouched::zeros ? std::calloc(elements, sizeof(T))
+                                                              : std::malloc(elements * sizeof(T))));
     if (!memory) throw NoBound{"no memory for an intermediate result"};
     return memory;
   }
@@ -58,8 +58,8 @@ class Sparse {
 struct Memo {
   explicit Memo(int64_t count) : known(count), value(count), low(count), high(count) {}
   enum State : uint8_t { unknown, wanted, done };
-  using Numbers = Sparse<double, Content::anything>;
-  Sparse<uint8_t, Content::zeros> known;
+  using Numbers = Sparse<double, Untouched::anything>;
+  Sparse<uint8_t, Untouched::zeros> known;
   Numbers value;
   Numbers low;
   Numbers high;

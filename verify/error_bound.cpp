@@ -19,11 +19,7 @@ using ir::Stage;
 using ir::StageKind;
 using ir::TensorId;
 
-namespace {
-
-constexpr double largest_integer = 9007199254740992.0;  // 2^53
-
-}  // namespace
+namespace {}  // namespace
 
 ErrorBound::State::State(State& outer, const Stage& scan)
     : program(*scan.step),

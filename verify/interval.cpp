@@ -14,9 +14,6 @@ namespace {
 using ir::ElementType;
 using ir::ScalarOp;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double largest_integer = 9007199254740992.0;  // 2^53
-
 bool certain(const Interval& a, const Interval& b) { return a.is_certain() && b.is_certain(); }
 
 /// From the images of end points, which enclose the result unless one of them is NaN.

@@ -8,6 +8,9 @@
 
 namespace axrun::verify {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double largest_integer = 9007199254740992.0;  ///< 2^53: f64 has all integers up to it
+
 /// What a computation that rounds may yield where the exact one yields `value`: low <= value <= high, and any
 /// result in between is right. Booleans are 0 and 1; integers are exact, and at most 2^53 in magnitude.
 ///
@@ -20,10 +23,7 @@ struct Interval {
   double high = 0;
 
   static Interval exactly(double x) { return {x, x, x}; }
-  static Interval anything(double value) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    return {value, -infinity, infinity};
-  }
+  static Interval anything(double value) { return {value, -infinity, infinity}; }
   static Interval not_a_number() { return exactly(std::numeric_limits<double>::quiet_NaN()); }
 
   /// One number, or NaN for certain.

@@ -8,15 +8,15 @@
 namespace axrun::verify {
 namespace {
 
-using Kind = Terms::Kind;
+using TermKind = Terms::Kind;
 
 /// Conjunctions as their members, once each.
 void flatten(const Terms& terms, const TermList& facts, std::set<Term>& seen, TermList& flat) {
   for (const Term fact : facts) {
     const Terms::Node& node = terms.node(fact);
-    if (node.kind == Kind::all) {
+    if (node.kind == TermKind::all) {
       flatten(terms, node.arguments, seen, flat);
-    } else if (!(node.kind == Kind::truth && node.linear.constant != 0) && seen.insert(fact).second) {
+    } else if (!(node.kind == TermKind::truth && node.linear.constant != 0) && seen.insert(fact).second) {
       flat.push_back(fact);
     }
   }
@@ -41,10 +41,10 @@ class Symbols {
   void visit(Term term) {
     if (!visited_.insert(term.id).second) return;
     const Terms::Node& node = terms_.node(term);
-    const bool divides = node.kind == Kind::floor_div || node.kind == Kind::floor_mod;
-    if (node.kind == Kind::variable) found_.push_back(term.id);
-    if (node.kind == Kind::lookup) found_.push_back(first_lookup - std::stoi(node.name));
-    if (node.kind == Kind::product || (divides && !terms_.is_literal(node.arguments[1])))
+    const bool divides = node.kind == TermKind::floor_div || node.kind == TermKind::floor_mod;
+    if (node.kind == TermKind::variable) found_.push_back(term.id);
+    if (node.kind == TermKind::lookup) found_.push_back(first_lookup - std::stoi(node.name));
+    if (node.kind == TermKind::product || (divides && !terms_.is_literal(node.arguments[1])))
       found_.push_back(products);
     for (const auto& entry : node.linear.coefficients) visit(entry.first);
     for (const Term argument : node.arguments) visit(argument);
@@ -77,9 +77,9 @@ class Text {
     }
     const Terms::Node& node = terms_.node(term);
     text_ += static_cast<char>('A' + static_cast<int>(node.kind));
-    if (node.kind == Kind::variable) return;
-    if (node.kind == Kind::lookup) text_ += node.name;
-    if (node.kind == Kind::sum || node.kind == Kind::truth) number(node.linear.constant);
+    if (node.kind == TermKind::variable) return;
+    if (node.kind == TermKind::lookup) text_ += node.name;
+    if (node.kind == TermKind::sum || node.kind == TermKind::truth) number(node.linear.constant);
     for (const auto& [atom, coefficient] : node.linear.coefficients) {
       text_ += '+';
       number(coefficient);
@@ -98,11 +98,11 @@ class Text {
 
 /// A variable and its value, where the equation has one that stands in no other atom.
 std::optional<std::pair<Term, Term>> told_by(Terms& terms, Term equation) {
-  if (terms.node(equation).kind != Kind::zero) return std::nullopt;
+  if (terms.node(equation).kind != TermKind::zero) return std::nullopt;
   const Term sum = terms.node(equation).arguments[0];
   const LinearForm form = terms.linear(sum);
   for (const auto& [atom, coefficient] : form.coefficients) {
-    if (terms.node(atom).kind != Kind::variable || (coefficient != 1 && coefficient != -1)) continue;
+    if (terms.node(atom).kind != TermKind::variable || (coefficient != 1 && coefficient != -1)) continue;
     const bool elsewhere = std::any_of(
         form.coefficients.begin(), form.coefficients.end(), [&, variable = atom](const auto& entry) {
           return entry.first != variable && terms.mentions(entry.first, variable);
@@ -143,9 +143,10 @@ std::optional<TermList> variables_of(const Terms& terms, const TermList& facts) 
     open.pop_back();
     if (!visited.insert(term).second) continue;
     const Terms::Node& node = terms.node(term);
-    const bool divides = node.kind == Kind::floor_div || node.kind == Kind::floor_mod;
-    if (node.kind == Kind::lookup || (divides && !terms.is_literal(node.arguments[1]))) return std::nullopt;
-    if (node.kind == Kind::variable) found.push_back(term);
+    const bool divides = node.kind == TermKind::floor_div || node.kind == TermKind::floor_mod;
+    if (node.kind == TermKind::lookup || (divides && !terms.is_literal(node.arguments[1])))
+      return std::nullopt;
+    if (node.kind == TermKind::variable) found.push_back(term);
     for (const auto& entry : node.linear.coefficients) open.push_back(entry.first);
     open.insert(open.end(), node.arguments.begin(), node.arguments.end());
   }

@@ -6,7 +6,7 @@
 namespace axrun::verify {
 namespace {
 
-using Kind = Terms::Kind;
+using TermKind = Terms::Kind;
 
 __int128 floor_of(__int128 a, __int128 b) { return a / b - (a % b < 0 ? 1 : 0); }  // b > 0
 __int128 ceiling_of(__int128 a, __int128 b) { return -floor_of(-a, b); }
@@ -27,14 +27,14 @@ Ranges::Range Ranges::range_of_atom(Term atom) const {
   const auto& a = node.arguments;
   Range range;
   switch (node.kind) {
-    case Kind::floor_div:
-    case Kind::floor_mod:
+    case TermKind::floor_div:
+    case TermKind::floor_mod:
       if (terms_.is_literal(a[1])) {
         const Wide divisor = terms_.linear(a[1]).constant;
         const Range x = range_of(a[0]);
         const Wide low = x.low == -unbounded ? x.low : floor_of(x.low, divisor);
         const Wide high = x.high == unbounded ? x.high : floor_of(x.high, divisor);
-        if (node.kind == Kind::floor_div) {
+        if (node.kind == TermKind::floor_div) {
           range = {low, high};
         } else {
           range = {0, divisor - 1};
@@ -43,22 +43,22 @@ Ranges::Range Ranges::range_of_atom(Term atom) const {
         }
       }
       break;
-    case Kind::minimum: {
+    case TermKind::minimum: {
       const Range x = range_of(a[0]), y = range_of(a[1]);
       range = {std::min(x.low, y.low), std::min(x.high, y.high)};
       break;
     }
-    case Kind::maximum: {
+    case TermKind::maximum: {
       const Range x = range_of(a[0]), y = range_of(a[1]);
       range = {std::max(x.low, y.low), std::max(x.high, y.high)};
       break;
     }
-    case Kind::choose: {
+    case TermKind::choose: {
       const Range x = range_of(a[1]), y = range_of(a[2]);
       range = {std::min(x.low, y.low), std::max(x.high, y.high)};
       break;
     }
-    case Kind::lookup:
+    case TermKind::lookup:
       range.low = 0;
       break;
     default:
@@ -122,7 +122,7 @@ Ranges::Range Ranges::range_of(Term term) const {
 
 void Ranges::meet_all(Term term) {
   const Terms::Node& node = terms_.node(term);
-  if (node.kind != Kind::sum && !terms_.is_boolean(term)) return meet(term);
+  if (node.kind != TermKind::sum && !terms_.is_boolean(term)) return meet(term);
   for (const auto& entry : node.linear.coefficients) meet(entry.first);
   for (const Term argument : node.arguments) meet_all(argument);
 }
@@ -133,17 +133,17 @@ void Ranges::meet(Term atom) {
   const Terms::Node node = terms_.node(atom);  // a copy: more terms are made
   for (const Term argument : node.arguments) meet_all(argument);
   const auto& a = node.arguments;
-  if (node.kind == Kind::minimum || node.kind == Kind::maximum) {
-    const Range side = node.kind == Kind::minimum ? Range{0, unbounded} : Range{-unbounded, 0};
+  if (node.kind == TermKind::minimum || node.kind == TermKind::maximum) {
+    const Range side = node.kind == TermKind::minimum ? Range{0, unbounded} : Range{-unbounded, 0};
     for (const Term argument : a) bound(terms_.subtract(argument, atom), side);
     extrema_.push_back(atom);
   }
-  if (node.kind == Kind::lookup) bound(terms_.subtract(a[0], atom), {1, unbounded});
-  const bool divides = node.kind == Kind::floor_div || node.kind == Kind::floor_mod;
+  if (node.kind == TermKind::lookup) bound(terms_.subtract(a[0], atom), {1, unbounded});
+  const bool divides = node.kind == TermKind::floor_div || node.kind == TermKind::floor_mod;
   if (!divides || !terms_.is_literal(a[1])) return;
   const Term quotient = terms_.floor_div(a[0], a[1]);
   const Term rest = terms_.subtract(a[0], terms_.multiply(a[1], quotient));
-  if (node.kind == Kind::floor_mod) {
+  if (node.kind == TermKind::floor_mod) {
     bound(terms_.subtract(rest, atom), {0, 0});
     for (const auto& entry : terms_.linear(quotient).coefficients) meet(entry.first);
     return;
@@ -211,31 +211,31 @@ void Ranges::add(Term fact) {
   const Terms::Node node = terms_.node(fact);  // a copy: more terms are made
   const auto& a = node.arguments;
   switch (node.kind) {
-    case Kind::truth:
+    case TermKind::truth:
       if (node.linear.constant == 0) contradiction_ = true;
       break;
-    case Kind::all:
+    case TermKind::all:
       for (const Term one : a) add(one);
       break;
-    case Kind::any:
+    case TermKind::any:
       clause(a);
       break;
-    case Kind::non_negative:
+    case TermKind::non_negative:
       units_.push_back(fact);
       bound(a[0], {0, unbounded});
       break;
-    case Kind::zero:
+    case TermKind::zero:
       units_.push_back(fact);
       bound(a[0], {0, 0});
       break;
-    case Kind::negation: {
+    case TermKind::negation: {
       const Terms::Node inner = terms_.node(a[0]);
-      if (inner.kind == Kind::zero) {
+      if (inner.kind == TermKind::zero) {
         const Term x = inner.arguments[0];
         clause({terms_.at_least(x, terms_.integer(1)), terms_.at_least(terms_.integer(-1), x)});
-      } else if (inner.kind == Kind::any) {
+      } else if (inner.kind == TermKind::any) {
         for (const Term one : inner.arguments) add(terms_.negation(one));
-      } else if (inner.kind == Kind::all) {
+      } else if (inner.kind == TermKind::all) {
         TermList literals;
         for (const Term one : inner.arguments) literals.push_back(terms_.negation(one));
         clause(std::move(literals));
@@ -257,28 +257,28 @@ std::optional<bool> Ranges::truth_of(Term fact) const {
   const Terms::Node& node = terms_.node(fact);
   const auto& a = node.arguments;
   switch (node.kind) {
-    case Kind::truth:
+    case TermKind::truth:
       return node.linear.constant != 0;
-    case Kind::non_negative: {
+    case TermKind::non_negative: {
       const Range x = range_of(a[0]);
       if (x.low >= 0) return true;
       if (x.high < 0) return false;
       return std::nullopt;
     }
-    case Kind::zero: {
+    case TermKind::zero: {
       const Range x = range_of(a[0]);
       if (x.low > 0 || x.high < 0) return false;
       if (x.low == 0 && x.high == 0) return true;
       return std::nullopt;
     }
-    case Kind::negation: {
+    case TermKind::negation: {
       const std::optional<bool> inner = truth_of(a[0]);
       if (inner) return !*inner;
       return std::nullopt;
     }
-    case Kind::all:
-    case Kind::any: {
-      const bool ends = node.kind == Kind::any;  // the value that decides
+    case TermKind::all:
+    case TermKind::any: {
+      const bool ends = node.kind == TermKind::any;  // the value that decides
       bool open = false;
       for (const Term one : a) {
         const std::optional<bool> here = truth_of(one);
@@ -347,7 +347,7 @@ void Ranges::settle_extrema() {
   for (size_t k = 0; k < extrema_.size() && !contradiction_; ++k) {
     const Terms::Node node = terms_.node(extrema_[k]);
     const Range first_less = range_of(terms_.subtract(node.arguments[0], node.arguments[1]));
-    const bool minimum = node.kind == Kind::minimum;
+    const bool minimum = node.kind == TermKind::minimum;
     if (first_less.high <= 0) bound(terms_.subtract(node.arguments[minimum ? 0 : 1], extrema_[k]), {0, 0});
     if (first_less.low >= 0) bound(terms_.subtract(node.arguments[minimum ? 1 : 0], extrema_[k]), {0, 0});
   }

@@ -12,7 +12,7 @@
 namespace axrun::verify {
 
 using ir::Monoid;
-using Kind = ValueHead::Kind;
+using HeadKind = ValueHead::Kind;
 
 namespace {
 
@@ -37,14 +37,14 @@ std::vector<Part> SameValue::flat(const TermList& facts, const ValueHead& reduct
     if (done.size() + open.size() > 64) throw Unproved{"a reduction has too many parts"};
     const TermList inside = with(facts, part.domain);
     const auto head = part.body->head(inside);
-    if (head->kind == Kind::cases) {
+    if (head->kind == HeadKind::cases) {
       for (size_t k = 0; k < head->terms.size(); ++k) {
         Part piece = part;
         piece.domain.push_back(head->terms[k]);
         piece.body = head->arguments[k];
         if (!solver_.impossible(with(facts, piece.domain))) open.push_back(piece);
       }
-    } else if (head->kind == Kind::reduction && head->monoid == reduction.monoid) {
+    } else if (head->kind == HeadKind::reduction && head->monoid == reduction.monoid) {
       for (const Part& inner : head->parts) {
         Part piece = part;
         append(piece.variables, inner.variables);
@@ -54,7 +54,7 @@ std::vector<Part> SameValue::flat(const TermList& facts, const ValueHead& reduct
         if (!inner.claim.stage.empty()) piece.claim = inner.claim;
         open.push_back(piece);
       }
-    } else if (part.variables.empty() && head->kind == Kind::operation &&
+    } else if (part.variables.empty() && head->kind == HeadKind::operation &&
                head->op == operation_of(reduction.monoid)) {
       for (Symbolic* argument : head->arguments) {
         open.push_back(part);
@@ -87,10 +87,10 @@ Symbolic* SameValue::only_term(TermList& facts, const ValueHead& reduction) {
 
 void SameValue::inputs(const TermList& facts, Symbolic* value, int depth, std::vector<ValueHead>& found) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::input) found.push_back(*head);
+  if (head->kind == HeadKind::input) found.push_back(*head);
   if (depth == 0 || found.size() > 8) return;
   for (size_t k = 0; k < head->arguments.size(); ++k) {
-    const bool cases = head->kind == Kind::cases;
+    const bool cases = head->kind == HeadKind::cases;
     inputs(cases ? with(facts, head->terms[k]) : facts, head->arguments[k], depth - 1, found);
   }
   for (const Part& part : head->parts) inputs(with(facts, part.domain), part.body, depth - 1, found);

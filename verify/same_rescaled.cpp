@@ -23,14 +23,14 @@ namespace axrun::verify {
 
 using ir::Monoid;
 using ir::ScalarOp;
-using Kind = ValueHead::Kind;
+using HeadKind = ValueHead::Kind;
 
 namespace {
 
 bool is_real(ir::ElementType type) { return type == ir::ElementType::f32 || type == ir::ElementType::f64; }
 
 bool is_operation(const ValueHead& head, ScalarOp op) {
-  return head.kind == Kind::operation && head.op == op && is_real(head.type);
+  return head.kind == HeadKind::operation && head.op == op && is_real(head.type);
 }
 
 ValueHead operation(ScalarOp op, ir::ElementType type, std::vector<Symbolic*> arguments) {
@@ -43,7 +43,7 @@ ValueHead operation(ScalarOp op, ir::ElementType type, std::vector<Symbolic*> ar
 
 ValueHead plain_sum(const ValueHead& rescaled) {
   ValueHead head = rescaled;
-  head.kind = Kind::reduction;
+  head.kind = HeadKind::reduction;
   head.monoid = Monoid::Kind::sum;
   return head;
 }
@@ -56,7 +56,7 @@ void append_to(std::vector<Symbolic*>& list, const std::vector<Symbolic*>& more)
 
 bool SameValue::has_rescaled(const TermList& facts, Symbolic* value, int depth) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::rescaled) return true;
+  if (head->kind == HeadKind::rescaled) return true;
   const bool factors = is_operation(*head, ScalarOp::mul) || is_operation(*head, ScalarOp::div);
   if (!factors || depth == 0) return false;
   return has_rescaled(facts, head->arguments[0], depth - 1) ||
@@ -65,8 +65,8 @@ bool SameValue::has_rescaled(const TermList& facts, Symbolic* value, int depth) 
 
 void SameValue::multiply(const TermList& facts, Symbolic* value, bool inverse, Product& product) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::rescaled) return multiply_rescaled(facts, *head, inverse, product);
-  if (head->kind == Kind::real && head->real == 1) return;
+  if (head->kind == HeadKind::rescaled) return multiply_rescaled(facts, *head, inverse, product);
+  if (head->kind == HeadKind::real && head->real == 1) return;
   if (is_operation(*head, ScalarOp::mul) || is_operation(*head, ScalarOp::div)) {
     multiply(facts, head->arguments[0], inverse, product);
     return multiply(facts, head->arguments[1], inverse != (head->op == ScalarOp::div), product);
@@ -146,14 +146,14 @@ void SameValue::multiply_rescaled(const TermList& facts, const ValueHead& sum, b
 SameValue::Product SameValue::softmax_product(const TermList& facts, Symbolic* expression) {
   const auto head = expression->head(facts);
   const Unproved other{"a rescaled sum stands for something else than products with a softmax"};
-  if (head->kind != Kind::reduction || head->monoid != Monoid::Kind::sum) throw other;
+  if (head->kind != HeadKind::reduction || head->monoid != Monoid::Kind::sum) throw other;
   std::vector<Part> parts = flat(facts, *head);
   if (parts.size() != 1) throw other;
   const TermList inside = with(facts, parts[0].domain);
   Product body = factors(inside, parts[0].body);
   if (body.minus.size() != 1 || body.below.size() != 1) throw other;
   const auto total = body.below[0]->head(inside);
-  if (total->kind != Kind::reduction || total->monoid != Monoid::Kind::sum) throw other;
+  if (total->kind != HeadKind::reduction || total->monoid != Monoid::Kind::sum) throw other;
   std::vector<Part> terms = flat(inside, *total);
   if (terms.size() != 1) throw other;
   const TermList both = with(inside, terms[0].domain);
@@ -177,7 +177,7 @@ SameValue::Product SameValue::softmax_product(const TermList& facts, Symbolic* e
 }
 
 bool SameValue::same_rescaled(const TermList& facts, Symbolic* a, Symbolic* b) {
-  const bool within = b->head(facts)->kind == Kind::rescaled;
+  const bool within = b->head(facts)->kind == HeadKind::rescaled;
   const bool around = one_side_;
   one_side_ = true;
   Product mine = factors(facts, a);
@@ -227,9 +227,9 @@ bool SameValue::at_most(const TermList& facts, Symbolic* a, Symbolic* b, const C
   constexpr Monoid::Kind max = Monoid::Kind::max;
   const auto terms_of_maximum = [&](Symbolic* value) {
     ValueHead head = *value->head(facts);
-    if (head.kind == Kind::reduction && head.monoid == max) return flat(facts, head);
+    if (head.kind == HeadKind::reduction && head.monoid == max) return flat(facts, head);
     head.parts = {{{}, {}, {}, value, claim}};
-    head.kind = Kind::reduction;
+    head.kind = HeadKind::reduction;
     head.monoid = max;
     return flat(facts, head);
   };
@@ -245,7 +245,7 @@ bool SameValue::at_most(const TermList& facts, Symbolic* a, Symbolic* b, const C
 /// A maximum with a positive literal.
 bool SameValue::is_positive(const TermList& facts, Symbolic* value) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::real) return head->real > 0;
+  if (head->kind == HeadKind::real) return head->real > 0;
   if (!is_operation(*head, ScalarOp::max)) return false;
   return is_positive(facts, head->arguments[0]) || is_positive(facts, head->arguments[1]);
 }
@@ -261,7 +261,7 @@ Symbolic* SameValue::product_of(const Product& product, ir::ElementType type) {
 
 Symbolic* SameValue::sum_of(std::vector<Part> parts, ir::ElementType type) {
   ValueHead head;
-  head.kind = Kind::reduction;
+  head.kind = HeadKind::reduction;
   head.type = type;
   head.parts = std::move(parts);
   return &kept_.emplace_back(std::move(head));

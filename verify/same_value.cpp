@@ -11,7 +11,7 @@ namespace axrun::verify {
 
 using ir::ElementType;
 using ir::ScalarOp;
-using Kind = ValueHead::Kind;
+using HeadKind = ValueHead::Kind;
 
 namespace {
 
@@ -49,13 +49,13 @@ bool same_literal(const ValueHead& a, const ValueHead& b) {
 }
 
 bool combines(const ValueHead& head, ir::Monoid::Kind monoid) {
-  return head.kind == Kind::operation && head.op == operation_of(monoid);
+  return head.kind == HeadKind::operation && head.op == operation_of(monoid);
 }
 
 /// A value that is no reduction as one: of what it combines, or of itself alone.
 ValueHead lifted(const ValueHead& head, Symbolic* value, ir::Monoid::Kind monoid) {
   ValueHead reduction;
-  reduction.kind = Kind::reduction;
+  reduction.kind = HeadKind::reduction;
   reduction.type = head.type;
   reduction.monoid = monoid;
   for (Symbolic* part : combines(head, monoid) ? head.arguments : std::vector<Symbolic*>{value})
@@ -85,7 +85,7 @@ ValueHead SameValue::normal(const TermList& facts, ValueHead head) {
   }
   if (head.op != ScalarOp::div || !same_type(head.type, ElementType::f32)) return head;
   const auto dividend = head.arguments[0]->head(facts);
-  if (dividend->kind == Kind::real && dividend->real == 1) return head;
+  if (dividend->kind == HeadKind::real && dividend->real == 1) return head;
   Symbolic*& reciprocal = reciprocals_[head.arguments[1]];
   if (reciprocal == nullptr) {
     ValueHead inverse = head;
@@ -101,7 +101,7 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   const auto p = a->head(facts), e = b->head(facts);
   for (const bool program : {true, false}) {
     const ValueHead& cases = program ? *p : *e;
-    if (cases.kind != Kind::cases) continue;
+    if (cases.kind != HeadKind::cases) continue;
     for (size_t k = 0; k < cases.terms.size(); ++k) {
       const TermList here = with(facts, cases.terms[k]);
       if (solver_.impossible(here)) continue;
@@ -111,9 +111,9 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   }
   for (const bool program : {true, false}) {
     const ValueHead& cast = program ? *p : *e;
-    if (cast.kind != Kind::operation || cast.op != ScalarOp::cast) continue;
+    if (cast.kind != HeadKind::operation || cast.op != ScalarOp::cast) continue;
     const auto chosen = cast.arguments[0]->head(facts);
-    if (chosen->kind != Kind::cases) continue;
+    if (chosen->kind != HeadKind::cases) continue;
     // What is cast case by case may be what was cast there.
     for (size_t k = 0; k < chosen->terms.size(); ++k) {
       const TermList here = with(facts, chosen->terms[k]);
@@ -125,43 +125,44 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     return true;
   }
   if (!same_type(p->type, e->type)) return no("values of different types are compared");
-  const bool both_rescaled = p->kind == Kind::rescaled && e->kind == Kind::rescaled;
-  const bool product = p->kind == Kind::operation && e->kind == Kind::reduction && has_rescaled(facts, a, 4);
+  const bool both_rescaled = p->kind == HeadKind::rescaled && e->kind == HeadKind::rescaled;
+  const bool product =
+      p->kind == HeadKind::operation && e->kind == HeadKind::reduction && has_rescaled(facts, a, 4);
   if (both_rescaled || product) return same_rescaled(facts, a, b);
-  if (one_side_ && (p->kind == Kind::carried || e->kind == Kind::carried))
+  if (one_side_ && (p->kind == HeadKind::carried || e->kind == HeadKind::carried))
     return no("recurrences of the program are not compared with each other");
-  if (p->kind == Kind::carried && e->kind == Kind::carried) return same_recurrence(facts, *p, *e);
-  if (p->kind == Kind::carried) return same(facts, p->recurrence->at(p->terms), b);
-  if (e->kind == Kind::carried) return same(facts, a, e->recurrence->at(e->terms));
+  if (p->kind == HeadKind::carried && e->kind == HeadKind::carried) return same_recurrence(facts, *p, *e);
+  if (p->kind == HeadKind::carried) return same(facts, p->recurrence->at(p->terms), b);
+  if (e->kind == HeadKind::carried) return same(facts, a, e->recurrence->at(e->terms));
   const auto is_product = [](const ValueHead& head) {
-    return head.kind == Kind::operation && head.op == ScalarOp::mul;
+    return head.kind == HeadKind::operation && head.op == ScalarOp::mul;
   };
-  if (p->kind == Kind::reduction && is_product(*e) && same_scaled_sum(facts, *p, b)) return true;
-  if (e->kind == Kind::reduction && is_product(*p) && same_scaled_sum(facts, *e, a)) return true;
+  if (p->kind == HeadKind::reduction && is_product(*e) && same_scaled_sum(facts, *p, b)) return true;
+  if (e->kind == HeadKind::reduction && is_product(*p) && same_scaled_sum(facts, *e, a)) return true;
   for (const bool program : {true, false}) {
     const ValueHead &reduction = program ? *p : *e, &other = program ? *e : *p;
-    if (reduction.kind != Kind::reduction || !combines(other, reduction.monoid)) continue;
+    if (reduction.kind != HeadKind::reduction || !combines(other, reduction.monoid)) continue;
     TermList here = facts;
     if (Symbolic* term = only_term(here, reduction))
       return same(here, program ? term : a, program ? b : term);
   }
-  if (p->kind == Kind::reduction && e->kind != Kind::reduction)
+  if (p->kind == HeadKind::reduction && e->kind != HeadKind::reduction)
     return same_reduction(facts, *p, lifted(*e, b, p->monoid));
-  if (e->kind == Kind::reduction && p->kind != Kind::reduction)
+  if (e->kind == HeadKind::reduction && p->kind != HeadKind::reduction)
     return same_reduction(facts, lifted(*p, a, e->monoid), *e);
   if (p->kind != e->kind) return no("values of different kinds are compared");
   switch (p->kind) {
-    case Kind::integer:
+    case HeadKind::integer:
       return solver_.implied(facts, terms_.equal(p->terms[0], e->terms[0])) || no("an integer differs");
-    case Kind::condition:
+    case HeadKind::condition:
       return solver_.implied(facts, terms_.iff(p->terms[0], e->terms[0])) || no("a condition differs");
-    case Kind::real:
+    case HeadKind::real:
       return same_literal(*p, *e) || no("a literal differs");
-    case Kind::input:
+    case HeadKind::input:
       if (p->input != e->input) return no("different inputs are read");
       return solver_.implied(facts, terms_.same(p->terms, e->terms)) ||
              no("an input is read at different indices");
-    case Kind::operation:
+    case HeadKind::operation:
       return same_operation(facts, normal(facts, *p), normal(facts, *e));
     default:
       return same_reduction(facts, *p, *e);
@@ -191,15 +192,15 @@ bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const 
 /// A quick look, without the solver: false where the values have different operations or inputs.
 bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int depth) {
   const auto p = a->head(facts), e = b->head(facts);
-  if (p->kind == Kind::cases || e->kind == Kind::cases || depth == 0) return true;
-  if (p->kind == Kind::carried || e->kind == Kind::carried) return true;
-  if (p->kind == Kind::rescaled || e->kind == Kind::rescaled) return true;
-  if ((p->kind == Kind::reduction) != (e->kind == Kind::reduction)) return true;
+  if (p->kind == HeadKind::cases || e->kind == HeadKind::cases || depth == 0) return true;
+  if (p->kind == HeadKind::carried || e->kind == HeadKind::carried) return true;
+  if (p->kind == HeadKind::rescaled || e->kind == HeadKind::rescaled) return true;
+  if ((p->kind == HeadKind::reduction) != (e->kind == HeadKind::reduction)) return true;
   if (p->kind != e->kind) return no("values of different kinds are compared");
-  if (p->kind == Kind::input) return p->input == e->input || no("different inputs are read");
-  if (p->kind == Kind::real) return same_literal(*p, *e) || no("a literal differs");
-  if (p->kind == Kind::reduction) return p->monoid == e->monoid || no("reductions differ");
-  if (p->kind != Kind::operation) return true;
+  if (p->kind == HeadKind::input) return p->input == e->input || no("different inputs are read");
+  if (p->kind == HeadKind::real) return same_literal(*p, *e) || no("a literal differs");
+  if (p->kind == HeadKind::reduction) return p->monoid == e->monoid || no("reductions differ");
+  if (p->kind != HeadKind::operation) return true;
   const ValueHead x = normal(facts, *p), y = normal(facts, *e);
   if (x.op != y.op || x.arguments.size() != y.arguments.size())
     return no(std::string(name_of(x.op)) + " stands for " + std::string(name_of(y.op)));

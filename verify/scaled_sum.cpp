@@ -24,7 +24,7 @@ namespace axrun::verify {
 using ir::ElementType;
 using ir::Monoid;
 using ir::ScalarOp;
-using Kind = ValueHead::Kind;
+using HeadKind = ValueHead::Kind;
 
 namespace {
 
@@ -34,7 +34,7 @@ bool is_real(ElementType type) { return type == ElementType::f32 || type == Elem
 
 void SameValue::factors(const TermList& facts, Symbolic* value, std::vector<Symbolic*>& found) {
   const auto head = value->head(facts);
-  if (head->kind != Kind::operation || head->op != ScalarOp::mul || !is_real(head->type)) {
+  if (head->kind != HeadKind::operation || head->op != ScalarOp::mul || !is_real(head->type)) {
     found.push_back(value);
     return;
   }
@@ -49,20 +49,20 @@ bool SameValue::divide(const TermList& facts, Symbolic* value, const std::vector
   factors(facts, value, all);
   for (Symbolic* factor : all) {
     const auto head = factor->head(facts);
-    if (head->kind == Kind::real && head->real == 0 && all.size() == 1) {
+    if (head->kind == HeadKind::real && head->real == 0 && all.size() == 1) {
       quotient.zero = true;
       return true;
     }
-    if (head->kind == Kind::real) {
+    if (head->kind == HeadKind::real) {
       quotient.literal *= head->real;
       continue;
     }
-    if (head->kind == Kind::operation && head->op == ScalarOp::cast && is_real(head->type) &&
+    if (head->kind == HeadKind::operation && head->op == ScalarOp::cast && is_real(head->type) &&
         type_of(head->arguments[0], facts) == ElementType::i32) {
       quotient.integers.push_back(head->arguments[0]);
       continue;
     }
-    if (head->kind == Kind::cases) {
+    if (head->kind == HeadKind::cases) {
       if (!divide_cases(facts, *head, scales, quotient)) return false;
       continue;
     }
@@ -80,7 +80,7 @@ bool SameValue::divide(const TermList& facts, Symbolic* value, const std::vector
 bool SameValue::divide_cases(const TermList& facts, const ValueHead& cases,
                              const std::vector<Symbolic*>& scales, Quotient& quotient) {
   ValueHead chosen;
-  chosen.kind = Kind::cases;
+  chosen.kind = HeadKind::cases;
   std::optional<Quotient> first;  // that is not 0
   for (size_t k = 0; k < cases.terms.size(); ++k) {
     const TermList here = with(facts, cases.terms[k]);
@@ -137,7 +137,7 @@ std::optional<int64_t> SameValue::literal_integer(const TermList& facts, Symboli
 /// Whether the value is others less a literal, always the same one, or 0.
 bool SameValue::find_shift(const TermList& facts, Symbolic* value, std::optional<int64_t>& shift) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::cases) {
+  if (head->kind == HeadKind::cases) {
     for (size_t k = 0; k < head->terms.size(); ++k) {
       const TermList here = with(facts, head->terms[k]);
       if (!solver_.impossible(here) && !find_shift(here, head->arguments[k], shift)) return false;
@@ -145,7 +145,7 @@ bool SameValue::find_shift(const TermList& facts, Symbolic* value, std::optional
     return true;
   }
   if (literal_integer(facts, value) == 0) return true;
-  if (head->kind != Kind::operation || head->op != ScalarOp::sub || head->type != ElementType::i32)
+  if (head->kind != HeadKind::operation || head->op != ScalarOp::sub || head->type != ElementType::i32)
     return false;
   const auto literal = literal_integer(facts, head->arguments[1]);
   if (!literal || (shift && *shift != *literal)) return false;
@@ -156,9 +156,9 @@ bool SameValue::find_shift(const TermList& facts, Symbolic* value, std::optional
 /// What find_shift found the value to be without the shift.
 Symbolic* SameValue::shifted(const TermList& facts, Symbolic* value, int64_t shift) {
   const auto head = value->head(facts);
-  if (head->kind == Kind::cases) {
+  if (head->kind == HeadKind::cases) {
     ValueHead cases;
-    cases.kind = Kind::cases;
+    cases.kind = HeadKind::cases;
     for (size_t k = 0; k < head->terms.size(); ++k) {
       const TermList here = with(facts, head->terms[k]);
       if (solver_.impossible(here)) continue;
@@ -175,7 +175,7 @@ Symbolic* SameValue::shifted(const TermList& facts, Symbolic* value, int64_t shi
 /// The sum over the parts of products of integers.
 ValueHead SameValue::sum_of_products(const std::vector<IntegerPart>& parts) {
   ValueHead whole;
-  whole.kind = Kind::reduction;
+  whole.kind = HeadKind::reduction;
   whole.type = ElementType::i32;
   whole.monoid = Monoid::Kind::sum;
   for (const IntegerPart& one : parts) {
@@ -222,21 +222,21 @@ bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Sym
   std::vector<Symbolic*> all, scales;
   factors(facts, product, all);
   Symbolic *integers = nullptr, *less = nullptr;
-  const auto is_reduction = [&](Symbolic* value) { return value->head(facts)->kind == Kind::reduction; };
+  const auto is_reduction = [&](Symbolic* value) { return value->head(facts)->kind == HeadKind::reduction; };
   double literal = 1;
   for (Symbolic* factor : all) {
     const auto head = factor->head(facts);
-    const bool of_integer = integers == nullptr && head->kind == Kind::operation &&
+    const bool of_integer = integers == nullptr && head->kind == HeadKind::operation &&
                             head->op == ScalarOp::cast &&
                             type_of(head->arguments[0], facts) == ElementType::i32;
     const auto inner = of_integer ? head->arguments[0]->head(facts) : head;
-    if (of_integer && inner->kind == Kind::reduction) {
+    if (of_integer && inner->kind == HeadKind::reduction) {
       integers = head->arguments[0];
-    } else if (of_integer && inner->kind == Kind::operation && inner->op == ScalarOp::sub &&
+    } else if (of_integer && inner->kind == HeadKind::operation && inner->op == ScalarOp::sub &&
                is_reduction(inner->arguments[0]) && is_reduction(inner->arguments[1])) {
       integers = inner->arguments[0];
       less = inner->arguments[1];
-    } else if (head->kind == Kind::real) {
+    } else if (head->kind == HeadKind::real) {
       literal *= head->real;
     } else {
       scales.push_back(factor);

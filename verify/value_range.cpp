@@ -9,7 +9,7 @@ namespace axrun::verify {
 
 using ir::ElementType;
 using ir::ScalarOp;
-using Kind = ValueHead::Kind;
+using HeadKind = ValueHead::Kind;
 
 namespace {
 
@@ -25,21 +25,21 @@ class Bounds {
 
   std::optional<ValueRange> of(Symbolic* value, int depth) const {
     const auto head = value->head(facts_);
-    if (head->kind == Kind::cases) return of_cases(*head, depth);
+    if (head->kind == HeadKind::cases) return of_cases(*head, depth);
     if (!ir::is_integer(head->type) || ir::bits_of(head->type) > 32 || depth > deepest) return std::nullopt;
     const ValueRange all{ir::integer_min(head->type), ir::integer_max(head->type)};
     switch (head->kind) {
-      case Kind::integer: {
+      case HeadKind::integer: {
         if (!terms_.is_literal(head->terms[0])) return all;
         const int64_t literal = terms_.linear(head->terms[0]).constant;
         return ValueRange{literal, literal};
       }
-      case Kind::operation: {
+      case HeadKind::operation: {
         const auto found = operation(*head, depth);
         // What does not fit wraps: to anything.
         return found && holds(head->type, *found) ? *found : all;
       }
-      case Kind::input:
+      case HeadKind::input:
         return all;
       default:
         return std::nullopt;

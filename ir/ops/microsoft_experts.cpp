@@ -14,7 +14,7 @@
 namespace axrun::ir {
 namespace {
 
-constexpr ElementType i64 = ElementType::i64;
+using enum ElementType;
 
 /// The matrices of one layer of all experts, [experts, columns, depth].
 struct Layer {

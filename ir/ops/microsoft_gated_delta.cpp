@@ -11,7 +11,7 @@
 namespace axrun::ir {
 namespace {
 
-constexpr ElementType f32 = ElementType::f32;
+using enum ElementType;
 
 /// S = diag(e^g) S + d k^T and o = scale S q for every token and head, where d is v, or beta (v - e^g S k)
 /// with the delta rules; states [batch, heads, value size, key size] are between sequences. All arithmetic is

@@ -17,7 +17,7 @@ using quantized_parts::nearest;
 using quantized_parts::Quantization;
 using quantized_parts::single;
 
-constexpr ElementType f64 = ElementType::f64;
+using enum ElementType;
 
 /// Inputs a, its scale and zero point, b, its own, and scale and zero point of the result.
 template <typename Rule>

@@ -12,9 +12,7 @@ using quantized_parts::column_parameter;
 using quantized_parts::Quantization;
 using quantized_parts::single;
 
-constexpr ElementType f32 = ElementType::f32;
-constexpr ElementType f64 = ElementType::f64;
-constexpr ElementType i32 = ElementType::i32;
+using enum ElementType;
 
 /// alpha a_scale b_scale (A' B' + C), the sum exact in i32; quantised again where there is a scale for it,
 /// else f32. Inputs: A, scale, zero point, B, scale and zero point (of the whole or per column), C, scale and

@@ -9,7 +9,7 @@
 namespace axrun::ir {
 namespace {
 
-constexpr ElementType i64 = ElementType::i64;
+using enum ElementType;
 
 template <typename Payload>
 std::shared_ptr<const void> payload(Payload value) {

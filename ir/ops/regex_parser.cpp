@@ -11,7 +11,7 @@
 namespace axrun::ir {
 namespace {
 
-using Node = std::unique_ptr<RegexNode>;
+using NodePtr = std::unique_ptr<RegexNode>;
 constexpr int deepest_nesting = 200;
 constexpr int32_t most_repeats = 1000;  // as RE2
 
@@ -19,8 +19,8 @@ class Parser {
  public:
   explicit Parser(const std::string& pattern) : text_(code_points(pattern)), pattern_(pattern) {}
 
-  Node parse() {
-    Node node = choice(0);
+  NodePtr parse() {
+    NodePtr node = choice(0);
     if (at_ != text_.size()) fail("a ) without its (");
     return node;
   }
@@ -47,41 +47,41 @@ class Parser {
     return text_[at_++];
   }
 
-  static Node make(RegexNode::Kind kind) {
+  static NodePtr make(RegexNode::Kind kind) {
     auto node = std::make_unique<RegexNode>();
     node->kind = kind;
     return node;
   }
-  Node consume(const Ranges& ranges) const {
-    Node node = make(RegexNode::Kind::consume);
+  NodePtr consume(const Ranges& ranges) const {
+    NodePtr node = make(RegexNode::Kind::consume);
     node->ranges = normalized(flags_.ignore_case ? without_case(ranges) : ranges);
     return node;
   }
-  static Node assertion(Regex::Step::Kind kind) {
-    Node node = make(RegexNode::Kind::assertion);
+  static NodePtr assertion(Regex::Step::Kind kind) {
+    NodePtr node = make(RegexNode::Kind::assertion);
     node->assertion = kind;
     return node;
   }
 
-  Node choice(int depth) {
+  NodePtr choice(int depth) {
     if (depth > deepest_nesting) fail("groups are nested too deeply");
-    Node node = make(RegexNode::Kind::choice);
+    NodePtr node = make(RegexNode::Kind::choice);
     do node->children.push_back(sequence(depth));
     while (take('|'));
     return node;
   }
 
-  Node sequence(int depth) {
-    Node node = make(RegexNode::Kind::sequence);
+  NodePtr sequence(int depth) {
+    NodePtr node = make(RegexNode::Kind::sequence);
     while (more() && peek() != '|' && peek() != ')') {
-      Node piece = atom(depth);
+      NodePtr piece = atom(depth);
       if (piece != nullptr) node->children.push_back(repeated(std::move(piece)));
     }
     return node;
   }
 
   /// nullptr for what matches nothing by itself: a change of flags.
-  Node atom(int depth) {
+  NodePtr atom(int depth) {
     using Kind = Regex::Step::Kind;
     if (quoting_) return quoted();
     if (take('(')) return group(depth);
@@ -105,7 +105,7 @@ class Parser {
     return consume({{c, c}});
   }
 
-  Node quoted() {
+  NodePtr quoted() {
     if (peek() == '\\' && peek(1) == 'E') {
       at_ += 2;
       quoting_ = false;
@@ -115,7 +115,7 @@ class Parser {
     return consume({{c, c}});
   }
 
-  Node group(int depth) {
+  NodePtr group(int depth) {
     const Flags outer = flags_;
     if (take('?')) {
       if (take('P')) {
@@ -127,7 +127,7 @@ class Parser {
         return nullptr;  // (?i): holds to the end of the enclosing group
       }
     }
-    Node node = choice(depth + 1);
+    NodePtr node = choice(depth + 1);
     if (!take(')')) fail("a ) is missing");
     flags_ = outer;
     return node;
@@ -159,14 +159,14 @@ class Parser {
     }
   }
 
-  Node repeated(Node node) {
+  NodePtr repeated(NodePtr node) {
     int32_t least = 0;
     int32_t most = -1;
     if (quoting_ || !repetition(least, most)) return node;
     take('?');
     int32_t unused = 0;
     if (repetition(unused, unused)) fail("a repetition is repeated");
-    Node outer = make(RegexNode::Kind::repeat);
+    NodePtr outer = make(RegexNode::Kind::repeat);
     outer->least = least;
     outer->most = most;
     outer->children.push_back(std::move(node));
@@ -339,7 +339,7 @@ class Parser {
 
 }  // namespace
 
-Node parse_regex(const std::string& pattern) { return Parser(pattern).parse(); }
+NodePtr parse_regex(const std::string& pattern) { return Parser(pattern).parse(); }
 
 std::vector<uint32_t> code_points(const std::string& text) {
   std::vector<uint32_t> points;

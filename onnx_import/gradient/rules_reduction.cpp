@@ -21,7 +21,7 @@ void reduction(Step& s) {
 Var over(Step& s, Var g, Var x) { return s.w.node("Expand", {g, s.w.shape(x)}); }
 
 /// Those that are the largest share it.
-void extremum(Step& s) {
+void shared_extremum(Step& s) {
   const Var axes = axes_of(s), x = s.in[0], g = kept(s, s.grad[0], axes);
   const Var is_largest = s.w.cast_like(s.w.node("Equal", {x, kept(s, s.out[0], axes)}), x);
   std::vector<Var> inputs = {is_largest};
@@ -73,7 +73,7 @@ void reduction_rules(Rules& rules) {
     const Var count = s.w.cast_like(s.w.node("Size", {x}) / s.w.node("Size", {y}), x);
     return over(s, g / count, x);
   }>;
-  for (const char* op : {"ReduceMax", "ReduceMin"}) rules[op] = extremum;
+  for (const char* op : {"ReduceMax", "ReduceMin"}) rules[op] = shared_extremum;
   rules["ReduceL1"] = reduction<[](Step& s, Var x, Var, Var g) { return s.w.node("Sign", {x}) * g; }>;
   // 0 for a vector of zeros.
   rules["ReduceL2"] = reduction<[](Step& s, Var x, Var y, Var g) {

@@ -29,7 +29,7 @@
 #include "jit/kernel_code.h"
 #include "perf/generated/cases.h"
 #include "perf/generated/model_step.h"
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/interleave.h"
 #include "search/lowering.h"
 
@@ -40,10 +40,10 @@ struct Ready {
   GeneratedCase from;
   std::shared_ptr<const jit::KernelCode> code;
   std::unique_ptr<jit::BoundKernel> kernel;
-  std::vector<Buffer<float>> memory;  ///< of inputs and outputs
+  std::vector<Array<float>> memory;  ///< of inputs and outputs
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  Buffer<char> scratch{0};
+  Array<char> scratch{0};
   std::string kind;
   search::ScheduleReport schedule;
   double lower_seconds = 0, compile_seconds = 0;
@@ -99,7 +99,7 @@ Ready make(const GeneratedCase& from, const jit::Target& target, size_t rank, bo
   }
   jit::Workers& alone = jit::inline_workers();
   ready.kernel->prepare(ready.inputs.data(), alone);
-  ready.scratch = Buffer<char>(static_cast<int64_t>(ready.kernel->scratch_bytes(1)));
+  ready.scratch = Array<char>(static_cast<int64_t>(ready.kernel->scratch_bytes(1)));
   return ready;
 }
 
@@ -118,7 +118,7 @@ double processor_seconds() {
 /// Leaves nothing of what others use in the caches, and nothing that is to be written back.
 void sweep_caches() {
   constexpr int64_t count = int64_t{24} << 20, line = 16;
-  static const Buffer<float> memory = random_floats(count, 1);
+  static const Array<float> memory = random_floats(count, 1);
   float sum = 0;
   for (int64_t k = 0; k < count; k += line) sum += memory.data()[k];
   volatile float kept = sum;

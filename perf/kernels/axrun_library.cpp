@@ -7,7 +7,7 @@
 #include "ir/error.h"
 #include "ir/text.h"
 #include "jit/kernel_code.h"
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/library.h"
 #include "runtime/host_target.h"
 #include "runtime/kernels/kernels.h"
@@ -23,9 +23,7 @@ using runtime::ConvShape;
 using runtime::GemmArguments;
 using runtime::ThreadPool;
 
-Buffer<float> for_bytes(size_t bytes) {
-  return Buffer<float>(static_cast<int64_t>(bytes / sizeof(float)) + 1);
-}
+Array<float> for_bytes(size_t bytes) { return Array<float>(static_cast<int64_t>(bytes / sizeof(float)) + 1); }
 
 class Axrun final : public Library {
  public:
@@ -50,12 +48,12 @@ class Axrun final : public Library {
       g.batch_extents[0] = p.batch;
       g.a_batch_strides[0] = p.m * p.k, g.b_batch_strides[0] = p.k * p.n, g.c_batch_strides[0] = p.m * p.n;
     }
-    const Buffer<float> packed = for_bytes(p.constant_b ? runtime::gemm_packed_b_bytes(p.k, p.n) : 0);
+    const Array<float> packed = for_bytes(p.constant_b ? runtime::gemm_packed_b_bytes(p.k, p.n) : 0);
     if (p.constant_b) {
       runtime::gemm_pack_b(p.k, p.n, g.b, g.b_row_stride, g.b_column_stride, packed.data());
       g.packed_b = packed.data();
     }
-    const Buffer<float> scratch = for_bytes(runtime::gemm_scratch_bytes(g, pool.threads()));
+    const Array<float> scratch = for_bytes(runtime::gemm_scratch_bytes(g, pool.threads()));
     return {[g, packed, scratch, &pool] { runtime::gemm(g, scratch.data(), pool); }, {}};
   }
 
@@ -65,8 +63,8 @@ class Axrun final : public Library {
 
   Ready convolution(const Convolution& c, ThreadPool& pool) override {
     const ConvMethod method = runtime::choose_conv_method(c.shape);
-    const Buffer<float> packed = for_bytes(runtime::conv_packed_bytes(method, c.shape));
-    const Buffer<float> scratch = for_bytes(runtime::conv_scratch_bytes(method, c.shape, pool.threads()));
+    const Array<float> packed = for_bytes(runtime::conv_packed_bytes(method, c.shape));
+    const Array<float> scratch = for_bytes(runtime::conv_scratch_bytes(method, c.shape, pool.threads()));
     runtime::conv_pack(method, c.shape, c.weights, packed.data());
     runtime::Epilogue epilogue;
     epilogue.row_bias = c.bias;
@@ -93,7 +91,7 @@ class Axrun final : public Library {
     const auto kernel = std::make_shared<jit::BoundKernel>(code, std::map<std::string, int64_t>(), constant);
     const std::vector<const void*> inputs = {vector, weights};
     kernel->prepare(inputs.data(), jit::inline_workers());
-    const Buffer<float> scratch = for_bytes(kernel->scratch_bytes(pool.threads()));
+    const Array<float> scratch = for_bytes(kernel->scratch_bytes(pool.threads()));
     return {[kernel, inputs, scratch, result, &pool] {
               void* outputs[] = {result};
               runtime::PoolWorkers workers(pool);

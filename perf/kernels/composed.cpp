@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/row_loops.h"
 
 namespace axrun::perf {
@@ -12,12 +12,12 @@ using runtime::ThreadPool;
 
 /// What one thread needs to work on any head.
 struct HeadWorker {
-  Buffer<float> query, scores;
+  Array<float> query, scores;
   std::vector<Ready> score_products, value_products;  ///< by head
 };
 
 HeadWorker make_worker(Library& library, const HeadAttention& x, ThreadPool& pool) {
-  HeadWorker worker{Buffer<float>(x.queries * x.size), Buffer<float>(x.queries * x.keys), {}, {}};
+  HeadWorker worker{Array<float>(x.queries * x.size), Array<float>(x.queries * x.keys), {}, {}};
   for (int64_t head = 0; head < x.heads; ++head) {
     Product scores{1, x.queries, x.keys, x.size, true};
     scores.a = x.norm_scale != nullptr ? worker.query.data() : x.query + head * x.queries * x.size;
@@ -48,7 +48,7 @@ void attend(const HeadAttention& x, const HeadWorker& worker, int64_t head) {
 Ready composed_layer(Library& library, const Layer& layer, ThreadPool& pool) {
   const int64_t count = layer.rows * layer.size;
   const bool gated = layer.gate != nullptr;
-  const Buffer<float> normalised(layer.norm_scale != nullptr ? count : 0), gate(gated ? count : 0);
+  const Array<float> normalised(layer.norm_scale != nullptr ? count : 0), gate(gated ? count : 0);
   Product up{1, layer.rows, layer.size, layer.size};
   up.constant_b = true;
   up.a = layer.norm_scale != nullptr ? normalised.data() : layer.x;

@@ -1,7 +1,7 @@
 // Convolutions with bias and Relu, as they stand in the standard architectures and in small models.
 #include <string>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/workload.h"
 
 namespace axrun::perf {
@@ -61,9 +61,9 @@ Workload make(const ConvolutionCase& c, Team& team) {
   s.out_channels = c.out;
   s.out_height = s.out_width = (c.extent + 2 * c.pad - c.kernel) / c.stride + 1;
   const int64_t terms = c.in / c.groups * c.kernel * c.kernel;
-  const Buffer<float> x = random_floats(c.in * c.extent * c.extent, 1),
-                      weights = random_floats(c.out * terms, 2);
-  const Buffer<float> bias = random_floats(c.out, 3);
+  const Array<float> x = random_floats(c.in * c.extent * c.extent, 1),
+                     weights = random_floats(c.out * terms, 2);
+  const Array<float> bias = random_floats(c.out, 3);
   Workload workload;
   workload.results = c.out * s.out_height * s.out_width;
   workload.operations = 2.0 * static_cast<double>(workload.results * terms);
@@ -71,7 +71,7 @@ Workload make(const ConvolutionCase& c, Team& team) {
   workload.tolerance = tolerance_of_sums(terms);
   workload.keep = {x.owner(), weights.owner(), bias.owner()};
   for (Library* library : team.libraries) {
-    const Buffer<float> y(workload.results);
+    const Array<float> y(workload.results);
     const Convolution convolution{s, x.data(), weights.data(), bias.data(), y.data()};
     workload.entrants.push_back({library->name(), library->convolution(convolution, team.pool), y.data()});
     workload.keep.push_back(y.owner());

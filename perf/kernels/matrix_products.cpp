@@ -1,7 +1,7 @@
 // Matrix products: those of the standard architectures and of small models, and a few plain sizes.
 #include <string>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/workload.h"
 
 namespace axrun::perf {
@@ -42,8 +42,8 @@ constexpr ProductCase cases[] = {
 };
 
 Workload make(const ProductCase& shape, Team& team) {
-  const Buffer<float> a = random_floats(shape.batch * shape.m * shape.k, 1);
-  const Buffer<float> b = random_floats(shape.batch * shape.k * shape.n, 2);
+  const Array<float> a = random_floats(shape.batch * shape.m * shape.k, 1);
+  const Array<float> b = random_floats(shape.batch * shape.k * shape.n, 2);
   Workload workload;
   workload.results = shape.batch * shape.m * shape.n;
   workload.operations = 2.0 * static_cast<double>(workload.results * shape.k);
@@ -51,7 +51,7 @@ Workload make(const ProductCase& shape, Team& team) {
   workload.tolerance = tolerance_of_sums(shape.k);
   workload.keep = {a.owner(), b.owner()};
   for (Library* library : team.libraries) {
-    const Buffer<float> c(workload.results);
+    const Array<float> c(workload.results);
     Product product{shape.batch, shape.m, shape.n, shape.k};
     product.transposed_b = shape.right == Right::computed_transposed;
     product.constant_b = shape.right == Right::weight;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/library.h"
 #include "perf/kernels/row_loops.h"
 
@@ -94,7 +94,7 @@ class OpenBlas final : public Library {
     if (s.groups != 1 || s.batch != 1) return {};
     const int64_t terms = s.in_channels * s.kernel_height * s.kernel_width,
                   pixels = s.out_height * s.out_width;
-    const Buffer<float> windows(is_pointwise(s) ? 0 : terms * pixels);
+    const Array<float> windows(is_pointwise(s) ? 0 : terms * pixels);
     return {[c, windows, terms, pixels, &pool] {
               const ConvShape& shape = c.shape;
               if (windows.count() > 0) gather(shape, c.x, windows.data(), pool);

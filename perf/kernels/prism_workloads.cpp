@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/tensor.h"
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/composed.h"
 #include "perf/kernels/model.h"
 #include "perf/kernels/row_loops.h"
@@ -19,7 +19,7 @@ using ir::ValueId;
 
 constexpr int opset = 17;
 
-Tensor tensor_over(const Buffer<float>& buffer, const ir::Shape& shape) {
+Tensor tensor_over(const Array<float>& buffer, const ir::Shape& shape) {
   return Tensor::borrow(ir::ElementType::f32, shape, buffer.data(), buffer.owner());
 }
 
@@ -39,7 +39,7 @@ Ready run_of(const ModelWriter& model, const std::vector<Tensor>& inputs, const 
           {}};
 }
 
-Span span_of(const Buffer<float>& buffer) { return {buffer.data(), buffer.bytes()}; }
+Span span_of(const Array<float>& buffer) { return {buffer.data(), buffer.bytes()}; }
 
 // Layers: X[n, d] and square weights
 // ------------------------------------------------------------------------------------------------------------
@@ -58,8 +58,8 @@ struct LayerSize {
 };
 constexpr LayerSize layer_sizes[] = {{8, 1024}, {8, 2048}, {8, 4096}, {16, 1024}, {16, 4096}};
 
-ModelWriter layer_model(const LayerKind& kind, const LayerSize& s, const Buffer<float>& norm_scale,
-                        const Buffer<float>& weights, const Buffer<float>& gate) {
+ModelWriter layer_model(const LayerKind& kind, const LayerSize& s, const Array<float>& norm_scale,
+                        const Array<float>& weights, const Array<float>& gate) {
   ModelWriter model(opset);
   ValueId x = model.input("x", {s.rows, s.size});
   if (kind.norm) x = rms_norm(model, x, model.constant(tensor_over(norm_scale, {s.size})));
@@ -75,9 +75,9 @@ ModelWriter layer_model(const LayerKind& kind, const LayerSize& s, const Buffer<
 
 Workload make_layer(const LayerKind& kind, const LayerSize& s, Team& team) {
   const float spread = std::sqrt(3.0f / static_cast<float>(s.size));  // results of deviation near 1
-  const Buffer<float> x = random_floats(s.rows * s.size, 1), norm_scale = random_floats(s.size, 2);
-  const Buffer<float> weights = random_floats(s.size * s.size, 3, spread);
-  const Buffer<float> gate = random_floats(kind.gated ? s.size * s.size : 0, 4, spread);
+  const Array<float> x = random_floats(s.rows * s.size, 1), norm_scale = random_floats(s.size, 2);
+  const Array<float> weights = random_floats(s.size * s.size, 3, spread);
+  const Array<float> gate = random_floats(kind.gated ? s.size * s.size : 0, 4, spread);
   Workload workload;
   workload.results = s.rows * s.size;
   workload.operations = 2.0 * static_cast<double>(workload.results * s.size) * (kind.gated ? 2 : 1);
@@ -85,7 +85,7 @@ Workload make_layer(const LayerKind& kind, const LayerSize& s, Team& team) {
   workload.tolerance = tolerance_of_sums(s.size);
   workload.keep = {x.owner(), norm_scale.owner(), weights.owner(), gate.owner()};
   for (Library* library : team.libraries) {
-    const Buffer<float> y(workload.results);
+    const Array<float> y(workload.results);
     Ready ready;
     if (library == team.libraries[0]) {
       ready = run_of(layer_model(kind, s, norm_scale, weights, gate), {tensor_over(x, {s.rows, s.size})},
@@ -113,9 +113,9 @@ constexpr AttentionSize attention_sizes[] = {
     {2, 8, 1, 1024, 128}, {2, 8, 128, 1024, 128}, {2, 32, 1, 1024, 128}, {4, 8, 1, 1024, 128}};
 
 /// The queries are the last of the positions; a query sees the keys up to its own.
-Buffer<float> causal_mask(const AttentionSize& s) {
+Array<float> causal_mask(const AttentionSize& s) {
   constexpr float hidden = -1e9f;
-  const Buffer<float> mask(s.queries * s.keys);
+  const Array<float> mask(s.queries * s.keys);
   for (int64_t i = 0; i < s.queries; ++i) {
     for (int64_t j = 0; j < s.keys; ++j)
       mask.data()[i * s.keys + j] = j <= s.keys - s.queries + i ? 0 : hidden;
@@ -123,7 +123,7 @@ Buffer<float> causal_mask(const AttentionSize& s) {
   return mask;
 }
 
-ModelWriter attention_model(bool norm, const AttentionSize& s, const Buffer<float>& norm_scale) {
+ModelWriter attention_model(bool norm, const AttentionSize& s, const Array<float>& norm_scale) {
   ModelWriter model(opset);
   ValueId query = model.input("query", {s.batch, s.heads, s.queries, s.size});
   const ValueId key = model.input("key", {s.batch, s.heads, s.keys, s.size});
@@ -141,10 +141,10 @@ ModelWriter attention_model(bool norm, const AttentionSize& s, const Buffer<floa
 
 Workload make_attention(bool norm, const AttentionSize& s, Team& team) {
   const int64_t heads = s.batch * s.heads;
-  const Buffer<float> query = random_floats(heads * s.queries * s.size, 1),
-                      norm_scale = random_floats(s.size, 2);
-  const Buffer<float> key = random_floats(heads * s.keys * s.size, 3);
-  const Buffer<float> value = random_floats(heads * s.keys * s.size, 4), mask = causal_mask(s);
+  const Array<float> query = random_floats(heads * s.queries * s.size, 1),
+                     norm_scale = random_floats(s.size, 2);
+  const Array<float> key = random_floats(heads * s.keys * s.size, 3);
+  const Array<float> value = random_floats(heads * s.keys * s.size, 4), mask = causal_mask(s);
   Workload workload;
   workload.results = query.count();
   workload.operations = 4.0 * static_cast<double>(workload.results * s.keys);
@@ -154,7 +154,7 @@ Workload make_attention(bool norm, const AttentionSize& s, Team& team) {
   const ir::Shape q_shape = {s.batch, s.heads, s.queries, s.size},
                   k_shape = {s.batch, s.heads, s.keys, s.size};
   for (Library* library : team.libraries) {
-    const Buffer<float> y(workload.results);
+    const Array<float> y(workload.results);
     Ready ready;
     if (library == team.libraries[0]) {
       ready = run_of(attention_model(norm, s, norm_scale),

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 #include "perf/kernels/workload.h"
 
 namespace axrun::perf {
@@ -18,7 +18,7 @@ struct VectorCase {
   int64_t n, k;
 };
 
-constexpr VectorCase cases[] = {
+constexpr VectorCase vector_cases[] = {
     {"flagship/f32", 16384, 2048},
     {"gpt2_decode/qkv", 2304, 768},
     {"gpt2_decode/mlp_up", 3072, 768},
@@ -48,7 +48,7 @@ Ready in_turn(std::vector<Ready> copies) {
 }
 
 template <class Element>
-Workload make(const VectorCase& shape, Team& team, const Buffer<Element>& a, const Buffer<Element>& b,
+Workload make(const VectorCase& shape, Team& team, const Array<Element>& a, const Array<Element>& b,
               const std::function<Ready(Library&, const Element* b, float* c)>& ready) {
   Workload workload;
   workload.results = shape.n;
@@ -57,14 +57,14 @@ Workload make(const VectorCase& shape, Team& team, const Buffer<Element>& a, con
   workload.keep = {a.owner()};
   std::vector<const Element*> weights;
   for (int64_t i = copies_of(static_cast<int64_t>(b.bytes())); i > 0; --i) {
-    const Buffer<Element> copy(b.count());
+    const Array<Element> copy(b.count());
     std::memcpy(copy.data(), b.data(), b.bytes());
     weights.push_back(copy.data());
     workload.reads.push_back({{a.data(), a.bytes()}, {copy.data(), copy.bytes()}});
     workload.keep.push_back(copy.owner());
   }
   for (Library* library : team.libraries) {
-    const Buffer<float> c(shape.n);
+    const Array<float> c(shape.n);
     std::vector<Ready> copies;
     for (const Element* copy : weights) copies.push_back(ready(*library, copy, c.data()));
     workload.entrants.push_back({library->name(), in_turn(std::move(copies)), c.data()});
@@ -74,7 +74,7 @@ Workload make(const VectorCase& shape, Team& team, const Buffer<Element>& a, con
 }
 
 Workload make_float(const VectorCase& shape, Team& team) {
-  const Buffer<float> a = random_floats(shape.k, 1), b = random_floats(shape.k * shape.n, 2);
+  const Array<float> a = random_floats(shape.k, 1), b = random_floats(shape.k * shape.n, 2);
   return make<float>(shape, team, a, b, [&](Library& library, const float* weights, float* c) {
     Product product{1, 1, shape.n, shape.k};
     product.constant_b = true;
@@ -83,8 +83,8 @@ Workload make_float(const VectorCase& shape, Team& team) {
   });
 }
 
-Buffer<uint16_t> to_bfloat16(const Buffer<float>& floats) {
-  Buffer<uint16_t> result(floats.count());
+Array<uint16_t> to_bfloat16(const Array<float>& floats) {
+  Array<uint16_t> result(floats.count());
   for (int64_t i = 0; i < floats.count(); ++i) {
     uint32_t bits;
     std::memcpy(&bits, floats.data() + i, sizeof bits);
@@ -95,8 +95,8 @@ Buffer<uint16_t> to_bfloat16(const Buffer<float>& floats) {
 
 /// The limit reads bfloat16, half of what a library reads that widens the weights once to float32.
 Workload make_bfloat16(const VectorCase& shape, Team& team) {
-  const Buffer<uint16_t> a = to_bfloat16(random_floats(shape.k, 1));
-  const Buffer<uint16_t> b = to_bfloat16(random_floats(shape.k * shape.n, 2));
+  const Array<uint16_t> a = to_bfloat16(random_floats(shape.k, 1));
+  const Array<uint16_t> b = to_bfloat16(random_floats(shape.k * shape.n, 2));
   return make<uint16_t>(shape, team, a, b, [&](Library& library, const uint16_t* weights, float* c) {
     return library.narrow_product({shape.n, shape.k, a.data(), weights, c}, team.pool);
   });
@@ -112,7 +112,7 @@ void add_vector_products(Bench& bench) {
   static constexpr VectorCase flagship = {"flagship/bf16_to_f32", 16384, 2048};
   bench.add(std::string("gemv/") + flagship.name + name_of(flagship),
             [](Team& team) { return make_bfloat16(flagship, team); });
-  for (const VectorCase& shape : cases) {
+  for (const VectorCase& shape : vector_cases) {
     bench.add(std::string("gemv/") + shape.name + name_of(shape),
               [&shape](Team& team) { return make_float(shape, team); });
   }

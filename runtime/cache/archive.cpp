@@ -91,9 +91,9 @@ class Records {
 };
 
 /// One for each version; null beyond what anybody has.
-class Stores {
+class StoresByGenerator {
  public:
-  explicit Stores(const Settings& settings) : settings_(settings) { settings_.layers.clear(); }
+  explicit StoresByGenerator(const Settings& settings) : settings_(settings) { settings_.layers.clear(); }
   Store* of(std::string_view generator) {
     const auto known = stores_.find(generator);
     if (known != stores_.end()) return known->second.get();
@@ -163,7 +163,7 @@ Archived import_archive(const Settings& settings, const fs::path& file) {
     result.trouble = fmt::format("{} is no exported cache", file.string());
     return result;
   }
-  Stores stores(settings);
+  StoresByGenerator stores(settings);
   for (std::string record; records.next(record);) {
     const std::optional<Found> found = read_record(record);
     if (!found) {

@@ -21,7 +21,7 @@ using ir::ValueId;
 namespace {
 
 constexpr int opset = 13;
-constexpr const char* file_name = "demonstration_1.onnx";
+constexpr const char* demonstration_file = "demonstration_1.onnx";
 
 Attribute integer(int64_t value) {
   Attribute attribute;
@@ -159,7 +159,7 @@ std::string write_demonstration(const std::string& cache_dir, bool keep) {
   if (!folder.empty()) {
     std::error_code failed;
     fs::create_directories(folder, failed);
-    const std::string path = (fs::path(folder) / file_name).string();
+    const std::string path = (fs::path(folder) / demonstration_file).string();
     try {
       onnx_import::export_file(model, path);
       return path;
@@ -169,7 +169,7 @@ std::string write_demonstration(const std::string& cache_dir, bool keep) {
     }
   }
   const std::string path =
-      (fs::temp_directory_path() / fmt::format("axrun_{}_{}", getpid(), file_name)).string();
+      (fs::temp_directory_path() / fmt::format("axrun_{}_{}", getpid(), demonstration_file)).string();
   onnx_import::export_file(model, path);
   return path;
 }

@@ -14,10 +14,10 @@
 namespace axrun::cli {
 namespace {
 
-constexpr double standard_budget_s = 10;
+constexpr double standard_explain_s = 10;
 /// Of runs whose steps are timed, after those that tell what a run takes.
 constexpr double profiled_s = 1;
-constexpr int fewest_runs = 5, most_runs = 1000;
+constexpr int fewest_profiled_runs = 5, most_profiled_runs = 1000;
 /// They are timed in so many parts at most; of each step the fastest counts: whatever else the machine does
 /// only ever slows it.
 constexpr int most_parts = 10;
@@ -48,14 +48,14 @@ std::vector<runtime::StepProfile> fastest_steps(runtime::Session& session,
 
 int explain_model(const Options& given, Clock::time_point process_start) {
   Options options = given;
-  if (!options.budget) options.budget = standard_budget_s;
+  if (!options.budget) options.budget = standard_explain_s;
   Progress progress(!options.quiet);
   MeasuredModel model = measured_model(options, process_start, progress);
   add_notes(model.record);
   progress.show("timing every step");
   const double run_s = std::max(model.record.latency.p50, 1e-3) / 1e3;
-  int runs = static_cast<int>(
-      std::clamp(profiled_s / run_s, static_cast<double>(fewest_runs), static_cast<double>(most_runs)));
+  int runs = static_cast<int>(std::clamp(profiled_s / run_s, static_cast<double>(fewest_profiled_runs),
+                                         static_cast<double>(most_profiled_runs)));
   const auto steps = fastest_steps(*model.session, model.inputs.values, runs);
   const jit::Target target = jit::calibrated(runtime::host_target());
   progress.clear();

@@ -16,7 +16,7 @@ using runtime::OptimizedKernel;
 namespace {
 
 /// Changes when a member changes its meaning or goes away; new members do not count.
-constexpr int schema_version = 1;
+constexpr int explanation_schema = 1;
 
 /// What was not measured, or not expected of it.
 Json positive(double value) { return value > 0 ? number(value) : Json(nullptr); }
@@ -146,14 +146,22 @@ Json explanation_json(const Explanation& explanation) {
                       {"state", split.state}});
   Json optimiser = optimiser_json(optimisation);
   optimiser.erase("kernels");  // every step has its own
-  return {{"schema_version", schema_version},  {"version", runtime::version()},
-          {"build", runtime::build_text()},    {"model", record.model},
-          {"inputs", record.inputs},           {"threads", record.threads},
-          {"cpu", record.machine.cpu},         {"limits", Json::parse(jit::print_target(explanation.target))},
-          {"run_us", explanation.run_us},      {"limit_us", explanation.limit_us},
-          {"latency_ms", record.latency.p50},  {"latency_over_time", std::move(latency)},
-          {"splits", std::move(splits)},       {"steps", std::move(steps)},
-          {"optimiser", std::move(optimiser)}, {"notes", record.notes}};
+  return {{"schema_version", explanation_schema},
+          {"version", runtime::version()},
+          {"build", runtime::build_text()},
+          {"model", record.model},
+          {"inputs", record.inputs},
+          {"threads", record.threads},
+          {"cpu", record.machine.cpu},
+          {"limits", Json::parse(jit::print_target(explanation.target))},
+          {"run_us", explanation.run_us},
+          {"limit_us", explanation.limit_us},
+          {"latency_ms", record.latency.p50},
+          {"latency_over_time", std::move(latency)},
+          {"splits", std::move(splits)},
+          {"steps", std::move(steps)},
+          {"optimiser", std::move(optimiser)},
+          {"notes", record.notes}};
 }
 
 }  // namespace axrun::cli

@@ -16,7 +16,7 @@
 namespace axrun::cli {
 namespace {
 
-constexpr double standard_budget_s = 60;
+constexpr double standard_fill_s = 60;
 
 void require_cache(const Options& options) {
   std::string why = "--no-cache";
@@ -69,7 +69,7 @@ std::string text_of(const Record& record) {
 
 int fill_cache(const Options& given, Clock::time_point process_start) {
   Options options = given;
-  if (!options.budget) options.budget = standard_budget_s;
+  if (!options.budget) options.budget = standard_fill_s;
   require_cache(options);
   Progress progress(!options.quiet);
   const Interruption interruption;

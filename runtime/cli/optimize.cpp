@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/cli/interruption.h"
+#include "runtime/seconds_since.h"
 
 namespace axrun::cli {
 namespace {
@@ -25,15 +26,11 @@ constexpr double longest_pause_s = 5;
 constexpr int last_runs = 3;
 constexpr double last_runs_s = 0.5;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// For the optimiser; true where it has nothing left to do. Returns early where somebody has interrupted.
 bool waited(runtime::Session& session, double seconds) {
   constexpr double at_once = 0.1;
   const Clock::time_point begin = Clock::now();
-  for (double left = seconds; left > 0; left = seconds - seconds_since(begin)) {
+  for (double left = seconds; left > 0; left = seconds - runtime::seconds_since(begin)) {
     if (Interruption::signal() != 0) return false;
     if (session.wait_for_optimizer(std::min(left, at_once))) return true;
   }
@@ -69,7 +66,7 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
   const auto run = [&] {
     const double ms = timed_ms();
     ++result.runs;
-    if (result.runs % stride == 0) result.samples.push_back({seconds_since(begin), ms});
+    if (result.runs % stride == 0) result.samples.push_back({runtime::seconds_since(begin), ms});
     if (result.samples.size() == most_samples) {
       stride *= 2;
       for (size_t k = 0; k < most_samples / 2; ++k) result.samples[k] = result.samples[2 * k + 1];
@@ -88,7 +85,7 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
       result.status = session.optimizer_status();
       progress.show(line_of(result));
     }
-    const double left = seconds - seconds_since(begin);
+    const double left = seconds - runtime::seconds_since(begin);
     const double rest = std::clamp(pause * ms / 1e3, shortest_pause_s, longest_pause_s);
     if (left <= 0) break;
     result.finished = waited(session, std::min(rest, left));
@@ -97,13 +94,13 @@ Optimisation optimise(runtime::Session& session, const std::vector<runtime::Runt
   result.finished =
       result.finished && session.optimizer_status().state != runtime::OptimizerStatus::State::stopped;
   session.freeze();
-  result.seconds = seconds_since(begin);
+  result.seconds = runtime::seconds_since(begin);
   last.clear();
   const Clock::time_point end = Clock::now();
-  for (int k = 0; k < last_runs && (k == 0 || seconds_since(end) < last_runs_s); ++k) run();
+  for (int k = 0; k < last_runs && (k == 0 || runtime::seconds_since(end) < last_runs_s); ++k) run();
   result.status = session.optimizer_status();
   // Swaps are told by the optimiser's clock, which began with its work.
-  const double ahead = seconds_since(begin) - result.status.seconds;
+  const double ahead = runtime::seconds_since(begin) - result.status.seconds;
   for (Optimisation::Sample& sample : result.samples) sample.seconds -= ahead;
   result.evidence = present_evidence(session, inputs);
   return result;

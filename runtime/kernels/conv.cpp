@@ -11,8 +11,8 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr int64_t work_per_range = 250'000;           ///< multiply-adds, some microseconds
-constexpr int64_t most_cells = 32;                    ///< per image and group
+constexpr int64_t conv_work_per_range = 250'000;      ///< multiply-adds, some microseconds
+constexpr int64_t most_conv_cells = 32;               ///< per image and group
 constexpr int64_t strip_floats = 96 * 1024;           ///< stay in the second cache level
 constexpr int64_t depthwise_strip_floats = 4 * 1024;  ///< stay in the first
 constexpr int64_t few_pixels_limit = 16;
@@ -87,8 +87,8 @@ struct ImplicitGrid {
   explicit ImplicitGrid(const ConvShape& s) {
     const double work = static_cast<double>(out_plane(s)) * static_cast<double>(group_out_channels(s)) *
                         static_cast<double>(group_channels(s) * taps(s));
-    const auto wanted =
-        static_cast<int64_t>(std::clamp(work / static_cast<double>(work_per_range), 1.0, double{most_cells}));
+    const auto wanted = static_cast<int64_t>(
+        std::clamp(work / static_cast<double>(conv_work_per_range), 1.0, double{most_conv_cells}));
     const int64_t images = std::max<int64_t>(s.batch * s.groups, 1);
     const int64_t wanted_cells = divide_up(wanted, images);
     panel_rows = gemm_panel_rows(group_out_channels(s), kernel_table().panel_rows);
@@ -129,7 +129,8 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
   const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
   const double cell_work = static_cast<double>(grid.rows * s.out_width) * static_cast<double>(grid.channels) *
                            static_cast<double>(group_channels(s) * taps(s));
-  const auto grain = static_cast<int64_t>(static_cast<double>(work_per_range) / std::max(cell_work, 1.0)) + 1;
+  const auto grain =
+      static_cast<int64_t>(static_cast<double>(conv_work_per_range) / std::max(cell_work, 1.0)) + 1;
   pool.parallel_for_workers(cells, std::min(grain, cells), [&](int64_t worker, int64_t begin, int64_t end) {
     // Cells of the same rows read the same strip: as many as there are here are one.
     for (int64_t i = begin, together; i < end; i += together) {
@@ -176,7 +177,7 @@ void run_depthwise(const ConvShape& s, const float* weights, const float* x, flo
   // A multiply-add costs several times as much here as in a product: each loads its operand.
   const double row_work =
       6.0 * static_cast<double>(s.out_width) * static_cast<double>(group_out_channels(s) * (taps(s) + 3));
-  const auto fitting = static_cast<int64_t>(static_cast<double>(work_per_range) /
+  const auto fitting = static_cast<int64_t>(static_cast<double>(conv_work_per_range) /
                                             std::max(row_work * static_cast<double>(rows), 1.0));
   const int64_t channels = std::clamp<int64_t>(fitting, 1, s.in_channels);
   const int64_t channel_cells = divide_up(s.in_channels, channels);

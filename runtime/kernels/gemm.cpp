@@ -77,13 +77,13 @@ GemmCell whole_product(const GemmArguments& g) {
 
 /// How the result is cut into cells. Depends on the shape alone, so that results do not depend on the
 /// threads.
-struct Grid {
+struct GemmGrid {
   GemmArguments g;
   GemmCell cell;  ///< of the whole product
   int64_t batch = 1;
   int64_t cell_rows, cell_columns, row_cells, column_cells;
 
-  explicit Grid(const GemmArguments& arguments) : g(arguments) {
+  explicit GemmGrid(const GemmArguments& arguments) : g(arguments) {
     fold_batch(g);
     transpose_column(g);
     for (int i = 0; i < g.batch_rank; ++i) batch *= g.batch_extents[i];
@@ -160,13 +160,13 @@ struct Grid {
 }  // namespace
 
 size_t gemm_scratch_bytes(const GemmArguments& arguments, int threads) {
-  const Grid grid(arguments);
+  const GemmGrid grid(arguments);
   const int64_t workers = std::clamp<int64_t>(grid.cells(), 0, std::max(threads, 1));
   return static_cast<size_t>(grid.scratch_floats() * workers) * sizeof(float);
 }
 
 void gemm(const GemmArguments& arguments, void* scratch, ThreadPool& pool) {
-  const Grid grid(arguments);
+  const GemmGrid grid(arguments);
   const int64_t cells = grid.cells();
   if (cells == 0) return;
   const KernelTable& table = kernel_table();

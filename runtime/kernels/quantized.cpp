@@ -8,8 +8,8 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr int64_t elements_per_range = 16 * 1024;
-constexpr int64_t work_per_range = 500'000;
+constexpr int64_t bytes_per_range = 16 * 1024;
+constexpr int64_t byte_work_per_range = 500'000;
 
 int32_t zero_point_at(Byte type, const void* zero_points, int64_t i) {
   if (zero_points == nullptr) return 0;
@@ -23,29 +23,28 @@ template <class Row, class Columns>
 void for_channels(const QuantizationShape& s, ThreadPool& pool, Row row, Columns columns) {
   if (s.outer == 0 || s.channels == 0 || s.inner == 0) return;
   if (s.channels == 1) {
-    pool.parallel_for(s.outer * s.inner, elements_per_range,
+    pool.parallel_for(s.outer * s.inner, bytes_per_range,
                       [&](int64_t begin, int64_t end) { row(begin, end - begin, 0); });
   } else if (s.inner == 1) {
-    pool.parallel_for(s.outer, elements_per_range / s.channels + 1, [&](int64_t begin, int64_t end) {
+    pool.parallel_for(s.outer, bytes_per_range / s.channels + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) columns(i * s.channels, s.channels);
     });
   } else {
-    pool.parallel_for(s.outer * s.channels, elements_per_range / s.inner + 1,
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i) row(i * s.inner, s.inner, i % s.channels);
-                      });
+    pool.parallel_for(s.outer * s.channels, bytes_per_range / s.inner + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) row(i * s.inner, s.inner, i % s.channels);
+    });
   }
 }
 
 /// Cells of rows and columns; all but the last ones are of one size.
-struct Grid {
+struct ByteGrid {
   int64_t cell_rows, cell_columns, row_cells, column_cells;
 
-  explicit Grid(const QuantizedGemmArguments& g) {
+  explicit ByteGrid(const QuantizedGemmArguments& g) {
     const double work =
         static_cast<double>(std::max<int64_t>(g.m, 8)) * static_cast<double>(g.n) * static_cast<double>(g.k);
     const auto wanted =
-        static_cast<int64_t>(std::clamp(work / static_cast<double>(work_per_range), 1.0, 32.0));
+        static_cast<int64_t>(std::clamp(work / static_cast<double>(byte_work_per_range), 1.0, 32.0));
     const int64_t panel = kernel_table().panel_columns;
     const int64_t panels = std::max<int64_t>(1, divide_up(g.n, panel));
     const int64_t columns_wanted = std::clamp<int64_t>(g.m <= 16 ? panels : panels / 4, 1, wanted);
@@ -120,7 +119,7 @@ size_t quantized_gemm_scratch_bytes(const QuantizedGemmArguments& g, int threads
 
 void quantized_gemm(const QuantizedGemmArguments& g, void* scratch, ThreadPool& pool) {
   if (g.m == 0 || g.n == 0) return;
-  const Grid grid(g);
+  const ByteGrid grid(g);
   const int64_t bytes = worker_bytes(g);
   pool.parallel_for_workers(grid.row_cells * grid.column_cells, 1,
                             [&](int64_t worker, int64_t begin, int64_t end) {

@@ -21,7 +21,7 @@ namespace {
 
 /// What of the model's time steps must take for another schedule to be looked into: a fifth of it is more
 /// than is mostly gained.
-constexpr double least_share = 0.002;
+constexpr double least_share_of_kernel = 0.002;
 /// Jobs whose inputs are held meanwhile.
 constexpr size_t most_later = 4;
 
@@ -48,7 +48,7 @@ std::vector<PlanImprover::Task> PlanImprover::find_alternatives(const Plan& plan
   for (const Task& task : tasks) total += task.microseconds;
   for (Task& task : tasks) task.entry = library_->serving_entry(task.entry, task.sizes);
   std::erase_if(tasks, [&](const Task& task) {
-    return task.microseconds < least_share * total || library_->next_alternative(*task.entry) == 0;
+    return task.microseconds < least_share_of_kernel * total || library_->next_alternative(*task.entry) == 0;
   });
   for (Task& task : tasks)
     task.worth =

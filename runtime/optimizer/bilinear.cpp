@@ -31,14 +31,14 @@ using Clock = std::chrono::steady_clock;
 /// Sides of tiles that are tried.
 constexpr std::array tiles = {4, 2};
 /// What convolutions of a kind must take of the model's time.
-constexpr double least_share = 0.01;
+constexpr double least_share_of_convolution = 0.01;
 /// Of what they took, what has to be spared to be worth a try in the model.
-constexpr double least_gain = 0.02;
+constexpr double least_bilinear_gain = 0.02;
 /// Smaller tiles are tried where larger ones take more than this share of the time.
 constexpr double good_enough = 0.8;
 /// Of transformed filters, which are held beside the model's.
-constexpr size_t most_constant_bytes = size_t{1} << 30;
-constexpr size_t most_growth = 1024;
+constexpr size_t most_transformed_bytes = size_t{1} << 30;
+constexpr size_t most_bilinear_growth = 1024;
 /// Of one proof, by the clock.
 constexpr double proof_seconds = 30;
 
@@ -53,9 +53,10 @@ Made made_of(const std::shared_ptr<const ir::Graph>& graph, const std::vector<Bi
              ThreadPool& pool) {
   size_t bytes = 0;
   for (const BilinearChoice& one : choices) bytes += search::algebra::transformed_bytes(one);
-  if (bytes > most_constant_bytes) return {};
+  if (bytes > most_transformed_bytes) return {};
   BilinearGraph made = search::algebra::with_bilinear(*graph, choices);
-  std::vector<FoldedNode> folded = fold_weights(*made.graph, pool, {most_growth, most_constant_bytes});
+  std::vector<FoldedNode> folded =
+      fold_weights(*made.graph, pool, {most_bilinear_growth, most_transformed_bytes});
   auto limits = std::make_shared<ir::GraphLimits>();
   limits->otherwise = graph;
   for (size_t k = 0; k < choices.size(); ++k) {
@@ -195,8 +196,9 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
       for (const BilinearSite& site : kind.sites)
         kind.direct += time_of(*now, times, with_conversions(now->graph(), site, {site.result}));
     if (!settings_.force_bilinear)
-      std::erase_if(kinds.all,
-                    [&](const auto& one) { return one.second.direct < least_share * tree.total(); });
+      std::erase_if(kinds.all, [&](const auto& one) {
+        return one.second.direct < least_share_of_convolution * tree.total();
+      });
   }
   if (kinds.all.empty()) return done(false, "as they are: no convolutions that it would matter for");
   if (!settings_.force_bilinear && !time_bilinear(now, job, kinds))
@@ -204,7 +206,7 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
 
   std::vector<BilinearChoice> choices;
   for (auto& [name, kind] : kinds.all) {
-    double least = kind.direct * (1 - least_gain);
+    double least = kind.direct * (1 - least_bilinear_gain);
     for (size_t t = 0; t < tiles.size(); ++t) {
       const bool is_better =
           settings_.force_bilinear ? kind.outputs == 0 : kind.by_tile[t] > 0 && kind.by_tile[t] < least;

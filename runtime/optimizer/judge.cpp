@@ -12,6 +12,7 @@
 #include "ir/text.h"
 #include "jit/kernel_code.h"
 #include "runtime/optimizer/worker_server.h"
+#include "runtime/seconds_since.h"
 #include "verify/answers.h"
 #include "verify/guarded_memory.h"
 #include "verify/loop_proof.h"
@@ -24,10 +25,6 @@ namespace axrun::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr size_t alignment = 64;
 size_t rounded_up(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }

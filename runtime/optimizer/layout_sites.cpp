@@ -17,7 +17,7 @@ using ir::ValueId;
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 /// Starting a kernel that converts.
-constexpr double call_microseconds = 0.2;
+constexpr double copy_call_microseconds = 0.2;
 /// Prices of other sites are for all of their values together: one for every combination.
 constexpr size_t most_ports = 8;
 
@@ -206,7 +206,7 @@ LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double
     one.made = value.is_made ? 3 : 1;
     one.wanted = value.is_wanted ? 1 : 0;
     one.conversions.assign(layout_count * layout_count,
-                           call_microseconds + microseconds_per_byte * static_cast<double>(value.bytes));
+                           copy_call_microseconds + microseconds_per_byte * static_cast<double>(value.bytes));
     problem.values.push_back(std::move(one));
   }
   for (const LayoutSite& site : sites.sites) {

@@ -17,7 +17,7 @@ namespace axrun::runtime {
 namespace {
 
 /// What sites must take of the model's time.
-constexpr double least_share = 0.05;
+constexpr double least_share_of_layouts = 0.05;
 /// Kernels of so many expressions, the heaviest, say whether the others are looked into: what they spare must
 /// be this share of what they take.
 constexpr size_t first_kernels = 5;
@@ -26,10 +26,10 @@ constexpr double promising = 0.02;
 constexpr double lightest = 0.0005;
 constexpr auto most_time = std::chrono::seconds(20);
 /// Prices are the least of so many looks at steps of both plans, by turns: what drifts hits both alike.
-constexpr int few_looks = 4, most_looks = 24;
-constexpr auto looking_time = std::chrono::milliseconds(200);
+constexpr int few_layout_looks = 4, most_looks = 24;
+constexpr auto layout_looking_time = std::chrono::milliseconds(200);
 /// What has to be expected of a choice for a plan to be made of it.
-constexpr double least_gain = 0.01;
+constexpr double least_layout_gain = 0.01;
 /// Of one session.
 constexpr size_t most_shapes = 4;
 
@@ -85,7 +85,8 @@ void PlanImprover::measure_layouts(LayoutTrial& trial, const Plan& laid_out, con
   const bool own_time = place_.pool.threads() == 1;
   TreeTimes plain(place_.stop, &integers_, own_time), last(place_.stop, &integers_, own_time);
   const Clock::time_point start = Clock::now();
-  for (int looks = 0; looks < few_looks || (looks < most_looks && Clock::now() - start < looking_time);
+  for (int looks = 0;
+       looks < few_layout_looks || (looks < most_looks && Clock::now() - start < layout_looking_time);
        ++looks) {
     TreeTimes one(place_.stop, nullptr, own_time), other(place_.stop, nullptr, own_time);
     run(trial.plan(), job, looks == 0 ? plain : one, place_.pool);
@@ -170,7 +171,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     double taken = 0;
     for (LayoutSite& site : sites.sites) taken += site.plain_microseconds = times[site.step];
     report.sites = static_cast<int>(sites.sites.size());
-    if (sites.sites.empty() || (taken < least_share * total && !settings_.force_layouts))
+    if (sites.sites.empty() || (taken < least_share_of_layouts * total && !settings_.force_layouts))
       return done(false, "plain: no steps that it would matter for");
     trial.emplace(now, std::move(sites), *library_);
   }
@@ -194,7 +195,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
     report.gap = decision.gap;
     report.expected = decision.gain_microseconds / total;
     report.values = decision.values_moved;
-    if (!settings_.force_layouts && decision.gain_microseconds < least_gain * total)
+    if (!settings_.force_layouts && decision.gain_microseconds < least_layout_gain * total)
       return done(false, "plain: conversions would take what is gained");
     laid_out = trial->decided(decision, *library_);
     symbolic_->add(laid_out.graph);

@@ -17,7 +17,7 @@ namespace {
 
 using ir::Tensor;
 
-constexpr int most_failed_starts = 3;
+constexpr int most_failed_programs = 3;
 /// Integers of at most so many elements may be what a node's shape or indices follow from.
 constexpr int64_t few_elements = 64;
 
@@ -155,7 +155,7 @@ const LoadPrograms::Known* LoadPrograms::program_for(const StepExpression& expre
     candidate.begin();
     CandidateOutcome outcome = candidate.finish();
     if (place.stop.requested()) return nullptr;
-    if (outcome.end == CandidateOutcome::End::worker_trouble && worker.failed_starts() < most_failed_starts)
+    if (outcome.end == CandidateOutcome::End::worker_trouble && worker.failed_starts() < most_failed_programs)
       continue;
     Known known;
     if (outcome.end == CandidateOutcome::End::verified) known.code = std::move(outcome.code);

@@ -8,15 +8,12 @@
 
 #include "runtime/optimizer/estimating_pool.h"
 #include "runtime/optimizer/thread_time.h"
+#include "runtime/seconds_since.h"
 
 namespace axrun::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double time_of(const std::function<void()>& run, int calls, const RoundOptions& options) {
   const Clock::time_point start = Clock::now();

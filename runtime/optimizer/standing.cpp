@@ -12,7 +12,7 @@ namespace {
 
 /// Threads of niceness 0 have a weight of 1024, these one of 110.
 constexpr int assured_niceness = 10;
-constexpr uint64_t turn_nanoseconds = 100'000;
+constexpr uint64_t standing_turn_nanoseconds = 100'000;
 
 bool set_niceness(pid_t thread, int niceness) {
   const auto whose = static_cast<id_t>(thread != 0 ? thread : syscall(SYS_gettid));
@@ -26,7 +26,7 @@ struct SchedulingAttributes {
   uint64_t flags = 0;
   int32_t niceness = 0;
   uint32_t priority = 0;
-  uint64_t runtime = turn_nanoseconds;
+  uint64_t runtime = standing_turn_nanoseconds;
   uint64_t deadline = 0, period = 0;
 };
 

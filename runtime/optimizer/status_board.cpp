@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include "runtime/log.h"
+#include "runtime/seconds_since.h"
 
 namespace axrun::runtime {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Work that begins is of no interest to operators: it does so with every new shape.
 void tell_state(const OptimizerStatus& status) {

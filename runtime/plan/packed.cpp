@@ -11,7 +11,7 @@
 
 namespace axrun::runtime {
 namespace {
-constexpr std::align_val_t alignment{64};
+constexpr std::align_val_t packed_alignment{64};
 }
 
 AlignedBuffer::AlignedBuffer() = default;
@@ -25,14 +25,14 @@ AlignedBuffer::AlignedBuffer(size_t bytes) : size_(bytes) {
     } catch (const std::bad_alloc&) {
     }
   } else {
-    data_ = ::operator new(bytes, alignment, std::nothrow);
+    data_ = ::operator new(bytes, packed_alignment, std::nothrow);
   }
   if (data_ == nullptr)
     throw Error(Fault::user, fmt::format("out of memory: {} bytes cannot be allocated", bytes));
 }
 
 AlignedBuffer::~AlignedBuffer() {
-  if (!pages_) ::operator delete(data_, alignment);
+  if (!pages_) ::operator delete(data_, packed_alignment);
 }
 
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept

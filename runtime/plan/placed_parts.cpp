@@ -12,7 +12,7 @@ using ir::ValueId;
 namespace {
 
 /// Kernels are given buffers that begin at such addresses.
-constexpr size_t alignment = 64;
+constexpr size_t part_alignment = 64;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool PlanBuilder::place_parts(int n) {
     const bool taken =
         parts_.count(part) != 0 ||
         std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.part == part; });
-    if (taken || offset % alignment != 0 || !has_own_place(part)) return false;
+    if (taken || offset % part_alignment != 0 || !has_own_place(part)) return false;
     const ir::ValueFact& fact = inference_->fact(input);
     const int64_t count = ir::element_count(*ir::constant_dims(*fact.dims));
     if (count == 0) return false;

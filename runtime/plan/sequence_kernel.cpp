@@ -9,11 +9,13 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr size_t alignment = 64;
+constexpr size_t scratch_alignment = 64;
 /// Pointers of a part, which runs keep on the stack: nothing is allocated in a run.
 constexpr size_t most_ports = 64;
 
-size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+size_t aligned(size_t bytes) {
+  return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+}
 
 }  // namespace
 

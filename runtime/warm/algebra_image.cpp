@@ -19,7 +19,7 @@ using search::algebra::WindowRecipe;
 
 /// Of one model: each is a graph.
 constexpr size_t most_rewrites = 16;
-constexpr size_t longest_text = size_t{1} << 20;
+constexpr size_t longest_rule = size_t{1} << 20;
 /// Steps in words are for people.
 constexpr size_t longest_steps = size_t{16} << 10;
 
@@ -50,7 +50,7 @@ void write(Writer& out, const AlgebraReport& report) {
 }
 
 AlgebraReport read_report(Reader& in) {
-  const auto text = [&] { return std::string(in.text(longest_text)); };
+  const auto text = [&] { return std::string(in.text(longest_rule)); };
   AlgebraReport report;
   report.outcome = text();
   report.rules = in.get<int32_t>();
@@ -86,7 +86,7 @@ void write(Writer& out, const std::vector<WindowRecipe>& windows) {
   }
 }
 
-void write(Writer& out, const ChosenLayouts::Choice& choice) {
+void write_rewrite(Writer& out, const ChosenLayouts::Choice& choice) {
   put_count(out, choice.shapes.size());
   for (const ir::Shape& shape : choice.shapes) put_all(out, shape);
   out.put(choice.base ? write_layouts({choice.base}) : std::string());
@@ -106,13 +106,13 @@ Kept read_one(Reader& in) {
   for (uint8_t& byte : kept.structure) byte = in.get<uint8_t>();
   kept.algebra.windows.resize(in.count(12));
   for (WindowRecipe& window : kept.algebra.windows) {
-    window.text = in.text(longest_text);
+    window.text = in.text(longest_rule);
     window.values = get_all<ir::ValueId>(in);
     window.roots.resize(in.count(4));
     for (auto& root : window.roots) root = get_all<ir::ValueId>(in);
   }
   kept.algebra.rules.resize(in.count(4));
-  for (std::string& rule : kept.algebra.rules) rule = in.text(longest_text);
+  for (std::string& rule : kept.algebra.rules) rule = in.text(longest_rule);
   kept.algebra.report = read_report(in);
   return kept;
 }
@@ -131,7 +131,7 @@ std::optional<std::vector<Kept>> read_all(std::string_view bytes) {
 std::string write_rewrites(const std::vector<std::shared_ptr<const ChosenLayouts::Choice>>& choices) {
   Writer out;
   put_count(out, choices.size());
-  for (const auto& choice : choices) write(out, *choice);
+  for (const auto& choice : choices) write_rewrite(out, *choice);
   return std::move(out).text();
 }
 

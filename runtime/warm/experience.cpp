@@ -6,7 +6,7 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr size_t longest_text = 4096;
+constexpr size_t longest_reason = 4096;
 /// A step without experience: about what generated kernels spare in the middle, and their alternatives.
 constexpr double gain_of_unknown = 0.25, gain_of_unknown_alternative = 0.05;
 /// What came to nothing elsewhere is tried all the same, after the rest.
@@ -42,7 +42,7 @@ void write(cache::Writer& out, const Experience& experience) {
     for (const uint8_t byte : hash) out.put(byte);
     out.put(trial.state).put(trial.end).put(trial.speedup).put(trial.rank).put(trial.alternatives_tried);
     out.put(trial.alternative_speedup).put(trial.seconds).put(trial.kind);
-    out.put(std::string_view(trial.reason).substr(0, longest_text));
+    out.put(std::string_view(trial.reason).substr(0, longest_reason));
   }
   out.put(static_cast<uint32_t>(experience.joined.size()));
   for (const std::vector<int>& nodes : experience.joined) {
@@ -52,7 +52,7 @@ void write(cache::Writer& out, const Experience& experience) {
 }
 
 bool read(cache::Reader& in, const ir::Graph& graph, Experience& experience) {
-  experience.processor = in.text(longest_text);
+  experience.processor = in.text(longest_reason);
   experience.layouts = in.get<Experience::Layouts>();
   if (experience.layouts > Experience::Layouts::channels_last) in.fail();
   for (size_t left = in.count(62); left > 0; --left) {
@@ -66,8 +66,8 @@ bool read(cache::Reader& in, const ir::Graph& graph, Experience& experience) {
     trial.alternatives_tried = in.get<int>();
     trial.alternative_speedup = in.get<double>();
     trial.seconds = in.get<double>();
-    trial.kind = in.text(longest_text);
-    trial.reason = in.text(longest_text);
+    trial.kind = in.text(longest_reason);
+    trial.reason = in.text(longest_reason);
     const auto state = static_cast<int>(trial.state), end = static_cast<int>(trial.end);
     const bool right = state >= 0 && state <= static_cast<int>(OptimizedKernel::State::accepted) &&
                        end >= 0 && end <= static_cast<int>(TriedKernel::End::not_tried) && trial.rank >= 0 &&

@@ -3,16 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/warm/lists.h"
+
 namespace axrun::runtime {
 namespace {
 
 using cache::Reader;
 using cache::Writer;
-
-/// Longer things are not written, and not read.
-constexpr size_t longest_text = size_t{16} << 20, longest_name = size_t{64} << 10;
-
-void put_count(Writer& out, size_t count) { out.put(static_cast<uint32_t>(count)); }
 
 void put(Writer& out, const std::vector<bool>& flags) {
   put_count(out, flags.size());

@@ -20,7 +20,7 @@ using ir::Node;
 using ir::Tensor;
 using ir::ValueId;
 
-constexpr size_t longest_text = size_t{1} << 16;
+constexpr size_t longest_word = size_t{1} << 16;
 constexpr uint32_t is_new = ~uint32_t{0};
 /// Of constants in files.
 constexpr size_t alignment = 64;
@@ -139,7 +139,7 @@ class ImageReader {
   }
 
  private:
-  std::string word() { return std::string(in_.text(longest_text)); }
+  std::string word() { return std::string(in_.text(longest_word)); }
 
   void values(Graph& made) {
     const size_t changed = in_.count(5);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view key = "rules of algebra";
 
-class InCache : public search::algebra::RuleStore {
+class RulesInCache : public search::algebra::RuleStore {
  public:
-  explicit InCache(std::shared_ptr<cache::Store> store) : store_(std::move(store)) {}
+  explicit RulesInCache(std::shared_ptr<cache::Store> store) : store_(std::move(store)) {}
 
   std::optional<std::string> load() override { return store_->get(cache::Part::certificates, key); }
   void save(const std::string& text) override { store_->put(cache::Part::certificates, key, text); }
@@ -26,7 +26,7 @@ class InCache : public search::algebra::RuleStore {
 }  // namespace
 
 std::unique_ptr<search::algebra::RuleStore> rules_in(std::shared_ptr<cache::Store> store) {
-  return std::make_unique<InCache>(std::move(store));
+  return std::make_unique<RulesInCache>(std::move(store));
 }
 
 void keep_rules(search::algebra::RuleStore& store, const search::algebra::RuleSet& rules) {

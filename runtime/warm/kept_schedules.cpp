@@ -10,9 +10,9 @@
 namespace axrun::runtime {
 namespace {
 
-class InCache : public search::ScheduleStore {
+class SchedulesInCache : public search::ScheduleStore {
  public:
-  explicit InCache(std::shared_ptr<cache::Store> store) : store_(std::move(store)) {}
+  explicit SchedulesInCache(std::shared_ptr<cache::Store> store) : store_(std::move(store)) {}
 
   std::optional<std::string> load(const std::string& key) override {
     return store_->get(cache::Part::schedules, key);
@@ -35,7 +35,7 @@ void keep_schedules_in(std::shared_ptr<cache::Store> store) {
   // Another store for the same folder would read it all again.
   if (store->settings().directory == folder) return;
   folder = store->settings().directory;
-  search::keep_schedules_in(std::make_shared<InCache>(std::move(store)));
+  search::keep_schedules_in(std::make_shared<SchedulesInCache>(std::move(store)));
 }
 
 }  // namespace axrun::runtime

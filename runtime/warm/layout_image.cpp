@@ -21,7 +21,7 @@ bool changes_nothing(const LayoutRecipe::Step& step, const LayoutRecipe& recipe)
                       [&](ir::ValueId id) { return recipe.values.count(id) != 0; });
 }
 
-void write(Writer& out, const ChosenLayouts::Choice& choice) {
+void write_layout(Writer& out, const ChosenLayouts::Choice& choice) {
   const LayoutRecipe& recipe = choice.recipe;
   put_count(out, choice.shapes.size());
   for (const ir::Shape& shape : choice.shapes) put_all(out, shape);
@@ -72,7 +72,7 @@ bool read(Reader& in, const ir::Graph& graph, ChosenLayouts::Choice& choice) {
 std::string write_layouts(const std::vector<std::shared_ptr<const ChosenLayouts::Choice>>& choices) {
   Writer out;
   put_count(out, choices.size());
-  for (const auto& choice : choices) write(out, *choice);
+  for (const auto& choice : choices) write_layout(out, *choice);
   return std::move(out).text();
 }
 

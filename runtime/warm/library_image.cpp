@@ -18,8 +18,6 @@ namespace {
 using cache::Reader;
 using cache::Writer;
 
-/// Longer things are not written, and not read.
-constexpr size_t longest_text = size_t{16} << 20, longest_name = size_t{64} << 10;
 /// What a step takes for granted is small: shapes, and values that told one.
 constexpr size_t most_content = size_t{64} << 10;
 constexpr uint32_t nobody = ~uint32_t{0};

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/cache/bytes.h"
 
 namespace axrun::runtime {
+
+/// Longer things are not written, and not read.
+inline constexpr size_t longest_text = size_t{16} << 20, longest_name = size_t{64} << 10;
 
 /// Lists in images: how many, then one after another. A count that the bytes cannot hold is refused by the
 /// reader.

@@ -17,7 +17,7 @@ using cache::Writer;
 constexpr size_t most_forms = 64;
 constexpr size_t longest_key = size_t{64} << 10;
 /// In place of a node: the continuation.
-constexpr uint32_t nobody = ~uint32_t{0};
+constexpr uint32_t no_node = ~uint32_t{0};
 /// How many of the runs needed it is kept as a share: of so many, as if these had been.
 constexpr uint64_t shares = 8;
 
@@ -28,7 +28,7 @@ uint64_t share_of(const Uses& uses) {
 
 /// Where a nested plan hangs.
 struct Place {
-  uint32_t node = nobody;
+  uint32_t node = no_node;
   const ir::Graph* within = nullptr;  ///< what it is a plan of; null: there is no such place
   std::vector<ir::ValueId> live_in;
 };
@@ -50,7 +50,7 @@ Place place_at(const ir::Graph& graph, uint32_t node, size_t body) {
 }
 
 Place place_of(const NestedForm& form, const ir::Graph& graph) {
-  if (form.node.empty()) return {nobody, &graph, form.live_in};
+  if (form.node.empty()) return {no_node, &graph, form.live_in};
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].name != form.node) continue;
     Place place = place_at(graph, static_cast<uint32_t>(n), form.body);
@@ -118,11 +118,11 @@ std::vector<NestedForm> read(Reader& in, const ir::Graph& graph, size_t& left) {
     form.live_in = get_all<ir::ValueId>(in);
     form.key = in.text(longest_key);
     form.uses = {in.get<uint8_t>(), shares};
-    const Place place = node == nobody ? place_of(form, graph) : place_at(graph, node, form.body);
+    const Place place = node == no_node ? place_of(form, graph) : place_at(graph, node, form.body);
     const bool often = form.uses.runs <= shares && 2 * form.uses.runs >= shares;
     if (!often || place.within == nullptr || !fits(form.key, place)) in.fail();
     if (in.failed()) return {};
-    if (node != nobody) form.node = graph.nodes[node].name;
+    if (node != no_node) form.node = graph.nodes[node].name;
     form.inside = read(in, *place.within, left);
   }
   return forms;

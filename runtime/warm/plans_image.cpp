@@ -8,7 +8,7 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr size_t longest_name = 4096;
+constexpr size_t longest_weight_name = 4096;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ PlansHead read_head(cache::Reader& in) {
     KeptWeights::Kept& weights = head.weights.emplace();
     weights.in_time = in.get<bool>();
     weights.names.resize(in.count(4));
-    for (std::string& name : weights.names) name = in.text(longest_name);
+    for (std::string& name : weights.names) name = in.text(longest_weight_name);
   }
   for (uint8_t& byte : head.plans) byte = in.get<uint8_t>();
   return head;

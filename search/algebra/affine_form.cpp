@@ -11,9 +11,9 @@ using ir::ExprId;
 using ir::ScalarOp;
 
 /// Reads one definition.
-class Reader {
+class AffineReader {
  public:
-  Reader(Terms& terms, TermId root, size_t argument)
+  AffineReader(Terms& terms, TermId root, size_t argument)
       : terms_(terms), root_(root), argument_(argument), program_(*terms[root].program) {}
 
   AffineForm run() {
@@ -166,7 +166,7 @@ AffineForm affine_form(Terms& terms, TermId id) {
   if (!ir::is_float(terms[id].facts.type) || terms[id].children.size() < 2) return {};
   for (size_t k = 0; k < terms[id].children.size(); ++k) {
     if (terms[terms[id].children[k]].facts.dims != terms[id].facts.dims) continue;
-    if (const AffineForm form = Reader(terms, id, k).run(); form.whole != no_term) return form;
+    if (const AffineForm form = AffineReader(terms, id, k).run(); form.whole != no_term) return form;
   }
   return {};
 }

@@ -15,9 +15,9 @@ namespace {
 using Rules = std::vector<std::shared_ptr<const Rule>>;
 
 /// Each application puts the outermost operation past one more.
-constexpr int most_rounds = 2;
-constexpr int most_terms = 200;
-constexpr size_t most_matches = 20;
+constexpr int most_chain_rounds = 2;
+constexpr int most_chain_terms = 200;
+constexpr size_t most_chain_matches = 20;
 
 bool moves(const Terms& terms, TermId id) {
   return terms[id].operation >= 0 && is_index_map(terms.operation(terms[id].operation));
@@ -75,12 +75,12 @@ void Discovery::examine_chains(const Terms& model, const Place& place, const std
         const Site chain = site_of(model, {first, middle, id}, 1, false);
         if (!seen_.insert("chain " + chain.text()).second) continue;
         if (!seen_.insert("chain " + generalise(chain).text()).second) continue;
-        EGraph graph({most_terms});
+        EGraph graph({most_chain_terms});
         if (chain.build(graph.terms()).empty()) continue;
         SaturationOptions options;
-        options.most_rounds = most_rounds;
-        options.most_terms = most_terms;
-        options.most_matches = most_matches;
+        options.most_rounds = most_chain_rounds;
+        options.most_terms = most_chain_terms;
+        options.most_matches = most_chain_matches;
         saturate(graph, rules(), options);
         for (const Site& pair : pairs_in(graph)) {
           if (!go_on()) return;

@@ -28,9 +28,9 @@ const char* reduction_of(ir::Monoid::Kind kind) {
 }
 
 /// Reads one definition, stage by stage.
-class Reader {
+class DefinitionReader {
  public:
-  Reader(Terms& terms, const ir::Program& program, const std::vector<TermId>& arguments)
+  DefinitionReader(Terms& terms, const ir::Program& program, const std::vector<TermId>& arguments)
       : terms_(terms), program_(program), values_(program.tensors.size(), no_term) {
     for (size_t k = 0; k < std::min(arguments.size(), program.operands.size()); ++k)
       if (program.operands[k] != ir::none) values_[static_cast<size_t>(program.operands[k])] = arguments[k];
@@ -198,7 +198,7 @@ TermId in_steps(Terms& terms, TermId id) {
     for (const TermId child : term.children) children.push_back(made.at(child));
     TermId value = no_term;
     if (reduces(*term.program) && !terms.is(one, "MatMul"))
-      value = Reader(terms, *term.program, children).run();
+      value = DefinitionReader(terms, *term.program, children).run();
     if (value == no_term) value = terms.make(term.operation, term.parameters, children);
     if (value == no_term) return no_term;
     made.emplace(one, value);

@@ -19,7 +19,7 @@ namespace axrun::search::algebra {
 namespace {
 
 using Kind = ir::Attribute::Kind;
-constexpr size_t most_elements = 64;
+constexpr size_t most_table_elements = 64;
 
 /// Strings of attributes are modes and equations: of these characters, or the operator has no text.
 bool is_plain(const std::string& text) {
@@ -70,7 +70,7 @@ auto list_of(ir::text::Scanner& in, Read read) {
   in.expect("[");
   while (!in.accept("]")) {
     if (!list.empty()) in.expect(",");
-    if (list.size() >= most_elements) in.fail("a list is too long");
+    if (list.size() >= most_table_elements) in.fail("a list is too long");
     list.push_back(read(in));
   }
   return list;
@@ -118,10 +118,10 @@ bool has_text(const ir::Node& node) {
         if (!is_plain(attribute.string)) return false;
         break;
       case Kind::integers:
-        if (attribute.integers.size() > most_elements) return false;
+        if (attribute.integers.size() > most_table_elements) return false;
         break;
       case Kind::reals:
-        if (attribute.reals.size() > most_elements) return false;
+        if (attribute.reals.size() > most_table_elements) return false;
         for (const double value : attribute.reals)
           if (!std::isfinite(value)) return false;
         break;
@@ -167,7 +167,7 @@ Operation parse_operation(ir::text::Scanner& in) {
   }
   if (in.accept("<")) {
     while (!in.accept(">")) {
-      if (operation.slots.size() >= most_elements) in.fail("too many inputs");
+      if (operation.slots.size() >= most_table_elements) in.fail("too many inputs");
       if (in.accept("_")) {
         operation.slots.push_back(Slot::child);
       } else if (in.accept("p")) {

@@ -12,7 +12,7 @@ namespace axrun::search::algebra {
 namespace {
 
 constexpr int deepest = 12;
-constexpr size_t most_variables = 16, most_roots = 4, most_children = 16, most_terms = 256;
+constexpr size_t most_variables = 16, most_roots = 4, most_rule_children = 16, most_rule_terms = 256;
 
 class TermReader {
  public:
@@ -20,7 +20,7 @@ class TermReader {
       : in_(in), rule_(rule), variables_(variables) {}
 
   TermId read(int depth = 0) {
-    if (depth > deepest || ++count_ > most_terms) in_.fail("the term is too large");
+    if (depth > deepest || ++count_ > most_rule_terms) in_.fail("the term is too large");
     if (in_.accept("?")) {
       const auto found = variables_.find(in_.name().text);
       if (found == variables_.end()) in_.fail("no such variable");
@@ -32,7 +32,7 @@ class TermReader {
     in_.expect("(");
     while (!in_.accept(")")) {
       if (!children.empty()) in_.expect(",");
-      if (children.size() >= most_children) in_.fail("too many arguments");
+      if (children.size() >= most_rule_children) in_.fail("too many arguments");
       children.push_back(read(depth + 1));
     }
     const TermId made = rule_.terms.make(rule_.terms.operation(operation), parameters, children);

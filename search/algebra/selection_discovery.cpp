@@ -13,24 +13,24 @@
 namespace axrun::search::algebra {
 namespace {
 
-constexpr int most_rounds = 2, most_terms = 200;
-constexpr size_t most_matches = 20;
+constexpr int most_selection_rounds = 2, most_selection_terms = 200;
+constexpr size_t most_selection_matches = 20;
 /// Operations that a selection is taken past.
-constexpr int most_steps = 40;
+constexpr int most_selection_steps = 40;
 
 /// What a selection and the operation before it become: selections of what that reads, as terms of the model.
 std::vector<TermId> moved(Terms& model, TermId selection,
                           const std::vector<std::shared_ptr<const Rule>>& rules) {
-  EGraph graph({most_terms});
+  EGraph graph({most_selection_terms});
   std::map<TermId, TermId> copies;
   const Window pair{{model[selection].children[0], selection}, {selection}};
   if (copy_window(model, pair, graph, &copies).empty()) return {};
   std::map<TermId, TermId> originals;
   for (const auto& [original, copy] : copies) originals.emplace(copy, original);
   SaturationOptions options;
-  options.most_rounds = most_rounds;
-  options.most_terms = most_terms;
-  options.most_matches = most_matches;
+  options.most_rounds = most_selection_rounds;
+  options.most_terms = most_selection_terms;
+  options.most_matches = most_selection_matches;
   options.wanted = moves_selection;
   saturate(graph, rules, options);
   std::vector<TermId> found;
@@ -69,7 +69,7 @@ void Discovery::examine_selections(const Terms& model, const Place& place, const
   for (const Selected& one : selected) {
     for (const TermId first : one.selections) {
       std::deque<TermId> open{first};
-      for (int step = 0; step < most_steps && !open.empty(); ++step) {
+      for (int step = 0; step < most_selection_steps && !open.empty(); ++step) {
         if (!go_on()) return;
         const TermId id = open.front();
         open.pop_front();

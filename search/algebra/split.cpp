@@ -11,7 +11,7 @@
 namespace axrun::search::algebra {
 namespace {
 
-constexpr size_t most_components = 8;
+constexpr size_t most_split_components = 8;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Split parse_split(ir::text::Scanner& in) {
   in.expect_word("of");
   split.of = in.name().text;
   while (in.accept_word("state")) {
-    if (split.state.size() >= most_components) in.fail("too many components");
+    if (split.state.size() >= most_split_components) in.fail("too many components");
     const std::string init = in.name().text;
     split.state.push_back({init, in.name().text});
   }

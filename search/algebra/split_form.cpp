@@ -14,7 +14,7 @@
 namespace axrun::search::algebra {
 namespace {
 
-constexpr size_t most_components = 6;
+constexpr size_t most_form_components = 6;
 
 /// Terms with other leaves and sizes.
 class Copy {
@@ -74,7 +74,7 @@ class Splitting {
     form.finished = factored(in_steps(terms_, root));
     if (form.finished == no_term || !take_states(form.finished)) return std::nullopt;
     for (size_t k = 0; k < states_.size(); ++k) {
-      if (states_.size() > most_components || !find_combination(states_[k])) return std::nullopt;
+      if (states_.size() > most_form_components || !find_combination(states_[k])) return std::nullopt;
     }
     for (const TermId state : states_) {
       SplitForm::Component component{joined_.of(state), whole(state), single_.of(state), first(state)};

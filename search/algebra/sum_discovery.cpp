@@ -16,8 +16,8 @@ namespace axrun::search::algebra {
 namespace {
 
 constexpr int most_turns = 3;
-constexpr int most_rounds = 3, most_terms = 400;
-constexpr size_t most_matches = 20;
+constexpr int most_sum_rounds = 3, most_sum_terms = 400;
+constexpr size_t most_sum_matches = 20;
 
 class Pairs {
  public:
@@ -90,15 +90,15 @@ void Discovery::examine_sums(const Terms& model, const Place& place, const std::
     return list;
   };
   SaturationOptions options;
-  options.most_rounds = most_rounds;
-  options.most_terms = most_terms;
-  options.most_matches = most_matches;
+  options.most_rounds = most_sum_rounds;
+  options.most_terms = most_sum_terms;
+  options.most_matches = most_sum_matches;
   options.stop = [&] { return !go_on(); };
   const auto look = [&](const Site& sum, const std::string& origin) {
     if (!seen_.insert("sum " + sum.text()).second) return;
     if (!seen_.insert("sum " + generalise(sum).text()).second) return;
     for (int turn = 0; turn < most_turns; ++turn) {
-      EGraph graph({most_terms});
+      EGraph graph({most_sum_terms});
       if (sum.build(graph.terms()).empty()) return;
       graph.take_in();
       saturate(graph, rules(), options);

@@ -13,7 +13,7 @@ namespace axrun::search::algebra {
 namespace {
 
 constexpr int count = 3;
-constexpr int64_t most_elements = 20000;
+constexpr int64_t most_trial_elements = 20000;
 /// Different sizes differ, and are none of those that literals in operators often are.
 constexpr std::array<int64_t, 10> sizes = {5, 4, 7, 6, 3, 8, 2, 9, 10, 11};
 
@@ -43,9 +43,9 @@ std::optional<ir::Shape> Trials::shape_of(Trial& trial, const ir::Dims& dims) {
   int64_t elements = 1;
   for (const ir::Dim& dim : dims) {
     const auto extent = dim.substitute(trial.sizes).constant();
-    if (!extent || *extent < 0 || *extent > most_elements) return std::nullopt;
+    if (!extent || *extent < 0 || *extent > most_trial_elements) return std::nullopt;
     elements *= std::max<int64_t>(*extent, 1);
-    if (elements > most_elements) return std::nullopt;
+    if (elements > most_trial_elements) return std::nullopt;
     shape.push_back(*extent);
   }
   return shape;

@@ -11,7 +11,7 @@
 namespace axrun::search::algebra {
 namespace {
 
-constexpr size_t most_terms = 4096, most_children = 64;
+constexpr size_t most_recipe_terms = 4096, most_recipe_children = 64;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ WindowSides parse_window(std::string_view text, Terms& terms) {
     return sides.numbered[number];
   };
   while (!in.at_end() && in.peek_word() != "from") {
-    if (sides.numbered.size() >= most_terms) in.fail("too many terms");
+    if (sides.numbered.size() >= most_recipe_terms) in.fail("too many terms");
     if (in.accept_word("number")) {
       sides.numbered.push_back(parse_literal(in, terms));
       continue;
@@ -71,7 +71,7 @@ WindowSides parse_window(std::string_view text, Terms& terms) {
     in.expect("(");
     while (!in.accept(")")) {
       if (!children.empty()) in.expect(",");
-      if (children.size() >= most_children) in.fail("too many arguments");
+      if (children.size() >= most_recipe_children) in.fail("too many arguments");
       children.push_back(numbered());
     }
     const TermId made = terms.make(terms.operation(operation), parameters, children);

@@ -7,8 +7,6 @@
 namespace axrun::search::layouts {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
 /// How a value may be: made in a layout, and there in these.
 struct Form {
   int made = 0;

@@ -9,7 +9,6 @@
 namespace axrun::search::layouts {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
 /// Sums in another order differ by so much of themselves.
 constexpr double rounding = 1e-9;
 

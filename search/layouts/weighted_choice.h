@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace axrun::search::layouts {
+
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// What it costs that some variables have some options together: one number for every combination, options of
 /// the last variable varying fastest. Infinite: not allowed.

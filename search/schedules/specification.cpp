@@ -7,13 +7,13 @@
 namespace axrun::search::schedules {
 namespace {
 
-constexpr int64_t line = 64;
+constexpr int64_t least_step = 64;  // a line
 
 /// 0, then lines times 1, 1.5, 2, 3, 4, 6, ...
 constexpr int64_t bytes_at(int step) {
   if (step == 0) return 0;
   const int octave = (step - 1) / 2;
-  const int64_t power = line << octave;
+  const int64_t power = least_step << octave;
   return step % 2 == 1 ? power : power + power / 2;
 }
 constexpr int last_step = 80;  // more than any memory has

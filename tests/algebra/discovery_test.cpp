@@ -12,8 +12,6 @@ namespace {
 
 using namespace search::algebra;
 
-const ir::Dim n = ir::Dim::symbol("n"), m = ir::Dim::symbol("m"), k = ir::Dim::symbol("k");
-
 struct Found {
   RuleSet rules;
   DiscoveryCounts counts;

@@ -11,8 +11,6 @@ namespace {
 
 using namespace search::algebra;
 
-const ir::Dim n = ir::Dim::symbol("n"), m = ir::Dim::symbol("m"), k = ir::Dim::symbol("k");
-
 std::shared_ptr<Rule> believed(const SmallTerms& t, TermId left, TermId right) {
   auto rule = std::make_shared<Rule>(canonical(t.terms, {left}, {right}));
   rule->equality = rule->safety = rule->safety_back = {verify::Verdict::proved, "", 0};

@@ -7,6 +7,8 @@
 
 namespace axrun::tests {
 
+inline const ir::Dim n = ir::Dim::symbol("n"), m = ir::Dim::symbol("m"), k = ir::Dim::symbol("k");
+
 /// Terms written by hand: operators of ONNX at opset 17.
 class SmallTerms {
  public:

@@ -17,7 +17,7 @@ namespace {
 using namespace search::algebra;
 using verify::Verdict;
 
-struct Found {
+struct FoundSplits {
   RuleSet rules;
   DiscoveryCounts counts;
 
@@ -36,8 +36,8 @@ struct Found {
   std::string says(const std::string& id) const { return equation(*rules.find(id)); }
 };
 
-Found discover(const SmallTerms& t) {
-  Found found;
+FoundSplits discovered_splits(const SmallTerms& t) {
+  FoundSplits found;
   DiscoveryOptions options;
   options.prover = prover_here();
   Discovery discovery(found.rules, options);
@@ -45,17 +45,17 @@ Found discover(const SmallTerms& t) {
   return found;
 }
 
-Found attention(const ir::Dims& scores = {2, 12, 40}) {
+FoundSplits attention(const ir::Dims& scores = {2, 12, 40}) {
   SmallTerms t;
   ir::Dims values = scores;
   values[1] = scores[2];
   values[2] = 16;
   t.call("MatMul", {t.softmax(t.input("x", scores), -1), t.input("v", values)});
-  return discover(t);
+  return discovered_splits(t);
 }
 
 TEST(Split, SoftmaxPastAProductIsOnline) {
-  const Found found = attention();
+  const FoundSplits found = attention();
   const Split* split = found.of("MatMul(Softmax(a), b)");
   ASSERT_NE(split, nullptr) << found.text();
   ASSERT_EQ(split->state.size(), 3U) << found.text();
@@ -81,7 +81,7 @@ TEST(Split, SoftmaxPastAProductIsOnline) {
 }
 
 TEST(Split, SizesOfTheModelDoNotMatter) {
-  const Found one = attention(), other = attention({3, 7, 24});
+  const FoundSplits one = attention(), other = attention({3, 7, 24});
   const Split* split = one.of("MatMul(Softmax(a), b)");
   ASSERT_NE(split, nullptr);
   EXPECT_EQ(other.rules.splits().count(split->id), 1U) << other.text();
@@ -94,14 +94,14 @@ TEST(Split, SoftmaxOfPlainOperators) {
       t.call("Exp", {t.call("Sub", {x, t.call("ReduceMax", {x}, {{"axes", {1}}, {"keepdims", {1}}})})});
   const TermId total = t.call("ReduceSum", {power}, {{"axes", {1}}, {"keepdims", {1}}});
   t.call("MatMul", {t.call("Div", {power, total}), v});
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   EXPECT_NE(found.of("ReduceSum(Exp(Sub(a, ReduceMax(a))))"), nullptr) << found.text();
 }
 
 TEST(Split, LogSoftmax) {
   SmallTerms t;
   t.call("LogSoftmax", {t.input("x", {12, 40})}, {{"axis", {1}}});
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   EXPECT_NE(found.of("LogSoftmax(a)"), nullptr) << found.text();
 }
 
@@ -113,7 +113,7 @@ TEST(Split, MeanAndVarianceInOnePass) {
   const TermId mean = t.call("ReduceMean", {x}, {{"axes", {1}}, {"keepdims", {1}}});
   t.call("ReduceMean", {t.call("Pow", {t.call("Sub", {x, mean}), t.number(2)})},
          {{"axes", {1}}, {"keepdims", {1}}});
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   const char* variance = "ReduceMean(Pow(Sub(a, ReduceMean(a)), 2))";
   const Split* centred = found.of(variance);
   ASSERT_NE(centred, nullptr) << found.text();
@@ -132,7 +132,7 @@ TEST(Split, RootMeanSquarePastAProduct) {
   const TermId x = t.input("x", {3, 40}), w = t.constant("w", {40, 24}), e = t.number(0.00001);
   const TermId norm = t.call("ReduceMean", {t.call("Mul", {x, x})}, {{"axes", {1}}, {"keepdims", {1}}});
   t.call("MatMul", {t.call("Div", {x, t.call("Sqrt", {t.call("Add", {norm, e})})}), w});
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   const Split* split = found.of("MatMul(Div(a, Sqrt(Add(b, ReduceMean(Mul(a, a))))), c)");
   ASSERT_NE(split, nullptr) << found.text();
   EXPECT_EQ(found.says(split->state[0].combine),
@@ -146,7 +146,7 @@ TEST(Split, NothingWhereNoReductionReadsAnother) {
   t.call("ReduceMean", {t.call("Exp", {x})}, {{"axes", {1}}, {"keepdims", {1}}});
   // Along another axis.
   t.softmax(t.call("ReduceMax", {x}, {{"axes", {1}}, {"keepdims", {1}}}), 0);
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   for (const auto& [id, split] : found.rules.splits()) EXPECT_EQ(split.of, "Softmax(a)") << found.text();
 }
 
@@ -206,7 +206,7 @@ verify::Evidence proof_of(Rule rule, TermId right) {
 
 /// Without rescaling, with a factor's sign turned, with the maximum of one part for that of both, without the
 /// difference of means: all of it differs where it is run.
-void expect_variants_refuted(const Found& found, const Split& split, size_t least) {
+void expect_variants_refuted(const FoundSplits& found, const Split& split, size_t least) {
   size_t tried = 0;
   for (const Split::Component& component : split.state) {
     Rule rule = *found.rules.find(component.combine);
@@ -222,7 +222,7 @@ void expect_variants_refuted(const Found& found, const Split& split, size_t leas
 }
 
 TEST(Split, VariantsOfOnlineSoftmaxAreRefuted) {
-  const Found found = attention();
+  const FoundSplits found = attention();
   const Split* split = found.of("MatMul(Softmax(a), b)");
   ASSERT_NE(split, nullptr);
   expect_variants_refuted(found, *split, 20);
@@ -234,7 +234,7 @@ TEST(Split, VariantsOfVarianceAreRefuted) {
   const TermId mean = t.call("ReduceMean", {x}, {{"axes", {1}}, {"keepdims", {1}}});
   t.call("ReduceMean", {t.call("Pow", {t.call("Sub", {x, mean}), t.number(2)})},
          {{"axes", {1}}, {"keepdims", {1}}});
-  const Found found = discover(t);
+  const FoundSplits found = discovered_splits(t);
   const Split* split = found.of("ReduceMean(Pow(Sub(a, ReduceMean(a)), 2))");
   ASSERT_NE(split, nullptr);
   expect_variants_refuted(found, *split, 10);
@@ -271,7 +271,7 @@ TEST(Split, WithoutTheMaximumItIsNotSafe) {
 }
 
 TEST(Split, IsKeptWithItsRules) {
-  const Found found = attention();
+  const FoundSplits found = attention();
   const std::string text = found.rules.text();
   const RuleSet read = RuleSet::parse(text);
   ASSERT_EQ(read.splits().size(), found.rules.splits().size());

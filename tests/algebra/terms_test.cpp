@@ -15,8 +15,6 @@ namespace {
 
 using namespace search::algebra;
 
-const ir::Dim n = ir::Dim::symbol("n"), m = ir::Dim::symbol("m");
-
 TEST(Terms, TranspositionsCompose) {
   SmallTerms t;
   const TermId x = t.input("x", {2, 3, n});

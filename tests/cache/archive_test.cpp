@@ -14,6 +14,7 @@
 #include "runtime/cache/bytes.h"
 #include "runtime/cache/entry.h"
 #include "runtime/cache/survey.h"
+#include "tests/cache/contents.h"
 #include "tests/cache/folder.h"
 #include "tests/cache/known_content.h"
 #include "tests/cache/settings.h"
@@ -32,14 +33,6 @@ void fill(const Settings& settings) {
     store->put(Part::code, key_of(n), payload_of(n));
   }
   store->put_file("w", 100, [](auto bytes) { bytes[0] = std::byte{1}; });
-}
-
-std::string contents_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-void write(const fs::path& file, const std::string& contents) {
-  std::ofstream(file, std::ios::binary) << contents;
 }
 
 TEST(Archive, OnlyWhatHoldsEverywhereIsTakenAlong) {
@@ -84,10 +77,10 @@ TEST(Archive, MachineCodeInAnArchiveIsLeftOut) {
     out.put(std::string_view(sealed.body));
     return Writer().put(std::string_view(out.text())).text();
   };
-  write(folder / "archive", "axrun cache 1\n" + record(Part::plans, "a", "", false) +
-                                record(Part::code, "b", "this machine", false) +
-                                record(Part::plans, "c", "", true) +
-                                record(Part::plans, "d", "this machine", false) + std::string(4, '\0'));
+  write_file(folder / "archive", "axrun cache 1\n" + record(Part::plans, "a", "", false) +
+                                     record(Part::code, "b", "this machine", false) +
+                                     record(Part::plans, "c", "", true) +
+                                     record(Part::plans, "d", "this machine", false) + std::string(4, '\0'));
   const Archived in = import_archive(settings_in(folder / "there"), folder / "archive");
   EXPECT_EQ(in.trouble, "");
   EXPECT_EQ(in.entries, 1);
@@ -119,7 +112,7 @@ TEST(Archive, DamagedArchivesBringNothingWrong) {
         bytes[random() % bytes.size()] ^= static_cast<char>(1U << random() % 8);
     else
       for (int n = 0; n < 4; ++n) bytes[random() % 100] = static_cast<char>(random());
-    write(folder / "damaged", bytes);
+    write_file(folder / "damaged", bytes);
     const fs::path there = folder / "there";
     fs::remove_all(there);
     const Archived in = import_archive(settings_in(there), folder / "damaged");
@@ -134,7 +127,7 @@ TEST(Archive, DamagedArchivesBringNothingWrong) {
 TEST(Archive, FilesThatCannotBe) {
   const TemporaryFolder folder;
   EXPECT_NE(import_archive(settings_in(folder / "there"), folder / "nowhere").trouble, "");
-  write(folder / "text", "something else");
+  write_file(folder / "text", "something else");
   EXPECT_NE(import_archive(settings_in(folder / "there"), folder / "text").trouble, "");
   fill(settings_in(folder / "here"));
   EXPECT_NE(export_archive(settings_in(folder / "here"), folder / "no such folder" / "file").trouble, "");
@@ -164,7 +157,7 @@ TEST(Survey, SaysWhatIsThereAndWhatIsDamaged) {
   const fs::path file = fs::directory_iterator(folder / "here" / "weights")->path();
   std::string bytes = contents_of(file);
   bytes.back() ^= 1;
-  write(file, bytes);
+  write_file(file, bytes);
   EXPECT_TRUE(survey(settings, false)[0].damages.empty());
   folders = survey(settings, true);
   ASSERT_EQ(folders[0].damages.size(), 1U);

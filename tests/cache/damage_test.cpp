@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/cache/store.h"
+#include "tests/cache/contents.h"
 #include "tests/cache/folder.h"
 #include "tests/cache/known_content.h"
 #include "tests/cache/settings.h"
@@ -25,14 +26,6 @@ namespace fs = std::filesystem;
 int damaged_entries() {
   const char* text = std::getenv("AXRUN_TEST_DAMAGED");
   return text == nullptr ? 500 : std::atoi(text);
-}
-
-std::string contents_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-void write(const fs::path& file, const std::string& contents) {
-  std::ofstream(file, std::ios::binary) << contents;
 }
 
 /// A database of ours, opened by somebody who may do anything to it.
@@ -195,7 +188,7 @@ TEST(Damage, DamagedDatabasesAreSetAside) {
         for (char& byte : bytes) byte = static_cast<char>(random());
     }
     const TemporaryFolder folder;
-    write(folder / "results.db", bytes);
+    write_file(folder / "results.db", bytes);
     // Damage to what leads to entries may be found late, and what was stored until then is lost.
     int64_t missing = 1;
     constexpr int most_sessions = 8;
@@ -230,7 +223,7 @@ TEST(Damage, DatabasesOfAFormatThatThereIsNotAreSetAside) {
   std::string bytes = contents_of(folder / "results.db");
   ASSERT_GT(bytes.size(), last_of_schema_format);
   bytes[last_of_schema_format] ^= 0x40;
-  write(folder / "results.db", bytes);
+  write_file(folder / "results.db", bytes);
   const auto store = Store::open(settings_in(folder.path()));
   EXPECT_EQ(store->get(Part::plans, key_of(1)), std::nullopt);
   ASSERT_EQ(store->put(Part::plans, key_of(1), payload_of(1)), Stored::stored);
@@ -265,7 +258,7 @@ TEST(Damage, DamagedFilesAreNeverMapped) {
     else
       bytes[4096 + random() % (bytes.size() - 4096)] ^= static_cast<char>(1U << random() % 8);
     fs::remove(file);
-    write(file, bytes);
+    write_file(file, bytes);
     ASSERT_EQ(store->get_file("a"), nullptr) << "round " << rounds;
     ASSERT_EQ(store->counters().all_refused(), rounds + 1);
   }

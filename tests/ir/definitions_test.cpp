@@ -20,7 +20,7 @@ NodeUnderTest softmax(const Shape& shape, int64_t axis, int version = 13) {
   return NodeUnderTest("Softmax", version).input(Tensor::allocate(ElementType::f32, shape)).set("axis", axis);
 }
 
-NodeUnderTest product(double weight) {
+NodeUnderTest weighted_product(double weight) {
   return NodeUnderTest("MatMul", 13).input(reals({1, 2}, {1, 2})).input(reals({2, 1}, {weight, 2}));
 }
 
@@ -53,8 +53,8 @@ TEST_F(DefinitionsTest, NodesThatAreAlikeShareAProgram) {
 }
 
 TEST_F(DefinitionsTest, WeightsDoNotTellNodesApart) {
-  EXPECT_TRUE(is_new(product(1)));
-  EXPECT_FALSE(is_new(product(2)));
+  EXPECT_TRUE(is_new(weighted_product(1)));
+  EXPECT_FALSE(is_new(weighted_product(2)));
 }
 
 TEST_F(DefinitionsTest, WhatADefinitionLooksAtDoes) {

@@ -10,7 +10,7 @@
 namespace axrun::ir {
 namespace {
 
-struct Value {
+struct NaiveValue {
   double real = 0;
   int64_t integer = 0;
 };
@@ -20,9 +20,9 @@ class Walker {
   Walker(const Program& program, std::vector<Tensor>& tensors) : program_(program), tensors_(tensors) {}
 
   std::vector<int64_t> point;
-  std::vector<Value> parameters;
+  std::vector<NaiveValue> parameters;
 
-  Value value(ExprId id) const {
+  NaiveValue value(ExprId id) const {
     const Expr& e = program_.exprs[static_cast<size_t>(id)];
     switch (e.op) {
       case ScalarOp::real:
@@ -43,7 +43,7 @@ class Walker {
         break;
     }
     const ElementType from = program_.exprs[static_cast<size_t>(e.args[0])].type;
-    const Value a = value(e.args[0]);
+    const NaiveValue a = value(e.args[0]);
     if (e.op == ScalarOp::cast || e.op == ScalarOp::cast_saturate) {
       const bool saturate = e.op == ScalarOp::cast_saturate;
       if (is_float(from) && is_float(e.type)) return {real_to_real(e.type, a.real, saturate), 0};
@@ -55,18 +55,18 @@ class Walker {
       if (!is_float(from)) return {0, integer_unary(e.op, from, a.integer)};
       return number(e.type, real_unary(e.op, a.real));
     }
-    const Value b = value(e.args[1]);
+    const NaiveValue b = value(e.args[1]);
     if (!is_float(from)) return {0, integer_binary(e.op, from, a.integer, b.integer).value()};
     return number(e.type, real_binary(e.op, a.real, b.real));
   }
 
  private:
-  static Value number(ElementType type, double value) {
+  static NaiveValue number(ElementType type, double value) {
     if (is_float(type)) return {value, 0};
     return {0, static_cast<int64_t>(value)};
   }
 
-  Value load(const Expr& e) const {
+  NaiveValue load(const Expr& e) const {
     if (e.args[0] != none && value(e.args[0]).integer == 0) return value(e.args[1]);
     const Tensor& tensor = tensors_[static_cast<size_t>(e.integer)];
     int64_t position = 0;
@@ -103,7 +103,7 @@ std::vector<int64_t> extents_of(const std::vector<Axis>& axes) {
   return extents;
 }
 
-void store(Tensor& tensor, int64_t position, const Value& value) {
+void store(Tensor& tensor, int64_t position, const NaiveValue& value) {
   if (is_float(tensor.type())) {
     tensor.set_real(position, value.real);
   } else {
@@ -111,7 +111,7 @@ void store(Tensor& tensor, int64_t position, const Value& value) {
   }
 }
 
-Value identity(Monoid::Kind kind, ElementType type) {
+NaiveValue identity(Monoid::Kind kind, ElementType type) {
   const double infinity = std::numeric_limits<double>::infinity();
   const bool integer = is_integer(type);
   switch (kind) {
@@ -126,7 +126,7 @@ Value identity(Monoid::Kind kind, ElementType type) {
   }
 }
 
-Value combined(Monoid::Kind kind, ElementType type, const Value& a, const Value& b) {
+NaiveValue combined(Monoid::Kind kind, ElementType type, const NaiveValue& a, const NaiveValue& b) {
   ScalarOp op = ScalarOp::add;
   if (kind == Monoid::Kind::product) op = ScalarOp::mul;
   if (kind == Monoid::Kind::min) op = ScalarOp::min;
@@ -142,13 +142,13 @@ void run_map_or_reduce(const Program& program, const Stage& stage, std::vector<T
   const ElementType type = program.exprs[static_cast<size_t>(stage.body[0])].type;
   int64_t position = 0;
   for_each_point(extents_of(stage.axes), [&](const std::vector<int64_t>& point) {
-    std::vector<Value> state;
+    std::vector<NaiveValue> state;
     for (ExprId id : monoid.identity) state.push_back(walker.value(id));
     if (!tuple) state = {identity(monoid.kind, type)};
     for_each_point(extents_of(stage.reduce_axes), [&](const std::vector<int64_t>& inner) {
       walker.point = point;
       walker.point.insert(walker.point.end(), inner.begin(), inner.end());
-      std::vector<Value> values;
+      std::vector<NaiveValue> values;
       for (ExprId id : stage.body) values.push_back(walker.value(id));
       if (stage.kind == StageKind::map) {
         state = values;
@@ -180,9 +180,9 @@ void run_scatter(const Program& program, const Stage& stage, std::vector<Tensor>
     for (size_t d = 0; d < stage.target.size(); ++d) {
       position = position * result.shape()[d] + walker.value(stage.target[d]).integer;
     }
-    Value update = walker.value(stage.body[0]);
+    NaiveValue update = walker.value(stage.body[0]);
     if (stage.combine != ScatterCombine::assign) {
-      Value old;
+      NaiveValue old;
       if (is_float(result.type())) {
         old.real = result.get_real(position);
       } else {

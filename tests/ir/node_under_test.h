@@ -1,5 +1,11 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +16,11 @@
 #include "tests/ir/same_program.h"
 
 namespace axrun::ir::test {
+
+using Ints = std::vector<int64_t>;
+using Reals = std::vector<double>;
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double inf = std::numeric_limits<double>::infinity();
 
 inline Tensor reals(const Shape& shape, const std::vector<double>& values,
                     ElementType type = ElementType::f32) {
@@ -29,6 +40,35 @@ inline std::vector<double> to_reals(const Tensor& tensor) {
   std::vector<double> values;
   for (int64_t k = 0; k < tensor.size(); ++k) values.push_back(tensor.get_real(k));
   return values;
+}
+
+inline Tensor words(const Shape& shape, std::vector<std::string> values) {
+  return Tensor::from_strings(shape, std::move(values));
+}
+
+inline std::vector<std::string> to_words(const Tensor& tensor) {
+  return {tensor.strings(), tensor.strings() + tensor.size()};
+}
+
+/// Elements in f64, from [-magnitude, magnitude).
+inline Tensor random_reals(std::mt19937& random, const Shape& shape, double magnitude = 1) {
+  std::uniform_real_distribution<double> value(-magnitude, magnitude);
+  Tensor x = Tensor::allocate(ElementType::f64, shape);
+  for (int64_t k = 0; k < x.size(); ++k) x.set_real(k, value(random));
+  return x;
+}
+
+/// tolerance: of numbers beyond 1, relative.
+inline void expect_near(const Tensor& got, const Reals& want, double tolerance = 2e-6) {
+  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
+  for (size_t k = 0; k < want.size(); ++k) {
+    const double value = got.get_real(static_cast<int64_t>(k));
+    if (std::isinf(want[k])) {
+      EXPECT_EQ(value, want[k]) << k;
+    } else {
+      EXPECT_NEAR(value, want[k], tolerance * std::max(1.0, std::fabs(want[k]))) << k;
+    }
+  }
 }
 
 /// One node with its inputs, defined and evaluated as the reference tier does it.

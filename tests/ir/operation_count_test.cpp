@@ -11,7 +11,6 @@ namespace axrun::ir::test {
 namespace {
 
 using Doubles = std::vector<double>;
-using Ints = std::vector<int64_t>;
 
 Tensor zeros(const Shape& shape, ElementType type = ElementType::f32) {
   return Tensor::allocate(type, shape);

@@ -9,16 +9,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-using Reals = std::vector<double>;
-
-Tensor random_reals(std::mt19937& random, const Shape& shape) {
-  std::uniform_real_distribution<double> value(-2, 2);
-  Tensor x = Tensor::allocate(ElementType::f64, shape);
-  for (int64_t k = 0; k < x.size(); ++k) x.set_real(k, value(random));
-  return x;
-}
-
 void expect_close(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.size(), b.size());
   for (int64_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a.get_real(k), b.get_real(k), 1e-12) << k;
@@ -27,9 +17,9 @@ void expect_close(const Tensor& a, const Tensor& b) {
 TEST(Attention, AgreesWithLoopsForGroupedHeads) {
   std::mt19937 random(11);
   const int64_t heads = 4, kv_heads = 2, queries = 3, keys = 5, size = 2;
-  const Tensor q = random_reals(random, {1, heads, queries, size});
-  const Tensor k = random_reals(random, {1, kv_heads, keys, size});
-  const Tensor v = random_reals(random, {1, kv_heads, keys, size});
+  const Tensor q = random_reals(random, {1, heads, queries, size}, 2);
+  const Tensor k = random_reals(random, {1, kv_heads, keys, size}, 2);
+  const Tensor v = random_reals(random, {1, kv_heads, keys, size}, 2);
   const Tensor y = NodeUnderTest("Attention", 23).input(q).input(k).input(v).run();
   for (int64_t h = 0; h < heads; ++h) {
     const int64_t g = h / 2;
@@ -58,9 +48,9 @@ TEST(Attention, AgreesWithLoopsForGroupedHeads) {
 TEST(Attention, PackedHeadsAreATransposition) {
   // With one position per sequence both layouts hold the same numbers.
   std::mt19937 random(12);
-  const Tensor q = random_reals(random, {2, 2, 1, 3});
-  const Tensor k = random_reals(random, {2, 2, 1, 3});
-  const Tensor v = random_reals(random, {2, 2, 1, 3});
+  const Tensor q = random_reals(random, {2, 2, 1, 3}, 2);
+  const Tensor k = random_reals(random, {2, 2, 1, 3}, 2);
+  const Tensor v = random_reals(random, {2, 2, 1, 3}, 2);
   NodeUnderTest packed("Attention", 23);
   packed.input(q.reshaped({2, 1, 6})).input(k.reshaped({2, 1, 6})).input(v.reshaped({2, 1, 6}));
   EXPECT_THROW(packed.run(), Error);

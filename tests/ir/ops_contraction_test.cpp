@@ -7,9 +7,6 @@
 namespace axrun::ir::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-
 /// Small integers: sums of their products are exact.
 Tensor small_integers(std::mt19937& random, const Shape& shape, ElementType type = ElementType::f32) {
   Tensor x = Tensor::allocate(type, shape);

@@ -7,10 +7,8 @@
 namespace axrun::ir::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 /// Small integers: every sum is exact, so results must be equal and not only close.
-Tensor small_integers(std::mt19937& random, const Shape& shape, ElementType type = ElementType::f32) {
+Tensor small_elements(std::mt19937& random, const Shape& shape, ElementType type = ElementType::f32) {
   Tensor x = Tensor::allocate(type, shape);
   for (int64_t k = 0; k < x.size(); ++k) {
     x.set_int(k, static_cast<int64_t>(random() % 9) - (is_unsigned_integer(type) ? 0 : 4));
@@ -20,12 +18,12 @@ Tensor small_integers(std::mt19937& random, const Shape& shape, ElementType type
 }
 
 /// A random two-dimensional convolution: groups, strides, dilations and uneven pads.
-struct Example {
+struct Convolution {
   int64_t groups, in, out, h, w, kh, kw;
   Ints strides, dilations, pads;
   Shape input, weight;
 
-  explicit Example(std::mt19937& random) {
+  explicit Convolution(std::mt19937& random) {
     const auto pick = [&](int64_t low, int64_t high) {
       return low + static_cast<int64_t>(random() % static_cast<uint32_t>(high - low + 1));
     };
@@ -51,7 +49,8 @@ struct Example {
 
 /// The definition in loops. Values through `at`, which subtracts zero points.
 template <typename Value>
-std::vector<double> naive_convolution(const Example& e, const Shape& result, const Value& x, const Value& w) {
+std::vector<double> naive_convolution(const Convolution& e, const Shape& result, const Value& x,
+                                      const Value& w) {
   std::vector<double> y;
   for (int64_t n = 0; n < result[0]; ++n) {
     for (int64_t m = 0; m < result[1]; ++m) {
@@ -82,9 +81,9 @@ TEST(Conv, AgreesWithLoops) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    const Example e(random);
-    const Tensor x = small_integers(random, e.input);
-    const Tensor w = small_integers(random, e.weight);
+    const Convolution e(random);
+    const Tensor x = small_elements(random, e.input);
+    const Tensor w = small_elements(random, e.weight);
     const Tensor y = e.node("Conv").input(x).input(w).run();
     const std::function<double(int64_t)> load_x = [&](int64_t k) { return x.get_real(k); };
     const std::function<double(int64_t)> load_w = [&](int64_t k) { return w.get_real(k); };
@@ -146,11 +145,11 @@ TEST(ConvTranspose, IsTheAdjointOfConv) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    const Example e(random);
-    const Tensor x = small_integers(random, e.input);
-    const Tensor w = small_integers(random, e.weight);
+    const Convolution e(random);
+    const Tensor x = small_elements(random, e.input);
+    const Tensor w = small_elements(random, e.weight);
     const Tensor image = e.node("Conv").input(x).input(w).run();
-    const Tensor y = small_integers(random, image.shape());
+    const Tensor y = small_elements(random, image.shape());
     // The output padding makes the size that of x again, where the stride had rounded it down.
     Ints extra;
     for (size_t d = 0; d < 2; ++d) {
@@ -176,7 +175,6 @@ TEST(ConvTranspose, OutputShapeDecidesThePadding) {
     if (size > 0) node.set("output_shape", Ints{size});
     return to_reals(node.set("auto_pad", mode).run());
   };
-  using Reals = std::vector<double>;
   EXPECT_EQ(transposed(0, "NOTSET"), (Reals{1, 10, 102, 20, 203, 30, 300}));
   EXPECT_EQ(transposed(6, "NOTSET"), (Reals{10, 102, 20, 203, 30, 300}));
   EXPECT_EQ(transposed(6, "SAME_UPPER"), (Reals{1, 10, 102, 20, 203, 30}));
@@ -188,9 +186,9 @@ TEST(QLinearConv, AgreesWithLoopsAndPadsWithTheZeroPoint) {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    const Example e(random);
-    const Tensor x = small_integers(random, e.input, ElementType::u8);
-    const Tensor w = small_integers(random, e.weight, ElementType::i8);
+    const Convolution e(random);
+    const Tensor x = small_elements(random, e.input, ElementType::u8);
+    const Tensor w = small_elements(random, e.weight, ElementType::i8);
     const auto one = Tensor::scalar(ElementType::f32, 1);
     const Tensor y = e.node("QLinearConv")
                          .input(x)
@@ -212,8 +210,8 @@ TEST(QLinearConv, AgreesWithLoopsAndPadsWithTheZeroPoint) {
 
 TEST(DeformConv, WithoutOffsetsIsConv) {
   std::mt19937 random(3);
-  const Tensor x = small_integers(random, {1, 2, 5, 5});
-  const Tensor w = small_integers(random, {2, 1, 3, 3});
+  const Tensor x = small_elements(random, {1, 2, 5, 5});
+  const Tensor w = small_elements(random, {2, 1, 3, 3});
   const Tensor plain = NodeUnderTest("Conv", 11).input(x).input(w).set("group", int64_t{2}).run();
   Tensor offset = Tensor::allocate(ElementType::f32, {1, 18, 3, 3});
   NodeUnderTest node("DeformConv", 19);

@@ -8,9 +8,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 TEST(Elementwise, BroadcastsAsNumpy) {
   const Tensor sum =
       NodeUnderTest("Add", 14).input(reals({2, 1}, {1, 2})).input(reals({3}, {10, 20, 30})).run();

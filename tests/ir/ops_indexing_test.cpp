@@ -9,10 +9,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double inf = std::numeric_limits<double>::infinity();
-using Ints = std::vector<int64_t>;
-
 TEST(Gather, NegativeIndicesCountFromTheEnd) {
   const Tensor x = ints({3, 2}, {0, 1, 10, 11, 20, 21});
   const auto gather = [&](const Tensor& indices, int64_t axis) {

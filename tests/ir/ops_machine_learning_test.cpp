@@ -9,26 +9,8 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 NodeUnderTest learned(const std::string& op, int version = 1, int outputs = 1) {
   return NodeUnderTest(op, version, outputs).in_domain("ai.onnx.ml");
-}
-
-Tensor words(const Shape& shape, std::vector<std::string> values) {
-  return Tensor::from_strings(shape, std::move(values));
-}
-
-std::vector<std::string> to_words(const Tensor& tensor) {
-  return {tensor.strings(), tensor.strings() + tensor.size()};
-}
-
-void expect_near(const Tensor& got, const std::vector<double>& want, double tolerance = 1e-5) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], tolerance * std::max(1.0, std::fabs(want[k])))
-        << k;
-  }
 }
 
 TEST(MachineLearning, ImputerReplacesPerFeature) {

@@ -10,16 +10,6 @@
 namespace axrun::ir::test {
 namespace {
 
-const double nan = std::numeric_limits<double>::quiet_NaN();
-
-void expect_near(const Tensor& got, const std::vector<double>& want) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], 2e-6 * std::max(1.0, std::fabs(want[k])))
-        << k;
-  }
-}
-
 /// One head of one component; keys 0 and ln 3 get probabilities of 1/4 and 3/4.
 NodeUnderTest two_keys(int64_t past, int outputs = 4) {
   return microsoft("DecoderMaskedMultiHeadAttention", outputs)

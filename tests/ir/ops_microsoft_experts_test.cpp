@@ -15,7 +15,7 @@ Tensor positive(const Shape& shape, double factor) {
   return tensor;
 }
 
-void expect_near(const Tensor& got, const std::vector<double>& want, int64_t row = 0) {
+void expect_rows_near(const Tensor& got, const std::vector<double>& want, int64_t row = 0) {
   const int64_t stride = row == 0 ? static_cast<int64_t>(want.size()) : row;
   const int64_t width = row == 0 ? stride : static_cast<int64_t>(want.size()) / (got.size() / row);
   for (size_t k = 0; k < want.size(); ++k) {
@@ -48,13 +48,13 @@ NodeUnderTest mixture(const std::string& activation, int64_t normalised) {
 TEST(MicrosoftExperts, MixtureOfTheBestTwo) {
   const Tensor result = mixture("silu", 0).run();
   EXPECT_EQ(result.shape(), (Shape{1, 2, 2}));
-  expect_near(result, {-0.3998823, -0.03349352, 0.002430893, 1.477728});
-  expect_near(mixture("silu", 1).run(), {-0.450683, -0.0377485, 0.002671398, 1.623932});
+  expect_rows_near(result, {-0.3998823, -0.03349352, 0.002430893, 1.477728});
+  expect_rows_near(mixture("silu", 1).run(), {-0.450683, -0.0377485, 0.002671398, 1.623932});
 }
 
 TEST(MicrosoftExperts, GatesLieInterleavedAndAreLimited) {
-  expect_near(mixture("swiglu", 0).run(), {-0.1927518, 0.3325293, -0.9263864, -0.2175926});
-  expect_near(mixture("swiglu", 1).run(), {-0.2172388, 0.3747735, -1.018041, -0.2391207});
+  expect_rows_near(mixture("swiglu", 0).run(), {-0.1927518, 0.3325293, -0.9263864, -0.2175926});
+  expect_rows_near(mixture("swiglu", 1).run(), {-0.2172388, 0.3747735, -1.018041, -0.2391207});
 }
 
 TEST(MicrosoftExperts, WeightsOfFewBits) {
@@ -74,14 +74,14 @@ TEST(MicrosoftExperts, WeightsOfFewBits) {
         .set("normalize_routing_weights", int64_t{1})
         .run();
   };
-  expect_near(run(4),
-              {-0.003713778, 0.004823119, -0.003638773, -0.004498719, 0.001250064, -0.003208939, 0.0005391653,
-               -0.001981268, 0.00184134, 0.0007859038},
-              32);
-  expect_near(run(8),
-              {-0.03130925, 18.89836, -4.514026, -5.009653, 0.9339917, -1.101975, 0.618481, -0.2311828,
-               0.272363, -0.3925164},
-              32);
+  expect_rows_near(run(4),
+                   {-0.003713778, 0.004823119, -0.003638773, -0.004498719, 0.001250064, -0.003208939,
+                    0.0005391653, -0.001981268, 0.00184134, 0.0007859038},
+                   32);
+  expect_rows_near(run(8),
+                   {-0.03130925, 18.89836, -4.514026, -5.009653, 0.9339917, -1.101975, 0.618481, -0.2311828,
+                    0.272363, -0.3925164},
+                   32);
 }
 
 TEST(MicrosoftExperts, MixturesThatDoNotFitAreRefused) {
@@ -102,7 +102,6 @@ TEST(CropAndResize, RegionsAreInPartsOfTheImage) {
                         .set_real("extrapolation_value", 9)
                         .run());
   };
-  using Reals = std::vector<double>;
   EXPECT_EQ(crop({0, 0, 1, 1}, {2, 3}, "bilinear"), (Reals{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(crop({1, 1, 0, 0}, {2, 3}, "nearest"), (Reals{6, 5, 4, 3, 2, 1}));
   // One point is in the middle of the region.
@@ -142,9 +141,9 @@ TEST(MicrosoftRecurrent, DynamicQuantizeLstm) {
                            .set("hidden_size", int64_t{2})
                            .run_all();
   EXPECT_EQ(results[0].shape(), (Shape{2, 1, 1, 2}));
-  expect_near(results[0], {-0.3077582, 0.3786776, -0.304419, 0.2919294});
-  expect_near(results[1], {-0.304419, 0.2919294});
-  expect_near(results[2], {-0.6669638, 0.4341562});
+  expect_rows_near(results[0], {-0.3077582, 0.3786776, -0.304419, 0.2919294});
+  expect_rows_near(results[1], {-0.304419, 0.2919294});
+  expect_rows_near(results[2], {-0.6669638, 0.4341562});
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace axrun::ir::test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-using Reals = std::vector<double>;
 
 NodeUnderTest gather(int64_t format, int64_t columns, const Shape& table, const Bytes& data,
                      const std::vector<int64_t>& indices, int64_t output = 1) {

@@ -16,14 +16,6 @@ constexpr ElementType i32 = ElementType::i32;
 Tensor byte(int64_t value, ElementType type = u8) { return ints({}, {value}, type); }
 Tensor row(const std::vector<double>& values) { return reals({static_cast<int64_t>(values.size())}, values); }
 
-void expect_near(const Tensor& got, const std::vector<double>& want, double tolerance = 2e-6) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], tolerance * std::max(1.0, std::fabs(want[k])))
-        << k;
-  }
-}
-
 TEST(MicrosoftQuantized, GemmWithScalesPerColumn) {
   const Tensor y = microsoft("QGemm")
                        .input(bytes({2, 3}))

@@ -11,8 +11,6 @@
 namespace axrun::ir::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 Ints to_ints(const Tensor& tensor) { return tensor.to_ints(); }
 
 /// Rows first .. last - 1 of a tensor.

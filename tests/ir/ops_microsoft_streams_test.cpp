@@ -11,17 +11,7 @@
 namespace axrun::ir::test {
 namespace {
 
-using Reals = std::vector<double>;
-
-void expect_near(const Tensor& got, const Reals& want) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], 2e-6 * std::max(1.0, std::fabs(want[k])))
-        << k;
-  }
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 NodeUnderTest engram_gate(const Reals& query, bool normed) {
   NodeUnderTest node = microsoft("EngramGate", normed ? 2 : 1);
@@ -33,15 +23,15 @@ NodeUnderTest engram_gate(const Reals& query, bool normed) {
 
 TEST(EngramGate, OpensAsFarAsKeyAndQueryAgree) {
   // The mean of squares of (3, 4) is 12.5: the product is (9 + 2 * 16) / 12.5 / sqrt(2).
-  const double gate = sigmoid(std::sqrt(41 / 12.5 / std::sqrt(2.0)));
+  const double gate = logistic(std::sqrt(41 / 12.5 / std::sqrt(2.0)));
   const auto results = engram_gate({3, 4}, true).run_all();
   expect_near(results[0], {gate, -2 * gate});
   expect_near(results[1], {3 / std::sqrt(2.5), -10 / std::sqrt(2.5)});
-  const double closed = sigmoid(-std::sqrt(41 / 12.5 / std::sqrt(2.0)));
+  const double closed = logistic(-std::sqrt(41 / 12.5 / std::sqrt(2.0)));
   expect_near(engram_gate({-3, -4}, false).run(), {closed, -2 * closed});
   // Nothing in common: a half; next to nothing: no less than a thousandth from it.
   expect_near(engram_gate({8, -3}, false).run(), {0.5, -1});
-  const double little = sigmoid(1e-3);
+  const double little = logistic(1e-3);
   expect_near(engram_gate({8, std::nextafter(-3.0F, 0.0F)}, false).run(), {little, -2 * little});
 }
 
@@ -107,7 +97,7 @@ NodeUnderTest router(int64_t groups, int64_t open, int64_t judged, int64_t chose
 }
 
 TEST(GroupRouter, ExpertsComeFromTheBestGroups) {
-  const auto worth = [](double x) { return std::log(sigmoid(x)); };
+  const auto worth = [](double x) { return std::log(logistic(x)); };
   // The best experts are 0, 4, 3 (by its bias), 2.
   expect_near(router(1, 1, 2, 3).run(), {worth(3), -9, -9, worth(1), worth(2), -9});
   // Of pairs the middle one is the best: 0.953 + 0.047 against 0.731 + 0.741; by the best of each it is the
@@ -130,12 +120,11 @@ TEST(GroupRouter, OfEqualExpertsTheFirstIsTaken) {
                             .run();
   EXPECT_EQ(result.shape(), (Shape{2, 3}));
   EXPECT_EQ(to_reals(result)[1], -10000);
-  EXPECT_NEAR(to_reals(result)[0], std::log(sigmoid(1)), 1e-6);
-  EXPECT_NEAR(to_reals(result)[4], std::log(sigmoid(2)), 1e-6);
+  EXPECT_NEAR(to_reals(result)[0], std::log(logistic(1)), 1e-6);
+  EXPECT_NEAR(to_reals(result)[4], std::log(logistic(2)), 1e-6);
 }
 
 TEST(GroupRouter, WhatIsNotANumberComesLast) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto route = [&](int64_t groups, int64_t chosen) {
     return microsoft("MoEGroupRouter")
         .input(reals({1, 4}, {nan, 2, -1, 0}))
@@ -170,13 +159,13 @@ std::vector<Tensor> all_scores(const std::vector<Tensor>& inputs) {
 
 TEST(GroupRouter, AllScores) {
   const auto results = all_scores({reals({1, 2}, {0, 2}), reals({2}, {1, -1})});
-  expect_near(results[0], {1.5, sigmoid(2) - 1});
-  expect_near(results[1], {0.5, sigmoid(2)});
+  expect_near(results[0], {1.5, logistic(2) - 1});
+  expect_near(results[1], {0.5, logistic(2)});
   const Tensor ones = reals({1, 256}, Reals(256, 1.0 / 128));
   Reals weights(256, 0.5);
   weights.resize(512, -1);
   expect_near(all_scores({ones, reals({2}, {1, -1}), reals({2, 256}, weights)})[1],
-              {sigmoid(1), sigmoid(-2)});
+              {logistic(1), logistic(-2)});
 }
 
 }  // namespace

@@ -12,18 +12,6 @@
 namespace axrun::ir::test {
 namespace {
 
-void expect_near(const Tensor& got, const std::vector<double>& want) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    const double value = got.get_real(static_cast<int64_t>(k));
-    if (std::isinf(want[k])) {
-      EXPECT_EQ(value, want[k]) << k;
-    } else {
-      EXPECT_NEAR(value, want[k], 2e-6 * std::max(1.0, std::fabs(want[k]))) << k;
-    }
-  }
-}
-
 std::vector<std::string> texts(const Tensor& tensor) {
   return {tensor.strings(), tensor.strings() + tensor.size()};
 }

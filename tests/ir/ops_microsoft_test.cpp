@@ -11,14 +11,6 @@ namespace {
 
 Tensor byte(int64_t value) { return ints({}, {value}, ElementType::u8); }
 
-void expect_near(const Tensor& got, const std::vector<double>& want) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k) {
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], 2e-6 * std::max(1.0, std::fabs(want[k])))
-        << k;
-  }
-}
-
 TEST(Microsoft, AttentionWithPastMaskAndCausality) {
   const auto results = microsoft("Attention", 2)
                            .input(quarters({1, 2, 3}))

@@ -12,26 +12,28 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Tensor texts(const Shape& shape, const Words& words) { return Tensor::from_strings(shape, Words(words)); }
+Tensor texts(const Shape& shape, const Words& words_of) {
+  return Tensor::from_strings(shape, Words(words_of));
+}
 
 NodeUnderTest tokenizer(const Tensor& x, int64_t mark = 0, int64_t fewest = 1) {
   return microsoft("Tokenizer").input(x).set("mark", mark).set("pad_value", "#").set("mincharnum", fewest);
 }
 
-Words words(const Tensor& tensor) { return {tensor.strings(), tensor.strings() + tensor.size()}; }
+Words words_of(const Tensor& tensor) { return {tensor.strings(), tensor.strings() + tensor.size()}; }
 
 Words separated(const std::string& text, const Words& separators, int64_t fewest = 1) {
-  return words(tokenizer(texts({1}, {text}), 0, fewest).set_strings("separators", separators).run());
+  return words_of(tokenizer(texts({1}, {text}), 0, fewest).set_strings("separators", separators).run());
 }
 Words matched(const std::string& text, const std::string& token, int64_t fewest = 1) {
-  return words(tokenizer(texts({1}, {text}), 0, fewest).set("tokenexp", token).run());
+  return words_of(tokenizer(texts({1}, {text}), 0, fewest).set("tokenexp", token).run());
 }
 
 TEST(Tokenizer, SeparatorsAreRemoved) {
   const Tensor x = texts({2}, {"Hello World", "I love computer science !"});
   const Tensor y = tokenizer(x).set_strings("separators", {" "}).run();
   EXPECT_EQ(y.shape(), (Shape{2, 5}));
-  EXPECT_EQ(words(y), (Words{"Hello", "World", "#", "#", "#", "I", "love", "computer", "science", "!"}));
+  EXPECT_EQ(words_of(y), (Words{"Hello", "World", "#", "#", "#", "I", "love", "computer", "science", "!"}));
   EXPECT_EQ(separated("aab  c", {" ", "b"}), (Words{"aa", "c"}));
   EXPECT_EQ(separated("a--b", {"-+"}), (Words{"a", "b"}));
   EXPECT_EQ(separated("a bc def", {" "}, 2), (Words{"bc", "def"}));
@@ -45,7 +47,7 @@ TEST(Tokenizer, SeparatorsAreRemoved) {
 TEST(Tokenizer, MarksArePutAroundTokensBeforePadding) {
   const Tensor y = tokenizer(texts({1, 2}, {"", "é日"}), 1).set_strings("separators", {""}).run();
   EXPECT_EQ(y.shape(), (Shape{1, 2, 4}));
-  EXPECT_EQ(words(y), (Words{"\x02", "\x03", "#", "#", "\x02", "é", "日", "\x03"}));
+  EXPECT_EQ(words_of(y), (Words{"\x02", "\x03", "#", "#", "\x02", "é", "日", "\x03"}));
   EXPECT_EQ(tokenizer(texts({2}, {"", ""}), 1).set_strings("separators", {" "}).run().shape(), (Shape{2, 0}));
 }
 
@@ -101,7 +103,6 @@ NodeUnderTest hash(const Tensor& x, int64_t seed, int64_t positive = 1) {
 }
 
 TEST(MurmurHash, TextsHaveTheirPublishedHashes) {
-  using Ints = std::vector<int64_t>;
   const Tensor x =
       texts({5}, {"", "a", "hello", "hello, world", "The quick brown fox jumps over the lazy dog"});
   EXPECT_EQ(hash(x, 0).run().to_ints(), (Ints{0, 0x3c2569b2, 0x248bfa47, 0x149bbb7f, 0x2e4ff723}));
@@ -144,7 +145,6 @@ Tensor shown(const Shape& shape, const std::vector<int64_t>& values) {
 }
 
 TEST(MaxpoolWithMask, RowsEndWhereTheMaskHides) {
-  using Reals = std::vector<double>;
   const double lowest = std::numeric_limits<float>::lowest();
   const Tensor row = reals({1, 1, 5}, {1, 2, 3, 4, 5});
   EXPECT_EQ(pooled(row, shown({1, 1, 5}, {1, 1, 1, 1, 1}), {3}), (Reals{3, 4, 5}));
@@ -158,12 +158,10 @@ TEST(MaxpoolWithMask, RowsEndWhereTheMaskHides) {
 }
 
 TEST(MaxpoolWithMask, ChannelsOfTheMaskAreUsedInTurn) {
-  using Reals = std::vector<double>;
   const Tensor x = reals({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(pooled(x, shown({1, 2, 2}, {1, 0, 1, 1}), {2}), (Reals{1, 4, 5, 8}));
   EXPECT_EQ(pooled(x, shown({1, 1, 2}, {1, 0}), {2}), (Reals{1, 3, 5, 7}));
   EXPECT_EQ(pooled(x, shown({3, 1, 2}, {1, 1, 1, 0, 1, 1}), {2}), (Reals{2, 3, 6, 8}));
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(pooled(reals({1, 1, 2}, {nan, 2}), shown({1, 1, 2}, {1, 1}), {2}), (Reals{2}));
   EXPECT_THROW(pooled(x, shown({1, 0, 2}, {}), {2}), Error);
   EXPECT_THROW(pooled(x, shown({1, 1, 3}, {1, 1, 1}), {2}), Error);

@@ -10,10 +10,7 @@
 namespace axrun::ir::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-
-NodeUnderTest words(const Shape& shape, const Ints& text) {
+NodeUnderTest word_convolution(const Shape& shape, const Ints& text) {
   return microsoft("WordConvEmbedding")
       .input(ints(shape, text, ElementType::i32))
       .input(reals({1, 1, 2, 1}, {1, 10}))
@@ -23,7 +20,7 @@ NodeUnderTest words(const Shape& shape, const Ints& text) {
 
 TEST(WordConvEmbedding, TheLargestWindowOfAWordCounts) {
   // Windows of two characters: (1, 3), (3, 2) of the first word; of a character alone with what follows it.
-  const Tensor result = words({4, 4}, {1, 3, 2, 0, 2, 0, 0, 0, 0, 3, 3, 3, 2, 2, 0, 3}).run();
+  const Tensor result = word_convolution({4, 4}, {1, 3, 2, 0, 2, 0, 0, 0, 0, 3, 3, 3, 2, 2, 0, 3}).run();
   EXPECT_EQ(result.shape(), (Shape{4, 1}));
   EXPECT_NEAR(result.get_real(0), std::tanh(0.5 + 0.02 + 0.4), 1e-6);
   EXPECT_NEAR(result.get_real(1), std::tanh(0.5 - 0.03 + 0.1), 1e-6);
@@ -33,13 +30,13 @@ TEST(WordConvEmbedding, TheLargestWindowOfAWordCounts) {
 }
 
 TEST(WordConvEmbedding, RefusesWhatDoesNotFit) {
-  EXPECT_THROW(words({1, 1}, {1}).run(), Error);  // shorter than the filter
-  EXPECT_THROW(words({1, 2}, {1, 4}).run(), Error);
-  EXPECT_THROW(words({1, 2}, {1, -1}).run(), Error);
-  EXPECT_THROW(words({1, 2}, {1, 1}).set("embedding_size", int64_t{2}).run(), Error);
-  EXPECT_THROW(words({1, 2}, {1, 1}).set("conv_window_size", int64_t{1}).run(), Error);
-  EXPECT_THROW(words({1, 2}, {1, 1}).set("char_embedding_size", int64_t{3}).run(), Error);
-  EXPECT_NO_THROW(words({1, 2}, {1, 1}).set("conv_window_size", int64_t{2}).run());
+  EXPECT_THROW(word_convolution({1, 1}, {1}).run(), Error);  // shorter than the filter
+  EXPECT_THROW(word_convolution({1, 2}, {1, 4}).run(), Error);
+  EXPECT_THROW(word_convolution({1, 2}, {1, -1}).run(), Error);
+  EXPECT_THROW(word_convolution({1, 2}, {1, 1}).set("embedding_size", int64_t{2}).run(), Error);
+  EXPECT_THROW(word_convolution({1, 2}, {1, 1}).set("conv_window_size", int64_t{1}).run(), Error);
+  EXPECT_THROW(word_convolution({1, 2}, {1, 1}).set("char_embedding_size", int64_t{3}).run(), Error);
+  EXPECT_NO_THROW(word_convolution({1, 2}, {1, 1}).set("conv_window_size", int64_t{2}).run());
 }
 
 std::vector<Ints> extended(const Ints& source, const Ints& current, int64_t place, const Ints& predicted,
@@ -98,12 +95,6 @@ struct AttentionLstm {
     return node.set("hidden_size", int64_t{2}).set("direction", direction).run_all();
   }
 };
-
-void expect_near(const Tensor& got, const Reals& want) {
-  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
-  for (size_t k = 0; k < want.size(); ++k)
-    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], 2e-6) << k;
-}
 
 TEST(AttnLSTM, AttendsToTheMemoryThroughALayer) {
   const auto results = AttentionLstm().run();

@@ -8,17 +8,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-
-void expect_near(const Tensor& y, const Reals& expected, double tolerance = 1e-6) {
-  ASSERT_EQ(y.size(), static_cast<int64_t>(expected.size()));
-  for (size_t k = 0; k < expected.size(); ++k) {
-    EXPECT_NEAR(y.get_real(static_cast<int64_t>(k)), expected[k], tolerance) << k;
-  }
-}
-
 TEST(Softmax, UsedToFlattenAndNowReducesOneAxis) {
   const Tensor x = reals({1, 2, 2}, {0, std::log(3.0), std::log(3.0), 0});
   expect_near(NodeUnderTest("Softmax", 11).input(x).run(), {0.125, 0.375, 0.375, 0.125});

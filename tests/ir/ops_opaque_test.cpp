@@ -10,14 +10,6 @@
 namespace axrun::ir::test {
 namespace {
 
-Tensor words(const Shape& shape, std::vector<std::string> values) {
-  return Tensor::from_strings(shape, std::move(values));
-}
-
-std::vector<std::string> to_words(const Tensor& tensor) {
-  return {tensor.strings(), tensor.strings() + tensor.size()};
-}
-
 TEST(Opaque, EveryFunctionHasAReason) {
   ASSERT_FALSE(all_opaque().empty());
   for (const OpaqueEntry& entry : all_opaque()) {
@@ -47,7 +39,6 @@ TEST(Opaque, CompressKeepsSlices) {
 }
 
 TEST(Opaque, UniqueSortsOrKeepsOrder) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   NodeUnderTest node("Unique", 11, 4);
   node.input(reals({6}, {2, nan, 1, 2, nan, -1}));
   auto results = node.run_all();

@@ -8,11 +8,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double inf = std::numeric_limits<double>::infinity();
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-
 TEST(MaxPool, PaddingIsNeverTheMaximum) {
   const Tensor x = reals({1, 1, 3}, {-5, -inf, -7});
   NodeUnderTest node("MaxPool", 12, 2);

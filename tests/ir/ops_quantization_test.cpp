@@ -6,8 +6,6 @@ namespace axrun::ir::test {
 namespace {
 
 using enum ElementType;
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
 
 TEST(QuantizeLinear, RoundsHalfToEvenAndSaturates) {
   const Tensor x = reals({6}, {0.5, 1.5, -0.5, 1000, -1000, 2.5});

@@ -9,24 +9,15 @@
 namespace axrun::ir::test {
 namespace {
 
-using Reals = std::vector<double>;
-
-Tensor random_reals(std::mt19937& random, const Shape& shape) {
-  std::uniform_real_distribution<double> value(-1, 1);
-  Tensor x = Tensor::allocate(ElementType::f64, shape);
-  for (int64_t k = 0; k < x.size(); ++k) x.set_real(k, value(random));
-  return x;
-}
-
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// One direction of a recurrent operator with every input: sizes, and the inputs as tensors.
-struct Example {
+struct Recurrence {
   int64_t length = 4, batch = 3, input = 2, hidden = 2;
   int64_t gates;
   Tensor x, w, r, bias, lengths, h, c, peepholes;
 
-  Example(uint32_t seed, int64_t gate_count) : gates(gate_count) {
+  Recurrence(uint32_t seed, int64_t gate_count) : gates(gate_count) {
     std::mt19937 random(seed);
     x = random_reals(random, {length, batch, input});
     w = random_reals(random, {1, gates * hidden, input});
@@ -71,7 +62,7 @@ struct Example {
 
 TEST(LSTM, AgreesWithItsEquations) {
   for (const bool backward : {false, true}) {
-    const Example e(backward ? 1 : 2, 4);
+    const Recurrence e(backward ? 1 : 2, 4);
     NodeUnderTest node = e.node("LSTM", 3);
     node.input(e.c).input(e.peepholes).set("direction", backward ? "reverse" : "forward");
     const std::vector<Tensor> y = node.run_all();
@@ -111,7 +102,7 @@ TEST(LSTM, AgreesWithItsEquations) {
 
 TEST(GRU, AgreesWithItsEquations) {
   for (const bool linear_before_reset : {false, true}) {
-    const Example e(linear_before_reset ? 3 : 4, 3);
+    const Recurrence e(linear_before_reset ? 3 : 4, 3);
     NodeUnderTest node = e.node("GRU", 2);
     const std::vector<Tensor> y =
         node.set("linear_before_reset", int64_t{linear_before_reset ? 1 : 0}).run_all();
@@ -194,7 +185,7 @@ TEST(RNN, ActivationsTakeTheirParametersInOrder) {
 }
 
 TEST(LSTM, SymbolicLengthAndBatch) {
-  const Example e(5, 4);
+  const Recurrence e(5, 4);
   NodeUnderTest node("LSTM", 14, 1);
   node.input(e.x).input(e.w).input(e.r);
   const Dim t = Dim::symbol("t");
@@ -204,7 +195,7 @@ TEST(LSTM, SymbolicLengthAndBatch) {
 }
 
 TEST(LSTM, LengthsThatDoNotFitTheInputAreTheUsersError) {
-  const Example e(6, 4);
+  const Recurrence e(6, 4);
   const int64_t steps = e.x.shape()[0];
   const auto run = [&](int64_t length) {
     NodeUnderTest node("LSTM", 14, 1);

@@ -9,11 +9,6 @@
 namespace axrun::ir::test {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double inf = std::numeric_limits<double>::infinity();
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-
 TEST(Reduce, AxesAreAnAttributeThenAnInput) {
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor old = NodeUnderTest("ReduceSum", 11).input(x).set("axes", Ints{-1}).run();

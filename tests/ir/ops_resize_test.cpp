@@ -10,15 +10,6 @@
 namespace axrun::ir::test {
 namespace {
 
-using Reals = std::vector<double>;
-
-void expect_near(const Tensor& y, const Reals& expected) {
-  ASSERT_EQ(y.size(), static_cast<int64_t>(expected.size()));
-  for (size_t k = 0; k < expected.size(); ++k) {
-    EXPECT_NEAR(y.get_real(static_cast<int64_t>(k)), expected[k], 1e-5) << k;
-  }
-}
-
 /// Resize of a vector by a scale, or to a size where the scale is 0.
 NodeUnderTest resized(const Reals& x, double scale, int64_t size, int version = 13) {
   NodeUnderTest node("Resize", version);

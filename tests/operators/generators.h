@@ -7,6 +7,8 @@
 
 namespace axrun::runtime {
 
+constexpr std::string_view microsoft = "com.microsoft";
+
 /// Draws a node (or a chain that starts with one) of an operator, valid, and mostly of the kind that kernels
 /// cover.
 struct GeneratorEntry {

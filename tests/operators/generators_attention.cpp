@@ -8,8 +8,6 @@ namespace {
 
 using ir::ElementType;
 
-constexpr std::string_view microsoft = "com.microsoft";
-
 /// Mostly few queries, sometimes several blocks of them.
 int64_t draw_queries(Random& random) {
   if (random.chance(40)) return 1;

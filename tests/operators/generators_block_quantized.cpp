@@ -5,8 +5,6 @@ namespace {
 
 using ir::ElementType;
 
-constexpr const char* microsoft = "com.microsoft";
-
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ir::Tensor bytes(Random& random, const ir::Shape& shape) {

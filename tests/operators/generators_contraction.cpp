@@ -4,8 +4,6 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr std::string_view microsoft = "com.microsoft";
-
 int64_t extent(Random& random) {
   return random.chance(20) ? 1 : random.integer(1, random.chance(30) ? 40 : 9);
 }

@@ -122,14 +122,14 @@ Case scatter_nd(Random& random) {
   return c;
 }
 
-ElementType number(Random& random) {
+ElementType number_type(Random& random) {
   return random.pick(
       {ElementType::f32, ElementType::f32, ElementType::f64, ElementType::i32, ElementType::i64});
 }
 
 /// Few distinct values, so that equal ones meet; sometimes NaN.
 ir::Tensor with_ties(Random& random, const ir::Shape& shape) {
-  const ElementType type = number(random);
+  const ElementType type = number_type(random);
   ir::Tensor x = random.tensor(type, shape, -4, 4);
   if (ir::is_float(type) && random.chance(60)) {
     for (int64_t i = 0; i < x.size(); ++i) x.set_real(i, static_cast<double>(random.integer(-3, 3)));
@@ -171,7 +171,7 @@ Case cumulative_sum(Random& random) {
   const ir::Shape x = random.shape(1, 4, 8);
   const int64_t axis = random.integer(-static_cast<int64_t>(x.size()), static_cast<int64_t>(x.size()) - 1);
   NodeBuilder(c, "CumSum", 14)
-      .input(random.tensor(number(random), x, -9, 9))
+      .input(random.tensor(number_type(random), x, -9, 9))
       .constant(ir::Tensor::from_i64({axis}).reshaped({}))
       .integer("exclusive", random.integer(0, 1))
       .integer("reverse", random.integer(0, 1))

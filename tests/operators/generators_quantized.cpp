@@ -358,15 +358,15 @@ Case qlinear_concat(Random& random) {
   return c;
 }
 
-constexpr char onnx[] = "", microsoft[] = "com.microsoft";
+constexpr char onnx[] = "", of_microsoft[] = "com.microsoft";
 
 }  // namespace
 
 void quantized_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({onnx, "QuantizeLinear", quantize<onnx>});
   table.push_back({onnx, "DequantizeLinear", dequantize<onnx>});
-  table.push_back({microsoft, "QuantizeLinear", quantize<microsoft>});
-  table.push_back({microsoft, "DequantizeLinear", dequantize<microsoft>});
+  table.push_back({microsoft, "QuantizeLinear", quantize<of_microsoft>});
+  table.push_back({microsoft, "DequantizeLinear", dequantize<of_microsoft>});
   table.push_back({onnx, "DynamicQuantizeLinear", dynamic_quantize});
   table.push_back({onnx, "MatMulInteger", matmul_integer});
   table.push_back({onnx, "QLinearMatMul", qlinear_matmul});

@@ -6,8 +6,6 @@ namespace {
 
 using ir::ElementType;
 
-constexpr std::string_view microsoft = "com.microsoft";
-
 /// A mask of one of the operator's forms that leaves every query at least the first key.
 void add_mask(NodeBuilder& node, Random& random, int64_t batch, int64_t queries, int64_t keys, bool causal) {
   const ElementType type = random.chance(80) ? ElementType::i32 : ElementType::i64;

@@ -22,12 +22,12 @@ using ir::ElementType;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Thresholds, members and features alike: they meet often, and include what has no neighbour on one side.
-double number(Random& random) {
+double random_number(Random& random) {
   return random.pick<double>({0.0, -0.0, 0.5, 1, -1, 2, std::nan(""), infinity, -infinity, 1e-42, -1e-42,
                               3.4028234663852886e38, -3.4028234663852886e38});
 }
 
-struct Forest {
+struct LeafForest {
   int64_t rows = 1, features = 4, targets = 1, trees = 1;
   int64_t nodes = 1;         ///< of each tree
   int64_t reach = 4;         ///< children are among so many following nodes: small for deep trees
@@ -40,7 +40,7 @@ struct Forest {
   ElementType type = ElementType::f32;
 };
 
-Case draw(Random& random, const Forest& f) {
+Case draw(Random& random, const LeafForest& f) {
   Case c;
   std::vector<int64_t> read, if_true, if_false, true_leaf, false_leaf, missing, roots, leaf_targets;
   std::vector<double> splits, members, weights;
@@ -56,7 +56,7 @@ Case draw(Random& random, const Forest& f) {
     roots.push_back(first);
     for (int64_t k = 0; k < f.nodes; ++k) {
       read.push_back(random.integer(0, f.features - 1));
-      splits.push_back(number(random));
+      splits.push_back(random_number(random));
       modes.push_back(f.mode >= 0 ? f.mode : random.integer(0, f.members ? 6 : 5));
       missing.push_back(random.chance(f.missing_percent) ? 1 : 0);
       for (auto [child, is_leaf] : {std::pair(&if_true, &true_leaf), std::pair(&if_false, &false_leaf)}) {
@@ -74,7 +74,7 @@ Case draw(Random& random, const Forest& f) {
       }
       if (modes.back() == 6) {
         for (int64_t m = random.integer(0, 5); m > 0; --m) {
-          const double value = number(random);
+          const double value = random_number(random);
           if (!std::isnan(value)) members.push_back(value);
         }
         members.push_back(std::nan(""));
@@ -92,7 +92,7 @@ Case draw(Random& random, const Forest& f) {
   ir::Tensor mode_tensor = ir::Tensor::allocate(ElementType::u8, {count});
   for (int64_t k = 0; k < count; ++k) mode_tensor.set_int(k, modes[static_cast<size_t>(k)]);
   std::vector<double> x;
-  for (int64_t k = 0; k < f.rows * f.features; ++k) x.push_back(number(random));
+  for (int64_t k = 0; k < f.rows * f.features; ++k) x.push_back(random_number(random));
   NodeBuilder node(c, "TreeEnsemble", 5, "ai.onnx.ml");
   node.input(tensor(f.type, {f.rows, f.features}, x))
       .integers("nodes_featureids", read)
@@ -139,7 +139,7 @@ void expect_same_bits(const Case& test_case, std::string_view op, int threads) {
   EXPECT_EQ(kernels, 1);
 }
 
-void expect_same_bits(const Forest& forest, uint64_t seed) {
+void expect_same_bits(const LeafForest& forest, uint64_t seed) {
   for (const IsaLevel level : {IsaLevel::sse2, IsaLevel::avx2, IsaLevel::avx512}) {
     if (level > best_isa_level()) continue;
     const IsaLevel before = isa_level();
@@ -155,7 +155,7 @@ TEST(TreeKernels, EveryModeAndMissingValue) {
   for (int64_t mode = 0; mode <= 6; ++mode) {
     for (int missing : {0, 50, 100}) {
       for (const ElementType type : {ElementType::f32, ElementType::f64}) {
-        Forest f;
+        LeafForest f;
         f.rows = 37, f.features = 2, f.trees = 9, f.nodes = 7;
         f.mode = mode, f.missing_percent = missing, f.type = type;
         expect_same_bits(f, static_cast<uint64_t>(mode * 1000 + missing));
@@ -167,7 +167,7 @@ TEST(TreeKernels, EveryModeAndMissingValue) {
 TEST(TreeKernels, MixedModesTargetsAndAggregates) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
-    Forest f;
+    LeafForest f;
     f.rows = random.pick<int64_t>({1, 2, 7, 16, 17, 33});
     f.features = random.integer(1, 9);
     f.targets = random.pick<int64_t>({1, 2, 3, 8, 9, 40});
@@ -184,7 +184,7 @@ TEST(TreeKernels, MixedModesTargetsAndAggregates) {
 /// A node with two parents is not expanded: there would be 2^60 paths.
 TEST(TreeKernels, NodesWithSeveralParents) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    Forest f;
+    LeafForest f;
     f.rows = 9, f.trees = 3, f.nodes = seed % 2 == 0 ? 12 : 120, f.reach = 2, f.shares = true;
     expect_same_bits(f, seed);
   }
@@ -192,7 +192,7 @@ TEST(TreeKernels, NodesWithSeveralParents) {
 
 TEST(TreeKernels, DeepTrees) {
   for (const int64_t depth : {7, 8, 9, 31, 32, 33, 2000}) {
-    Forest f;
+    LeafForest f;
     f.rows = 20, f.trees = 10, f.nodes = depth, f.reach = 1, f.mode = 0;
     expect_same_bits(f, static_cast<uint64_t>(depth));
   }
@@ -201,7 +201,7 @@ TEST(TreeKernels, DeepTrees) {
 /// Few rows and many trees: the trees are spread over the threads.
 TEST(TreeKernels, TreesOfFewRowsAreSpread) {
   for (const int64_t rows : {1, 3}) {
-    Forest f;
+    LeafForest f;
     f.rows = rows, f.trees = 9001, f.nodes = 3, f.targets = 3, f.threads = 4;
     expect_same_bits(f, static_cast<uint64_t>(rows));
   }

@@ -5,6 +5,7 @@
 
 #include "runtime/plan/plan.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -14,21 +15,6 @@ namespace {
 using namespace runtime;
 using ir::ElementType;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
-
-constexpr double patience = 120;
-
-std::string text_of(const OptimizerStatus& status) {
-  std::string text = "layouts: " + status.layouts.outcome + "; algebra: " + status.algebra.outcome + "\n";
-  for (const OptimizedKernel& kernel : status.kernels) {
-    text += std::to_string(kernel.steps) + " " + kernel.ops + " " + kernel.sizes + " " +
-            name_of(kernel.state) + " " + std::to_string(kernel.share) + ":";
-    for (const std::string& node : kernel.nodes) text += " " + node;
-    text += "\n";
-  }
-  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
-  return text;
-}
 
 ValueId convolution(ModelMaker& m, ValueId x, int64_t channels, uint64_t seed) {
   return m.node("Conv", {x, m.weights({channels, channels, 3, 3}, seed), m.weights({channels}, seed + 1)},

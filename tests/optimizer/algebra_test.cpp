@@ -13,6 +13,7 @@
 #include "search/algebra/graph_rewrite.h"
 #include "search/algebra/kernel_cost.h"
 #include "tests/algebra/small_terms.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 #include "tests/runtime/options.h"
@@ -26,9 +27,6 @@ using ir::ValueId;
 using search::algebra::Rule;
 using search::algebra::RuleSet;
 using search::algebra::TermId;
-using Values = std::vector<RuntimeValue>;
-
-constexpr double patience = 120;
 
 /// Queries, keys and values of one input, and attention over them.
 ModelMaker attention() {
@@ -54,14 +52,7 @@ ModelMaker low_rank(const ir::Dim& rows) {
   return m;
 }
 
-Values fallback_answers(const ModelMaker& model, const Values& inputs) {
-  Values answers;
-  for (const RuntimeValue& value : model.session(one_thread(Tier::fallback))->run(inputs))
-    answers.emplace_back(value.tensor.clone());
-  return answers;
-}
-
-void expect_near(const Values& got, const Values& want) {
+void expect_rewritten_near(const Values& got, const Values& want) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t k = 0; k < want.size(); ++k) {
     ASSERT_EQ(got[k].tensor.shape(), want[k].tensor.shape());
@@ -70,20 +61,7 @@ void expect_near(const Values& got, const Values& want) {
   }
 }
 
-std::string text_of(const OptimizerStatus& status) {
-  std::string text = status.algebra.outcome + ", " + std::to_string(status.algebra.rules) +
-                     " rules, speedup " + std::to_string(status.algebra.speedup) + "\n";
-  for (const auto& window : status.algebra.windows) text += window.steps;
-  for (const PlanSwap& swap : status.swaps) text += swap.what + "\n";
-  return text;
-}
-
-int products_in(const Plan& plan) {
-  return static_cast<int>(std::count_if(plan.graph().nodes.begin(), plan.graph().nodes.end(),
-                                        [](const ir::Node& node) { return node.op == "MatMul"; }));
-}
-
-OptimizerStatus optimised(Session& session, const Values& inputs) {
+OptimizerStatus rewritten(Session& session, const Values& inputs) {
   for (int k = 0; k < 2; ++k) session.run(inputs);
   EXPECT_TRUE(session.wait_for_optimizer(patience));
   return session.optimizer_status();
@@ -94,7 +72,7 @@ TEST(AlgebraOfPlans, ProductsThatShareAnOperandAreMergedAndAnswersStay) {
   const Values input = {RuntimeValue(ModelMaker::random({24, 32}, 9))};
   const Knobs knobs{{"AXRUN_SWAP", "algebra"}};
   const auto session = model.session(one_thread());
-  const OptimizerStatus status = optimised(*session, input);
+  const OptimizerStatus status = rewritten(*session, input);
   ASSERT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
   const auto plan = session->current_plan({input[0].tensor.shape()});
   // Of five; what is joined of constants was joined before the run.
@@ -111,7 +89,7 @@ TEST(AlgebraOfPlans, ProductsThatShareAnOperandAreMergedAndAnswersStay) {
       EXPECT_NE(window.steps.find(rule.name), std::string::npos) << rule.name;
     }
   }
-  expect_near(session->run(input), fallback_answers(model, input));
+  expect_rewritten_near(session->run(input), fallback_answers(model, input));
 }
 
 /// The channels of a value by turns, as networks shuffle them: each half is read where it is.
@@ -130,18 +108,18 @@ TEST(AlgebraOfPlans, HalvesOfShuffledChannelsNeedNoTranspose) {
   const Values input = {RuntimeValue(ModelMaker::random({1, 16, 6, 7}, 9))};
   const Knobs knobs{{"AXRUN_SWAP", "algebra"}};
   const auto session = model.session(one_thread());
-  const OptimizerStatus status = optimised(*session, input);
+  const OptimizerStatus status = rewritten(*session, input);
   ASSERT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
   const auto plan = session->current_plan({input[0].tensor.shape()});
   for (const ir::Node& node : plan->graph().nodes) EXPECT_NE(node.op, "Transpose") << text_of(status);
-  expect_near(session->run(input), fallback_answers(model, input));
+  expect_rewritten_near(session->run(input), fallback_answers(model, input));
 }
 
 TEST(AlgebraOfPlans, IsLeftOutWhereThatIsAskedFor) {
   const Knobs knobs{{"AXRUN_ABLATE", "algebra,schedules"}};
   const Values input = {RuntimeValue(ModelMaker::random({32, 256}, 9))};
   const auto session = low_rank(32).session(one_thread());
-  const OptimizerStatus status = optimised(*session, input);
+  const OptimizerStatus status = rewritten(*session, input);
   EXPECT_EQ(status.algebra.outcome, "");
   EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 2);
 }
@@ -195,13 +173,13 @@ TEST(AlgebraOfPlans, WhatIsFasterComesIntoForce) {
   const auto session = model.session(one_thread());
   for (const int64_t rows : {32, 17, 32}) {
     const Values input = {RuntimeValue(ModelMaker::random({rows, 256}, 9))};
-    const OptimizerStatus status = optimised(*session, input);
+    const OptimizerStatus status = rewritten(*session, input);
     EXPECT_EQ(status.algebra.outcome, "rewritten") << text_of(status);
     EXPECT_GT(status.algebra.speedup, 1.5);
     if (rows == 32) {
       EXPECT_EQ(products_in(*session->current_plan({input[0].tensor.shape()})), 1);
     }
-    expect_near(session->run(input), fallback_answers(model, input));
+    expect_rewritten_near(session->run(input), fallback_answers(model, input));
   }
 }
 

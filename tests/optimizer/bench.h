@@ -12,13 +12,12 @@
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/runtime/models.h"
 
 namespace axrun::tests {
 
 using namespace runtime;
-
-constexpr double patience = 120;
 
 /// A generated kernel with something in its way.
 class HinderedKernel final : public JitKernel {

@@ -9,6 +9,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/session.h"
 #include "tests/cache/folder.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -18,9 +19,8 @@ namespace {
 using namespace runtime;
 using ir::ElementType;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
 
-constexpr double patience = 240;
+constexpr double long_patience = 240;
 
 /// Two convolutions that are read by others, of sizes that are no multiples of a tile.
 ModelMaker network(const ir::Dim& batch = ir::Dim(1)) {
@@ -48,15 +48,9 @@ Values image(float scale = 1) {
   return {RuntimeValue(tensor)};
 }
 
-ir::Tensor fallback_answer(const ModelMaker& model, const Values& input) {
-  SessionOptions options = options_with(false);
-  options.tier = Tier::fallback;
-  return model.session(options)->run(input)[0].tensor.clone();
-}
-
-OptimizerStatus optimised(Session& session, const Values& input) {
+OptimizerStatus given_time(Session& session, const Values& input) {
   for (int k = 0; k < 3; ++k) session.run(input);
-  EXPECT_TRUE(session.wait_for_optimizer(patience));
+  EXPECT_TRUE(session.wait_for_optimizer(long_patience));
   return session.optimizer_status();
 }
 
@@ -65,7 +59,7 @@ bool is_bilinear(Session& session) {
 }
 
 /// Next to the largest value: errors of an element are not bounded by its own.
-void expect_near(const ir::Tensor& got, const ir::Tensor& want, double share = 1e-4) {
+void expect_within_share(const ir::Tensor& got, const ir::Tensor& want, double share = 1e-4) {
   ASSERT_EQ(got.shape(), want.shape());
   double largest = 0;
   for (int64_t k = 0; k < want.size(); ++k) largest = std::max(largest, std::fabs(want.get_real(k)));
@@ -77,7 +71,7 @@ TEST(BilinearPlans, ComputeTheSame) {
   const ModelMaker model = network();
   const Knobs knobs{{"AXRUN_SWAP", "bilinear"}};
   const auto session = model.session(options_with(true));
-  const OptimizerStatus status = optimised(*session, image());
+  const OptimizerStatus status = given_time(*session, image());
   ASSERT_EQ(status.bilinear.outcome, "bilinear");
   EXPECT_TRUE(is_bilinear(*session));
   ASSERT_EQ(status.bilinear.kinds.size(), 2u);
@@ -86,7 +80,7 @@ TEST(BilinearPlans, ComputeTheSame) {
     EXPECT_EQ(kind.tile, 4);
   }
   EXPECT_GT(status.bilinear.growth, 1);
-  expect_near(session->run(image())[0].tensor, fallback_answer(model, image()));
+  expect_within_share(session->run(image())[0].tensor, fallback_answer(model, image()));
   EXPECT_TRUE(std::any_of(status.swaps.begin(), status.swaps.end(),
                           [](const PlanSwap& swap) { return swap.what == "swap: bilinear"; }));
 }
@@ -95,12 +89,12 @@ TEST(BilinearPlans, AreNotMadeUnlessAllowed) {
   const ModelMaker model = network();
   const Knobs knobs{{"AXRUN_SWAP", "bilinear"}};
   const auto session = model.session(options_with(false));
-  EXPECT_EQ(optimised(*session, image()).bilinear.outcome, "");
+  EXPECT_EQ(given_time(*session, image()).bilinear.outcome, "");
   EXPECT_FALSE(is_bilinear(*session));
   SessionOptions strict = options_with(true);
   strict.deterministic = true;
   const auto other = model.session(strict);
-  EXPECT_EQ(optimised(*other, image()).bilinear.outcome, "");
+  EXPECT_EQ(given_time(*other, image()).bilinear.outcome, "");
   EXPECT_FALSE(is_bilinear(*other));
 }
 
@@ -109,7 +103,7 @@ TEST(BilinearPlans, LeaveWhatIsNotFiniteToTheDefinition) {
   const ModelMaker model = network();
   const Knobs knobs{{"AXRUN_SWAP", "bilinear"}};
   const auto session = model.session(options_with(true));
-  ASSERT_EQ(optimised(*session, image()).bilinear.outcome, "bilinear");
+  ASSERT_EQ(given_time(*session, image()).bilinear.outcome, "bilinear");
   session->freeze();
   for (const float special : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                               std::numeric_limits<float>::quiet_NaN(), 3e38F}) {
@@ -129,8 +123,8 @@ TEST(BilinearPlans, LeaveWhatIsNotFiniteToTheDefinition) {
     }
   }
   // So do large values of an intermediate result, and afterwards all is as before.
-  expect_near(session->run(image(1e30F))[0].tensor, fallback_answer(model, image(1e30F)));
-  expect_near(session->run(image())[0].tensor, fallback_answer(model, image()));
+  expect_within_share(session->run(image(1e30F))[0].tensor, fallback_answer(model, image(1e30F)));
+  expect_within_share(session->run(image())[0].tensor, fallback_answer(model, image()));
   EXPECT_TRUE(is_bilinear(*session));
 }
 
@@ -142,7 +136,7 @@ TEST(BilinearPlans, FiltersThatAreNoNumbersStayAsTheyAre) {
   m.output(m.node("Conv", {x, m.constant(filters)}));
   const Knobs knobs{{"AXRUN_SWAP", "bilinear"}};
   const auto session = m.session(options_with(true));
-  EXPECT_NE(optimised(*session, image()).bilinear.outcome, "bilinear");
+  EXPECT_NE(given_time(*session, image()).bilinear.outcome, "bilinear");
   EXPECT_FALSE(is_bilinear(*session));
 }
 
@@ -156,28 +150,28 @@ TEST(BilinearPlans, ComeBackWithACache) {
   options.cache_dir = folder.path().string();
   for (int k = 0; k < 3; ++k) {
     const auto session = model.session(options);
-    EXPECT_EQ(optimised(*session, image()).bilinear.outcome, "bilinear") << k;
+    EXPECT_EQ(given_time(*session, image()).bilinear.outcome, "bilinear") << k;
     EXPECT_TRUE(is_bilinear(*session)) << k;
-    expect_near(session->run(image())[0].tensor, fallback_answer(model, image()));
+    expect_within_share(session->run(image())[0].tensor, fallback_answer(model, image()));
   }
   // Who does not allow them gets none of another's cache.
   options.bilinear = false;
   const auto session = model.session(options);
-  optimised(*session, image());
+  given_time(*session, image());
   EXPECT_FALSE(is_bilinear(*session));
-  expect_near(session->run(image())[0].tensor, fallback_answer(model, image()), 1e-5);
+  expect_within_share(session->run(image())[0].tensor, fallback_answer(model, image()), 1e-5);
 }
 
 TEST(BilinearPlans, OpenSizesHaveThemShapeByShape) {
   const ModelMaker model = network(ir::Dim::symbol("batch"));
   const Knobs knobs{{"AXRUN_SWAP", "bilinear"}};
   const auto session = model.session(options_with(true));
-  ASSERT_EQ(optimised(*session, image()).bilinear.outcome, "bilinear");
+  ASSERT_EQ(given_time(*session, image()).bilinear.outcome, "bilinear");
   const Values two = {RuntimeValue(ModelMaker::random({2, 16, 14, 15}, 5))};
-  expect_near(session->run(two)[0].tensor, fallback_answer(model, two));
-  optimised(*session, two);
-  expect_near(session->run(two)[0].tensor, fallback_answer(model, two));
-  expect_near(session->run(image())[0].tensor, fallback_answer(model, image()));
+  expect_within_share(session->run(two)[0].tensor, fallback_answer(model, two));
+  given_time(*session, two);
+  expect_within_share(session->run(two)[0].tensor, fallback_answer(model, two));
+  expect_within_share(session->run(image())[0].tensor, fallback_answer(model, image()));
 }
 
 }  // namespace

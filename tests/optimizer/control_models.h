@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/runtime/models.h"
 
 // Models whose plans have others inside: bodies, and what follows once a run knows shapes.
@@ -15,8 +16,6 @@ namespace axrun::tests {
 using namespace runtime;
 using ir::ElementType;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
-
 inline ValueId capture(ModelMaker& body, ValueId outer) {
   ir::Value value;
   value.name = "captured_" + std::to_string(outer);

@@ -12,6 +12,7 @@
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/plan/joints.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 #include "tests/runtime/options.h"
@@ -22,9 +23,6 @@ namespace {
 using namespace runtime;
 using ir::ElementType;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
-
-constexpr double patience = 120;
 
 ModelMaker model_of(const std::function<ValueId(ModelMaker& m, ValueId x)>& body, const ir::Dims& dims) {
   ModelMaker m;
@@ -44,21 +42,7 @@ ValueId pre_normalized(ModelMaker& m, ValueId x) {
   return m.node("Sub", {m.node("Tanh", {product}), sum});
 }
 
-std::string text_of(const OptimizerStatus& status) {
-  std::string text;
-  for (const OptimizedKernel& kernel : status.kernels) {
-    text += std::to_string(kernel.steps) + " " + kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " +
-            name_of(kernel.state) + " " + std::to_string(kernel.share) + ": " + kernel.reason + "\n";
-  }
-  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
-  return text;
-}
-
-ir::Tensor fallback_answer(const ModelMaker& model, const Values& inputs, size_t output = 0) {
-  return model.session(one_thread(Tier::fallback))->run(inputs)[output].tensor.clone();
-}
-
-void expect_near(const ir::Tensor& got, const ir::Tensor& want, const std::string& where) {
+void expect_joint_near(const ir::Tensor& got, const ir::Tensor& want, const std::string& where) {
   ASSERT_EQ(got.shape(), want.shape()) << where;
   for (int64_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(got.get_real(i), want.get_real(i), 2e-5) << where << " element " << i;
@@ -74,7 +58,7 @@ std::vector<Step> joined_steps(const ModelMaker& model, const ir::Tensor& input)
   const OptimizerStatus status = session->optimizer_status();
   const Values results = session->run({RuntimeValue(input)});
   for (size_t k = 0; k < results.size(); ++k) {
-    expect_near(results[k].tensor, fallback_answer(model, {RuntimeValue(input)}, k), text_of(status));
+    expect_joint_near(results[k].tensor, fallback_answer(model, {RuntimeValue(input)}, k), text_of(status));
   }
   EXPECT_EQ(status.steps, status.swapped) << text_of(status);
   int steps = 0;
@@ -203,7 +187,7 @@ TEST(Joints, NewShapesAreServedByTheSameKernels) {
   EXPECT_EQ(before.steps, 1) << text_of(before);
   for (const int64_t rows : {2, 7, 40}) {
     const Values input = {RuntimeValue(ModelMaker::random({rows, 24}, 3))};
-    expect_near(session->run(input)[0].tensor, fallback_answer(model, input), std::to_string(rows));
+    expect_joint_near(session->run(input)[0].tensor, fallback_answer(model, input), std::to_string(rows));
     EXPECT_EQ(session->current_plan({{rows, 24}})->steps().size(), 1u) << rows;
   }
   ASSERT_TRUE(session->wait_for_optimizer(patience));
@@ -221,7 +205,7 @@ TEST(Joints, WhereTheKernelDoesNotServeThePartsDo) {
   ASSERT_TRUE(session->wait_for_optimizer(patience));
   // One row is not in the range of several.
   const Values input = {RuntimeValue(ModelMaker::random({1, 24}, 3))};
-  expect_near(session->run(input)[0].tensor, fallback_answer(model, input), "one row");
+  expect_joint_near(session->run(input)[0].tensor, fallback_answer(model, input), "one row");
   EXPECT_EQ(session->current_plan({{1, 24}})->steps().size(), 2u);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/plan/lay_out.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 #include "tests/runtime/options.h"
@@ -20,9 +21,6 @@ namespace {
 using namespace runtime;
 using ir::ElementType;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
-
-constexpr double patience = 120;
 
 ValueId convolution(ModelMaker& m, ValueId x, int64_t from, int64_t to, int64_t window, uint64_t seed,
                     int64_t group = 1) {
@@ -51,20 +49,13 @@ ValueId image(ModelMaker& m, const ir::Dim& batch) {
   return m.input("x", ElementType::f32, {batch, 3, 10, 14});
 }
 
-ModelMaker small_model(const ir::Dim& batch) {
+ModelMaker small_images(const ir::Dim& batch) {
   ModelMaker m;
   m.output(convolution(m, body(m, image(m, batch)), 24, 5, 1, 11));
   return m;
 }
 
-Values fallback_answers(const ModelMaker& model, const Values& inputs) {
-  Values answers;
-  for (const RuntimeValue& value : model.session(one_thread(Tier::fallback))->run(inputs))
-    answers.emplace_back(value.tensor.clone());
-  return answers;
-}
-
-void expect_near(const Values& got, const Values& want, const std::string& where) {
+void expect_laid_out_near(const Values& got, const Values& want, const std::string& where) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t k = 0; k < want.size(); ++k) {
     ASSERT_EQ(got[k].tensor.shape(), want[k].tensor.shape()) << where;
@@ -73,16 +64,6 @@ void expect_near(const Values& got, const Values& want, const std::string& where
           << where << ", output " << k << " element " << i;
     }
   }
-}
-
-std::string text_of(const OptimizerStatus& status) {
-  std::string text = status.layouts.outcome + "\n";
-  for (const OptimizedKernel& kernel : status.kernels) {
-    text += std::to_string(kernel.steps) + " " + kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " +
-            name_of(kernel.state) + ": " + kernel.reason + "\n";
-  }
-  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
-  return text;
 }
 
 /// Conversions that are steps by themselves; no model here has Transposes of its own.
@@ -100,13 +81,13 @@ std::unique_ptr<Session> laid_out(const ModelMaker& model, const Values& inputs)
   const OptimizerStatus status = session->optimizer_status();
   EXPECT_EQ(status.layouts.outcome, "channels-last") << text_of(status);
   EXPECT_GT(status.layouts.values, 0);
-  expect_near(session->run(inputs), fallback_answers(model, inputs), text_of(status));
+  expect_laid_out_near(session->run(inputs), fallback_answers(model, inputs), text_of(status));
   return session;
 }
 
 TEST(LayoutsOfPlans, ForcedOnesChangeNoAnswer) {
   const Values input = {RuntimeValue(ModelMaker::random({2, 3, 10, 14}, 9))};
-  const auto session = laid_out(small_model(2), input);
+  const auto session = laid_out(small_images(2), input);
   const OptimizerStatus status = session->optimizer_status();
   // Most kernels read and make the layouts themselves.
   EXPECT_GT(status.layouts.values, 4) << text_of(status);
@@ -119,7 +100,7 @@ TEST(LayoutsOfPlans, ForcedOnesChangeNoAnswer) {
 /// Steps and records are known to each other by the name and the operators of a step.
 TEST(LayoutsOfPlans, EveryGeneratedStepHasARecord) {
   const Values input = {RuntimeValue(ModelMaker::random({2, 3, 10, 14}, 9))};
-  const auto session = laid_out(small_model(2), input);
+  const auto session = laid_out(small_images(2), input);
   const OptimizerStatus status = session->optimizer_status();
   const auto plan = session->current_plan({input[0].tensor.shape()});
   const std::vector<ir::Node>& nodes = session->model().graph->nodes;
@@ -146,14 +127,15 @@ TEST(LayoutsOfPlans, EveryGeneratedStepHasARecord) {
 
 /// Plans for other batches than the one for which layouts were chosen may be plain; kernels serve both.
 TEST(LayoutsOfPlans, BatchesMayBeOpen) {
-  const ModelMaker model = small_model(ir::Dim::symbol("batch"));
+  const ModelMaker model = small_images(ir::Dim::symbol("batch"));
   const Values two = {RuntimeValue(ModelMaker::random({2, 3, 10, 14}, 9))};
   const auto session = laid_out(model, two);
   const auto plan = session->current_plan({two[0].tensor.shape()});
   EXPECT_GT(plan->graph().nodes.size(), session->model().graph->nodes.size() + 4);
   const Values five = {RuntimeValue(ModelMaker::random({5, 3, 10, 14}, 10))};
   for (const Values& input : {five, two, five}) {
-    expect_near(session->run(input), fallback_answers(model, input), text_of(session->optimizer_status()));
+    expect_laid_out_near(session->run(input), fallback_answers(model, input),
+                         text_of(session->optimizer_status()));
     EXPECT_TRUE(session->wait_for_optimizer(patience));
   }
 }
@@ -196,7 +178,7 @@ TEST(LayoutsOfPlans, BodiesReadWhatTheModelHas) {
 }
 
 TEST(LayoutsOfPlans, AreThoseOfTheModelWhereTheyAreLeftOut) {
-  const ModelMaker model = small_model(1);
+  const ModelMaker model = small_images(1);
   const Knobs knobs{{"AXRUN_ABLATE", "fusion,layouts,schedules"}};
   const auto session = model.session(one_thread());
   const Values input = {RuntimeValue(ModelMaker::random({1, 3, 10, 14}, 9))};
@@ -207,7 +189,7 @@ TEST(LayoutsOfPlans, AreThoseOfTheModelWhereTheyAreLeftOut) {
 
 /// Whatever turns out to be faster: the answers are the same, and there is a reason.
 TEST(LayoutsOfPlans, AreDecidedByTimes) {
-  const ModelMaker model = small_model(4);
+  const ModelMaker model = small_images(4);
   const Knobs knobs{{"AXRUN_ABLATE", "fusion,schedules"}};
   const auto session = model.session(one_thread());
   const Values input = {RuntimeValue(ModelMaker::random({4, 3, 10, 14}, 9))};
@@ -217,7 +199,7 @@ TEST(LayoutsOfPlans, AreDecidedByTimes) {
   EXPECT_GT(status.layouts.sites, 4) << text_of(status);
   EXPECT_TRUE(status.layouts.outcome == "channels-last" || status.layouts.outcome.starts_with("plain: "))
       << text_of(status);
-  expect_near(session->run(input), fallback_answers(model, input), text_of(status));
+  expect_laid_out_near(session->run(input), fallback_answers(model, input), text_of(status));
 }
 
 // Without a session: what the optimiser does with kernels that cannot be had
@@ -273,16 +255,16 @@ search::Lowered without_layouts(const ir::Program& expression, const search::Siz
 }
 
 TEST(LayoutsOfPlans, RefusedKernelsLeaveConversionsOnTheirOwn) {
-  const ModelMaker model = small_model(1);
+  const ModelMaker model = small_images(1);
   const Values input = {RuntimeValue(ModelMaker::random({1, 3, 10, 14}, 9))};
   const Values want = fallback_answers(model, input);
   Values answers;
   OptimizerStatus status;
   const auto with = forced(model, input, search::lower, &answers, &status);
-  expect_near(answers, want, text_of(status));
+  expect_laid_out_near(answers, want, text_of(status));
   EXPECT_LE(conversions_in(*with), 6) << text_of(status);
   const auto without = forced(model, input, without_layouts, &answers, &status);
-  expect_near(answers, want, text_of(status));
+  expect_laid_out_near(answers, want, text_of(status));
   EXPECT_EQ(status.layouts.outcome, "channels-last") << text_of(status);
   EXPECT_GT(conversions_in(*without), 8) << text_of(status);
 }
@@ -335,7 +317,7 @@ TEST(LayoutSites, AreNearWindows) {
 
 TEST(LayoutSites, AreMovedWhereThatPaysForTheConversions) {
   std::unique_ptr<Session> session;
-  const auto plan = plan_of(small_model(1), {1, 3, 10, 14}, session);
+  const auto plan = plan_of(small_images(1), {1, 3, 10, 14}, session);
   LayoutSites found = find_layout_sites(*plan);
   for (LayoutSite& site : found.sites) site.plain_microseconds = 10;
   EXPECT_EQ(decide_layouts(*plan, found, 1e-5).values_moved, 0) << "nothing is known to be faster";
@@ -357,7 +339,7 @@ TEST(LayoutSites, AreMovedWhereThatPaysForTheConversions) {
 
 TEST(LayOut, KeepsWhatGraphsShare) {
   std::unique_ptr<Session> session;
-  const auto plan = plan_of(small_model(1), {1, 3, 10, 14}, session);
+  const auto plan = plan_of(small_images(1), {1, 3, 10, 14}, session);
   const LayoutDecision all = all_channels_last(*plan, find_layout_sites(*plan));
   const LaidOut other = lay_out(*plan, all.values, all.reads);
   EXPECT_EQ(other.graph->inputs, plan->graph().inputs);

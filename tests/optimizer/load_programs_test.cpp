@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/host_target.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -16,9 +17,7 @@ namespace axrun::tests {
 namespace {
 
 using namespace runtime;
-using State = LoadProgram::State;
-
-constexpr double patience = 120;
+using ProgramState = LoadProgram::State;
 
 ir::Tensor bytes_of(const ir::Shape& shape, int seed) {
   ir::Tensor tensor = ir::Tensor::allocate(ir::ElementType::u8, shape);
@@ -56,7 +55,8 @@ TEST(LoadPrograms, WhatLoadHasFoldedIsComputedOnceMoreByVerifiedPrograms) {
   {
     const OptimizerStatus status = session->optimizer_status();
     ASSERT_EQ(status.load_programs.size(), 3u);
-    for (const LoadProgram& one : status.load_programs) EXPECT_EQ(one.state, State::waiting) << one.what;
+    for (const LoadProgram& one : status.load_programs)
+      EXPECT_EQ(one.state, ProgramState::waiting) << one.what;
   }
   session->run({RuntimeValue(input)});
   ASSERT_TRUE(session->wait_for_optimizer(patience));
@@ -66,7 +66,7 @@ TEST(LoadPrograms, WhatLoadHasFoldedIsComputedOnceMoreByVerifiedPrograms) {
   EXPECT_EQ(status.load_programs[1].bytes, 90 * 300 * 4);
   EXPECT_TRUE(status.load_programs[2].what.starts_with("Transpose ")) << status.load_programs[2].what;
   for (const LoadProgram& one : status.load_programs) {
-    EXPECT_EQ(one.state, State::verified) << one.what << ": " << one.reason;
+    EXPECT_EQ(one.state, ProgramState::verified) << one.what << ": " << one.reason;
     EXPECT_TRUE(one.proof.starts_with("proved")) << one.proof;
     EXPECT_TRUE(one.gate.starts_with("tested")) << one.gate;
   }
@@ -133,8 +133,8 @@ TEST(LoadPrograms, AWrongConstantIsNoticed) {
   wrong.as<float>()[123] += 0x1p-22f;
   const auto programs = judged({folded("Add", {one, other}, sum), folded("Add", {one, other}, wrong)});
   ASSERT_EQ(programs.size(), 2u);
-  EXPECT_EQ(programs[0].state, State::verified) << programs[0].reason;
-  EXPECT_EQ(programs[1].state, State::fallback);
+  EXPECT_EQ(programs[0].state, ProgramState::verified) << programs[0].reason;
+  EXPECT_EQ(programs[1].state, ProgramState::fallback);
   EXPECT_TRUE(programs[1].reason.starts_with("element 123 was folded to")) << programs[1].reason;
 }
 
@@ -142,7 +142,7 @@ TEST(LoadPrograms, WhatHasNoProgramStaysTheFallbacks) {
   const ir::Tensor ones = ModelMaker::random({3, 3}, 1);
   const auto programs = judged({folded("Det", {ones}, ir::Tensor::scalar(ir::ElementType::f32, 1))});
   ASSERT_EQ(programs.size(), 1u);
-  EXPECT_EQ(programs[0].state, State::fallback);
+  EXPECT_EQ(programs[0].state, ProgramState::fallback);
   EXPECT_FALSE(programs[0].reason.empty());
 }
 

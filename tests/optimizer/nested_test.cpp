@@ -10,6 +10,7 @@
 
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/control_models.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/options.h"
@@ -18,19 +19,7 @@ namespace axrun::tests {
 namespace {
 
 using namespace runtime;
-using State = OptimizedKernel::State;
-
-constexpr double patience = 120;
-
-std::string text_of(const OptimizerStatus& status) {
-  std::string text = std::string(name_of(status.state)) + " " + status.reason + "\n";
-  for (const OptimizedKernel& kernel : status.kernels) {
-    text += kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " + name_of(kernel.state) + " " +
-            std::to_string(kernel.share) + ": " + kernel.reason + "\n";
-  }
-  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
-  return text;
-}
+using KernelState = OptimizedKernel::State;
 
 void expect_answer(Session& session, const ModelMaker& model, const Values& inputs,
                    const std::string& where) {
@@ -56,10 +45,10 @@ TEST(NestedPlans, BodiesRunGeneratedKernels) {
   for (const OptimizedKernel& kernel : status.kernels) {
     shares += kernel.share;
     if (kernel.ops == "If") {
-      EXPECT_EQ(kernel.state, State::refused);
+      EXPECT_EQ(kernel.state, KernelState::refused);
       continue;
     }
-    EXPECT_EQ(kernel.state, State::accepted) << text_of(status);
+    EXPECT_EQ(kernel.state, KernelState::accepted) << text_of(status);
     bodies += kernel.share;
   }
   EXPECT_NEAR(shares, 1, 1e-6) << text_of(status);

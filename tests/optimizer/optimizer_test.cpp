@@ -14,6 +14,7 @@
 
 #include "runtime/machine.h"
 #include "runtime/session.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -23,8 +24,6 @@ namespace {
 using namespace runtime;
 using std::chrono::milliseconds;
 using State = OptimizerStatus::State;
-
-constexpr double patience = 120;
 
 /// x [rows, 24] -> products with constant weights, what follows them, a row-wise normalization.
 ModelMaker small_model(const ir::Dim& rows) {
@@ -61,27 +60,11 @@ SessionOptions with_threads(int threads) {
 
 ir::Tensor input_of(int64_t rows, uint64_t seed = 9) { return ModelMaker::random({rows, 24}, seed); }
 
-std::string text_of(const OptimizerStatus& status) {
-  std::string text = std::string(name_of(status.state)) + " " + status.reason + "\n";
-  for (const OptimizedKernel& kernel : status.kernels) {
-    text += kernel.ops + " [" + kernel.kind + "] " + kernel.sizes + " " + name_of(kernel.state) + ": " +
-            kernel.reason + " | " + kernel.proof + " | " + kernel.gate + "\n";
-  }
-  for (const PlanSwap& swap : status.swaps) text += swap.what + " " + swap.shapes + "\n";
-  return text;
-}
-
 void expect_near(const ir::Tensor& got, const ir::Tensor& want, const std::string& where) {
   ASSERT_EQ(got.shape(), want.shape()) << where;
   for (int64_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(got.get_real(i), want.get_real(i), 1e-5) << where << " element " << i;
   }
-}
-
-ir::Tensor fallback_answer(const ModelMaker& model, const std::vector<RuntimeValue>& inputs) {
-  SessionOptions options = with_threads(1);
-  options.tier = Tier::fallback;
-  return model.session(options)->run(inputs)[0].tensor.clone();
 }
 
 /// The optimiser begins with the second run.

@@ -16,6 +16,7 @@
 #include "runtime/warm/warm_start.h"
 #include "search/algebra/rule_store.h"
 #include "tests/cache/folder.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 
@@ -24,9 +25,6 @@ namespace {
 
 using namespace runtime;
 using ir::ValueId;
-using Values = std::vector<RuntimeValue>;
-
-constexpr double patience = 120;
 
 /// A product with a wide matrix and then with a narrow one, which together are narrow.
 ModelMaker low_rank(const ir::Dim& rows, uint64_t seed = 1) {
@@ -38,11 +36,6 @@ ModelMaker low_rank(const ir::Dim& rows, uint64_t seed = 1) {
 }
 
 Values rows(int64_t count) { return {RuntimeValue(ModelMaker::random({count, 256}, 9))}; }
-
-int products_in(const Plan& plan) {
-  return static_cast<int>(std::count_if(plan.graph().nodes.begin(), plan.graph().nodes.end(),
-                                        [](const ir::Node& node) { return node.op == "MatMul"; }));
-}
 
 void expect_near(const ir::Tensor& got, const ir::Tensor& want) {
   ASSERT_EQ(got.shape(), want.shape());

@@ -15,6 +15,7 @@
 #include "runtime/warm/nested_image.h"
 #include "runtime/warm/warm_keys.h"
 #include "runtime/warm/warm_start.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/control_models.h"
 #include "tests/optimizer/knobs.h"
 
@@ -22,8 +23,6 @@ namespace axrun::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double patience = 120;
 
 /// Nested plans, all the way down.
 std::vector<std::shared_ptr<const Plan>> nested_in(const Plan& plan) {

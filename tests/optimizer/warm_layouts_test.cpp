@@ -7,6 +7,7 @@
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/warm_start.h"
 #include "tests/cache/folder.h"
+#include "tests/optimizer/answers.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/options.h"
@@ -14,10 +15,10 @@
 namespace axrun::tests {
 namespace {
 
-using Values = std::vector<RuntimeValue>;
 using ir::ValueId;
 
-ValueId convolution(ModelMaker& m, ValueId x, int64_t from, int64_t to, int64_t window, uint64_t seed) {
+ValueId biased_convolution(ModelMaker& m, ValueId x, int64_t from, int64_t to, int64_t window,
+                           uint64_t seed) {
   const int64_t edge = window / 2;
   return m.node("Conv", {x, m.weights({to, from, window, window}, seed), m.weights({to}, seed + 1)},
                 {{"kernel_shape", ModelMaker::attribute(std::vector<int64_t>{window, window})},
@@ -28,17 +29,17 @@ ValueId convolution(ModelMaker& m, ValueId x, int64_t from, int64_t to, int64_t 
 ModelMaker windows(const ir::Dim& batch) {
   ModelMaker m;
   const ValueId x = m.input("x", ir::ElementType::f32, {batch, 3, 10, 14});
-  const ValueId stem = m.node("Relu", {convolution(m, x, 3, 48, 3, 1)});
-  const ValueId wide = m.node("Relu", {convolution(m, stem, 48, 48, 3, 3)});
-  const ValueId sum = m.node("Add", {convolution(m, wide, 48, 48, 1, 7), stem});
+  const ValueId stem = m.node("Relu", {biased_convolution(m, x, 3, 48, 3, 1)});
+  const ValueId wide = m.node("Relu", {biased_convolution(m, stem, 48, 48, 3, 3)});
+  const ValueId sum = m.node("Add", {biased_convolution(m, wide, 48, 48, 1, 7), stem});
   const ValueId both = m.node("Concat", {sum, wide}, {{"axis", ModelMaker::attribute(int64_t{1})}});
-  m.output(convolution(m, both, 96, 5, 1, 11));
+  m.output(biased_convolution(m, both, 96, 5, 1, 11));
   return m;
 }
 
 Values images(int64_t batch) { return {RuntimeValue(ModelMaker::random({batch, 3, 10, 14}, 9))}; }
 
-void expect_near(const ir::Tensor& got, const ir::Tensor& want) {
+void expect_layouts_near(const ir::Tensor& got, const ir::Tensor& want) {
   ASSERT_EQ(got.shape(), want.shape());
   for (int64_t k = 0; k < want.size(); ++k) ASSERT_NEAR(got.get_real(k), want.get_real(k), 1e-3) << k;
 }
@@ -141,7 +142,7 @@ TEST_F(WarmLayouts, TheFirstAnswerIsThatOfTheLaidOutPlanAndNothingIsLeft) {
   const ModelMaker model = windows(1);
   const Values input = images(1);
   const ir::Tensor before = optimised(model, input);
-  expect_near(before, fallback_answer(model, input));
+  expect_layouts_near(before, fallback_answer(model, input));
   Laying next(model, folder());
   EXPECT_TRUE(same_bits(next.run(input), before));
   EXPECT_TRUE(next.is_laid_out(input));
@@ -167,7 +168,7 @@ TEST_F(WarmLayouts, AreThoseOfSessions) {
   options.threads = 1;
   options.cache_dir = folder();
   const auto session = model.session(options);
-  expect_near(session->run(input)[0].tensor, fallback_answer(model, input));
+  expect_layouts_near(session->run(input)[0].tensor, fallback_answer(model, input));
   const auto plan = session->current_plan({input[0].tensor.shape()});
   EXPECT_GT(plan->graph().nodes.size(), session->model().graph->nodes.size() + 2);
   EXPECT_TRUE(session->optimizer_status().cache.settled);
@@ -179,7 +180,7 @@ TEST_F(WarmLayouts, OfOtherShapesArePlainAndHaveTheirKernels) {
   optimised(model, images(2));
   Laying next(model, folder());
   for (const int64_t batch : {3, 2}) {
-    expect_near(next.run(images(batch)), fallback_answer(model, images(batch)));
+    expect_layouts_near(next.run(images(batch)), fallback_answer(model, images(batch)));
     EXPECT_EQ(next.is_laid_out(images(batch)), batch == 2);
     EXPECT_GT(generated_steps(*next.plan(images(batch))), 0) << batch;
   }
@@ -228,7 +229,7 @@ TEST_F(WarmLayouts, DamagedOnesAreRefusedOrRight) {
         const auto& graph = read->front().graph;
         Values outputs(1);
         build_plan(graph, graph->inputs, {fact}, how)->run(input, outputs, {*pool});
-        expect_near(outputs[0].tensor, want);
+        expect_layouts_near(outputs[0].tensor, want);
         ++right;
       } catch (const Error&) {
         ++no_plan;

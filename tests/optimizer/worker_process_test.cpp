@@ -16,7 +16,7 @@ namespace {
 
 using namespace runtime;
 
-constexpr double patience = 60;
+constexpr double worker_patience = 60;
 
 WorkerRequest request(const std::string& behaviour) {
   WorkerRequest asked;
@@ -57,11 +57,11 @@ TEST(WorkerProcess, EveryMisbehaviourIsAReasonAndTheNextCandidateIsServed) {
   StopSignal stop;
   WorkerProcess worker(rogue());
   for (const Case& one : cases) {
-    const WorkerAnswer answer = worker.ask(request(one.behaviour), patience, stop);
+    const WorkerAnswer answer = worker.ask(request(one.behaviour), worker_patience, stop);
     EXPECT_EQ(name_of(answer.failure), name_of(one.failure)) << one.behaviour << ": " << answer.reason;
     EXPECT_NE(answer.reason.find(one.reason), std::string::npos) << one.behaviour << ": " << answer.reason;
     EXPECT_FALSE(worker.running()) << one.behaviour;
-    const WorkerAnswer next = worker.ask(request("good"), patience, stop);
+    const WorkerAnswer next = worker.ask(request("good"), worker_patience, stop);
     ASSERT_EQ(next.failure, WorkerFailure::none) << "after " << one.behaviour << ": " << next.reason;
     EXPECT_TRUE(next.reply.refusal.empty());
     EXPECT_EQ(next.reply.gate.verdict, verify::Verdict::tested);
@@ -73,16 +73,16 @@ TEST(WorkerProcess, WorksWhileItsHostDoesSomethingElse) {
   StopSignal stop;
   WorkerProcess worker(rogue());
   for (const char* behaviour : {"good", "null", "good", "leave_with_7", "good"}) {
-    worker.send(request(behaviour), patience, stop);
+    worker.send(request(behaviour), worker_patience, stop);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    const WorkerAnswer answer = worker.answer(patience, stop);
+    const WorkerAnswer answer = worker.answer(worker_patience, stop);
     EXPECT_EQ(answer.failure == WorkerFailure::none, std::string(behaviour) == "good") << answer.reason;
   }
   WorkerOptions options;
   options.program = "/no/such/program";
   WorkerProcess none(options);
-  none.send(request("good"), patience, stop);
-  EXPECT_EQ(none.answer(patience, stop).failure, WorkerFailure::cannot_start);
+  none.send(request("good"), worker_patience, stop);
+  EXPECT_EQ(none.answer(worker_patience, stop).failure, WorkerFailure::cannot_start);
 }
 
 TEST(WorkerProcess, HangingOnesAreEnded) {
@@ -111,7 +111,7 @@ TEST(WorkerProcess, MemoryIsLimited) {
   WorkerOptions options = rogue();
   options.memory_bytes = int64_t{512} << 20;
   WorkerProcess worker(options);
-  const WorkerAnswer answer = worker.ask(request("memory"), patience, stop);
+  const WorkerAnswer answer = worker.ask(request("memory"), worker_patience, stop);
   EXPECT_EQ(answer.failure, WorkerFailure::none) << answer.reason;
   EXPECT_EQ(answer.reply.refusal, "out of memory");
 }
@@ -120,10 +120,10 @@ TEST(WorkerProcess, MemoryIsLimited) {
 TEST(WorkerProcess, RefusalsAndErrorsAreAnswers) {
   StopSignal stop;
   WorkerProcess worker(rogue());
-  EXPECT_EQ(worker.ask(request("refuse"), patience, stop).reply.refusal, "not today");
+  EXPECT_EQ(worker.ask(request("refuse"), worker_patience, stop).reply.refusal, "not today");
   const pid_t first = worker.process();
-  EXPECT_EQ(worker.ask(request("throw"), patience, stop).reply.refusal, "thrown");
-  EXPECT_LT(worker.ask(request("long"), patience, stop).reply.gate.text.size(), 10'000u);
+  EXPECT_EQ(worker.ask(request("throw"), worker_patience, stop).reply.refusal, "thrown");
+  EXPECT_LT(worker.ask(request("long"), worker_patience, stop).reply.gate.text.size(), 10'000u);
   EXPECT_EQ(worker.process(), first);
 }
 
@@ -140,7 +140,7 @@ TEST(WorkerProcess, WhatCannotBeStartedIsSaid) {
     options.program = program;
     WorkerProcess worker(options);
     for (int attempt = 1; attempt <= 3; ++attempt) {
-      const WorkerAnswer answer = worker.ask(request("good"), patience, stop);
+      const WorkerAnswer answer = worker.ask(request("good"), worker_patience, stop);
       EXPECT_EQ(name_of(answer.failure), name_of(failure)) << answer.reason;
       EXPECT_NE(answer.reason.find(program), std::string::npos) << answer.reason;
       EXPECT_EQ(worker.failed_starts(), attempt);
@@ -151,7 +151,7 @@ TEST(WorkerProcess, WhatCannotBeStartedIsSaid) {
   options.program = "/bin/cat";
   options.start_seconds = 0.2;
   WorkerProcess worker(options);
-  EXPECT_NE(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
+  EXPECT_NE(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
   EXPECT_EQ(worker.failed_starts(), 1);
 }
 
@@ -162,7 +162,7 @@ TEST(WorkerProcess, AStopEndsTheWaitAtOnce) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     stop.request();
   });
-  const WorkerAnswer answer = worker.ask(request("hang"), patience, stop);
+  const WorkerAnswer answer = worker.ask(request("hang"), worker_patience, stop);
   stopper.join();
   EXPECT_EQ(answer.failure, WorkerFailure::stopped);
   EXPECT_FALSE(worker.running());
@@ -173,7 +173,7 @@ TEST(WorkerProcess, TheHostsDescriptorsStayWithTheHost) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);  // not marked close-on-exec
   WorkerProcess worker(rogue());
-  ASSERT_EQ(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
+  ASSERT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
   const std::string opened = "/proc/" + std::to_string(worker.process()) + "/fd/";
   char target[64];
   for (const int end : ends) {
@@ -187,10 +187,10 @@ TEST(WorkerProcess, AHostThatIgnoresItsChildrenIsServed) {
   StopSignal stop;
   {
     WorkerProcess worker(rogue());
-    EXPECT_EQ(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
-    EXPECT_EQ(worker.ask(request("null"), patience, stop).failure, WorkerFailure::exited);
+    EXPECT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
+    EXPECT_EQ(worker.ask(request("null"), worker_patience, stop).failure, WorkerFailure::exited);
     EXPECT_EQ(worker.ask(request("hang"), 0.2, stop).failure, WorkerFailure::timed_out);
-    EXPECT_EQ(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
+    EXPECT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
   }
   signal(SIGCHLD, before);
 }
@@ -198,7 +198,7 @@ TEST(WorkerProcess, AHostThatIgnoresItsChildrenIsServed) {
 TEST(WorkerProcess, AForkedChildLeavesItsParentsWorkerAlone) {
   StopSignal stop;
   WorkerProcess worker(rogue());
-  ASSERT_EQ(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
+  ASSERT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
   const pid_t serving = worker.process();
   const pid_t child = fork();
   if (child == 0) {
@@ -209,7 +209,7 @@ TEST(WorkerProcess, AForkedChildLeavesItsParentsWorkerAlone) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_FALSE(stop.requested());
-  EXPECT_EQ(worker.ask(request("good"), patience, stop).failure, WorkerFailure::none);
+  EXPECT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
   EXPECT_EQ(worker.process(), serving);
 }
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "perf/kernels/buffer.h"
+#include "perf/kernels/array.h"
 
 namespace axrun::perf {
 namespace {
@@ -14,7 +14,7 @@ constexpr int64_t columns = 64;
 
 /// Sums over the terms of random vectors times a matrix of `columns` columns, from term `first` on, in steps.
 std::vector<float> sums(int64_t terms, int64_t first, int64_t step) {
-  const Buffer<float> a = random_floats(terms, 1), b = random_floats(terms * columns, 2);
+  const Array<float> a = random_floats(terms, 1), b = random_floats(terms * columns, 2);
   std::vector<float> result(columns);
   for (int64_t j = 0; j < columns; ++j) {
     for (int64_t i = first; i >= 0 && i < terms; i += step)

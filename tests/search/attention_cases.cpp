@@ -16,8 +16,6 @@ using Kind = ir::Monoid::Kind;
 
 namespace {
 
-Dim sym(const char* name) { return Dim::symbol(name); }
-
 struct Attention {
   Dim heads, queries, keys;
   int64_t key_size = 8, value_size = 8;

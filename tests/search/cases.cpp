@@ -32,8 +32,6 @@ using ir::Program;
 
 namespace {
 
-Dim sym(const char* name) { return Dim::symbol(name); }
-
 /// a[m, k] b[k, n] + bias[n], each part optional.
 Program product(const Dim& m, const Dim& n, const Dim& k, bool bias, bool relu, bool b_transposed = false) {
   Builder b("product");
@@ -73,13 +71,6 @@ struct NodeOf {
   int outputs = 1;
 };
 
-ir::Attribute integer(int64_t value) {
-  ir::Attribute attribute;
-  attribute.kind = ir::Attribute::Kind::integer;
-  attribute.integer = value;
-  return attribute;
-}
-
 ir::Attribute real(double value) {
   ir::Attribute attribute;
   attribute.kind = ir::Attribute::Kind::real;
@@ -98,13 +89,6 @@ ir::Attribute reals(const std::vector<double>& values) {
   ir::Attribute attribute;
   attribute.kind = ir::Attribute::Kind::reals;
   attribute.reals = values;
-  return attribute;
-}
-
-ir::Attribute text(const std::string& value) {
-  ir::Attribute attribute;
-  attribute.kind = ir::Attribute::Kind::string;
-  attribute.string = value;
   return attribute;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph.h"
 #include "ir/program.h"
 #include "jit/target.h"
 #include "search/lower_scheduled.h"
@@ -15,6 +16,20 @@
 namespace axrun::tests {
 
 using SizeValues = std::map<std::string, int64_t>;
+
+inline ir::Dim sym(const char* name) { return ir::Dim::symbol(name); }
+inline ir::Attribute integer(int64_t value) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::integer;
+  attribute.integer = value;
+  return attribute;
+}
+inline ir::Attribute text(const std::string& value) {
+  ir::Attribute attribute;
+  attribute.kind = ir::Attribute::Kind::string;
+  attribute.string = value;
+  return attribute;
+}
 
 /// What a list says of dimension d; lists may be shorter than there are dimensions.
 inline int64_t entry(const std::vector<int64_t>& list, size_t d, int64_t otherwise) {

@@ -15,8 +15,6 @@ using ir::Scalar;
 
 namespace {
 
-Dim sym(const char* name) { return Dim::symbol(name); }
-
 /// Rows of table[rows, width], named by tokens[n, m].
 Program rows_of_table(const Dim& rows, const Dim& width, const Dim& n, const Dim& m,
                       ElementType type = ElementType::i64) {

@@ -20,13 +20,6 @@ ir::OperandInfo of(const Dims& dims, ElementType type) {
   return info;
 }
 
-ir::Attribute text(const std::string& value) {
-  ir::Attribute attribute;
-  attribute.kind = ir::Attribute::Kind::string;
-  attribute.string = value;
-  return attribute;
-}
-
 /// ScatterND or ScatterElements (along axis 0) with known indices.
 Program scatter(const std::string& op, const Dims& base, const ir::Shape& shape,
                 const std::vector<int64_t>& indices, const Dims& updates,

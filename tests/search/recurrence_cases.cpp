@@ -14,20 +14,6 @@ using ir::Program;
 
 namespace {
 
-Attribute integer(int64_t value) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::integer;
-  attribute.integer = value;
-  return attribute;
-}
-
-Attribute text(const std::string& value) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::string;
-  attribute.string = value;
-  return attribute;
-}
-
 int64_t gates_of(const std::string& op) { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
 
 /// Weights and biases are the same in every run, states are not.

@@ -19,8 +19,6 @@ using ir::Program;
 using ir::Tensor;
 using Kind = ir::Monoid::Kind;
 
-Dim sym(const char* name) { return Dim::symbol(name); }
-
 Program softmax(const Dim& m, const Dim& n) {
   Builder b("softmax");
   const auto x = b.operand(0, ir::ElementType::f32, {m, n}, "x");

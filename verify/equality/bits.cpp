@@ -20,8 +20,8 @@ using ir::ScalarOp;
 using Kind = Atom::Kind;
 
 constexpr unsigned resources = 2'000'000, milliseconds = 4000;
-constexpr size_t most_atoms = 48;
-constexpr long most_power = 8;
+constexpr size_t most_bit_atoms = 48;
+constexpr long most_bit_power = 8;
 constexpr size_t most_witnesses = 8;
 
 bool has_bits(ElementType type) { return ir::is_integer(type) || type == ElementType::boolean; }
@@ -87,7 +87,8 @@ class Bits {
       }
       z3::expr product = coefficient;
       for (const Factor& factor : piece.factors) {
-        if (factor.power.get_den() != 1 || factor.power < 1 || factor.power > most_power) throw NotOfBits();
+        if (factor.power.get_den() != 1 || factor.power < 1 || factor.power > most_bit_power)
+          throw NotOfBits();
         const Atom& of = algebra_.atom(factor.atom);
         if (!has_bits(of.type)) throw NotOfBits();
         // What is narrower than the sum is a truth value alone: casts have atoms of their own.
@@ -129,7 +130,7 @@ class Bits {
     } else {
       value = leaf(id);
     }
-    if (atoms_.size() > most_atoms) throw NotOfBits();
+    if (atoms_.size() > most_bit_atoms) throw NotOfBits();
     atoms_.emplace(id, *value);
     return *value;
   }

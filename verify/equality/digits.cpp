@@ -13,14 +13,6 @@ struct Digit {
   size_t factors = 0;
 };
 
-void collect(const Terms& terms, Term term, TermList& factors) {
-  if (terms.node(term).kind == Terms::Kind::product) {
-    for (const Term argument : terms.node(term).arguments) collect(terms, argument, factors);
-  } else {
-    factors.push_back(term);
-  }
-}
-
 /// The digits whose sum a term is, most significant first, and what is known; none where it is no such sum.
 std::vector<Digit> digits_of(Terms& terms, Term term, const TermList& unknown, Term& known) {
   const LinearForm form = terms.linear(term);
@@ -34,7 +26,7 @@ std::vector<Digit> digits_of(Terms& terms, Term term, const TermList& unknown, T
       continue;
     }
     TermList factors;
-    collect(terms, atom, factors);
+    collect_factors(terms, atom, factors);
     Digit digit{{}, terms.integer(coefficient), factors.size()};
     bool one = false;
     for (const Term factor : factors) {
@@ -56,6 +48,14 @@ std::vector<Digit> digits_of(Terms& terms, Term term, const TermList& unknown, T
 }
 
 }  // namespace
+
+void collect_factors(const Terms& terms, Term term, TermList& factors) {
+  if (terms.node(term).kind == Terms::Kind::product) {
+    for (const Term argument : terms.node(term).arguments) collect_factors(terms, argument, factors);
+  } else {
+    factors.push_back(term);
+  }
+}
 
 std::map<Term, Term> solve_digits(Terms& terms, const TermList& variables,
                                   const std::vector<std::pair<Term, Term>>& equations) {

@@ -13,4 +13,7 @@ namespace axrun::verify::equality {
 std::map<Term, Term> solve_digits(Terms& terms, const TermList& variables,
                                   const std::vector<std::pair<Term, Term>>& equations);
 
+/// Appends the factors of a product, or a term that is none.
+void collect_factors(const Terms& terms, Term term, TermList& factors);
+
 }  // namespace axrun::verify::equality

@@ -3,12 +3,13 @@
 // computed.
 #include <algorithm>
 
+#include "verify/equality/digits.h"
 #include "verify/equality/sum.h"
 
 namespace axrun::verify::equality {
 namespace {
 
-using Kind = Terms::Kind;
+using TermKind = Terms::Kind;
 
 /// coefficient * product of atoms.
 struct Monomial {
@@ -16,19 +17,10 @@ struct Monomial {
   TermList atoms;  ///< sorted
 };
 
-void collect(const Terms& terms, Term atom, TermList& atoms) {
-  const Terms::Node& node = terms.node(atom);
-  if (node.kind == Kind::product) {
-    for (const Term argument : node.arguments) collect(terms, argument, atoms);
-  } else {
-    atoms.push_back(atom);
-  }
-}
-
 Monomial monomial_of(const Terms& terms, Term atom, int64_t coefficient) {
   Monomial made;
   made.coefficient = coefficient;
-  collect(terms, atom, made.atoms);
+  collect_factors(terms, atom, made.atoms);
   std::sort(made.atoms.begin(), made.atoms.end());
   return made;
 }
@@ -78,12 +70,12 @@ Term recomposed(Terms& terms, Term sum) {
     again = false;
     const LinearForm form = terms.linear(sum);
     for (const auto& [atom, coefficient] : form.coefficients) {
-      if (terms.node(atom).kind != Kind::floor_mod) continue;
+      if (terms.node(atom).kind != TermKind::floor_mod) continue;
       const Term x = terms.node(atom).arguments[0], d = terms.node(atom).arguments[1];
       const auto divisor = monomial_of(terms, d);
       if (!divisor) continue;
       Term q = terms.floor_div(x, d);
-      if (terms.node(x).kind == Kind::floor_div) {  // quotients of quotients are quotients
+      if (terms.node(x).kind == TermKind::floor_div) {  // quotients of quotients are quotients
         const auto inner = monomial_of(terms, terms.node(x).arguments[1]);
         if (!inner) continue;
         Monomial both = *divisor;
@@ -92,7 +84,7 @@ Term recomposed(Terms& terms, Term sum) {
         std::sort(both.atoms.begin(), both.atoms.end());
         q = terms.floor_div(terms.node(x).arguments[0], term_of(terms, both));
       }
-      if (terms.node(q).kind != Kind::floor_div) continue;
+      if (terms.node(q).kind != TermKind::floor_div) continue;
       Monomial product = *divisor;
       product.atoms.push_back(q);
       std::sort(product.atoms.begin(), product.atoms.end());
@@ -135,9 +127,9 @@ std::optional<Term> Algebra::upper_bound(Term term) {
   for (const auto& [part, coefficient] : form.coefficients) {
     if (coefficient < 0) return std::nullopt;
     for (const Term atom : monomial_of(terms_, part, 1).atoms) {
-      if (terms_.node(atom).kind != Kind::variable) return std::nullopt;
+      if (terms_.node(atom).kind != TermKind::variable) return std::nullopt;
       for (const Term fact : range_of(atom)) {
-        if (terms_.node(fact).kind != Kind::non_negative) continue;
+        if (terms_.node(fact).kind != TermKind::non_negative) continue;
         const Term below = terms_.node(fact).arguments[0];  // bound - atom
         const LinearForm range = terms_.linear(below);
         const auto found = range.coefficients.find(atom);
@@ -164,8 +156,8 @@ void Algebra::collect_derived(Term term, std::set<Term>& visited, TermList& deri
   const Terms::Node node = terms_.node(term);
   for (const auto& entry : node.linear.coefficients) collect_derived(entry.first, visited, derived);
   for (const Term argument : node.arguments) collect_derived(argument, visited, derived);
-  const bool quotient = node.kind == Kind::floor_div && !terms_.is_literal(node.arguments[1]);
-  if (node.kind != Kind::product && !quotient) return;
+  const bool quotient = node.kind == TermKind::floor_div && !terms_.is_literal(node.arguments[1]);
+  if (node.kind != TermKind::product && !quotient) return;
   const auto known = derived_.find(term);
   if (known != derived_.end()) {
     derived.insert(derived.end(), known->second.begin(), known->second.end());
@@ -177,7 +169,7 @@ void Algebra::collect_derived(Term term, std::set<Term>& visited, TermList& deri
   const auto not_negative = [&](Term value) {
     return solver_.implied(facts_about({value}), terms_.at_least(value, zero));
   };
-  if (node.kind == Kind::product) {
+  if (node.kind == TermKind::product) {
     const TermList atoms = monomial_of(terms_, term, 1).atoms;
     const bool all = std::all_of(atoms.begin(), atoms.end(), not_negative);
     if (all) {
@@ -199,8 +191,8 @@ void Algebra::collect_derived(Term term, std::set<Term>& visited, TermList& deri
 
 Term Algebra::simplified(Term term, const TermList& extra) {
   const Terms::Node node = terms_.node(term);
-  if (node.kind == Kind::variable || node.kind == Kind::truth) return term;
-  if (node.kind == Kind::sum && node.linear.coefficients.empty()) return term;
+  if (node.kind == TermKind::variable || node.kind == TermKind::truth) return term;
+  if (node.kind == TermKind::sum && node.linear.coefficients.empty()) return term;
   const auto known = simplified_.find(term);
   if (known != simplified_.end()) return known->second;
 
@@ -208,7 +200,7 @@ Term Algebra::simplified(Term term, const TermList& extra) {
     if (extra.empty()) simplified_[term] = made;
     return made;
   };
-  if (node.kind == Kind::sum) {
+  if (node.kind == TermKind::sum) {
     Term sum = terms_.integer(node.linear.constant);
     for (const auto& [atom, coefficient] : node.linear.coefficients)
       sum = terms_.add(sum, terms_.scale(coefficient, simplified(atom, extra)));
@@ -222,16 +214,16 @@ Term Algebra::simplified(Term term, const TermList& extra) {
     return this->implied(facts, goal);
   };
   switch (node.kind) {
-    case Kind::product: {
+    case TermKind::product: {
       const Term product = terms_.multiply(a[0], a[1]);
       Term sum = terms_.integer(terms_.linear(product).constant);
       for (const auto& [atom, coefficient] : terms_.linear(product).coefficients)
         sum = terms_.add(sum, term_of(terms_, monomial_of(terms_, atom, coefficient)));
       return remembered(sum);
     }
-    case Kind::floor_div:
-    case Kind::floor_mod: {
-      const bool division = node.kind == Kind::floor_div;
+    case TermKind::floor_div:
+    case TermKind::floor_mod: {
+      const bool division = node.kind == TermKind::floor_div;
       const auto divisor = monomial_of(terms_, a[1]);
       if (!divisor || divisor->coefficient <= 0)
         return remembered(division ? terms_.floor_div(a[0], a[1]) : terms_.floor_mod(a[0], a[1]));
@@ -244,11 +236,11 @@ Term Algebra::simplified(Term term, const TermList& extra) {
       const auto made = [&](Term quotient, Term remainder) {
         return remembered(division ? terms_.add(whole, quotient) : remainder);
       };
-      if (inner.kind == Kind::floor_div && division) {
+      if (inner.kind == TermKind::floor_div && division) {
         const Term both = simplified(terms_.multiply(inner.arguments[1], a[1]), extra);
         return made(simplified(terms_.floor_div(inner.arguments[0], both), extra), zero);
       }
-      if (inner.kind == Kind::floor_mod) {
+      if (inner.kind == TermKind::floor_mod) {
         const auto outer = monomial_of(terms_, inner.arguments[1]);
         if (const auto q = outer ? quotient(*outer, *divisor) : std::nullopt) {
           if (!division) return made(zero, simplified(terms_.floor_mod(inner.arguments[0], a[1]), extra));
@@ -259,28 +251,28 @@ Term Algebra::simplified(Term term, const TermList& extra) {
       return made(division ? terms_.floor_div(rest, a[1]) : zero,
                   division ? zero : terms_.floor_mod(rest, a[1]));
     }
-    case Kind::minimum:
-    case Kind::maximum: {
-      const bool least = node.kind == Kind::minimum;
+    case TermKind::minimum:
+    case TermKind::maximum: {
+      const bool least = node.kind == TermKind::minimum;
       if (implied(terms_.at_least(a[1], a[0]))) return remembered(least ? a[0] : a[1]);
       if (implied(terms_.at_least(a[0], a[1]))) return remembered(least ? a[1] : a[0]);
       return remembered(least ? terms_.minimum(a[0], a[1]) : terms_.maximum(a[0], a[1]));
     }
-    case Kind::choose:
+    case TermKind::choose:
       if (implied(a[0])) return remembered(a[1]);
       if (implied(terms_.negation(a[0]))) return remembered(a[2]);
       return remembered(terms_.choose(a[0], a[1], a[2]));
-    case Kind::lookup:
+    case TermKind::lookup:
       return remembered(terms_.lookup(std::stoi(node.name), a[0], TermList(a.begin() + 1, a.end())));
-    case Kind::non_negative:
+    case TermKind::non_negative:
       return remembered(terms_.at_least(a[0], terms_.integer(0)));
-    case Kind::zero:
+    case TermKind::zero:
       return remembered(terms_.equal(a[0], terms_.integer(0)));
-    case Kind::negation:
+    case TermKind::negation:
       return remembered(terms_.negation(a[0]));
-    case Kind::all:
+    case TermKind::all:
       return remembered(terms_.all(a));
-    case Kind::any:
+    case TermKind::any:
       return remembered(terms_.any(a));
     default:
       return term;

@@ -13,16 +13,16 @@ using ir::ScalarOp;
 
 namespace {
 
-constexpr double largest = 3.4e38, units = 16777216, half_turn = 3.141592653589794;
+constexpr double half_turn = 3.141592653589794;
 constexpr double least = 1.0 / 1024;  ///< as near to 0 as anything is taken to come
 
 double magnitude(const Bounds& b) { return std::max(std::abs(b.low), std::abs(b.high)); }
 Bounds rounded(Bounds b) {
-  b.error = std::min(b.error + magnitude(b), largest * units);
+  b.error = std::min(b.error + magnitude(b), largest_f32 * error_units);
   return b;
 }
 /// What becomes of an error where a function is as steep as a root at 0.
-double near_a_root(double error) { return 2 * std::sqrt(error * units); }
+double near_a_root(double error) { return 2 * std::sqrt(error * error_units); }
 
 /// The least number of all ones that is not below it.
 double all_ones(double value) { return std::exp2(std::ceil(std::log2(std::max(value, 0.0) + 1))) - 1; }
@@ -59,7 +59,7 @@ Bounds power_bounds(const Bounds& x, const Bounds& y) {
   double top = 0;
   for (const double base : {from, to})
     for (const double exponent : {y.low, y.high}) top = std::max(top, std::pow(base, exponent));
-  top = std::min(top, 10 * largest);
+  top = std::min(top, 10 * largest_f32);
   const double logarithm = std::max(std::abs(std::log(from)), std::abs(std::log(to)));
   const double error = top * (x.error * magnitude(y) / from + y.error * logarithm);
   return rounded({x.low >= 0 ? 0 : -top, top, error});
@@ -89,7 +89,7 @@ Bounds integer_bounds(const ir::Expr& e, const Bounds& found, const std::vector<
   // Nothing is rounded: what is wrong came from elsewhere.
   const bool exact =
       std::all_of(arguments.begin(), arguments.end(), [](const Bounds& b) { return b.error == 0; });
-  made.error = exact ? 0 : std::max(found.error, units);
+  made.error = exact ? 0 : std::max(found.error, error_units);
   return made;
 }
 
@@ -101,25 +101,25 @@ std::optional<Bounds> function_bounds(ScalarOp op, const Bounds& a, const Bounds
     case ScalarOp::asinh:
       return increasing(std::asinh, a.error);
     case ScalarOp::atan:
-      return increasing(std::atan, std::min(a.error, 2 * half_turn * units));
+      return increasing(std::atan, std::min(a.error, 2 * half_turn * error_units));
     case ScalarOp::asin:
     case ScalarOp::acos:
       return rounded({op == ScalarOp::asin ? -half_turn / 2 : 0,
                       op == ScalarOp::asin ? half_turn / 2 : half_turn,
-                      std::min(near_a_root(a.error), 2 * half_turn * units)});
+                      std::min(near_a_root(a.error), 2 * half_turn * error_units)});
     case ScalarOp::acosh:
       return rounded({0, std::acosh(std::max(a.high, 1.0)), near_a_root(a.error)});
     case ScalarOp::atanh: {
       // What is nearest to 1 has an inverse of less than 10.
-      const double inside = std::clamp(magnitude(a), 0.0, 1 - 1 / units);
+      const double inside = std::clamp(magnitude(a), 0.0, 1 - 1 / error_units);
       const double top = std::atanh(inside);
-      return rounded({-top, top, std::min(a.error / (1 - inside * inside), 20 * units)});
+      return rounded({-top, top, std::min(a.error / (1 - inside * inside), 20 * error_units)});
     }
     case ScalarOp::tan: {
       // So near a pole a number of this type comes.
       const bool tame = magnitude(a) < half_turn / 2 - least;
-      const double top = tame ? std::tan(magnitude(a)) : units;
-      return rounded({-top, top, std::min(a.error * (1 + top * top), 2 * top * units)});
+      const double top = tame ? std::tan(magnitude(a)) : error_units;
+      return rounded({-top, top, std::min(a.error * (1 + top * top), 2 * top * error_units)});
     }
     case ScalarOp::sinh:
     case ScalarOp::cosh: {
@@ -129,10 +129,10 @@ std::optional<Bounds> function_bounds(ScalarOp op, const Bounds& a, const Bounds
     case ScalarOp::floor_mod:
     case ScalarOp::remainder: {
       const double most = magnitude(b);  // where it jumps it jumps by so much
-      return rounded({-most, most, a.error + b.error > 0 ? most * units : 0});
+      return rounded({-most, most, a.error + b.error > 0 ? most * error_units : 0});
     }
     case ScalarOp::atan2:
-      return rounded({-half_turn, half_turn, a.error + b.error > 0 ? 2 * half_turn * units : 0});
+      return rounded({-half_turn, half_turn, a.error + b.error > 0 ? 2 * half_turn * error_units : 0});
     default:
       return std::nullopt;
   }

@@ -16,8 +16,7 @@ using ir::ScalarOp;
 
 namespace {
 
-constexpr double largest = 3.4e38, most_exponent = 88, least_exponent = -87;
-constexpr double units = 16777216;  ///< of error, in 1
+constexpr double most_exponent = 88, least_exponent = -87;
 
 double finite(double value) { return std::isnan(value) ? 0 : value; }
 double magnitude(const RangeSafety::Bounds& b) { return std::max(std::abs(b.low), std::abs(b.high)); }
@@ -59,7 +58,7 @@ double largest_of(ir::ElementType type) {
     case ir::ElementType::f6e3m2:
       return 28;
     default:
-      return largest;
+      return largest_f32;
   }
 }
 
@@ -242,7 +241,10 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
       const Bounds b = argument(0);
       const bool narrow =
           ir::is_float(e.type) && e.type != ir::ElementType::f32 && e.type != ir::ElementType::f64;
-      const double step = narrow ? magnitude(b) * 65536 : ir::is_float(e.type) ? 0 : b.error > 0 ? units : 0;
+      const double step = narrow                 ? magnitude(b) * 65536
+                          : ir::is_float(e.type) ? 0
+                          : b.error > 0          ? error_units
+                                                 : 0;
       return {std::floor(b.low), std::ceil(b.high), b.error + step};
     }
     case ScalarOp::floor:
@@ -250,7 +252,7 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
     case ScalarOp::round_even:
     case ScalarOp::truncate: {
       const Bounds b = argument(0);
-      return {std::floor(b.low), std::ceil(b.high), b.error + (b.error > 0 ? units : 0)};
+      return {std::floor(b.low), std::ceil(b.high), b.error + (b.error > 0 ? error_units : 0)};
     }
     case ScalarOp::neg: {
       const Bounds b = argument(0);
@@ -264,7 +266,7 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
       const Bounds b = argument(0);
       if (b.low < 0) hazard(Hazard::root, at, "takes a root of what may be negative");
       const double low = std::sqrt(std::max(0.0, b.low)), high = std::sqrt(std::max(0.0, b.high));
-      const double near_zero = std::sqrt(b.error * units);
+      const double near_zero = std::sqrt(b.error * error_units);
       return rounded({low, high, low > 0 ? std::min(b.error / (2 * low), near_zero) : near_zero});
     }
     case ScalarOp::exp: {
@@ -290,7 +292,7 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
     case ScalarOp::erf:
     case ScalarOp::sin:
     case ScalarOp::cos:
-      return {-1, 1, std::min(1.2 * argument(0).error + 1, 2 * units)};
+      return {-1, 1, std::min(1.2 * argument(0).error + 1, 2 * error_units)};
     case ScalarOp::sign:
       argument(0);
       return {-1, 1};
@@ -365,7 +367,7 @@ RangeSafety::Bounds RangeSafety::found(const Expr& e, ir::ExprId id, Place& at) 
   for (size_t k = 0; k < e.args.size() && e.args[k] != ir::none; ++k)
     error = std::max(error, argument(k).error);
   if (e.type == ir::ElementType::boolean) return {0, 1};
-  return {-largest, largest, error > 0 ? largest * units : largest};
+  return {-largest_f32, largest_f32, error > 0 ? largest_f32 * error_units : largest_f32};
 }
 
 std::optional<std::string> less_safe(const RangeSafety::Findings& original,

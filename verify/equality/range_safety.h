@@ -11,6 +11,9 @@
 
 namespace axrun::verify::equality {
 
+inline constexpr double largest_f32 = 3.4e38;
+inline constexpr double error_units = 16777216;  ///< of error, in 1
+
 /// What may go wrong in f32 that cannot over the reals.
 enum class Hazard : uint8_t { overflow, exponential, division, logarithm, root };
 

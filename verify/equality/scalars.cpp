@@ -13,7 +13,7 @@ namespace {
 using Kind = Atom::Kind;
 
 constexpr unsigned resources = 400'000, milliseconds = 2000;
-constexpr size_t most_atoms = 24, deepest = 4;
+constexpr size_t most_scalar_atoms = 24, deepest = 4;
 
 /// Sums as real terms of Z3, with what is true of their atoms.
 class Reals {
@@ -90,7 +90,7 @@ class Reals {
     if (found != atoms_.end()) return found->second;
     z3::expr value = context_.real_const(("atom" + std::to_string(id)).c_str());
     atoms_.emplace(id, value);
-    if (atoms_.size() > most_atoms) too_large_ = true;
+    if (atoms_.size() > most_scalar_atoms) too_large_ = true;
     const Algebra::Sign sign = algebra_.sign_of_atom(id);
     if (sign == Algebra::Sign::positive) solver_.add(value > 0);
     if (sign == Algebra::Sign::not_negative) solver_.add(value >= 0);

@@ -10,7 +10,7 @@ namespace {
 /// erf(k/4 + r) for |r| <= 1/8 as a polynomial in r for each k = 0..15, minimax for the relative error of
 /// erf: 2^-25 and less with the coefficients rounded to f32, but 2^-24.2 at k = 0, where the second one
 /// rounds so. Row i is that of r^i. The last polynomial is raised so that it rounds to 1 where it ends.
-constexpr std::array<std::array<float, 16>, 6> coefficients = {{
+constexpr std::array<std::array<float, 16>, 6> erf_coefficients = {{
     {0.0F, 0.276326388F, 0.520499885F, 0.711155653F, 0.842700779F, 0.92290014F, 0.966105163F, 0.986671686F,
      0.995322287F, 0.998537302F, 0.999593019F, 0.999899387F, 0.999977887F, 0.999995708F, 0.999999285F,
      0.999999881F},
@@ -41,7 +41,7 @@ F32 erf_of(F32 x) {
   const F32 shift = b.constant(3145728.0F);
   const F32 shifted = magnitude + shift;
   const F32 r = magnitude - (shifted - shift);
-  return copysign(polynomial(r, bits(shifted), coefficients), x);
+  return copysign(polynomial(r, bits(shifted), erf_coefficients), x);
 }
 
 Program erf_program() {

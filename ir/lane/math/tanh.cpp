@@ -11,7 +11,7 @@ constexpr float width = 0.578125F;  // 37/64
 /// tanh(k * width + r) for |r| <= width/2 as a polynomial in r for each k = 0..15, minimax for the relative
 /// error of tanh: 2^-24.3 and less with the coefficients rounded to f32. Row i is that of r^i. The last
 /// polynomial is raised so that it rounds to 1 where it ends.
-constexpr std::array<std::array<float, 16>, 8> coefficients = {{
+constexpr std::array<std::array<float, 16>, 8> tanh_coefficients = {{
     {0.0F, 0.521301329F, 0.819814026F, 0.939570844F, 0.980583072F, 0.993849277F, 0.998060524F, 0.999389291F,
      0.999807775F, 0.999939501F, 0.999980986F, 0.99999404F, 0.999998093F, 0.999999404F, 0.999999821F,
      0.99999994F},
@@ -50,7 +50,7 @@ Program tanh_program() {
   const F32 shift = b.constant(12582912.0F);
   const F32 shifted = fma(magnitude, b.constant(1.0F / width), shift);
   const F32 r = fma(shifted - shift, b.constant(-width), magnitude);
-  return b.finish(copysign(polynomial(r, bits(shifted), coefficients), x));
+  return b.finish(copysign(polynomial(r, bits(shifted), tanh_coefficients), x));
 }
 
 }  // namespace axrun::ir::lane

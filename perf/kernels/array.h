@@ -11,9 +11,9 @@ namespace axrun::perf {
 
 /// Memory aligned to 64 bytes, not initialised. Copies share it.
 template <class Element>
-class Buffer {
+class Array {
  public:
-  explicit Buffer(int64_t count)
+  explicit Array(int64_t count)
       : count_(count),
         memory_(static_cast<Element*>(allocate(static_cast<size_t>(count) * sizeof(Element))),
                 [](Element* p) { std::free(p); }) {}
@@ -33,8 +33,8 @@ class Buffer {
 };
 
 /// Uniform in [-1, 1) times `scale`: no zeros in rows, no denormals.
-inline Buffer<float> random_floats(int64_t count, uint64_t seed, float scale = 1) {
-  Buffer<float> buffer(count);
+inline Array<float> random_floats(int64_t count, uint64_t seed, float scale = 1) {
+  Array<float> buffer(count);
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
   for (int64_t i = 0; i < count; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
