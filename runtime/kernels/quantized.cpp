@@ -8,7 +8,7 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr int64_t bytes_per_range = 16 * 1024;
+constexpr int64_t quantized_per_range = 16 * 1024;
 constexpr int64_t byte_work_per_range = 500'000;
 
 int32_t zero_point_at(Byte type, const void* zero_points, int64_t i) {
@@ -23,16 +23,17 @@ template <class Row, class Columns>
 void for_channels(const QuantizationShape& s, ThreadPool& pool, Row row, Columns columns) {
   if (s.outer == 0 || s.channels == 0 || s.inner == 0) return;
   if (s.channels == 1) {
-    pool.parallel_for(s.outer * s.inner, bytes_per_range,
+    pool.parallel_for(s.outer * s.inner, quantized_per_range,
                       [&](int64_t begin, int64_t end) { row(begin, end - begin, 0); });
   } else if (s.inner == 1) {
-    pool.parallel_for(s.outer, bytes_per_range / s.channels + 1, [&](int64_t begin, int64_t end) {
+    pool.parallel_for(s.outer, quantized_per_range / s.channels + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) columns(i * s.channels, s.channels);
     });
   } else {
-    pool.parallel_for(s.outer * s.channels, bytes_per_range / s.inner + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) row(i * s.inner, s.inner, i % s.channels);
-    });
+    pool.parallel_for(s.outer * s.channels, quantized_per_range / s.inner + 1,
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end; ++i) row(i * s.inner, s.inner, i % s.channels);
+                      });
   }
 }
 

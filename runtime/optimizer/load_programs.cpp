@@ -17,7 +17,6 @@ namespace {
 
 using ir::Tensor;
 
-constexpr int most_failed_programs = 3;
 /// Integers of at most so many elements may be what a node's shape or indices follow from.
 constexpr int64_t few_elements = 64;
 
@@ -155,8 +154,7 @@ const LoadPrograms::Known* LoadPrograms::program_for(const StepExpression& expre
     candidate.begin();
     CandidateOutcome outcome = candidate.finish();
     if (place.stop.requested()) return nullptr;
-    if (outcome.end == CandidateOutcome::End::worker_trouble && worker.failed_starts() < most_failed_programs)
-      continue;
+    if (outcome.end == CandidateOutcome::End::worker_trouble && !worker.is_given_up()) continue;
     Known known;
     if (outcome.end == CandidateOutcome::End::verified) known.code = std::move(outcome.code);
     known.reason = outcome.reason;

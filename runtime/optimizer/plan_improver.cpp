@@ -29,7 +29,6 @@ double swap_times(double spared) { return std::clamp(0.1 / std::max(spared, 1e-3
 /// they take far longer. The first one finds memory that is new.
 constexpr auto looking_time = std::chrono::milliseconds(5), long_looking_time = std::chrono::milliseconds(60);
 constexpr int few_looks = 4, fewest_looks = 2;
-constexpr int most_failed_starts = 3;
 /// Of one session.
 constexpr int64_t most_code_bytes = int64_t{16} << 20;
 
@@ -320,7 +319,7 @@ CandidateOutcome PlanImprover::outcome_of_begun() {
     board_.update([&](OptimizerStatus& status) { status.worker_starts = worker_.starts(); });
     if (place_.stop.requested() || outcome.end != CandidateOutcome::End::worker_trouble) return outcome;
     const Background::Piece piece(place_.background);
-    if (worker_.failed_starts() >= most_failed_starts) throw CannotGoOn{outcome.reason};
+    if (worker_.is_given_up()) throw CannotGoOn{outcome.reason};
     begun_->candidate = candidate_for(*begun_->entry, begun_->sizes, begun_->rank);
     begun_->candidate->begin();
   }

@@ -64,8 +64,10 @@ class WorkerProcess {
   bool running() const { return process_ > 0; }
   pid_t process() const { return process_; }
   int64_t starts() const { return starts_; }
-  /// Starts in a row that failed; after a few of them another attempt is not worth its time.
+  /// Starts in a row that failed.
   int failed_starts() const { return failed_starts_; }
+  /// After so many another attempt is not worth its time.
+  bool is_given_up() const { return failed_starts_ >= 3; }
 
  private:
   WorkerAnswer start(const StopSignal& stop);
