@@ -58,6 +58,12 @@ inline Tensor random_reals(std::mt19937& random, const Shape& shape, double magn
   return x;
 }
 
+inline void expect_within(const Tensor& got, const Reals& want, double error = 1e-6) {
+  ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));
+  for (size_t k = 0; k < want.size(); ++k)
+    EXPECT_NEAR(got.get_real(static_cast<int64_t>(k)), want[k], error) << k;
+}
+
 /// tolerance: of numbers beyond 1, relative.
 inline void expect_near(const Tensor& got, const Reals& want, double tolerance = 2e-6) {
   ASSERT_EQ(got.size(), static_cast<int64_t>(want.size()));

@@ -99,10 +99,10 @@ struct AttentionLstm {
 TEST(AttnLSTM, AttendsToTheMemoryThroughALayer) {
   const auto results = AttentionLstm().run();
   EXPECT_EQ(results[0].shape(), (Shape{2, 1, 2, 2}));
-  expect_near(results[0], {0.3084751, -0.02945626, 0.05532395, -0.08308028, 0.7643515, -0.0476535, 0.1711419,
-                           -0.09413534});
-  expect_near(results[1], {0.7643515, -0.0476535, 0.1711419, -0.09413534});
-  expect_near(results[2], {1.287526, -0.3739594, 0.2843388, -0.4317178});
+  expect_within(results[0], {0.3084751, -0.02945626, 0.05532395, -0.08308028, 0.7643515, -0.0476535,
+                             0.1711419, -0.09413534});
+  expect_within(results[1], {0.7643515, -0.0476535, 0.1711419, -0.09413534});
+  expect_within(results[2], {1.287526, -0.3739594, 0.2843388, -0.4317178});
 }
 
 TEST(AttnLSTM, SequencesAndMemoriesHaveLengths) {
@@ -112,12 +112,13 @@ TEST(AttnLSTM, SequencesAndMemoriesHaveLengths) {
   lstm.direction = "bidirectional";
   lstm.lengths = {ints({2}, {1, 2}, ElementType::i32), ints({2}, {3, 2}, ElementType::i32)};
   const auto results = lstm.run();
-  expect_near(results[0], {0.1011778, -0.008625229, 0.09934719, -0.1170779, -0.3025722, 0.5100661, -0.1575939,
-                           -0.05370042, 0, 0, 0.05570211, -0.2307658, 0, 0, -0.4180968, -0.0154028});
-  expect_near(results[1], {0.1011778, -0.008625229, 0.05570211, -0.2307658, -0.3025722, 0.5100661, -0.1575939,
-                           -0.05370042});
-  expect_near(results[2],
-              {1.077811, -1.047909, 0.07858443, -0.458028, -0.5520486, 0.6835558, -0.2243781, -0.8863049});
+  expect_within(results[0],
+                {0.1011778, -0.008625229, 0.09934719, -0.1170779, -0.3025722, 0.5100661, -0.1575939,
+                 -0.05370042, 0, 0, 0.05570211, -0.2307658, 0, 0, -0.4180968, -0.0154028});
+  expect_within(results[1], {0.1011778, -0.008625229, 0.05570211, -0.2307658, -0.3025722, 0.5100661,
+                             -0.1575939, -0.05370042});
+  expect_within(results[2],
+                {1.077811, -1.047909, 0.07858443, -0.458028, -0.5520486, 0.6835558, -0.2243781, -0.8863049});
   for (int64_t wrong : {0, -1, 4}) {
     lstm.lengths[1] = ints({2}, {3, wrong}, ElementType::i32);
     EXPECT_THROW(lstm.run(), Error) << wrong;

@@ -16,11 +16,12 @@ Tensor seeded_reals(uint32_t seed, const Shape& shape) {
 
 TEST(DFT, OfAnImpulseAndOfAConstant) {
   const Tensor impulse = reals({1, 4, 1}, {0, 1, 0, 0});
-  expect_near(NodeUnderTest("DFT", 17).input(impulse).run(), {1, 0, 0, -1, -1, 0, 0, 1});
+  expect_within(NodeUnderTest("DFT", 17).input(impulse).run(), {1, 0, 0, -1, -1, 0, 0, 1});
   const Tensor constant = reals({1, 4, 1}, {1, 1, 1, 1});
-  expect_near(NodeUnderTest("DFT", 17).input(constant).set("onesided", int64_t{1}).run(), {4, 0, 0, 0, 0, 0});
+  expect_within(NodeUnderTest("DFT", 17).input(constant).set("onesided", int64_t{1}).run(),
+                {4, 0, 0, 0, 0, 0});
   // Cut to two points, and padded with zeros to six.
-  expect_near(NodeUnderTest("DFT", 17).input(constant).input(ints({}, {2})).run(), {2, 0, 0, 0});
+  expect_within(NodeUnderTest("DFT", 17).input(constant).input(ints({}, {2})).run(), {2, 0, 0, 0});
   EXPECT_EQ(NodeUnderTest("DFT", 17).input(constant).input(ints({}, {6})).run().shape(), (Shape{1, 6, 2}));
 }
 
@@ -28,13 +29,13 @@ TEST(DFT, InverseGivesTheSignalBack) {
   for (int64_t length : {1, 5, 8}) {
     const Tensor x = seeded_reals(1, {2, length, 2});
     const Tensor spectrum = NodeUnderTest("DFT", 20).input(x).run();
-    expect_near(NodeUnderTest("DFT", 20).input(spectrum).set("inverse", int64_t{1}).run(), to_reals(x),
-                1e-12);
+    expect_within(NodeUnderTest("DFT", 20).input(spectrum).set("inverse", int64_t{1}).run(), to_reals(x),
+                  1e-12);
     const Tensor real = seeded_reals(2, {2, length, 1});
     const Tensor half = NodeUnderTest("DFT", 20).input(real).set("onesided", int64_t{1}).run();
     NodeUnderTest back("DFT", 20);
     back.input(half).input(ints({}, {length})).set("onesided", int64_t{1}).set("inverse", int64_t{1});
-    expect_near(back.run(), to_reals(real), 1e-12);
+    expect_within(back.run(), to_reals(real), 1e-12);
   }
 }
 
@@ -64,11 +65,11 @@ TEST(Windows, PeriodicAndSymmetric) {
   const auto window = [](const char* op, int64_t size, int64_t periodic) {
     return NodeUnderTest(op, 17).input(ints({}, {size})).set("periodic", periodic).run();
   };
-  expect_near(window("HannWindow", 4, 1), {0, 0.5, 1, 0.5});
-  expect_near(window("HannWindow", 5, 0), {0, 0.5, 1, 0.5, 0});
-  expect_near(window("HannWindow", 1, 0), {1});
-  expect_near(window("HammingWindow", 2, 1), {4.0 / 46, 1});
-  expect_near(window("BlackmanWindow", 4, 1), {0, 0.34, 1, 0.34});
+  expect_within(window("HannWindow", 4, 1), {0, 0.5, 1, 0.5});
+  expect_within(window("HannWindow", 5, 0), {0, 0.5, 1, 0.5, 0});
+  expect_within(window("HannWindow", 1, 0), {1});
+  expect_within(window("HammingWindow", 2, 1), {4.0 / 46, 1});
+  expect_within(window("BlackmanWindow", 4, 1), {0, 0.34, 1, 0.34});
   EXPECT_THROW(window("HannWindow", -1, 1), Error);
 }
 
@@ -106,7 +107,7 @@ TEST(SoftmaxCrossEntropyLoss, IsTheLossOfLogSoftmax) {
   NodeUnderTest node("SoftmaxCrossEntropyLoss", 13, 2);
   const std::vector<Tensor> y = node.input(scores).input(labels).run_all();
   const Tensor logs = NodeUnderTest("LogSoftmax", 13).input(scores).set("axis", int64_t{1}).run();
-  expect_near(y[1], to_reals(logs), 1e-12);
+  expect_within(y[1], to_reals(logs), 1e-12);
   const Tensor loss = NodeUnderTest("NegativeLogLikelihoodLoss", 13).input(logs).input(labels).run();
   EXPECT_NEAR(y[0].get_real(0), loss.get_real(0), 1e-12);
 }
