@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/attention.h"
 #include "search/gathered_plan.h"
 #include "search/product_schedules.h"
 
@@ -13,6 +14,8 @@ size_t count_of(const PieceContext& context, const Piece& piece) {
   switch (piece.kind) {
     case Piece::Kind::gathered:
       return gathered_plans(context, piece.gathered).size() - 1;
+    case Piece::Kind::attention:
+      return attention_plans(context, piece.attention).size() - 1;
     case Piece::Kind::contraction:
       return most_product_schedules(context, piece.product);
     default:

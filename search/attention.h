@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "search/attention_form.h"
 #include "search/contraction_plan.h"
 #include "search/online_softmax.h"
@@ -24,7 +26,8 @@ struct AttentionPlan {
   bool spread = false;       ///< the outermost loop, over batches or else blocks, is spread over workers
   size_t first_batch = 0;    ///< the one of the batch axes that is the outermost loop
 };
-AttentionPlan plan_attention(const PieceContext& context, const AttentionForm& form);
+/// All keys at once, or in parts; the one that is expected to take less time first.
+std::vector<AttentionPlan> attention_plans(const PieceContext& context, const AttentionForm& form);
 
 /// Writes, batch by batch and block by block of queries, the scores, what becomes of their rows, and the
 /// products with the values.

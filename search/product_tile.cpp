@@ -64,11 +64,13 @@ Dim ProductTile::rows_here() const {
 }
 
 /// Columns beyond the last one are computed where they can be read: up to the next whole vector, and in all of
-/// the tile where masks would take registers, and instructions in the innermost loop.
+/// the tile where how many vectors there are is not known and masks would take registers, and instructions in
+/// the innermost loop.
 Dim ProductTile::lanes_computed() const {
   if (!right_padded) return columns_here();
   const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
-  if (!column_tail || !columns_.is_constant() || !context_.target.masks) return width;
+  const bool known = columns_.is_constant() && (column_tile.is_constant() || context_.target.masks);
+  if (!column_tail || !known) return width;
   return min(width, lanes * ceil_div(columns_ - width * column_tile, lanes));
 }
 

@@ -89,8 +89,11 @@ void RightPanels::write_all(bool tail) {
 
 void RightPanels::write_one(const Dims& point, const Dim& tile, bool tail) {
   point_ = point;
+  const size_t last = sum_.reduce_axes.size() - 1;
+  depth_ = part_of(context_, sum_, static_cast<int>(sum_.axes.size() + last));
   Dims dims;
   for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+  if (depth_.block != 0) dims.back() = Dim(depth_.block);
   dims.emplace_back(plan_.tile.columns);
   packed_.buffer = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
   packed_at_.clear();

@@ -61,6 +61,12 @@ std::optional<ScheduleReport> write_alternative(PieceContext& context, const Pie
     write_gathered(context, piece.gathered, plans[rank]);
     return ScheduleReport{"plan " + std::to_string(rank)};
   }
+  if (piece.kind == Piece::Kind::attention) {
+    const std::vector<AttentionPlan> plans = attention_plans(context, piece.attention);
+    if (rank >= plans.size()) return std::nullopt;
+    write_attention(context, piece.attention, plans[rank]);
+    return ScheduleReport{plans[rank].keys == 0 ? "all keys at once" : "keys in parts"};
+  }
   if (piece.kind == Piece::Kind::contraction && chosen.given != nullptr) {
     write_scheduled_product(context, scheduled_as(context, piece.product, *chosen.given));
     return ScheduleReport{"given"};
@@ -99,7 +105,7 @@ void write_default(PieceContext& context, const Piece& piece) {
       return write_map(context, stage, plan_map(context, stage));
     }
     case Piece::Kind::attention:
-      return write_attention(context, piece.attention, plan_attention(context, piece.attention));
+      return write_attention(context, piece.attention, attention_plans(context, piece.attention)[0]);
     case Piece::Kind::chained_windows:
       return write_chained_windows(context, piece.chained_windows,
                                    plan_chained_windows(context, piece.chained_windows));

@@ -61,6 +61,8 @@ class ProgramValues::Held final : public Symbolic {
   /// Contributions [begin, end), all of one kind.
   Symbolic* combined(const TermList& facts, Symbolic* before, Combine combine, size_t begin, size_t end) {
     const Terms& terms = values_.nest_.terms();
+    const bool zero = is_identity(terms, *before->head(facts), Monoid::Kind::sum);
+    if (zero && combine == Combine::mul) return before;
     ValueHead head;
     head.type = values_.nest_.buffer(statement(content_.assigned).target.buffer).type;
     bool once = true;
@@ -95,6 +97,12 @@ class ProgramValues::Held final : public Symbolic {
     head.kind = ValueHead::Kind::rescaled;
     head.type = nest.buffer(statement(content_.assigned).target.buffer).type;
     for (const Contribution& c : loop.added) head.parts.push_back(part(c));
+    if (values_.solver_.implied(facts, nest.terms().at_least(nest.terms().integer(0), loop.last))) {
+      // Only 0 is rescaled.
+      head.kind = ValueHead::Kind::reduction;
+      head.monoid = Monoid::Kind::sum;
+      return head;
+    }
     const auto factor = [this, loop](Term time) {
       Instance at = loop.factor.at;
       const std::map<Term, Term> moved = {{at.values[loop.depth], time}};

@@ -138,7 +138,10 @@ std::vector<TermList> SameValue::guesses(const TermList& facts, const Part& a, c
 std::vector<TermList> SameValue::points(const TermList& facts, const Part& a, const Part& b) {
   if (b.variables.empty()) return {{}};
   std::vector<TermList> found;
-  if (one_side_ && a.variables.size() == b.variables.size()) found.push_back(a.variables);
+  // The same loops, of which the outer ones have one iteration in b.
+  if (one_side_ && a.variables.size() >= b.variables.size())
+    found.emplace_back(a.variables.end() - static_cast<std::ptrdiff_t>(b.variables.size()),
+                       a.variables.end());
   if (a.claim.stage == b.claim.stage && a.claim.point.size() == b.claim.point.size()) {
     TermList point;
     for (const Term variable : b.variables) {

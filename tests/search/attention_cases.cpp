@@ -123,6 +123,7 @@ std::vector<Case> attention_in_parts_cases() {
        {any_queries},
        four,
        {{{"n", 5}}}},
+      {"InPartsOfAllQueries", "attention", make({Dim(2), Dim(20), Dim(3000), 8, 40}), {}, four},
       {"InWholeParts",
        "attention",
        make({Dim(2), sym("n"), Dim(4096), 4, 8, 1, true, false}),
@@ -130,6 +131,27 @@ std::vector<Case> attention_in_parts_cases() {
        four,
        {{{"n", 3}}}},
   };
+}
+
+std::vector<Case> attention_in_few_parts_cases() {
+  const ir::loop::Size up_to_512{"m", 1, 512, 1};
+  return {
+      {"InThreeParts", "attention", make({Dim(2), Dim(20), Dim(500), 8, 40}), {}, four},
+      {"InTwoParts",
+       "attention",
+       make({Dim(4), sym("n"), sym("m"), 16, 16, 1, true}),
+       {any_queries, up_to_512},
+       four},
+      {"InTwoPartsOfGroups",
+       "attention",
+       make({Dim(4), sym("n"), sym("m"), 8, 16, 2, false, false}),
+       {any_queries, up_to_512},
+       four},
+  };
+}
+
+Case attention_at_once_or_in_parts() {
+  return {"AtOnceOrInParts", "attention", make({Dim(8), Dim(20), Dim(600), 8, 40}), {}, four};
 }
 
 std::vector<Case> attention_cases() {

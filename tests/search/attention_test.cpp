@@ -42,6 +42,38 @@ TEST_P(AttentionsInParts, AreProved) {
 INSTANTIATE_TEST_SUITE_P(Lowering, AttentionsInParts, testing::ValuesIn(attention_in_parts_cases()),
                          [](const auto& info) { return info.param.name; });
 
+/// What was before the last part is one part, or two.
+TEST(Attentions, InFewPartsAreProved) {
+  for (const Case& c : attention_in_few_parts_cases()) {
+    const search::Lowered lowered = lowered_case(c, avx2_like());
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    EXPECT_TRUE(verify::rescales_sums(*lowered.program)) << c.name;
+    const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
+    EXPECT_EQ(evidence.verdict, verify::Verdict::proved) << c.name << ": " << evidence.text;
+  }
+}
+
+/// One is the other's alternative.
+TEST(Attentions, AreOfferedAtOnceAndInParts) {
+  Case c = attention_at_once_or_in_parts();
+  std::vector<jit::Target> targets = targets_with_code();
+  targets.push_back(avx512_like());
+  for (const jit::Target& target : targets) {
+    int in_parts = 0;
+    for (c.rank = 0; c.rank < 2; ++c.rank) {
+      const search::Lowered lowered = lowered_case(c, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      EXPECT_EQ(lowered.alternatives, 1);
+      in_parts += verify::rescales_sums(*lowered.program) ? 1 : 0;
+      const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
+      EXPECT_EQ(evidence.verdict, verify::Verdict::proved) << evidence.text;
+    }
+    EXPECT_EQ(in_parts, 1) << target.name;
+    EXPECT_FALSE(lowered_case(c, target).program) << "of rank 2";
+  }
+  for (c.rank = 0; c.rank < 2; ++c.rank) expect_computed(c);
+}
+
 const Case& case_of(const std::vector<Case>& cases, const std::string& name) {
   return *std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; });
 }
