@@ -17,7 +17,8 @@ size_t count_of(const PieceContext& context, const Piece& piece) {
     case Piece::Kind::attention:
       return attention_plans(context, piece.attention).size() - 1;
     case Piece::Kind::contraction:
-      return most_product_schedules(context, piece.product);
+      return most_product_schedules(context, piece.product) +
+             (read_otherwise(context, plan_contraction(context, piece.product)) ? 1 : 0);
     default:
       return 0;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "search/piece.h"
 #include "search/product_form.h"
@@ -41,9 +42,15 @@ struct ContractionPlan {
   /// across.
   bool copied = false;
   int64_t unroll = 4;  ///< of the innermost loop over k
+  /// The unrolled steps along k are not neighbours, but each begins a part of a panel of its own: as many
+  /// sequences are read side by side.
+  bool side_by_side = false;
 };
 
 ContractionPlan plan_contraction(const PieceContext& context, const ProductForm& given);
+/// The same with a right side that comes from far read side by side instead of in one sequence, or the other
+/// way round. Nothing where it is near, or read more than once.
+std::optional<ContractionPlan> read_otherwise(const PieceContext& context, const ContractionPlan& plan);
 /// The same from the side that it is given from.
 ContractionPlan plan_from_this_side(const PieceContext& context, const ProductForm& form);
 

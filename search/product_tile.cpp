@@ -63,9 +63,9 @@ Dim ProductTile::rows_here() const {
   return row_tail ? min(here, rows_ - here * row_tile) : here;
 }
 
-/// Columns beyond the last one are computed where they can be read: up to the next whole vector, and in all of
-/// the tile where how many vectors there are is not known and masks would take registers, and instructions in
-/// the innermost loop.
+/// Columns beyond the last one are computed where they can be read: up to the next whole vector, and in all
+/// of the tile where how many vectors there are is not known and masks would take registers, and instructions
+/// in the innermost loop.
 Dim ProductTile::lanes_computed() const {
   if (!right_padded) return columns_here();
   const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
@@ -171,6 +171,15 @@ void ProductTile::along_depth(size_t k) {
   if (parts) {
     const bool even = floor_mod(extent, by * Dim(depth.steps)) == Dim(0);
     steps = even ? Dim(depth.steps) : min(Dim(depth.steps), steps - depth.first);
+  }
+  if (plan_.side_by_side && !parts && decided.block == 0) {
+    const Dim part(extent.value() / plan_.unroll);
+    return w_.loop(LoopKind::sequential, name, part, [&](const Dim& p) {
+      w_.loop(LoopKind::unrolled, "u", by, [&](const Dim& u) {
+        here = p + part * u;
+        for_tile([&](const Dim& i1, const Dim& j1) { accumulate(i1, j1); });
+      });
+    });
   }
   w_.loop(LoopKind::sequential, name, steps, [&](const Dim& p) {
     w_.loop(LoopKind::unrolled, "u", whole ? by : min(by, extent - start - by * p), [&](const Dim& u) {

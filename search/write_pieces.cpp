@@ -72,10 +72,16 @@ std::optional<ScheduleReport> write_alternative(PieceContext& context, const Pie
     return ScheduleReport{"given"};
   }
   if (piece.kind == Piece::Kind::contraction) {
+    const auto otherwise = read_otherwise(context, plan_contraction(context, piece.product));
+    if (otherwise && rank == 1) {
+      write_contraction(context, *otherwise);
+      return ScheduleReport{otherwise->side_by_side ? "read side by side" : "read in one sequence"};
+    }
+    const size_t before = otherwise ? 2 : 1;
     const std::vector<ProductSchedule> found = product_schedules(context, piece.product);
-    if (rank > found.size()) return std::nullopt;
-    write_scheduled_product(context, found[rank - 1].plan);
-    return found[rank - 1].report;
+    if (rank - before >= found.size()) return std::nullopt;
+    write_scheduled_product(context, found[rank - before].plan);
+    return found[rank - before].report;
   }
   return std::nullopt;
 }

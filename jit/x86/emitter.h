@@ -268,6 +268,7 @@ class PhaseEmitter {
     bool written = false;
   };
   void fetch_for_later(const Block& block, size_t loop);
+  static void move_to_next_tile(Rows& rows, const ir::loop::Loop& around);
   std::vector<Rows> rows_after(const Block& block, size_t loop);
   std::optional<Rows> rows_of(int buffer, const ir::Dim& form, const std::map<int64_t, int64_t>& runs) const;
   std::vector<Moving> fetch_along(const std::vector<Rows>& later, int64_t iterations);
