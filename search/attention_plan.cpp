@@ -58,14 +58,9 @@ bool rows_follow_one_another(const PieceContext& context, const ProductForm& for
 constexpr int64_t fewest_queries = 48, most_queries = 128;
 constexpr int64_t score_bytes = 2 * 4;  // of a score and of its probability
 
-int64_t second_cache(const PieceContext& context) {
-  const auto& caches = context.target.caches;
-  return caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
-}
-
 /// Queries at a time, about: the scores of so many may take half of the second cache.
 int64_t queries_at_once(const PieceContext& context, int64_t keys) {
-  return std::clamp<int64_t>(second_cache(context) / 2 / (keys * 4), fewest_queries, most_queries);
+  return std::clamp<int64_t>(second_cache(context.target) / 2 / (keys * 4), fewest_queries, most_queries);
 }
 
 /// Keys in a part: a panel of their values takes about half of the first cache, where it stays while the
@@ -89,7 +84,7 @@ AttentionPlan plan_passes(const PieceContext& context, const AttentionForm& form
   const ir::Stage& scores = *form.scores.sum;
   const bool literal = scores.axes[static_cast<size_t>(form.scores.row)].extent.is_constant() &&
                        scores.axes[static_cast<size_t>(form.scores.column)].extent.is_constant();
-  plan.together = !literal || score_bytes * points > static_cast<double>(second_cache(context)) / 2;
+  plan.together = !literal || score_bytes * points > static_cast<double>(second_cache(context.target)) / 2;
   if (!plan.together) return plan;
 
   // Whoever is inside of loops spreads nothing itself.
@@ -180,7 +175,7 @@ std::vector<AttentionPlan> attention_plans(const PieceContext& context, const At
     spread_loops(context, form, flops, plan);
     return plan;
   };
-  const auto second = static_cast<double>(second_cache(context));
+  const auto second = static_cast<double>(second_cache(context.target));
   const double highest = most_of(facts, all_keys);
   const int64_t part = keys_of_part(context, passes);
   if (highest <= static_cast<double>(part) || !has_parts(context, form, passes)) return {finished(0)};

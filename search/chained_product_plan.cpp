@@ -29,7 +29,7 @@ ChainedProductPlan plan_chained_product(const PieceContext& context, const Chain
   const int64_t channel_bytes = std::max<int64_t>(1, static_cast<int64_t>(elements) * 4 / channels);
 
   // A quarter of the second cache, next to what is multiplied, and what is written.
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t second = second_cache(target);
   const int64_t tile = plan.product.form.row == form.product.row ? plan.product.tile.rows : 1;
   const int64_t most = std::max<int64_t>(1, second / 4 / channel_bytes / tile) * tile;
   const int64_t count = (channels + most - 1) / most;

@@ -93,8 +93,7 @@ class ChainedWindowsPlanner {
 
   /// The size that takes the least time.
   void choose(int cores) {
-    const auto& caches = context_.target.caches;
-    const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
+    const int64_t second = second_cache(context_.target);
     constexpr int64_t most = 16;
     cycles_ = 0;
     for (int64_t size = 1; size <= std::min(lines_, most); ++size) {

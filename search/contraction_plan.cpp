@@ -80,9 +80,7 @@ bool is_read_from_far(const PieceContext& context, const ContractionPlan& plan) 
   const int64_t bits = plan.narrow == ir::none
                            ? 32
                            : ir::bits_of(context.program.exprs[static_cast<size_t>(plan.narrow)].type);
-  const auto& caches = context.target.caches;
-  const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
-  return depth.value() * extent(plan.form.column) * bits / 8 > second;
+  return depth.value() * extent(plan.form.column) * bits / 8 > second_cache(context.target);
 }
 
 }  // namespace
@@ -148,7 +146,7 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
       sum.reduce_axes.back().extent != Dim(1))
     plan.square = target.lanes(4);
 
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t second = second_cache(target);
   plan.depth_block = depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, second);
   const int64_t reach = plan.depth_block == 0 ? depth : plan.depth_block;
   const int64_t row_bytes = plan.tile.rows * reach * 4;
@@ -167,10 +165,7 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
 
   // Zen 4 and 5 read one sequence as fast as several when code fetches ahead. Zen 3 does not: vectors times
   // matrices of 2 to 128 MiB take 1.1 to 1.6 times as long there as side by side, two rows 1.5, four 0.8.
-  if (target.vector_bytes < 64 && is_read_from_far(context, plan)) {
-    plan.side_by_side = true;
-    plan.unroll = steps_side_by_side;
-  }
+  if (target.vector_bytes < 64) plan = read_otherwise(context, plan).value_or(plan);
 
   const bool long_map = form.epilogue != nullptr && is_long(program, *form.epilogue);
   plan.copied = plan.depth_block == 0 && (long_map || form.across);

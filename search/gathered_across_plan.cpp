@@ -168,7 +168,7 @@ std::vector<PlannedGathered> plans_across(const jit::Target& target, const SizeF
   // Vectors of one lane are none, and narrow ones waste lanes.
   if (!form.left_constant || shape.rows < lanes / 2 || shape.rows % lanes == 1) return {};
   const Caches caches = {target.caches.empty() ? int64_t{32} << 10 : target.caches[0].bytes,
-                         target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10};
+                         second_cache(target)};
   const int64_t line_bytes =
       shape.depth / shape.taps * shape.phases * shape.reach.places.of(shape.width) * element_bytes;
   const auto lines_in = [&](int64_t bytes) -> int64_t {

@@ -32,7 +32,7 @@ class GatheredPlanner {
                   const GatheredPlan& plan)
       : form_(form), shape_(shape), target_(context.target), lanes_(target_.lanes(4)), plan_(plan) {
     first_cache_ = target_.caches.empty() ? int64_t{32} << 10 : target_.caches[0].bytes;
-    second_ = target_.caches.size() > 1 ? target_.caches[1].bytes : int64_t{256} << 10;
+    second_ = second_cache(target_);
     choose_block();
     choose_lines();
   }

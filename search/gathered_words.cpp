@@ -83,8 +83,7 @@ class GatheredWordsWriter {
   /// As many lines as leave their pairs in half of the second cache, and are wide enough for tiles; as many
   /// groups for every core, where they are spread.
   void choose_lines() {
-    const auto& caches = context_.target.caches;
-    const int64_t second = caches.size() > 1 ? caches[1].bytes : int64_t{256} << 10;
+    const int64_t second = second_cache(context_.target);
     const int64_t line_bytes = depth_ * pitch_ * static_cast<int64_t>(ir::size_of(neighbours_.right)),
                   all = context_.facts.typical(extent(form_.line));
     const int64_t most = std::max<int64_t>(1, second / 2 / line_bytes);

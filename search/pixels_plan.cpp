@@ -99,7 +99,7 @@ PixelsPlan plan_pixels(const PieceContext& context, const PixelsForm& form) {
       !form.rows_last || (form.sum.epilogue != nullptr && is_long(context.program, *form.sum.epilogue));
 
   // As many lines as leave room for a panel of the constants.
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t second = second_cache(target);
   const int64_t tile_bytes = 4 * plan.tile.columns * width;  // of sums that wait, for a line
   const auto bytes = [&](int64_t count) { return PaddedLines::bytes(form, count) + tile_bytes * count; };
   int64_t most = 1;

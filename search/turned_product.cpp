@@ -5,6 +5,7 @@
 
 #include "search/line_conflicts.h"
 #include "search/register_tile.h"
+#include "search/work.h"
 
 namespace axrun::search {
 namespace {
@@ -48,7 +49,7 @@ bool is_faster_turned(const ProductShape& shape, const jit::Target& target) {
   constexpr double aligned_cycles = 3, unaligned_cycles = 5;
   constexpr double good_enough = 1.05;
   const int64_t lanes = target.lanes(4);
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t second = second_cache(target);
   const auto depth = static_cast<double>(shape.depth);
   const auto vectors_of = [&](int64_t count) {
     return static_cast<double>(count) * static_cast<double>(shape.columns) / static_cast<double>(lanes);

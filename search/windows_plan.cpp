@@ -64,7 +64,7 @@ WindowTile tile_of_strips(const WindowShape& shape, const jit::Target& target) {
 /// order, all channels at a time.
 int64_t column_block(const WindowShape& shape, const WindowTile& tile, double bytes,
                      const jit::Target& target) {
-  const int64_t second = target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+  const int64_t second = second_cache(target);
   if (bytes > static_cast<double>(second)) return 0;
   const int64_t room = (target.caches.empty() ? int64_t{32} << 10 : target.caches[0].bytes) / 2;
   const int64_t lines = shape.taps / shape.row_taps;

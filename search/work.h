@@ -12,6 +12,11 @@ namespace axrun::search {
 /// one core long enough for others to help: some 10 microseconds.
 bool is_worth_spreading(double flops, const jit::Target& target, double bytes = 0);
 
+/// Bytes of the second cache; where the target has none, those of a usual one.
+inline int64_t second_cache(const jit::Target& target) {
+  return target.caches.size() > 1 ? target.caches[1].bytes : int64_t{256} << 10;
+}
+
 /// How many pieces of `piece` cover [0, extent).
 inline int64_t ceil_of(int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; }
 

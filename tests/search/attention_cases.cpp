@@ -92,7 +92,7 @@ const ir::loop::Size many_keys{"m", 1, 65536, 1};
 std::vector<Case> attention_in_parts_cases() {
   const std::vector<SizeValues> some = {
       {{"n", 13}, {"m", 512}}, {{"n", 3}, {"m", 513}}, {{"n", 129}, {"m", 5}}, {{"n", 5}, {"m", 1700}}};
-  return {
+  std::vector<Case> cases = {
       {"InParts",
        "attention",
        make({Dim(2), sym("n"), sym("m"), 8, 8}),
@@ -131,27 +131,36 @@ std::vector<Case> attention_in_parts_cases() {
        four,
        {{{"n", 3}}}},
   };
+  // Whatever the machine has.
+  for (Case& c : cases) c.caches = {{int64_t{32} << 10}, {int64_t{1} << 20}};
+  return cases;
 }
 
 std::vector<Case> attention_in_few_parts_cases() {
   const ir::loop::Size up_to_512{"m", 1, 512, 1};
-  return {
+  std::vector<Case> cases = {
       {"InThreeParts", "attention", make({Dim(2), Dim(20), Dim(500), 8, 40}), {}, four},
       {"InTwoParts",
        "attention",
        make({Dim(4), sym("n"), sym("m"), 16, 16, 1, true}),
        {any_queries, up_to_512},
-       four},
+       four,
+       {{{"n", 5}, {"m", 400}}, {{"n", 50}, {"m", 7}}}},
       {"InTwoPartsOfGroups",
        "attention",
        make({Dim(4), sym("n"), sym("m"), 8, 16, 2, false, false}),
        {any_queries, up_to_512},
-       four},
+       four,
+       {{{"n", 3}, {"m", 512}}}},
   };
+  for (Case& c : cases) c.caches = {{int64_t{32} << 10}, {int64_t{16} << 10}};
+  return cases;
 }
 
 Case attention_at_once_or_in_parts() {
-  return {"AtOnceOrInParts", "attention", make({Dim(8), Dim(20), Dim(600), 8, 40}), {}, four};
+  Case c{"AtOnceOrInParts", "attention", make({Dim(8), Dim(20), Dim(600), 8, 40}), {}, four};
+  c.caches = {{int64_t{32} << 10}, {int64_t{1} << 20}};
+  return c;
 }
 
 std::vector<Case> attention_cases() {

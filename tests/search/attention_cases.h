@@ -10,9 +10,9 @@ namespace axrun::tests {
 std::vector<Case> attention_cases();
 /// With so many keys that the interpreter of loop programs takes long.
 std::vector<Case> attention_in_parts_cases();
-/// In parts where the second cache has 16 KiB.
+/// In parts, two or three, as the second cache is small.
 std::vector<Case> attention_in_few_parts_cases();
-/// With so many keys that both can be done where the second cache has 256 KiB or more.
+/// With so many keys that both can be done.
 Case attention_at_once_or_in_parts();
 
 }  // namespace axrun::tests

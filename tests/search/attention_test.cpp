@@ -43,22 +43,23 @@ INSTANTIATE_TEST_SUITE_P(Lowering, AttentionsInParts, testing::ValuesIn(attentio
                          [](const auto& info) { return info.param.name; });
 
 /// What was before the last part is one part, or two.
-TEST(Attentions, InFewPartsAreProved) {
+TEST(Attentions, InFewPartsAreProvedAndComputed) {
   for (const Case& c : attention_in_few_parts_cases()) {
-    const search::Lowered lowered = lowered_case(c, avx2_like());
-    ASSERT_TRUE(lowered.program) << lowered.reason;
-    EXPECT_TRUE(verify::rescales_sums(*lowered.program)) << c.name;
-    const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
-    EXPECT_EQ(evidence.verdict, verify::Verdict::proved) << c.name << ": " << evidence.text;
+    for (const jit::Target& target : {avx512_like(), avx2_like()}) {
+      const search::Lowered lowered = lowered_case(c, target);
+      ASSERT_TRUE(lowered.program) << lowered.reason;
+      EXPECT_TRUE(verify::rescales_sums(*lowered.program)) << c.name;
+      const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
+      EXPECT_EQ(evidence.verdict, verify::Verdict::proved) << c.name << ": " << evidence.text;
+    }
+    expect_computed(c);
   }
 }
 
 /// One is the other's alternative.
 TEST(Attentions, AreOfferedAtOnceAndInParts) {
   Case c = attention_at_once_or_in_parts();
-  std::vector<jit::Target> targets = targets_with_code();
-  targets.push_back(avx512_like());
-  for (const jit::Target& target : targets) {
+  for (const jit::Target& target : {avx512_like(), avx2_like()}) {
     int in_parts = 0;
     for (c.rank = 0; c.rank < 2; ++c.rank) {
       const search::Lowered lowered = lowered_case(c, target);
@@ -132,7 +133,7 @@ TEST(Attentions, InPartsWithMaskedAndDistantScores) {
                                     halves({1, keys, 8}, false, random), halves({1, keys, 8}, false, random),
                                     ir::Tensor::allocate(ir::ElementType::f32, {queries, keys})};
   for (const jit::Target& target : targets_with_code()) {
-    const search::Lowered lowered = search::lower(expression, c.sizes, {}, target);
+    const search::Lowered lowered = lowered_case(c, target);
     ASSERT_TRUE(lowered.program) << lowered.reason;
     EXPECT_TRUE(verify::rescales_sums(*lowered.program));
     const auto code = jit::KernelCode::compile(*lowered.program, target, {});
@@ -158,7 +159,7 @@ TEST(Attentions, InPartsPassTheNumericGate) {
     const Case& c = case_of(cases, name);
     const ir::Program expression = c.make();
     for (const jit::Target& target : targets_with_code()) {
-      const search::Lowered lowered = search::lower(expression, c.sizes, {}, target);
+      const search::Lowered lowered = lowered_case(c, target);
       ASSERT_TRUE(lowered.program) << lowered.reason;
       EXPECT_TRUE(verify::rescales_sums(*lowered.program)) << name;
       const auto code = jit::KernelCode::compile(*lowered.program, target, {});

@@ -357,7 +357,9 @@ std::vector<Case> operator_cases() {
 
 Program any_rows_product() { return product(sym("m"), 3072, 768, true, true); }
 
-search::Lowered lowered_case(const Case& c, const jit::Target& target) {
+search::Lowered lowered_case(const Case& c, const jit::Target& given) {
+  jit::Target target = given;
+  if (!c.caches.empty()) target.caches = c.caches;
   if (c.schedule) return search::lower_scheduled(c.make(), c.sizes, c.constant, target, *c.schedule);
   return search::lower(c.make(), c.sizes, c.constant, target, c.rank);
 }

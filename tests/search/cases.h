@@ -46,6 +46,7 @@ struct Case {
   std::vector<SizeValues> values = {{}};
   std::optional<search::GivenSchedule> schedule = {};  ///< of its product, instead of the default one
   size_t rank = 0;                                     ///< of the schedule that is looked for
+  std::vector<jit::CacheLevel> caches = {};  ///< instead of the target's, where schedules depend on them
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 

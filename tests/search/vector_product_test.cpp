@@ -13,7 +13,9 @@ Case product_from_far(int64_t rows) {
   const std::string text = "program product(a: f32[" + m + ", 512], b: f32[512, 1203]) -> (c) {\n" +
                            "  c: f32[" + m + ", 1203] = reduce sum (i0: " + m +
                            ", i1: 1203; r0: 512) { a[i0, r0] * b[r0, i1] }\n}\n";
-  return {"ProductFromFar", "contraction", [=] { return ir::parse(text); }, {}, {false, true}};
+  Case c{"ProductFromFar", "contraction", [=] { return ir::parse(text); }, {}, {false, true}};
+  c.caches = {{int64_t{32} << 10}, {int64_t{1} << 20}};
+  return c;
 }
 
 TEST(VectorProducts, AreReadEitherWay) {
