@@ -230,12 +230,27 @@ void ThreadPool::parallel_for_workers(int64_t count, int64_t grain, WorkerBody b
   }
   const Chunks chunks(count, std::max<int64_t>(grain, 1), threads_);
   const int64_t workers = std::min<int64_t>(threads_, chunks.number);
-  std::atomic<int64_t> next_chunk{0};
+  // Neighbouring chunks are one worker's first of all, the same ones in every call: what it wrote last time,
+  // and what the step before wrote, is in its core's cache. Who has done his own helps the next.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+  constexpr int64_t most_shares = 64;
+  Share shares[most_shares];
+  const int64_t number = std::min(workers, most_shares);
+  for (int64_t k = 0; k < number; ++k) {
+    shares[k].next.store(chunks.number * k / number, std::memory_order_relaxed);
+    shares[k].end = chunks.number * (k + 1) / number;
+  }
   parallel_for(workers, 1, [&](int64_t first_worker, int64_t last_worker) {
     for (int64_t worker = first_worker; worker < last_worker; ++worker) {
-      for (int64_t chunk = next_chunk.fetch_add(1, std::memory_order_relaxed); chunk < chunks.number;
-           chunk = next_chunk.fetch_add(1, std::memory_order_relaxed)) {
-        body(worker, chunks.begin(chunk), chunks.end(chunk));
+      for (int64_t k = 0; k < number; ++k) {
+        Share& share = shares[(worker + k) % number];
+        for (int64_t chunk = share.next.fetch_add(1, std::memory_order_relaxed); chunk < share.end;
+             chunk = share.next.fetch_add(1, std::memory_order_relaxed)) {
+          body(worker, chunks.begin(chunk), chunks.end(chunk));
+        }
       }
     }
   });

@@ -122,7 +122,12 @@ class IntegerProductWriter {
         spread && !form_.outer.empty() &&
         balance_of_axis(context_.facts, extent(form_.outer[0]), 1, context_.target.cores) < good &&
         context_.facts.typical(rows_) > height_;
-    if (by_rows) {
+    const auto rows = rows_.substitute(context_.facts.known()).constant();
+    if (spread && form_.outer.empty() && rows && *rows <= height_) {
+      pack_left(Dim(0));
+      w_.loop(LoopKind::parallel, "jt", ceil_div(columns_, Dim(width_)),
+              [&](const Dim& jt) { tile(Dim(0), jt); });
+    } else if (by_rows) {
       row_tiles(LoopKind::parallel, [&](const Dim& it) {
         outer_loops(0, LoopKind::sequential, [&](LoopKind) { tiles_of(it); });
       });

@@ -43,6 +43,24 @@ TEST_P(Parallel, WorkersNeverShareANumber) {
   EXPECT_EQ(total, 5000);
 }
 
+/// What a worker does first is its own share of neighbours.
+TEST_P(Parallel, WorkersBeginWithTheSameShareInEveryCall) {
+  const auto pool = ThreadPool::make(4, GetParam());
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    int64_t first[4] = {-1, -1, -1, -1};
+    std::atomic<int> seen[160] = {};
+    pool->parallel_for_workers(160, 1, [&](int64_t worker, int64_t begin, int64_t end) {
+      if (first[worker] < 0) first[worker] = begin;
+      for (int64_t i = begin; i < end; ++i) ++seen[i];
+    });
+    for (const auto& times : seen) EXPECT_EQ(times, 1);
+    // Who comes late finds only what is left of it, or nothing.
+    bool on_time = false;
+    for (int64_t worker = 0; worker < 4; ++worker) on_time |= first[worker] == 40 * worker;
+    EXPECT_TRUE(on_time);
+  }
+}
+
 TEST_P(Parallel, RethrowsAndStaysUsable) {
   const auto pool = ThreadPool::make(3, GetParam());
   for (int repeat = 0; repeat < 20; ++repeat) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The Python package as its users get it. Usage: package_test.py FOLDER_OF_THE_WHEEL ROOT MODEL
+"""The Python package as its users get it. Usage: package_test.py FOLDER_OF_THE_WHEEL ROOT MODEL [TEST...]
 
-Installs the wheel into a fresh virtual environment, without a network, and runs the programs package_*.py of this folder
-there (with the arguments WHEEL ROOT MODEL). The environment is made from this interpreter, or from Debian's where this one
-has no numpy. MODEL is the demonstration model.
+Installs the wheel into a fresh virtual environment, without a network, and runs the programs package_TEST.py of this folder
+there (all of TESTS unless told, with the arguments WHEEL ROOT MODEL). The environment is made from this interpreter, or from
+Debian's where this one has no numpy. MODEL is the demonstration model.
 """
 
 import glob
@@ -52,7 +52,7 @@ def main():
                        if name not in ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")}
         environment.update(AXRUN_CACHE="off", PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1")
         given = [os.path.abspath(path) for path in (wheel, root, model)]
-        for test in TESTS:
+        for test in sys.argv[4:] or TESTS:
             print("%s of %s" % (test, python), flush=True)
             subprocess.run([made, "-W", "error", os.path.join(HERE, "package_%s.py" % test), *given], env=environment,
                            check=True, cwd=folder)

@@ -48,5 +48,25 @@ TEST(VectorProducts, OfMoreRowsAreNot) {
   }
 }
 
+/// One row leaves nothing but columns to spread.
+TEST(VectorProducts, OfBytesAreSpreadOverColumns) {
+  const std::string text =
+      "program product(x: u8[1, 1536], w: i8[1536, 1003]) -> (s) {\n"
+      "  s: i32[1, 1003] = reduce sum (i0: 1, i1: 1003; r0: 1536) "
+      "{ cast(i32, x[i0, r0]) * cast(i32, w[r0, i1]) }\n}\n";
+  const Case c{"RowOfBytes", "integer product", [=] { return ir::parse(text); }, {}, {false, true}};
+  for (int cores : {1, 4}) {
+    jit::Target target = avx2_like();
+    target.cores = cores;
+    const search::Lowered lowered = lowered_case(c, target);
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    EXPECT_EQ(ir::loop::print(*lowered.program).find("parallel jt") != std::string::npos, cores > 1)
+        << ir::loop::print(*lowered.program);
+    const verify::Evidence evidence = verify::prove(*lowered.program, lowered.expression);
+    EXPECT_EQ(evidence.verdict, verify::Verdict::proved) << evidence.text;
+  }
+  expect_computed(c);
+}
+
 }  // namespace
 }  // namespace axrun::tests
