@@ -35,14 +35,15 @@ REPORT = report(kernel("accepted", "MatMul", 3, 0.5, proof_s=0.010, gate_s=0.001
                 kernel("refused", "GRU", 2, 0.3, "it is a recurrence"), swapped=3)
 
 # A host whose optimiser comes to REPORT and makes runs FACTOR times as long; it starts LATER seconds later with one.
+# Where starts are judged, START is so long that what the machine does besides hardly counts.
 FAKE_HOST = """#!%s -IS
 import json, os, sys, time
-REPORT, FACTOR, LATER, FAILURE, OUTPUTS = %r, %r, %r, %r, %r
+REPORT, FACTOR, START, LATER, FAILURE, OUTPUTS = %r, %r, %r, %r, %r, %r
 assert "--budget" in sys.argv
 on = os.environ["AXRUN_OPTIMIZE"] == "1"
 if FAILURE == "refuse":
     sys.exit("fake: the model is not supported")
-time.sleep(0.15 + on * LATER)  # so long that what the machine does besides hardly counts
+time.sleep(START + on * LATER)
 print(json.dumps(dict(engine="fake", version="1", load_ms=1, session_ms=1, first_ms=1, start_to_first_ms=2)), flush=True)
 us = 300.0
 for line in sys.stdin:
@@ -67,10 +68,10 @@ if "--save" in sys.argv:
 class Command(unittest.TestCase):
     setUp, add_model = CompareHosts.setUp, CompareHosts.add_model
 
-    def host(self, factor=0.5, later=0.0, failure="", outputs=(RIGHT, RIGHT)):
+    def host(self, factor=0.5, start=0.15, later=0.0, failure="", outputs=(RIGHT, RIGHT)):
         path = os.path.join(self.folder, "axrun_bench")
         with open(path, "w") as file:
-            file.write(FAKE_HOST % (sys.executable, REPORT, factor, later, failure, outputs))
+            file.write(FAKE_HOST % (sys.executable, REPORT, factor, start, later, failure, outputs))
         os.chmod(path, 0o755)
 
     def run_command(self, *flags):
@@ -89,7 +90,7 @@ class Command(unittest.TestCase):
         return done.returncode, result["models"][0], result, done.stdout
 
     def test_figures_of_a_model(self):
-        self.host(factor=0.5)
+        self.host(factor=0.5, start=0.8)
         code, row, result, out = self.measure("--reasons", "--gate", "tiny")
         self.assertEqual((code, result["missed"]), (0, []), out)
         self.assertAlmostEqual(row["run"]["ratio"]["median"], 0.5, delta=0.01)
@@ -118,7 +119,7 @@ class Command(unittest.TestCase):
         self.assertEqual(self.run_command().returncode, 0, "without --gate it is only said")
 
     def test_outputs_that_change_are_missed(self):
-        self.host(outputs=(RIGHT, tensor(1.0, -2.0, 0.6)))
+        self.host(start=0.8, outputs=(RIGHT, tensor(1.0, -2.0, 0.6)))
         code, _, result, out = self.measure("--gate")
         self.assertEqual(code, 6)
         self.assertEqual(result["missed"], ["tiny: its outputs became wrong: by 5.0e-02"])
