@@ -231,7 +231,8 @@ void ThreadPool::parallel_for_workers(int64_t count, int64_t grain, WorkerBody b
   const Chunks chunks(count, std::max<int64_t>(grain, 1), threads_);
   const int64_t workers = std::min<int64_t>(threads_, chunks.number);
   // Neighbouring chunks are one worker's first of all, the same ones in every call: what it wrote last time,
-  // and what the step before wrote, is in its core's cache. Who has done his own helps the next.
+  // and what the step before wrote, is in its core's cache. Whoever has done its own share helps with the
+  // next one's.
   struct alignas(64) Share {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

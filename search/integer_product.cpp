@@ -123,7 +123,9 @@ class IntegerProductWriter {
         balance_of_axis(context_.facts, extent(form_.outer[0]), 1, context_.target.cores) < good &&
         context_.facts.typical(rows_) > height_;
     const auto rows = rows_.substitute(context_.facts.known()).constant();
-    if (spread && form_.outer.empty() && rows && *rows <= height_) {
+    // What one tile has of rows is packed before the columns are spread.
+    const bool by_columns = spread && form_.outer.empty() && rows && *rows <= height_;
+    if (by_columns) {
       pack_left(Dim(0));
       w_.loop(LoopKind::parallel, "jt", ceil_div(columns_, Dim(width_)),
               [&](const Dim& jt) { tile(Dim(0), jt); });

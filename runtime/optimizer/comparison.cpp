@@ -34,7 +34,8 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 }  // namespace
 
-std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
+std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output,
+                          bool quantized) {
   const bool real = ir::is_float(present.type()), single = present.type() == ir::ElementType::f32;
   double scale = 0;
   if (single) scale = static_cast<double>(largest_finite(present.as<float>(), present.size()));
@@ -52,8 +53,9 @@ std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate
     if (!real) {
       if (present.get_int(i) == candidate.get_int(i)) continue;
       // Integers of more bits may be indices or counts.
-      const bool allowed =
-          ir::size_of(present.type()) <= 2 && std::abs(present.get_int(i) - candidate.get_int(i)) == 1;
+      const bool a_step = quantized && ir::size_of(present.type()) <= 2 &&
+                          std::abs(present.get_int(i) - candidate.get_int(i)) == 1;
+      const bool allowed = present.type() == ir::ElementType::boolean || a_step;
       if (allowed && static_cast<double>(++flipped) <= flipped_share * static_cast<double>(present.size()))
         continue;
       return fmt::format("output {} element {} is {}, with the present kernel {}", output, i,
@@ -71,7 +73,7 @@ std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate
 
 namespace {
 
-std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output) {
+std::string bit_difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output, bool) {
   if (present.bytes() == 0 || std::memcmp(present.data(), candidate.data(), present.bytes()) == 0) return "";
   const size_t element = ir::size_of(present.type());
   for (int64_t i = 0; i < present.size(); ++i) {
@@ -107,6 +109,7 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
   for (const ir::ValueId id : whole.inputs) {
     if (id == ir::absent || given.count(id) != 0) continue;
     const ir::ValueFact& fact = plan.fact(id);
+    reads_reals_ |= ir::is_float(fact.type);
     if (fact.constant.defined()) {
       given[id] = fact.constant.data();
       continue;
@@ -207,10 +210,11 @@ void KernelComparison::run(std::vector<Call>& calls, ThreadPool& pool) {
   }
 }
 
-std::string KernelComparison::compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&,
-                                                                size_t)) const {
+std::string KernelComparison::compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t,
+                                                                bool)) const {
   for (size_t k = 0; k < compared_.size(); ++k) {
-    std::string found = difference(present_results_.at(compared_[k]), candidate_results_.at(compared_[k]), k);
+    std::string found =
+        difference(present_results_.at(compared_[k]), candidate_results_.at(compared_[k]), k, reads_reals_);
     if (!found.empty()) return found;
   }
   return "";

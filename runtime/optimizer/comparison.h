@@ -17,8 +17,10 @@ struct StepKernel {
   std::shared_ptr<const Kernel> kernel;
 };
 
-/// Empty where results agree as those of different rounding may; otherwise where they do not.
-std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output);
+/// Empty where results agree as those of different rounding may; otherwise where they do not. quantized:
+/// integers of 8 and 16 bits are rounded from real numbers, so that a few may be a step apart.
+std::string difference_of(const ir::Tensor& present, const ir::Tensor& candidate, size_t output,
+                          bool quantized = false);
 
 /// A kernel and those that do its work at present, on equal buffers: made-up inputs, the model's own
 /// constants, integers that a run has read where they are known.
@@ -55,12 +57,13 @@ class KernelComparison {
   static void run(std::vector<Call>& calls, ThreadPool& pool);
   void share_memory();
   void fill(uint64_t seed, bool special);
-  std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t)) const;
+  std::string compare(std::string (*difference)(const ir::Tensor&, const ir::Tensor&, size_t, bool)) const;
 
   ThreadPool& pool_;
   std::vector<ir::Tensor> operands_;   ///< inputs that are made up
   std::vector<ir::Tensor> read_;       ///< inputs that a run has read
   std::vector<ir::ValueId> compared_;  ///< outputs of the candidate
+  bool reads_reals_ = false;           ///< a scale, if nothing else: its integers may be rounded ones
   std::vector<Call> present_, candidate_;
   Results present_results_, candidate_results_;
 };
