@@ -1,24 +1,18 @@
 // Programs over small integer tensors whose elements are expressions of named sizes: what models compute from
 // Shape.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "ir/arithmetic.h"
 #include "ir/error.h"
 #include "ir/evaluate.h"
+#include "ir/grammar.h"
+#include "ir/size_value.h"
 
 namespace axrun::ir {
 namespace {
 
-/// An exact value: of an integer or boolean expression `numerator` (denominator 1), of a float one the
-/// quotient. Rationals are enough for what exporters do to sizes: scale by 0.5 or 2, round, cast back.
-struct Value {
-  Dim numerator;
-  int64_t denominator = 1;
-  bool is_constant() const { return numerator.is_constant(); }
-};
-using Maybe = std::optional<Value>;
+using Maybe = MaybeSize;
 
 /// Row-major elements of a tensor of constant shape.
 struct Elements {
@@ -29,187 +23,11 @@ struct Elements {
 /// Results with more elements than this are not worth following.
 constexpr int64_t largest_tensor = 4096;
 constexpr int64_t largest_space = 65536;
-constexpr int64_t largest_denominator = int64_t{1} << 20;
-
-bool at_least(const Dim& a, const Dim& b) { return max(a - b, Dim(0)) == a - b; }
-
-/// true or false where certain.
-std::optional<bool> less(const Dim& a, const Dim& b) {
-  if (at_least(b, a + 1)) return true;
-  if (at_least(a, b)) return false;
-  return std::nullopt;
-}
-
-std::optional<bool> equal(const Dim& a, const Dim& b) {
-  if (a == b) return true;
-  if (at_least(a, b + 1) || at_least(b, a + 1)) return false;
-  return std::nullopt;
-}
-
-Maybe truth(std::optional<bool> value) {
-  if (!value) return std::nullopt;
-  return Value{Dim(*value ? 1 : 0), 1};
-}
-
-Maybe rational(const Dim& numerator, int64_t denominator) {
-  if (denominator < 0) return rational(Dim(0) - numerator, -denominator);
-  if (denominator == 0 || denominator > largest_denominator) return std::nullopt;
-  if (floor_mod(numerator, Dim(denominator)) == Dim(0))
-    return Value{floor_div(numerator, Dim(denominator)), 1};
-  return Value{numerator, denominator};
-}
-
-/// A double as a quotient with a power of two, if that is exact and small.
-Maybe from_real(double value) {
-  if (!std::isfinite(value)) return std::nullopt;
-  for (int64_t denominator = 1; denominator <= largest_denominator; denominator *= 2) {
-    const double scaled = value * static_cast<double>(denominator);
-    if (std::fabs(scaled) > 9007199254740992.0) return std::nullopt;  // 2^53
-    if (scaled == std::trunc(scaled)) return rational(Dim(static_cast<int64_t>(scaled)), denominator);
-  }
-  return std::nullopt;
-}
-
-Maybe floor_of(const Value& a) { return Value{floor_div(a.numerator, Dim(a.denominator)), 1}; }
-
-Maybe truncated(const Value& a) {
-  if (a.denominator == 1) return a;
-  if (at_least(a.numerator, Dim(0))) return floor_of(a);
-  if (at_least(Dim(0), a.numerator)) return Value{ceil_div(a.numerator, Dim(a.denominator)), 1};
-  return std::nullopt;
-}
-
-/// Arithmetic of exact values; integers of a type wrap only where constant, sizes never reach a type's
-/// bounds.
-class Arithmetic {
- public:
-  Arithmetic(ScalarOp op, ElementType type) : op_(op), type_(type) {}
-
-  Maybe unary(const Value& a) const {
-    switch (op_) {
-      case ScalarOp::neg:
-        return Value{Dim(0) - a.numerator, a.denominator};
-      case ScalarOp::abs:
-        if (at_least(a.numerator, Dim(0))) return a;
-        if (at_least(Dim(0), a.numerator)) return Value{Dim(0) - a.numerator, a.denominator};
-        return std::nullopt;
-      case ScalarOp::sign:
-        if (at_least(a.numerator, Dim(1))) return Value{Dim(1), 1};
-        if (at_least(Dim(-1), a.numerator)) return Value{Dim(-1), 1};
-        return a.numerator == Dim(0) ? Maybe(a) : std::nullopt;
-      case ScalarOp::floor:
-        return floor_of(a);
-      case ScalarOp::ceil:
-        return Value{ceil_div(a.numerator, Dim(a.denominator)), 1};
-      case ScalarOp::truncate:
-        return truncated(a);
-      case ScalarOp::round_even:
-        return a.denominator == 1 ? Maybe(a) : std::nullopt;
-      case ScalarOp::is_nan:
-      case ScalarOp::is_inf:
-        return Value{Dim(0), 1};
-      case ScalarOp::logical_not:
-        return truth(equal(a.numerator, Dim(0)));
-      default:
-        return std::nullopt;
-    }
-  }
-
-  Maybe binary(const Maybe& a, const Maybe& b) const {
-    if (op_ == ScalarOp::logical_and || op_ == ScalarOp::logical_or) return logical(a, b);
-    if (!a || !b) return op_ == ScalarOp::mul ? annihilated(a, b) : std::nullopt;
-    if (!is_float(type_) && a->is_constant() && b->is_constant()) {
-      auto value = integer_binary(op_, type_, a->numerator.value(), b->numerator.value());
-      return value ? Maybe(Value{Dim(*value), 1}) : std::nullopt;
-    }
-    return exact(*a, *b);
-  }
-
- private:
-  static std::optional<bool> truth_of(const Maybe& a) {
-    if (!a) return std::nullopt;
-    auto zero = equal(a->numerator, Dim(0));
-    return zero ? std::optional<bool>(!*zero) : std::nullopt;
-  }
-
-  Maybe logical(const Maybe& a, const Maybe& b) const {
-    const bool decisive = op_ == ScalarOp::logical_or;
-    auto left = truth_of(a);
-    auto right = truth_of(b);
-    if ((left && *left == decisive) || (right && *right == decisive)) return truth(decisive);
-    return left && right ? truth(!decisive) : std::nullopt;
-  }
-
-  Maybe annihilated(const Maybe& a, const Maybe& b) const {
-    auto zero = [](const Maybe& value) { return value && value->numerator == Dim(0); };
-    return !is_float(type_) && (zero(a) || zero(b)) ? Maybe(Value{Dim(0), 1}) : std::nullopt;
-  }
-
-  Maybe exact(const Value& a, const Value& b) const {
-    const Dim left = a.numerator * Dim(b.denominator);
-    const Dim right = b.numerator * Dim(a.denominator);
-    const int64_t common = a.denominator * b.denominator;
-    switch (op_) {
-      case ScalarOp::add:
-        return rational(left + right, common);
-      case ScalarOp::sub:
-        return rational(left - right, common);
-      case ScalarOp::mul:
-        return rational(a.numerator * b.numerator, common);
-      case ScalarOp::min:
-        return rational(min(left, right), common);
-      case ScalarOp::max:
-        return rational(max(left, right), common);
-      case ScalarOp::equal:
-        return truth(equal(left, right));
-      case ScalarOp::not_equal:
-        return truth(inverted(equal(left, right)));
-      case ScalarOp::less:
-        return truth(less(left, right));
-      case ScalarOp::less_equal:
-        return truth(inverted(less(right, left)));
-      case ScalarOp::greater:
-        return truth(less(right, left));
-      case ScalarOp::greater_equal:
-        return truth(inverted(less(left, right)));
-      case ScalarOp::div:
-      case ScalarOp::floor_div:
-      case ScalarOp::floor_mod:
-      case ScalarOp::remainder:
-        return divide(left, right);
-      default:
-        return std::nullopt;
-    }
-  }
-
-  static std::optional<bool> inverted(std::optional<bool> value) {
-    return value ? std::optional<bool>(!*value) : std::nullopt;
-  }
-
-  Maybe divide(const Dim& a, const Dim& b) const {
-    if (is_float(type_)) {
-      if (op_ != ScalarOp::div) return std::nullopt;
-      if (auto divisor = b.constant()) return *divisor == 0 ? std::nullopt : rational(a, *divisor);
-      if (!at_least(b, Dim(1)) || floor_mod(a, b) != Dim(0)) return std::nullopt;
-      return Value{floor_div(a, b), 1};
-    }
-    if (!at_least(b, Dim(1)) && !(b.is_constant() && b.value() != 0)) return std::nullopt;
-    // Truncation is rounding down where both sides have one sign, or nothing is rounded.
-    const Dim modulo = floor_mod(a, b);
-    const bool towards_zero = op_ == ScalarOp::div || op_ == ScalarOp::remainder;
-    if (towards_zero && modulo != Dim(0) && !(at_least(a, Dim(0)) && at_least(b, Dim(1))))
-      return std::nullopt;
-    const bool quotient = op_ == ScalarOp::div || op_ == ScalarOp::floor_div;
-    return Value{quotient ? floor_div(a, b) : modulo, 1};
-  }
-
-  ScalarOp op_;
-  ElementType type_;
-};
 
 class SymbolicEvaluator {
  public:
-  SymbolicEvaluator(const Program& program, const std::vector<std::optional<Dims>>& operands)
+  /// Evaluates what the outputs of integers with at most `limit` elements need.
+  SymbolicEvaluator(const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit)
       : program_(program), tensors_(program.tensors.size()) {
     for (size_t k = 0; k < program.operands.size() && k < operands.size(); ++k) {
       const TensorId id = program.operands[k];
@@ -217,17 +35,19 @@ class SymbolicEvaluator {
       Elements elements;
       if (!shape_of(id, elements) || count_of(elements.shape) != static_cast<int64_t>(operands[k]->size()))
         continue;
-      for (const Dim& element : *operands[k]) elements.values.push_back(Value{element, 1});
+      for (const Dim& element : *operands[k]) elements.values.push_back(SizeValue{element, 1});
       tensors_[static_cast<size_t>(id)] = std::move(elements);
     }
-    for (const Stage& stage : program.stages) run(stage);
+    const std::vector<bool> needed = stages_of_small_outputs(limit);
+    for (size_t n = 0; n < needed.size(); ++n) {
+      if (needed[n]) run(program.stages[n]);
+    }
   }
 
   std::optional<Dims> output(size_t k, int64_t limit) const {
     const TensorId id = program_.outputs[k];
     const auto& tensor = tensors_[static_cast<size_t>(id)];
-    const ElementType type = program_.tensors[static_cast<size_t>(id)].type;
-    if (!tensor || is_float(type) || static_cast<int64_t>(tensor->values.size()) > limit) return std::nullopt;
+    if (!tensor || !is_small(id, limit)) return std::nullopt;
     Dims dims;
     for (const Maybe& value : tensor->values) {
       if (!value || value->denominator != 1) return std::nullopt;
@@ -242,6 +62,38 @@ class SymbolicEvaluator {
     if (!shape || count_of(*shape) > largest_tensor) return false;
     elements.shape = *shape;
     return true;
+  }
+
+  bool is_small(TensorId id, int64_t limit) const {
+    if (id == none || is_float(program_.tensors[static_cast<size_t>(id)].type)) return false;
+    Elements elements;
+    return shape_of(id, elements) && count_of(elements.shape) <= limit;
+  }
+
+  std::vector<bool> stages_of_small_outputs(int64_t limit) const {
+    std::vector<bool> read(program_.tensors.size());
+    for (const TensorId id : program_.outputs) {
+      if (is_small(id, limit)) read[static_cast<size_t>(id)] = true;
+    }
+    std::vector<bool> needed(program_.stages.size());
+    for (size_t n = needed.size(); n-- > 0;) {
+      const Stage& stage = program_.stages[n];
+      needed[n] = std::any_of(stage.results.begin(), stage.results.end(),
+                              [&](TensorId id) { return id != none && read[static_cast<size_t>(id)]; });
+      if (!needed[n]) continue;
+      mark_loads(stage.body, read);
+      mark_loads(stage.monoid.identity, read);
+      mark_loads(stage.monoid.combine, read);
+    }
+    return needed;
+  }
+
+  /// Marks the tensors that expressions read.
+  void mark_loads(const std::vector<ExprId>& roots, std::vector<bool>& read) const {
+    for (const ExprId id : reachable(program_, roots)) {
+      const Expr& expr = program_.exprs[static_cast<size_t>(id)];
+      if (expr.op == ScalarOp::load) read[static_cast<size_t>(expr.integer)] = true;
+    }
   }
 
   /// Number of points, or more than any limit.
@@ -272,6 +124,9 @@ class SymbolicEvaluator {
                                            space->end());
     const int64_t points = count_of(axes);
     const int64_t reduce_points = count_of(reduce_axes);
+    // Without it, DynamicQuantizeLinear's zero point and ArgMax would walk over all data, of which nothing is
+    // known.
+    const bool may_end_early = stage.kind == StageKind::reduce && unknown_is_final(stage);
     for (int64_t point = 0; point < points; ++point) {
       std::vector<Maybe> state;
       if (stage.kind == StageKind::reduce) state = identity(stage);
@@ -280,6 +135,8 @@ class SymbolicEvaluator {
         std::vector<Maybe> values;
         for (ExprId id : stage.body) values.push_back(value(id));
         state = stage.kind == StageKind::map ? values : combined(stage, state, values);
+        const auto unknown = [](const Maybe& one) { return !one; };
+        if (may_end_early && std::all_of(state.begin(), state.end(), unknown)) break;
       }
       for (size_t k = 0; k < results.size(); ++k) results[k].values.push_back(state[k]);
     }
@@ -298,6 +155,44 @@ class SymbolicEvaluator {
     known_.assign(program_.exprs.size(), {});
   }
 
+  /// Whether a state of which nothing is known stays so, whatever is combined with it.
+  bool unknown_is_final(const Stage& stage) const {
+    const Monoid& monoid = stage.monoid;
+    // A product of integers is known where one factor is zero.
+    if (monoid.kind == Monoid::Kind::product)
+      return is_float(program_.exprs[static_cast<size_t>(stage.body[0])].type);
+    if (monoid.kind != Monoid::Kind::tuple) return true;
+    std::vector<bool> possible(program_.exprs.size());
+    for (const ExprId id : reachable(program_, monoid.combine)) {
+      possible[static_cast<size_t>(id)] =
+          may_be_known(program_.exprs[static_cast<size_t>(id)], possible, monoid.combine.size());
+    }
+    return std::none_of(monoid.combine.begin(), monoid.combine.end(),
+                        [&](ExprId id) { return possible[static_cast<size_t>(id)]; });
+  }
+
+  /// Whether an expression of a monoid can be known where the first `unknown` parameters, the left state, are
+  /// not. `possible` says the same of its arguments.
+  static bool may_be_known(const Expr& expr, const std::vector<bool>& possible, size_t unknown) {
+    const auto argument = [&](size_t k) {
+      return expr.args[k] == none || possible[static_cast<size_t>(expr.args[k])];
+    };
+    switch (expr.op) {
+      case ScalarOp::parameter:
+        return static_cast<size_t>(expr.integer) >= unknown;
+      case ScalarOp::load:
+        return true;
+      case ScalarOp::select:
+        return argument(0) ? argument(1) || argument(2) : argument(1) && argument(2);
+      case ScalarOp::logical_and:
+      case ScalarOp::logical_or:
+      case ScalarOp::mul:
+        return argument(0) || argument(1);
+      default:
+        return argument(0) && argument(1) && argument(2);
+    }
+  }
+
   std::vector<Maybe> identity(const Stage& stage) {
     parameters_.clear();
     begin({}, 0);
@@ -309,15 +204,15 @@ class SymbolicEvaluator {
     const ElementType type = program_.exprs[static_cast<size_t>(stage.body[0])].type;
     switch (stage.monoid.kind) {
       case Monoid::Kind::sum:
-        return {Value{Dim(0), 1}};
+        return {SizeValue{Dim(0), 1}};
       case Monoid::Kind::product:
-        return {Value{Dim(1), 1}};
+        return {SizeValue{Dim(1), 1}};
       default:
         break;
     }
     if (is_float(type)) return {std::nullopt};
     const bool largest = stage.monoid.kind == Monoid::Kind::min;
-    return {Value{Dim(largest ? integer_max(type) : integer_min(type)), 1}};
+    return {SizeValue{Dim(largest ? integer_max(type) : integer_min(type)), 1}};
   }
 
   std::vector<Maybe> combined(const Stage& stage, const std::vector<Maybe>& left,
@@ -340,7 +235,7 @@ class SymbolicEvaluator {
     const bool neutral =
         (op == ScalarOp::min || op == ScalarOp::max) && left[0] && !is_float(type) &&
         left[0]->numerator == Dim(op == ScalarOp::min ? integer_max(type) : integer_min(type));
-    return {neutral ? right[0] : Arithmetic(op, type).binary(left[0], right[0])};
+    return {neutral ? right[0] : SizeArithmetic(op, type).binary(left[0], right[0])};
   }
 
   /// The value at the current point. Expressions are computed in order of need, each once.
@@ -376,12 +271,12 @@ class SymbolicEvaluator {
       case ScalarOp::real:
         return from_real(expr.real);
       case ScalarOp::integer:
-        return Value{Dim(expr.integer), 1};
+        return SizeValue{Dim(expr.integer), 1};
       case ScalarOp::extent:
-        return Value{expr.dim, 1};
+        return SizeValue{expr.dim, 1};
       case ScalarOp::axis: {
         auto axis = static_cast<size_t>(expr.integer);
-        return axis < point_.size() ? Maybe(Value{Dim(point_[axis]), 1}) : std::nullopt;
+        return axis < point_.size() ? Maybe(SizeValue{Dim(point_[axis]), 1}) : std::nullopt;
       }
       case ScalarOp::parameter: {
         auto k = static_cast<size_t>(expr.integer);
@@ -401,7 +296,7 @@ class SymbolicEvaluator {
     }
     const ElementType type = program_.exprs[static_cast<size_t>(expr.args[0])].type;
     if (type == ElementType::u64 || type == ElementType::string) return std::nullopt;
-    const Arithmetic arithmetic(expr.op, type);
+    const SizeArithmetic arithmetic(expr.op, type);
     if (argument_count(expr.op) == 2) return arithmetic.binary(argument(expr, 0), argument(expr, 1));
     return argument(expr, 0) ? arithmetic.unary(*argument(expr, 0)) : std::nullopt;
   }
@@ -454,7 +349,7 @@ class SymbolicEvaluator {
     if (constant) {
       // Both casts of a float saturate.
       const bool saturate = is_float(from) || expr.op == ScalarOp::cast_saturate;
-      return Value{Dim(integer_to_integer(from, expr.type, *constant, saturate)), 1};
+      return SizeValue{Dim(integer_to_integer(from, expr.type, *constant, saturate)), 1};
     }
     const bool roomy = expr.type == ElementType::i64 || expr.type == ElementType::i32;
     return roomy ? whole : std::nullopt;
@@ -477,7 +372,7 @@ class SymbolicEvaluator {
 std::vector<std::optional<Dims>> evaluate_symbolic(const Program& program,
                                                    const std::vector<std::optional<Dims>>& operands,
                                                    int64_t limit) {
-  const SymbolicEvaluator evaluator(program, operands);
+  const SymbolicEvaluator evaluator(program, operands, limit);
   std::vector<std::optional<Dims>> outputs;
   for (size_t k = 0; k < program.outputs.size(); ++k) outputs.push_back(evaluator.output(k, limit));
   return outputs;

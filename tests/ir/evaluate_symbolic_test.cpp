@@ -109,5 +109,36 @@ TEST(EvaluateSymbolic, WhatIsNotKnown) {
   EXPECT_FALSE(got[4]);
 }
 
+/// The reduction of {unknown, 3, 0} by a monoid.
+template <typename Reduce>
+std::optional<Dims> reduction_behind_unknown(Reduce reduce) {
+  Builder b("reduction");
+  TensorRef unknown = b.operand(0, i64, {1});
+  TensorRef known = b.operand(1, i64, {2});
+  TensorRef x = b.map({3}, [&](const Indices& i) {
+    return select(i[0] == 0, unknown({b.integer(0)}), known.padded({i[0] - 1}, 0.0));
+  });
+  b.output(reduce(b, x));
+  return evaluate_symbolic(b.finish(), {std::nullopt, Dims{3, 0}})[0];
+}
+
+TEST(EvaluateSymbolic, UnknownStatesOfReductions) {
+  const auto by = [](Monoid::Kind kind) {
+    return reduction_behind_unknown([kind](Builder& b, const TensorRef& x) {
+      return b.reduce(kind, {}, {3}, [&](const Indices&, const Indices& r) { return x(r); });
+    });
+  };
+  EXPECT_FALSE(by(Monoid::Kind::sum));
+  EXPECT_FALSE(by(Monoid::Kind::max));
+  EXPECT_EQ(by(Monoid::Kind::product), Dims{0});
+  // What a combination of the right state alone makes is known again.
+  EXPECT_EQ(reduction_behind_unknown([](Builder& b, const TensorRef& x) {
+              return b.reduce_tuple({}, {3}, {b.integer(0)}, [&](const Indices&, const Indices& r) {
+                return std::vector<Scalar>{x(r)};
+              }, [](const std::vector<Scalar>&, const std::vector<Scalar>& right) { return right; })[0];
+            }),
+            Dims{0});
+}
+
 }  // namespace
 }  // namespace axrun::ir
