@@ -1,11 +1,14 @@
 #include "runtime/cli/interruption.h"
 
 #include <csignal>
+#include <iterator>
 
 namespace axrun::cli {
 namespace {
 
-constexpr int signals[] = {SIGINT, SIGTERM};
+// A closed terminal's (SIGHUP) among them: what an ssh session has begun ends in order when that breaks.
+constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction before[std::size(signals)];
 volatile std::sig_atomic_t caught = 0;
 
 void note(int signal) { caught = signal; }
@@ -17,11 +20,15 @@ Interruption::Interruption() {
   struct sigaction action = {};
   action.sa_handler = note;
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (const int signal : signals) sigaction(signal, &action, nullptr);
+  for (size_t k = 0; k < std::size(signals); ++k) {
+    sigaction(signals[k], nullptr, &before[k]);
+    // nohup, and shells for what runs in the background, have some ignored.
+    if (before[k].sa_handler != SIG_IGN) sigaction(signals[k], &action, nullptr);
+  }
 }
 
 Interruption::~Interruption() {
-  for (const int signal : signals) std::signal(signal, SIG_DFL);
+  for (size_t k = 0; k < std::size(signals); ++k) sigaction(signals[k], &before[k], nullptr);
   caught = 0;
 }
 

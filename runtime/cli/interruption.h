@@ -2,8 +2,8 @@
 
 namespace axrun::cli {
 
-/// While it lives, SIGINT and SIGTERM ask for an orderly end instead of ending the process; whoever asks
-/// twice gets what is usual. One at a time.
+/// While it lives, SIGINT, SIGTERM and SIGHUP ask for an orderly end instead of ending the process; whoever
+/// asks twice gets what is usual. Signals that are ignored stay so. One at a time.
 class Interruption {
  public:
   Interruption();

@@ -123,22 +123,43 @@ class Cache(unittest.TestCase):
         self.assertIn(self.cache, err)
 
     def test_optimize_that_is_interrupted_keeps_what_it_has(self):
+        self.interrupt_optimize(signal.SIGINT)
+
+    def test_optimize_whose_terminal_is_closed_keeps_what_it_has(self):
+        self.interrupt_optimize(signal.SIGHUP)
+
+    def test_optimize_goes_on_where_hangups_are_ignored(self):
+        """As nohup has it."""
+        process = self.started_optimize(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        time.sleep(1.5)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        self.assertIn(process.returncode, (0, 128 + signal.SIGTERM), err)
+
+    def started_optimize(self, **popen):
         models = os.path.join(self.folder.name, "models")
         subprocess.run([AXRUN, "--cache-dir", models, "--runs", "1"], check=True, capture_output=True, timeout=60)
         model = next(os.path.join(models, name) for name in os.listdir(models) if name.endswith(".onnx"))
-        environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache, "AXRUN_OPTIMIZE": "1",
-                       "AXRUN_OPTIMIZER_PRIORITY": "normal"}
-        command = [AXRUN, "optimize", model, "--budget", "100", "--threads", "1", "--dim", "batch=64"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        self.environment = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_CACHE_DIR": self.cache, "AXRUN_OPTIMIZE": "1",
+                            "AXRUN_OPTIMIZER_PRIORITY": "normal"}
+        self.command = [AXRUN, "optimize", model, "--budget", "100", "--threads", "1", "--dim", "batch=64"]
+        return subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.environment, **popen)
+
+    def interrupt_optimize(self, ending):
+        process = self.started_optimize()
         time.sleep(1.5)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ending)
         out, err = process.communicate(timeout=60)
         # On a fast machine nothing was left to be done by then.
-        self.assertIn(process.returncode, (0, 128 + signal.SIGINT), err)
+        self.assertIn(process.returncode, (0, 128 + ending), err)
         if process.returncode:
             self.assertIn("interrupted; what was found is kept", out)
         self.assertEqual(self.json("verify")["damaged"], 0)
-        again = subprocess.run(command + ["--json", "--quiet"], capture_output=True, text=True, timeout=200, env=environment)
+        again = subprocess.run(self.command + ["--json", "--quiet"], capture_output=True, text=True, timeout=200,
+                               env=self.environment)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertTrue(json.loads(again.stdout)["optimiser"]["cache"]["settled"] or
                         json.loads(again.stdout)["optimiser"]["tried"] > 0)
