@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "ir/error_place.h"
+#include "runtime/serve/json_elements.h"
 
 namespace axrun::serve {
 
@@ -28,8 +27,6 @@ constexpr std::pair<std::string_view, ElementType> datatypes[] = {
     {"FP16", ElementType::f16},     {"FP32", ElementType::f32},    {"FP64", ElementType::f64},
     {"BF16", ElementType::bf16},    {"BYTES", ElementType::string}};
 
-/// Levels of nested arrays of elements: more than any tensor has.
-constexpr int deepest = 64;
 /// Beyond a day nobody waits.
 constexpr double longest_timeout_s = 86400;
 
@@ -76,72 +73,6 @@ ir::Shape shape_of(const Json& list, const std::string& of) {
   ir::element_count(shape);  // refuses what overflows
   return shape;
 }
-
-/// Elements out of a JSON list, flat or nested.
-class Elements {
- public:
-  Elements(Tensor& tensor, std::string of) : tensor_(tensor), of_(std::move(of)) {}
-
-  void read(const Json& list) {
-    walk(list, 0);
-    if (at_ != tensor_.size())
-      refuse(fmt::format("{} has {} elements, its shape takes {}", of_, at_, tensor_.size()));
-  }
-
- private:
-  void walk(const Json& list, int depth) {
-    if (!list.is_array() || depth == deepest) refuse(fmt::format("'data' of {} is no list of elements", of_));
-    for (const Json& one : list) {
-      if (one.is_array()) {
-        walk(one, depth + 1);
-      } else {
-        store(one);
-      }
-    }
-  }
-
-  void store(const Json& one) {
-    if (at_ == tensor_.size())
-      refuse(fmt::format("{} has more elements than its shape takes ({})", of_, tensor_.size()));
-    const ElementType type = tensor_.type();
-    if (type == ElementType::string) {
-      if (!one.is_string()) wrong(one);
-      tensor_.strings()[at_++] = one.get<std::string>();
-    } else if (type == ElementType::boolean) {
-      if (!one.is_boolean()) wrong(one);
-      tensor_.set_int(at_++, one.get<bool>() ? 1 : 0);
-    } else if (ir::is_float(type)) {
-      if (!one.is_number()) wrong(one);
-      tensor_.set_real(at_++, one.get<double>());
-    } else {
-      store_integer(one);
-    }
-  }
-
-  void store_integer(const Json& one) {
-    if (!one.is_number_integer()) wrong(one);
-    const ElementType type = tensor_.type();
-    if (one.is_number_unsigned()) {
-      const auto value = one.get<uint64_t>();
-      const bool fits = type == ElementType::u64 || value <= static_cast<uint64_t>(ir::integer_max(type));
-      if (!fits) wrong(one);
-      tensor_.set_int(at_++, static_cast<int64_t>(value));
-      return;
-    }
-    const auto value = one.get<int64_t>();
-    if (value < ir::integer_min(type) || value > ir::integer_max(type)) wrong(one);
-    tensor_.set_int(at_++, value);
-  }
-
-  [[noreturn]] void wrong(const Json& one) const {
-    refuse(fmt::format("element {} of {} is {}, which is no {}", at_, of_, one.dump().substr(0, 40),
-                       datatype_of(tensor_.type())));
-  }
-
-  Tensor& tensor_;
-  std::string of_;
-  int64_t at_ = 0;
-};
 
 uint32_t little_endian_32(const char* bytes) {
   const auto* const b = reinterpret_cast<const unsigned char*>(bytes);
@@ -206,7 +137,7 @@ Tensor input_tensor(const Json& input, const std::string& of, std::string_view& 
   if (nested && static_cast<uint64_t>(count) > input.dump().size())
     refuse(fmt::format("{} has fewer elements than its shape takes ({})", of, count));
   Tensor tensor = Tensor::allocate(*type, shape);
-  Elements(tensor, of).read(data);
+  read_elements(data, tensor, of);
   return tensor;
 }
 
@@ -238,29 +169,6 @@ std::vector<InferenceRequest::Output> wanted_outputs(const runtime::Session& ses
   return wanted;
 }
 
-Json data_of(const Tensor& tensor, const std::string& name) {
-  Json data = Json::array();
-  for (int64_t k = 0; k < tensor.size(); ++k) {
-    if (tensor.type() == ElementType::string) {
-      data.push_back(tensor.strings()[k]);
-    } else if (tensor.type() == ElementType::boolean) {
-      data.push_back(tensor.get_int(k) != 0);
-    } else if (tensor.type() == ElementType::u64) {
-      data.push_back(tensor.as<uint64_t>()[k]);
-    } else if (ir::is_float(tensor.type())) {
-      const double value = tensor.get_real(k);
-      if (!std::isfinite(value)) {
-        refuse(fmt::format("element {} of output '{}' is {}, which JSON cannot hold: ask for binary data", k,
-                           name, value));
-      }
-      data.push_back(value);
-    } else {
-      data.push_back(tensor.get_int(k));
-    }
-  }
-  return data;
-}
-
 void append_bytes(std::string& binary, const Tensor& tensor) {
   if (tensor.type() != ElementType::string) {
     binary.append(static_cast<const char*>(tensor.data()), tensor.bytes());
@@ -272,6 +180,13 @@ void append_bytes(std::string& binary, const Tensor& tensor) {
     for (int shift = 0; shift < 32; shift += 8) binary += static_cast<char>(length >> shift & 0xff);
     binary += text;
   }
+}
+
+/// An object with members, without its last brace.
+std::string open_object(const Json& object) {
+  std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();
+  return text;
 }
 
 Json ports_json(const std::vector<Port>& ports) {
@@ -342,28 +257,31 @@ InferenceRequest parse_request(const runtime::Session& session, std::string_view
 
 InferenceAnswer write_answer(const runtime::Session& session, const std::string& model,
                              const InferenceRequest& request, const std::vector<RuntimeValue>& values) {
-  Json json = {{"model_name", model}, {"model_version", "1"}};
-  if (!request.id.empty()) json["id"] = request.id;
+  Json head = {{"model_name", model}, {"model_version", "1"}};
+  if (!request.id.empty()) head["id"] = request.id;
+  std::string json = open_object(head) + ",\"outputs\":[";
   std::string binary;
   bool any_binary = false;
-  Json outputs = Json::array();
   for (const InferenceRequest::Output& wanted : request.outputs) {
     const std::string& name = session.outputs()[wanted.index].name;
     const Tensor& tensor = values[wanted.index].tensor;
     Json output = {{"name", name}, {"datatype", datatype_of(tensor.type())}, {"shape", tensor.shape()}};
+    if (json.back() == '}') json += ',';
     if (wanted.binary) {
       const size_t before = binary.size();
       append_bytes(binary, tensor);
       output["parameters"] = {{"binary_data_size", binary.size() - before}};
+      json += open_object(output);
       any_binary = true;
     } else {
-      output["data"] = data_of(tensor, name);
+      json += open_object(output) + ",\"data\":";
+      append_elements(json, tensor);
     }
-    outputs.push_back(std::move(output));
+    json += '}';
   }
-  json["outputs"] = std::move(outputs);
+  json += "]}";
   InferenceAnswer answer;
-  answer.body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  answer.body = std::move(json);
   if (any_binary) answer.json_bytes = answer.body.size();
   answer.body += binary;
   return answer;

@@ -39,7 +39,7 @@ struct InferenceAnswer {
   std::string body;
   std::optional<size_t> json_bytes;  ///< where binary data follows
 };
-/// values: of all outputs of the session. Throws Error(user) for values that JSON cannot hold.
+/// values: of all outputs of the session.
 InferenceAnswer write_answer(const runtime::Session& session, const std::string& model,
                              const InferenceRequest& request,
                              const std::vector<runtime::RuntimeValue>& values);
