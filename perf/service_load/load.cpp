@@ -1,17 +1,25 @@
 #include "perf/service_load/load.h"
 
-#include <httplib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 #include <sys/prctl.h>
 
 #include <atomic>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
 #include <chrono>
 #include <mutex>
 #include <thread>
 
 namespace axrun::perf {
+
+namespace net = boost::asio;
+namespace http = boost::beast::http;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -29,16 +37,57 @@ struct Shared {
   std::mutex mutex{};
 };
 
+/// A connection that is opened when it is needed, and again when the service has closed it.
+class Client {
+ public:
+  explicit Client(const Load& load) : load_(load), request_(http::verb::post, load.path, 11) {
+    request_.set(http::field::host, load.host);
+    request_.set(http::field::content_type,
+                 load.json_bytes > 0 ? "application/octet-stream" : "application/json");
+    if (load.json_bytes > 0) request_.set("Inference-Header-Content-Length", std::to_string(load.json_bytes));
+    request_.body() = load.body;
+    request_.prepare_payload();
+  }
+
+  /// What went wrong; empty: nothing.
+  std::string post() {
+    http::response<http::string_body> answer;
+    try {
+      if (!socket_.is_open()) connect();
+      http::write(socket_, request_);
+      http::read(socket_, buffer_, answer);
+    } catch (const boost::system::system_error& error) {
+      close();
+      return error.what();
+    }
+    if (!answer.keep_alive()) close();
+    return answer.result() == http::status::ok ? std::string() : answer.body().substr(0, 300);
+  }
+
+ private:
+  void connect() {
+    net::ip::tcp::resolver resolver(context_);
+    net::connect(socket_, resolver.resolve(load_.host, std::to_string(load_.port)));
+    socket_.set_option(net::ip::tcp::no_delay(true));
+  }
+  void close() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    buffer_.clear();
+  }
+
+  const Load& load_;
+  net::io_context context_{1};
+  net::ip::tcp::socket socket_{context_};
+  boost::beast::flat_buffer buffer_;
+  http::request<http::string_body> request_;
+};
+
 void use_connection(Shared& shared) {
   const Load& load = shared.load;
   // The system may wake a thread this much later than it asks for, in nanoseconds; 50,000 without this.
   prctl(PR_SET_TIMERSLACK, 1UL);
-  httplib::Client client(load.host, load.port);
-  client.set_keep_alive(true);
-  client.set_tcp_nodelay(true);
-  httplib::Headers headers;
-  if (load.json_bytes > 0)
-    headers.emplace("Inference-Header-Content-Length", std::to_string(load.json_bytes));
+  Client client(load);
   std::vector<double> times;
   int failed = 0;
   std::string failure;
@@ -49,11 +98,9 @@ void use_connection(Shared& shared) {
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(k / load.rate));
       std::this_thread::sleep_until(turn);
     }
-    const httplib::Result answer = client.Post(
-        load.path, headers, load.body, load.json_bytes > 0 ? "application/octet-stream" : "application/json");
+    const std::string wrong = client.post();
     times.push_back(microseconds_since(turn));
-    if (answer && answer->status == 200) continue;
-    if (failed++ == 0) failure = answer ? answer->body.substr(0, 300) : httplib::to_string(answer.error());
+    if (!wrong.empty() && failed++ == 0) failure = wrong;
   }
   const std::lock_guard lock(shared.mutex);
   LoadResult& result = shared.result;

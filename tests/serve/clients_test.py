@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""axrun-serve as its clients see it, from other processes. Usage: serve_test.py AXRUN_SERVE MODEL, MODEL being the
-demonstration model: input image f32 [batch, 3, 32, 32], output scores f32 [batch, 10].
-"""
+"""axrun-serve as its clients see it, from other processes. Usage: clients_test.py AXRUN_SERVE MODEL; see service.py."""
 
 import http.client
 import json
@@ -9,85 +7,12 @@ import multiprocessing
 import os
 import re
 import signal
-import struct
 import subprocess
 import sys
 import time
 import unittest
 
-SERVE, MODEL = sys.argv[1:3]
-os.environ["AXRUN_CACHE"] = "off"
-COUNT = 3 * 32 * 32
-
-
-class Service:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([SERVE, "m=" + MODEL, "--port", "0", "--threads", "1"] + list(arguments),
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on http://127.0.0.1:"):
-            raise AssertionError(line + self.process.stderr.read())
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
-
-
-class Client:
-    """One connection that is kept."""
-
-    def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.connection.close()
-
-    def ask(self, method, path, body=None, headers=None):
-        self.connection.request(method, path, body, headers or {})
-        answer = self.connection.getresponse()
-        return answer.status, answer.read(), answer
-
-    def json(self, method, path, body=None):
-        status, content, _ = self.ask(method, path, None if body is None else json.dumps(body))
-        return status, json.loads(content)
-
-
-def request_of(variant, batch=1, **parameters):
-    data = [((k + variant) % 7) / 7 for k in range(batch * COUNT)]
-    request = {"inputs": [{"name": "image", "datatype": "FP32", "shape": [batch, 3, 32, 32], "data": data}]}
-    if parameters:
-        request["parameters"] = parameters
-    return request
-
-
-def infer(client, request):
-    return client.json("POST", "/v2/models/m/infer", request)
-
-
-def binary_request(variant):
-    """The same as request_of(variant) with binary data, as generated clients send it."""
-    data = struct.pack("<%df" % COUNT, *[((k + variant) % 7) / 7 for k in range(COUNT)])
-    head = json.dumps({"inputs": [{"name": "image", "datatype": "FP32", "shape": [1, 3, 32, 32],
-                                   "parameters": {"binary_data_size": len(data)}}],
-                       "outputs": [{"name": "scores", "parameters": {"binary_data": True}}]}).encode()
-    return head + data, {"Inference-Header-Content-Length": str(len(head)), "Content-Type": "application/octet-stream"}
-
-
-def scores_of(content, answer):
-    length = int(answer.getheader("Inference-Header-Content-Length"))
-    return struct.unpack("<10f", content[length:])
+from service import INFER, MODEL, SERVE, Client, Service, binary_request, infer, request_of, run_tests, scores_of
 
 
 def close(a, b):
@@ -105,7 +30,7 @@ def compare_answers(client, variants, rounds):
     for k in range(rounds):
         variant = variants[k % len(variants)]
         body, headers = binary_request(variant)
-        status, content, answer = client.ask("POST", "/v2/models/m/infer", body, headers)
+        status, content, answer = client.ask("POST", INFER, body, headers)
         if status != 200:
             return "status %d: %s" % (status, content[:200])
         scores = scores_of(content, answer)
@@ -125,10 +50,11 @@ class ServeTest(unittest.TestCase):
             status, model = client.json("GET", "/v2/models/m")
             self.assertEqual(model["inputs"], [{"name": "image", "datatype": "FP32", "shape": [-1, 3, 32, 32]}])
             self.assertEqual(model["outputs"], [{"name": "scores", "datatype": "FP32", "shape": [-1, 10]}])
-            for path in ["/v2/models/other", "/v2/models/m/versions/2", "/v2/nothing"]:
+            for path, named in [("/v2/models/other", "'other'"), ("/v2/models/m/versions/2", "'m' has version 1 only"),
+                                ("/v2/nothing", "nothing of this name")]:
                 status, said = client.json("GET", path)
                 self.assertEqual(status, 404, path)
-                self.assertTrue(said["error"])
+                self.assertIn(named, said["error"])
             self.assertEqual(service.end(), 0)
 
     def test_failures_have_codes(self):
@@ -136,9 +62,9 @@ class ServeTest(unittest.TestCase):
             wrong = request_of(0)
             wrong["inputs"][0]["shape"] = [1, 3, 32, 31]
             for method, path, body, status, code in [
-                    ("POST", "/v2/models/m/infer", wrong, 400, "user"), ("GET", "/v2/models/other", None, 404, "not_found"),
+                    ("POST", INFER, wrong, 400, "user"), ("GET", "/v2/models/other", None, 404, "not_found"),
                     ("GET", "/nothing", None, 404, "not_found"),
-                    ("POST", "/v2/models/m/infer", request_of(0, timeout=1e-9), 504, "deadline")]:
+                    ("POST", INFER, request_of(0, timeout=1e-9), 504, "deadline")]:
                 got, said = client.json(method, path, body)
                 self.assertEqual((got, said["code"]), (status, code), said)
                 self.assertTrue(said["error"])
@@ -178,7 +104,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(two["outputs"][0]["shape"], [2, 10])
             self.assertTrue(close(two["outputs"][0]["data"][:10], one["outputs"][0]["data"]))
             body, headers = binary_request(1)
-            status, content, answer = client.ask("POST", "/v2/models/m/infer", body, headers)
+            status, content, answer = client.ask("POST", INFER, body, headers)
             self.assertEqual(status, 200, content)
             self.assertTrue(close(scores_of(content, answer), one["outputs"][0]["data"]))
 
@@ -187,7 +113,7 @@ class ServeTest(unittest.TestCase):
             for body, code in [(b"", 400), (b"{", 400), (b"[]", 400), (b"\xff\xfe", 400),
                                (json.dumps({"inputs": []}).encode(), 400),
                                (json.dumps(request_of(0, batch=0)).encode(), 200)]:
-                status, content, _ = client.ask("POST", "/v2/models/m/infer", body)
+                status, content, _ = client.ask("POST", INFER, body)
                 self.assertEqual(status, code, (body[:50], content))
                 self.assertEqual("error" in json.loads(content), code != 200)
             wrong = request_of(0)
@@ -199,12 +125,12 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(infer(client, request_of(0))[0], 200)
 
     def test_a_full_queue_says_so(self):
-        with Service("--queue", "0", "--concurrency", "1", "--connections", "8") as service:
+        with Service("--queue", "0", "--concurrency", "1") as service:
             def many(results):
                 large = json.dumps(request_of(0, batch=24))
                 with Client(service.port) as client:
                     for _ in range(4):
-                        results.put(client.ask("POST", "/v2/models/m/infer", large)[0])
+                        results.put(client.ask("POST", INFER, large)[0])
             results = multiprocessing.Queue()
             clients = [multiprocessing.Process(target=many, args=(results,)) for _ in range(6)]
             for one in clients:
@@ -268,4 +194,4 @@ class ServeTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    run_tests()
