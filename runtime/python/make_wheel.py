@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Packs a build of axrun as a wheel, with nothing but the standard library.
 
-    make_wheel.py --version 0.1.0 --folder OUT --package runtime/python/axrun FILE...
+    make_wheel.py --version 0.1.0 --folder OUT --package runtime/python/axrun --license LICENSE --license NOTICE FILE...
 
 FILEs are what a build made: libraries under the names that they are loaded by, programs. They lie together in axrun/lib,
 and look for libraries there ($ORIGIN). What they need of the system's libraries comes along, with its licence, but for
 those that every system has (the C library, libstdc++). The wheel's tag says which systems these are: any Python 3, and a C
 library at least as new as this machine's. The same files give the same wheel, to the bit.
+
+Licences lie in dist-info/licenses: those given; the copyright file of the Debian package of each library, and of each package
+given as --compiled-in (static and header-only libraries, which ldd does not show); the licence texts that these files refer to.
 """
 
 import argparse
@@ -45,8 +48,14 @@ def looks_beside_itself(path):
     return match is not None and match[1].split(":") == ["$ORIGIN"]  # an empty part would be the current folder
 
 
-def licence_of(library):
-    """(Debian package, its copyright file) of a library; None where that cannot be told."""
+def copyright_of(package):
+    """The copyright file of an installed Debian package; None where there is none."""
+    text = os.path.join("/usr/share/doc", package, "copyright")
+    return text if os.path.exists(text) else None
+
+
+def package_of(library):
+    """The Debian package that a library belongs to; None where that cannot be told."""
     path = os.path.realpath(library)
     # dpkg knows the names of the time before /lib became a link to /usr/lib.
     for path in (path, re.sub("^/usr/lib/", "/lib/", path)):
@@ -54,11 +63,38 @@ def licence_of(library):
             said = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True)
         except FileNotFoundError:  # not Debian
             return None
-        package = said.stdout.split(":")[0]
-        text = os.path.join("/usr/share/doc", package, "copyright")
-        if said.returncode == 0 and os.path.exists(text):
-            return package, text
+        if said.returncode == 0:
+            return said.stdout.split(":")[0]
     return None
+
+
+def licence_files(given, packages):
+    """{name below dist-info/licenses: path}: files given, copyright files of packages, texts that those refer to."""
+    files = {os.path.basename(path): path for path in given}
+    for package in packages:
+        path = copyright_of(package)
+        if not path:
+            continue
+        files[package + "/copyright"] = path
+        with open(path, encoding="utf8", errors="replace") as file:
+            for name in re.findall(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", file.read()):
+                text = os.path.join("/usr/share/common-licenses", name)
+                if os.path.exists(text):
+                    files["common-licenses/" + name] = text
+    return files
+
+
+def metadata(version, licences, homepage, readme):
+    """METADATA in version 2.4, whose licence fields are those of PEP 639."""
+    lines = ["Metadata-Version: 2.4", "Name: axrun", "Version: " + version,
+             "Summary: An ONNX runtime that optimises models while it runs them", "License-Expression: Apache-2.0"]
+    lines += ["License-File: " + name for name in sorted(licences)]
+    if homepage:
+        lines += ["Project-URL: Homepage, " + homepage]
+    lines += ["Requires-Python: >=3.9", "Requires-Dist: numpy>=1.21", "Provides-Extra: onnxruntime",
+              "Requires-Dist: onnxruntime>=1.23; extra == 'onnxruntime'", "Provides-Extra: bfloat16",
+              "Requires-Dist: ml_dtypes; extra == 'bfloat16'", "Description-Content-Type: text/markdown"]
+    return "\n".join(lines) + "\n\n" + readme
 
 
 def tag():
@@ -92,8 +128,8 @@ class Wheel:
         self._zip.close()
 
 
-def make(version, folder, package, files):
-    """Returns the wheel's path. files: {name in axrun/lib: path}."""
+def make(version, folder, package, files, licences, compiled_in, homepage):
+    """Returns the wheel's path. files: {name in axrun/lib: path}; licences: paths; compiled_in: Debian packages."""
     libraries = {}
     for path in files.values():
         if not looks_beside_itself(path):
@@ -114,18 +150,12 @@ def make(version, folder, package, files):
                 wheel.add_file("axrun/lib/" + name, copy.name, program=True)
         else:
             wheel.add_file("axrun/lib/" + name, path)
-    for path in sorted(set(libraries.values())):
-        licence = licence_of(path)
-        if licence:
-            wheel.add_file("%s/licenses/%s/copyright" % (information, licence[0]), licence[1])
+    packages = {package_of(path) for path in libraries.values()} - {None}
+    licences = licence_files(licences, sorted(packages | set(compiled_in)))
+    for name, path in sorted(licences.items()):
+        wheel.add_file("%s/licenses/%s" % (information, name), path)
     with open(os.path.join(package, os.pardir, "README.md"), encoding="utf8") as file:
-        readme = file.read()
-    wheel.add(information + "/METADATA", (
-        "Metadata-Version: 2.1\nName: axrun\nVersion: %s\nSummary: An ONNX runtime that optimises models while it runs them\n"
-        "Requires-Python: >=3.9\nRequires-Dist: numpy>=1.21\nProvides-Extra: onnxruntime\n"
-        "Requires-Dist: onnxruntime>=1.23; extra == 'onnxruntime'\nProvides-Extra: bfloat16\n"
-        "Requires-Dist: ml_dtypes; extra == 'bfloat16'\nDescription-Content-Type: text/markdown\n\n%s" % (version, readme)
-    ).encode())
+        wheel.add(information + "/METADATA", metadata(version, licences, homepage, file.read()).encode())
     wheel.add(information + "/WHEEL", (
         "Wheel-Version: 1.0\nGenerator: axrun (%s)\nRoot-Is-Purelib: false\nTag: %s\n" % (version, tag())).encode())
     wheel.add(information + "/entry_points.txt", b"[console_scripts]\naxrun = axrun.__main__:main\n")
@@ -141,10 +171,14 @@ def main():
     parser.add_argument("--version", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--package", required=True)
+    parser.add_argument("--license", action="append", default=[], metavar="FILE", help="a licence of axrun's own")
+    parser.add_argument("--compiled-in", action="append", default=[], metavar="PACKAGE",
+                        help="a Debian package whose code is compiled into the files")
+    parser.add_argument("--homepage", metavar="URL")
     parser.add_argument("files", nargs="+", metavar="NAME=FILE")
     given = parser.parse_args()
     files = dict(file.split("=", 1) for file in given.files)
-    print(make(given.version, given.folder, given.package, files))
+    print(make(given.version, given.folder, given.package, files, given.license, given.compiled_in, given.homepage))
 
 
 if __name__ == "__main__":

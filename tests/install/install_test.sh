@@ -26,6 +26,10 @@ for file in libaxrun_onnxruntime.so axrun-worker; do
   [ -e "$prefix/lib/$file" ] || { echo "lib/$file is not installed"; exit 1; }
 done
 
+for file in LICENSE NOTICE; do
+  cmp "$source/$file" "$prefix/share/doc/axrun/$file"
+done
+
 cmake -S "$source/tests/install/cpp_program" -B "$work/cpp" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log"
 cmake --build "$work/cpp" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 "$work/cpp/uses_axrun" "$model"

@@ -1,6 +1,7 @@
 """What is in the wheel, and that it needs nothing else. Usage: package_wheel.py WHEEL ROOT MODEL"""
 
 import base64
+import email
 import hashlib
 import os
 import re
@@ -32,13 +33,33 @@ class Wheel(unittest.TestCase):
         self.assertRegex(os.path.basename(WHEEL), r"^axrun-[0-9.]+-py3-none-manylinux_2_[0-9]+_[a-z0-9_]+\.whl$")
         with zipfile.ZipFile(WHEEL) as wheel:
             names = wheel.namelist()
-        licences = [name.split("/")[-2] for name in names if name.endswith("/copyright")]
-        for library in ("libtbb", "libz3", "zlib", "libsqlite3"):
-            self.assertTrue(any(licence.startswith(library) for licence in licences), (library, licences))
         with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf8") as file:
             version = re.search(r"project\(axrun VERSION ([0-9.]+)", file.read())[1]
         self.assertEqual(__import__("axrun").__version__, version)
         self.assertIn("axrun-%s.dist-info/METADATA" % version, names)
+
+    def test_it_holds_every_licence(self):
+        with zipfile.ZipFile(WHEEL) as wheel:
+            [metadata] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+            fields = email.message_from_bytes(wheel.read(metadata))
+            folder = os.path.dirname(metadata) + "/licenses/"
+            held = {name[len(folder):]: wheel.read(name) for name in wheel.namelist() if name.startswith(folder)}
+        self.assertEqual(fields["License-Expression"], "Apache-2.0")
+        self.assertEqual(sorted(fields.get_all("License-File")), sorted(held))
+        for own in ("LICENSE", "NOTICE"):
+            with open(os.path.join(ROOT, own), "rb") as file:
+                self.assertEqual(held[own], file.read())
+        for package in ("libtbb", "libz3", "zlib", "libsqlite3", "libasmjit", "libcli11", "libxxhash", "nlohmann-json3"):
+            self.assertTrue(any(name.startswith(package) and name.endswith("/copyright") for name in held), (package, sorted(held)))
+        for text in ("LGPL-2.1", "LGPL-3", "Apache-2.0"):  # what copyright files of Debian only refer to
+            self.assertIn(b"Version", held["common-licenses/" + text].title())
+
+    def test_the_notice_names_every_library(self):
+        """Those that come along, and no others. The list is that of Debian 12."""
+        with open(os.path.join(ROOT, "NOTICE"), encoding="utf8") as file:
+            named = set(re.findall(r"^ +(lib\S+\.so)  ", file.read(), re.MULTILINE))
+        carried = {re.sub(r"\.so\..*", ".so", name) for name in os.listdir(FOLDER) if ".so" in name}
+        self.assertEqual(named, {name for name in carried if not name.startswith("libaxrun")})
 
     def test_everything_is_loaded_from_the_package_or_the_system(self):
         system = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s))\.so")
