@@ -35,7 +35,9 @@ std::string why_not_generated(const ir::Node& node) {
   const bool is_whisper = node.op == "WhisperBeamSearch";
   const auto kind = node.attributes.find("model_type");
   const int64_t type = kind == node.attributes.end() ? (is_whisper ? 2 : 0) : kind->second.integer;
-  if (is_whisper ? type != 2 : type != 0 && type != 1) return fmt::format("model_type {}", type);
+  const bool is_known =
+      type == 2 ? is_whisper || node.op == "BeamSearch" : !is_whisper && (type == 0 || type == 1);
+  if (!is_known) return fmt::format("model_type {}", type);
   for (size_t k = 3; k < node.outputs.size(); ++k) {
     if (node.outputs[k] != ir::absent) return fmt::format("output {}", k);
   }

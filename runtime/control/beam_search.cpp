@@ -62,11 +62,12 @@ class BeamSearch {
     if (p_.beams < 1 || p_.beams > most_beams || p_.returned < 1 || p_.returned > p_.beams) {
       fail_at(node, fmt::format("{} beams, of which {} are wanted", p_.beams, p_.returned));
     }
-    const bool is_whisper = node.op == "WhisperBeamSearch";
+    const bool has_whispers_inputs = node.op == "WhisperBeamSearch";
     for (size_t k = decoder_ids; k < inputs.size(); ++k) {
-      const bool is_known = is_whisper && (k == decoder_ids || k == temperature);
+      const bool is_known =
+          (k == decoder_ids && is_whisper(node)) || (k == temperature && has_whispers_inputs);
       const double value = k == logits_processor ? number_input(node, inputs, k, 0) : -1;
-      const bool has_timestamps = is_whisper && value == 1;
+      const bool has_timestamps = has_whispers_inputs && value == 1;
       if (has_timestamps) timestamps_.emplace(node);
       const bool is_neutral = value == 0 || has_timestamps;
       if (inputs[k].present() && !is_known && !is_neutral)

@@ -1,6 +1,9 @@
-// Models of an encoder and a decoder for GreedySearch and BeamSearch (model_type 1, as T5) and for
-// WhisperBeamSearch (ONNX Runtime's ContribOperators.md and its converters say what their bodies look like).
+// Models of an encoder and a decoder for GreedySearch and BeamSearch (model_type 1, as T5; of BeamSearch also
+// 2, as Whisper) and for WhisperBeamSearch (ONNX Runtime's ContribOperators.md and its converters say what
+// their bodies look like).
 #include <fmt/format.h>
+
+#include <string_view>
 
 #include "ir/error.h"
 #include "runtime/control/generation.h"
@@ -19,8 +22,9 @@ using Values = std::vector<RuntimeValue>;
 ///   -> logits, encoder_hidden_states, states of the decoder's layers over its own tokens, states of its
 ///      layers over the encoder's; or, without decoder_input_ids, the latter only.
 /// The decoder runs for every further token (without decoder_input_ids for the first one, too):
-///   input_ids, encoder_attention_mask (not Whisper's), encoder_hidden_states (where it is declared), both
-///   kinds of states -> logits, states over its own tokens.
+///   input_ids, encoder_input_ids (where it is declared, not Whisper's), encoder_attention_mask (not
+///   Whisper's), encoder_hidden_states (where it is declared), both kinds of states -> logits, states over
+///   its own tokens.
 /// States are [rows, heads, length, size]; there are as many over its own tokens as over the encoder's.
 class EncoderDecoder : public LanguageModel {
  public:
@@ -55,11 +59,13 @@ class EncoderDecoder : public LanguageModel {
   }
 
  private:
-  /// Inputs of the decoder that are neither ids nor states nor the mask: the encoder's hidden states.
-  bool reads_hidden() const {
-    const size_t k = given_.size();
-    return k < decoder_.inputs.size() && decoder_.value(decoder_.inputs[k]).name == "encoder_hidden_states";
+  bool decoder_input_is(size_t k, std::string_view name) const {
+    return k < decoder_.inputs.size() && decoder_.value(decoder_.inputs[k]).name == name;
   }
+  /// A decoder that may point at the encoder's tokens reads them.
+  bool reads_encoder_ids() const { return given_.size() > 1 && decoder_input_is(1, "encoder_input_ids"); }
+  size_t inputs_before_hidden() const { return given_.size() + (reads_encoder_ids() ? 1 : 0); }
+  bool reads_hidden() const { return decoder_input_is(inputs_before_hidden(), "encoder_hidden_states"); }
   bool starts_in_encoder() const { return encoder_.inputs.size() > given_.size(); }
 
   void check_bodies() {
@@ -69,7 +75,7 @@ class EncoderDecoder : public LanguageModel {
                                    decoder_.outputs.size()));
     }
     states_ = decoder_.outputs.size() - 1;
-    const size_t decoder_inputs = given_.size() + (reads_hidden() ? 1 : 0) + 2 * states_;
+    const size_t decoder_inputs = inputs_before_hidden() + (reads_hidden() ? 1 : 0) + 2 * states_;
     if (decoder_.inputs.size() != decoder_inputs) {
       throw Error(
           Fault::unsupported,
@@ -97,6 +103,7 @@ class EncoderDecoder : public LanguageModel {
     for (size_t k = results.size() - states_; k < results.size(); ++k) {
       encoder_states_.push_back(picked(results[k], 0, prompt_of_));
     }
+    if (reads_encoder_ids()) encoder_ids_ = picked(given_[0], 0, prompt_of_);
     if (given_.size() > 1) mask_ = picked(given_[1], 0, prompt_of_);
     if (starts_in_encoder()) {
       logits_ = results[0];
@@ -127,6 +134,7 @@ class EncoderDecoder : public LanguageModel {
       ids.insert(ids.end(), first, sequence.end());
     }
     Values arguments = {RuntimeValue(integers_tensor(ids, {rows, static_cast<int64_t>(ids.size()) / rows}))};
+    if (reads_encoder_ids()) arguments.push_back(encoder_ids_);
     if (mask_.present()) arguments.push_back(mask_);
     if (reads_hidden()) arguments.push_back(hidden_);
     arguments.insert(arguments.end(), own_states_.begin(), own_states_.end());
@@ -170,12 +178,10 @@ class EncoderDecoder : public LanguageModel {
   size_t states_ = 0;  ///< of either kind
   std::vector<std::vector<int64_t>> sequences_;
   std::vector<int64_t> prompt_of_;  ///< by row
-  RuntimeValue logits_, mask_, hidden_;
+  RuntimeValue logits_, encoder_ids_, mask_, hidden_;
   int64_t logits_rows_ = 0, logits_copies_ = 1;
   Values own_states_, encoder_states_;
 };
-
-bool is_whisper(const ir::Node& node) { return node.op == "WhisperBeamSearch"; }
 
 /// Ids and their mask. Without one only padding before the first token is hidden: what ends a text may be
 /// padding, too.

@@ -105,9 +105,14 @@ Prompt read_prompt(const ir::Node& node, const Values& inputs, size_t mask_input
   return prompt;
 }
 
-bool has_encoder(const ir::Node& node) {
-  return integer_attribute(node, "model_type", node.op == "WhisperBeamSearch" ? 2 : 0) != 0;
+namespace {
+int64_t model_type(const ir::Node& node) {
+  return integer_attribute(node, "model_type", node.op == "WhisperBeamSearch" ? 2 : 0);
 }
+}  // namespace
+
+bool has_encoder(const ir::Node& node) { return model_type(node) != 0; }
+bool is_whisper(const ir::Node& node) { return model_type(node) == 2; }
 
 Prompt read_beginning(const ir::Node& node, const Values& inputs, size_t mask_input, int64_t padding) {
   return has_encoder(node) ? read_decoder_beginning(node, inputs)

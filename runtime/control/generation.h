@@ -112,6 +112,9 @@ Prompt read_prompt(const ir::Node& node, const std::vector<RuntimeValue>& inputs
 
 /// Whether the node's model has an encoder, too, whose input is then input 0 of the node.
 bool has_encoder(const ir::Node& node);
+/// Whether that model is of Whisper's form: its encoder reads features [batch, features, frames], and there
+/// is no mask of them.
+bool is_whisper(const ir::Node& node);
 /// What the sequences of a search begin with: the prompt, or what a decoder behind an encoder begins with.
 Prompt read_beginning(const ir::Node& node, const std::vector<RuntimeValue>& inputs, size_t mask_input,
                       int64_t padding);

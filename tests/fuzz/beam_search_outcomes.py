@@ -30,7 +30,7 @@ class Search:
     def __init__(self, case, prompt):
         inputs, attributes = case["inputs"] + [None] * 15, case["attributes"]
         number = lambda k, otherwise: otherwise if inputs[k] is None else inputs[k].item()
-        self.whisper = case["op"] == "WhisperBeamSearch"
+        self.whisper = attributes["model_type"] == 2
         self.longest, self.least, self.beams, self.returned = (int(number(k, 0)) for k in (1, 2, 3, 4))
         self.length_penalty, self.penalty, self.temperature = number(5, 1), np.float32(number(6, 1)), np.float32(number(14, 1))
         self.timed = number(11, 0) == 1 and attributes
@@ -56,9 +56,9 @@ class Search:
         rows = lambda x: np.repeat(x, self.beams, 0)
         sequences, totals = [self.start] * self.beams, np.array([0] + [-1e9] * (self.beams - 1), np.float32)
         states = (len(results) - 2 * starts) // (2 if starts else 1)
-        self.fixed = [rows(x) for x in self.given[1:]]
-        hidden = [rows(results[1])] if any(i.name == "encoder_hidden_states" for i in self.decoder.get_inputs()) else []
-        self.fixed += hidden
+        reads = lambda name: any(i.name == name for i in self.decoder.get_inputs())
+        self.fixed = [rows(self.given[0])] if reads("encoder_input_ids") else []
+        self.fixed += [rows(x) for x in self.given[1:]] + ([rows(results[1])] if reads("encoder_hidden_states") else [])
         self.cross = [rows(x) for x in results[-states:]]
         if starts:
             self.go_on(sequences, totals, rows(results[0][:, -1]), [rows(x) for x in results[2:2 + states]], [])

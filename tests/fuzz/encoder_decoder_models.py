@@ -1,4 +1,5 @@
-"""Small models of an encoder and a decoder for BeamSearch (as T5) and WhisperBeamSearch: one layer of two heads over random embeddings."""
+"""Small models of an encoder and a decoder for BeamSearch (as T5, or as Whisper) and WhisperBeamSearch: one layer of two heads over random
+embeddings."""
 import beam_search_outcomes
 import numpy as np
 from draws import flag
@@ -92,7 +93,8 @@ def encoder(weights, whisper, with_start):
     return body.graph("encoder", inputs, outputs)
 
 
-def decoder(weights, whisper, hidden, all_tokens):
+def decoder(weights, whisper, hidden, all_tokens, encoder_ids=False):
+    """encoder_ids: it reads the encoder's tokens, too, as a decoder does that may point at them."""
     vocabulary, width = weights["table"].shape
     size = width // HEADS
     body = Body(weights)
@@ -100,11 +102,16 @@ def decoder(weights, whisper, hidden, all_tokens):
     if all_tokens:
         mean = body.node("ReduceMean", [x, body.constant(np.array([1], np.int64))], keepdims=1)
         x = body.node("Add", [mean, body.node("Gather", [x, body.constant(np.array([-1], np.int64))], axis=1)])
+    if encoder_ids:
+        pointed = body.node("ReduceMean", [body.node("Gather", [body.weight("table"), "encoder_input_ids"]), body.constant(np.array([1], np.int64))], keepdims=1)
+        x = body.node("Add", [x, pointed])
     own = []
     for k in ("key", "value"):
         own.append(body.node("Concat", ["past_%s_self_0" % k, body.project(x, "own_" + k[0])], "present_%s_self_0" % k, axis=2))
     body.logits(x, own, ["past_key_cross_0", "past_value_cross_0"], None if whisper else "encoder_attention_mask")
     inputs = [("input_ids", I, ["b", "l" if all_tokens else 1])]
+    if encoder_ids:
+        inputs.append(("encoder_input_ids", I, ["b", "s"]))
     if not whisper:
         inputs.append(("encoder_attention_mask", I, ["b", "s"]))
     if hidden:
@@ -115,8 +122,9 @@ def decoder(weights, whisper, hidden, all_tokens):
 
 
 def case(random, op):
-    """A case of differential.py: BeamSearch of model_type 1, or WhisperBeamSearch."""
-    whisper = op == "WhisperBeamSearch"
+    """A case of differential.py: BeamSearch of model_type 1 or 2, or WhisperBeamSearch."""
+    own_inputs = op == "WhisperBeamSearch"
+    whisper = own_inputs or flag(random)
     vocabulary, width = int(random.integers(8, 20)), HEADS * int(random.integers(1, 4))
     batch, length, beams = int(random.integers(1, 4)), int(random.integers(2, 6)), int(random.integers(1, 5))
     normal = lambda *shape, scale=1.0: random.normal(0, scale, shape).astype(np.float32)
@@ -128,7 +136,7 @@ def case(random, op):
     attributes = {"eos_token_id": int(random.integers(1, vocabulary)), "pad_token_id": 0, "model_type": 2 if whisper else 1,
                   "decoder_start_token_id": start, "no_repeat_ngram_size": int(random.integers(0, 4)),
                   "early_stopping": flag(random) if batch == 1 else 1,
-                  "encoder": encoder(weights, whisper, with_start), "decoder": decoder(weights, whisper, with_start and flag(random), not whisper and flag(random))}
+                  "encoder": encoder(weights, whisper, with_start), "decoder": decoder(weights, whisper, with_start and flag(random), flag(random), not whisper and flag(random))}
     first = int(random.integers(1, 4)) if whisper and flag(random) else 0
     longest = max(first, 1) + int(random.integers(2, 9))
     if whisper:
@@ -147,12 +155,13 @@ def case(random, op):
               number(pick_penalty(random), np.float32), mask if flag(random) else None, prefix if flag(random) else None,
               attention if not whisper and flag(random) else None]
     if whisper:
-        timed = flag(random)
+        timed = own_inputs and flag(random)
         if timed:  # the last tokens are timestamps
             beginning = int(random.integers(vocabulary // 2, vocabulary))
             others = random.permutation(np.arange(1, beginning))[:4]
             attributes |= {"eos_token_id": int(random.integers(1, beginning)), "beginning_timestamp_token_id": beginning}
             attributes |= dict(zip(("no_timestamps_token_id", "start_of_lm_token_id", "translate_token_id", "transcribe_token_id"), map(int, others)))
-        inputs += [random.integers(1, vocabulary, (batch, first)).astype(np.int32) if first else None, np.array([timed], np.int32) if flag(random) or timed else None, None, None,
-                   number(float(random.choice([0.5, 1, 3])), np.float32) if flag(random) else None]
+        inputs += [random.integers(1, vocabulary, (batch, first)).astype(np.int32) if first else None, np.array([timed], np.int32) if flag(random) or timed else None]
+        if own_inputs:
+            inputs += [None, None, number(float(random.choice([0.5, 1, 3])), np.float32) if flag(random) else None]
     return {"op": op, "inputs": inputs, "attributes": attributes, "domain": "com.microsoft", "outputs": 2, "may_answer": beam_search_outcomes.is_outcome, "roundings": 512, "size": 1}

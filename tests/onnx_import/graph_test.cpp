@@ -296,8 +296,10 @@ TEST(Graph, AttributesThatAreWrong) {
 
 // Text generation: what has no meaning here is refused when the model is loaded.
 TEST(TextGeneration, IsRefusedAtOnceWhereItCannotRun) {
-  for (const auto& [op, type, outputs] :
-       {std::tuple{"BeamSearch", 2, 2}, {"WhisperBeamSearch", 1, 2}, {"WhisperBeamSearch", 2, 4}}) {
+  for (const auto& [op, type, outputs] : {std::tuple{"BeamSearch", 3, 2},
+                                          {"GreedySearch", 2, 1},
+                                          {"WhisperBeamSearch", 1, 2},
+                                          {"WhisperBeamSearch", 2, 4}}) {
     ModelProto model = empty_model();
     add_opset(model, "com.microsoft", 1);
     GraphProto& graph = *model.mutable_graph();

@@ -135,6 +135,23 @@ TEST(EncoderDecoder, StatesFollowTheirBeams) {
   EXPECT_EQ(second[5].tensor.to_ints(), (std::vector<int64_t>{0, 0, 8, 8}));
 }
 
+/// A decoder that may point at the encoder's tokens.
+TEST(EncoderDecoder, TheDecoderMayReadTheEncodersTokens) {
+  for (const bool with_hidden : {false, true}) {
+    Player player(true, false, with_hidden);
+    auto& inputs = player.decoder()->inputs;
+    ir::Value ids;
+    ids.name = "encoder_input_ids";
+    inputs.insert(inputs.begin() + 1, player.decoder()->add_value(ids));
+    const Values results = run_graph_operator(player.node(), inputs_of(), player.run());
+    EXPECT_EQ(results[0].tensor.to_ints(), (std::vector<int64_t>{0, 1, 2, 3, 0, 1, 2, 3}));
+    const Values& second = player.decoder_inputs.at(1);
+    // A row for each beam, as of the mask behind them.
+    EXPECT_EQ(second[1].tensor.to_ints(), (std::vector<int64_t>{0, 7, 0, 0, 7, 0, 8, 9, 9, 8, 9, 9}));
+    EXPECT_EQ(second[2].tensor.to_ints(), (std::vector<int64_t>{0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
+  }
+}
+
 TEST(EncoderDecoder, TheDecoderMayBegin) {
   Player player(false, true);
   const Values results = run_graph_operator(player.node(), inputs_of(), player.run());
