@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ struct ImportContext {
   /// One line for each thing that axrun lacks. Reading goes on, so that all of them are found.
   std::vector<std::string> unsupported = {};
   ErrorPlace unsupported_node = {};  ///< the last node among them
-  int64_t nodes = 0;                 ///< met so far, calls and constants included
-  int64_t inlined_bytes = 0;         ///< of functions, once per call
-  int64_t dense_bytes = 0;           ///< of sparse tensors made dense
+  /// Of domains that nodes use and the model does not import.
+  std::map<std::string, int> assumed_opsets = {};
+  int64_t nodes = 0;          ///< met so far, calls and constants included
+  int64_t inlined_bytes = 0;  ///< of functions, once per call
+  int64_t dense_bytes = 0;    ///< of sparse tensors made dense
 
+  /// Tells the importer's caller what is wrong in the file and was understood all the same; once.
+  void note(const std::string& text) const;
   /// Throws Error(unsupported) with all of `unsupported` and `unknown_fields`, if there are any.
   /// `what` is what uses them: "the model".
   void refuse_unsupported(std::string_view what) const;

@@ -260,12 +260,7 @@ class GraphBuilder {
 
   /// What a node has besides its names and its outputs.
   void complete_node(Scope& scope, const NodeMessage& message, ir::Node& node) {
-    const auto version = scope.opsets.find(node.domain);
-    if (version == scope.opsets.end()) {
-      fail_model(fmt::format("{} {}: the model does not import the domain {}", node.op, in_quotes(node.name),
-                             domain_name(node.domain)));
-    }
-    node.version = version->second;
+    node.version = version_of(node, scope.opsets, context_);
     if (!message.overload.empty()) {
       fail_model(fmt::format("{} {}: the model has no function of overload {}", node.op, in_quotes(node.name),
                              in_quotes(message.overload)));

@@ -25,8 +25,9 @@ void check_header(const ModelMessage& message) {
 }
 
 /// Before IR version 3 models did not say which opset they use: it was the first.
-void add_default_opset(Opsets& opsets, int64_t ir_version) {
-  if (ir_version < 3) opsets.emplace("", 1);
+void add_default_opset(Opsets& opsets) {
+  int& version = opsets[""];
+  version = std::max(version, 1);
 }
 
 std::string producer_of(const ModelMessage& message) {
@@ -39,13 +40,14 @@ ir::Model import_checked(ImportContext& context) {
   const auto message = read_message<ModelMessage>(context.source.bytes, context.unknown_fields);
   check_header(message);
   Opsets opsets = read_opsets(message.opsets, context);
-  add_default_opset(opsets, *message.ir_version);
+  if (*message.ir_version < 3) add_default_opset(opsets);
   const FunctionLibrary functions(message.functions, opsets, context);
   ir::Model model;
   model.ir_version = *message.ir_version;
   model.producer = producer_of(message);
   model.graph = build_graph(*message.graph, opsets, functions, context);
   model.opsets.insert(opsets.begin(), opsets.end());
+  model.opsets.insert(context.assumed_opsets.begin(), context.assumed_opsets.end());
   context.refuse_unsupported("the model");
   return model;
 }
@@ -65,6 +67,12 @@ ir::Model import_source(ByteSource source, ExternalData external, const ImportOp
 }
 
 }  // namespace
+
+void ImportContext::note(const std::string& text) const {
+  if (options.notes == nullptr) return;
+  std::vector<std::string>& notes = *options.notes;
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+}
 
 void ImportContext::refuse_unsupported(std::string_view what) const {
   std::vector<std::string> lines = unsupported;

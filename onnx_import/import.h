@@ -33,6 +33,9 @@ struct ImportOptions {
   std::map<std::string, MemoryFile, std::less<>> memory_files = {};
   /// Operators besides axrun's own; may be null.
   std::shared_ptr<const ir::CustomOperators> operators = {};
+  /// Gets a line for each thing that ONNX forbids and that has one sensible meaning all the same; may be
+  /// null.
+  std::vector<std::string>* notes = nullptr;
 };
 
 /// Reads an ONNX model and checks all of it.
@@ -44,11 +47,14 @@ struct ImportOptions {
 /// - Calls of model-local functions are inlined. A function wins over an operator of the same name.
 /// - A body reads what its enclosing graphs define through Graph::captures only; constants of enclosing
 ///   graphs become constants of the body (sharing the buffer).
+/// - A domain that is not imported has the newest version that axrun knows, and what is defined twice as the
+///   same constant is that constant; both are noted.
 /// - Only graph inputs of the main graph have dims: constants, sizes named in the file (one Dim symbol per
 ///   name), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
-///   sizes. Inputs of bodies keep their stored element type. Outputs keep it only
-///   where they are declared as a sequence, optional or map. All other stored types and shapes are left
-///   unread: files in the wild carry stale ones.
+///   sizes. Inputs of bodies keep their stored element type; inputs and outputs of a Loop's body, and inputs
+///   of text generation's, their dims, too: the first say what a Loop gives that makes no trip. Outputs keep
+///   it only where they are declared as a sequence, optional or map. All other stored types and shapes are
+///   left unread: files in the wild carry stale ones.
 /// - Names that are not UTF-8, or contain control characters, appear with \xNN escapes.
 /// - An attribute that holds a type (Optional's `type`) becomes a string in ONNX's notation,
 ///   "seq(tensor(float))".

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/graph_operators.h"
 #include "ir/operator.h"
 #include "onnx_import/names.h"
 
@@ -44,6 +45,21 @@ std::string why_not_generated(const ir::Node& node) {
   return "";
 }
 
+/// Of the operators that axrun has in a domain; 0: it has none.
+int newest_version(std::string_view domain) {
+  for (const auto& [known, newest] : newest_versions) {
+    if (known == domain) return newest;
+  }
+  int newest = 0;
+  for (const ir::OperatorEntry& entry : ir::all_operators()) {
+    if (entry.domain == domain) newest = std::max(newest, entry.since);
+  }
+  for (const ir::GraphOperator& entry : ir::graph_operators()) {
+    if (entry.domain == domain) newest = std::max(newest, entry.since);
+  }
+  return newest;
+}
+
 }  // namespace
 
 std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
@@ -55,12 +71,16 @@ Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext&
   for (const std::string_view bytes : messages) {
     const auto message = read_message<OpsetMessage>(bytes, context.unknown_fields);
     const std::string domain = printable(plain_domain(message.domain));
-    if (message.version < 1 || message.version > INT32_MAX) {
+    if (message.version > INT32_MAX) {
       throw Error(Fault::model,
                   fmt::format("the model imports version {} of {}", message.version, domain_name(domain)));
     }
     int& version = opsets[domain];
-    version = std::max(version, static_cast<int>(message.version));
+    version = std::max(version, static_cast<int>(std::max<int64_t>(message.version, 0)));
+    if (message.version < 1) {
+      context.note(
+          fmt::format("version {} of {} is imported: there is none", message.version, domain_name(domain)));
+    }
   }
   if (!context.options.check_operators) return opsets;
   for (const auto& [domain, newest] : newest_versions) {
@@ -71,6 +91,29 @@ Opsets read_opsets(const std::vector<std::string_view>& messages, ImportContext&
     }
   }
   return opsets;
+}
+
+int version_of(const ir::Node& node, const Opsets& opsets, ImportContext& context) {
+  const auto imported = opsets.find(node.domain);
+  if (imported != opsets.end() && imported->second > 0) return imported->second;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Fault::model, fmt::format("{} {}: the model {}", node.op, in_quotes(node.name), why));
+  };
+  const std::string domain = domain_name(node.domain);
+  if (imported != opsets.end()) {
+    refuse(
+        fmt::format("imports version 0 of {}, which has no operators; ONNX Runtime refuses it, too", domain));
+  }
+  const int newest = newest_version(node.domain);
+  if (newest == 0) refuse(fmt::format("does not import the domain {}", domain));
+  if (opsets.empty()) {
+    refuse(fmt::format("does not import the domain {}, nor any other; ONNX Runtime refuses it, too", domain));
+  }
+  context.assumed_opsets.emplace(node.domain, newest);
+  context.note(fmt::format(
+      "the domain {} is not imported: version {} is taken, the newest known; ONNX Runtime does the same",
+      domain, newest));
+  return newest;
 }
 
 void find_operator_of(ir::Node& node, ImportContext& context) {

@@ -51,19 +51,20 @@ std::vector<std::pair<const char*, std::string>> fields_of(const std::exception&
   return fields;
 }
 
-onnx_import::ImportOptions import_options(const SessionOptions& options) {
-  onnx_import::ImportOptions made;
-  made.operators = options.operators;
-  return made;
-}
-
-/// What `load` makes, told to the log; `name` is what the log calls the model.
+/// What `load` makes of import options, told to the log; `name` is what the log calls the model.
 template <class Load>
-std::unique_ptr<Session> told(const std::string& name, const Load& load) {
+std::unique_ptr<Session> told(const std::string& name, const SessionOptions& options, const Load& load) {
   const LogModel of_model(name);
   const auto start = std::chrono::steady_clock::now();
   try {
-    std::unique_ptr<Session> session = load();
+    std::vector<std::string> notes;
+    onnx_import::ImportOptions import_options;
+    import_options.operators = options.operators;
+    import_options.notes = &notes;
+    std::unique_ptr<Session> session = load(import_options);
+    for (std::string& note : notes) {
+      if (logs(LogLevel::warn)) log({LogLevel::warn, "model_note", {{"note", std::move(note)}}});
+    }
     tell_loaded(*session,
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     return session;
@@ -76,17 +77,17 @@ std::unique_ptr<Session> told(const std::string& name, const Load& load) {
 }  // namespace
 
 std::unique_ptr<Session> Session::load(const std::string& path, const SessionOptions& options) {
-  return told(path, [&] {
-    return std::unique_ptr<Session>(new Session(
-        std::make_unique<SessionState>(onnx_import::import_file(path, import_options(options)), options)));
+  return told(path, options, [&](const onnx_import::ImportOptions& how) {
+    return std::unique_ptr<Session>(
+        new Session(std::make_unique<SessionState>(onnx_import::import_file(path, how), options)));
   });
 }
 
 std::unique_ptr<Session> Session::load_memory(const void* data, size_t size, const SessionOptions& options,
                                               const std::string& directory) {
-  return told("memory", [&] {
-    return std::unique_ptr<Session>(new Session(std::make_unique<SessionState>(
-        onnx_import::import_memory(data, size, directory, import_options(options)), options)));
+  return told("memory", options, [&](const onnx_import::ImportOptions& how) {
+    return std::unique_ptr<Session>(new Session(
+        std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory, how), options)));
   });
 }
 

@@ -35,6 +35,7 @@ struct Summary {
   int nodes = 0;                         ///< bodies included
   int64_t parameters = 0;                ///< elements of constants
   int64_t parameter_bytes = 0;
+  std::vector<std::string> notes;  ///< what is wrong in the file and was understood
   std::vector<std::string> refused;
 };
 
@@ -74,6 +75,7 @@ Summary summarise(const std::string& path, const Operators& operators) {
   onnx_import::ImportOptions options;
   options.check_operators = false;
   options.operators = operators;
+  options.notes = &summary.notes;
   summary.model = onnx_import::import_file(path, options);
   const ir::Graph& graph = *summary.model.graph;
   std::set<const void*> seen;
@@ -148,6 +150,7 @@ std::string inspect_text(const std::string& path, const Operators& operators) {
   line("nodes", fmt::format("{}", summary.nodes));
   for (const auto& [op, number] : most_used_first(summary.operators))
     line("", fmt::format("{:>6} {}", number, op));
+  for (size_t k = 0; k < summary.notes.size(); ++k) line(k == 0 ? "notes" : "", summary.notes[k]);
   for (size_t k = 0; k < summary.refused.size(); ++k) line(k == 0 ? "refused" : "", summary.refused[k]);
   return text;
 }
@@ -172,6 +175,7 @@ std::string inspect_json(const std::string& path, const Operators& operators) {
   json["nodes"] = summary.nodes;
   json["operators"] = Json::object();
   for (const auto& [op, number] : most_used_first(summary.operators)) json["operators"][op] = number;
+  json["notes"] = summary.notes;
   json["refused"] = summary.refused;
   return line_of(json);
 }

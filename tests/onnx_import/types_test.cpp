@@ -162,19 +162,69 @@ TEST(Opsets, DomainsOfNodes) {
 TEST(Opsets, MissingOnesAreTheFirstBeforeVersion3) {
   ModelProto model = relu_model();
   model.clear_opset_import();
-  expect_import_error(Fault::model, "Relu 'relu': the model does not import the domain ai.onnx", model);
+  expect_import_error(Fault::model,
+                      "Relu 'relu': the model does not import the domain ai.onnx, nor any other", model);
   model.set_ir_version(2);
   EXPECT_EQ(import_proto(model).graph->nodes[0].version, 1);
 }
 
+/// What importing notes of a model.
+std::vector<std::string> notes_of(const ModelProto& model) {
+  std::vector<std::string> notes;
+  ImportOptions options;
+  options.notes = &notes;
+  import_proto(model, options);
+  return notes;
+}
+
+TEST(Opsets, DomainsThatAreNotImportedHaveTheNewestVersion) {
+  ModelProto model = relu_model();
+  EXPECT_TRUE(notes_of(model).empty());
+  for (const char* name : {"a", "b"})
+    add_node(*model.mutable_graph(), "Gelu", {"x"}, {name}).set_domain("com.microsoft");
+  const ir::Model imported = import_proto(model);
+  EXPECT_EQ(imported.graph->nodes[1].version, 1);
+  EXPECT_EQ(imported.opsets, (std::map<std::string, int>{{"", 17}, {"com.microsoft", 1}}));
+  const auto notes = notes_of(model);
+  ASSERT_EQ(notes.size(), 1u) << "once";
+  EXPECT_EQ(
+      notes[0],
+      "the domain com.microsoft is not imported: version 1 is taken, the newest known; ONNX Runtime does "
+      "the same");
+
+  ModelProto encoders = empty_model();
+  add_input(*encoders.mutable_graph(), "x");
+  add_node(*encoders.mutable_graph(), "Binarizer", {"x"}, {"y"}).set_domain("ai.onnx.ml");
+  add_output(*encoders.mutable_graph(), "y");
+  EXPECT_EQ(import_proto(encoders).graph->nodes[0].version, 5);
+  ModelProto standard = relu_model();
+  standard.mutable_opset_import(0)->set_domain("ai.onnx.ml");
+  standard.mutable_opset_import(0)->set_version(1);
+  EXPECT_EQ(import_proto(standard).graph->nodes[0].version, 28);
+}
+
 TEST(Opsets, VersionsThatAreWrong) {
-  for (const int64_t version : {int64_t{0}, int64_t{-1}, int64_t{1} << 31}) {
-    expect_import_error(Fault::model, "the model imports version " + std::to_string(version) + " of ai.onnx",
-                        [&] {
-                          ModelProto model = relu_model();
-                          model.mutable_opset_import(0)->set_version(version);
-                          return model;
-                        }());
+  ModelProto beyond = relu_model();
+  beyond.mutable_opset_import(0)->set_version(int64_t{1} << 31);
+  expect_import_error(Fault::model, "the model imports version 2147483648 of ai.onnx", beyond);
+  // What no node uses may be anything, as in ONNX Runtime.
+  for (const int64_t version : {0, -1}) {
+    ModelProto model = relu_model();
+    add_opset(model, "com.microsoft", version);
+    EXPECT_EQ(import_proto(model).graph->nodes[0].version, 17);
+    EXPECT_EQ(notes_of(model), (std::vector<std::string>{"version " + std::to_string(version) +
+                                                         " of com.microsoft is imported: there is none"}));
+    add_node(*model.mutable_graph(), "Gelu", {"x"}, {"z"}, "gelu").set_domain("com.microsoft");
+    expect_import_error(
+        Fault::model,
+        "Gelu 'gelu': the model imports version 0 of com.microsoft, which has no operators; ONNX "
+        "Runtime refuses it, too",
+        model);
+    model = relu_model();
+    model.mutable_opset_import(0)->set_version(version);
+    expect_import_error(Fault::model, "Relu 'relu': the model imports version 0 of ai.onnx", model);
+    add_opset(model, "ai.onnx", 13);
+    EXPECT_EQ(import_proto(model).graph->nodes[0].version, 13);
   }
   ModelProto model = relu_model();
   model.mutable_opset_import(0)->set_version(1000);
