@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +32,13 @@ using ir::ValueId;
 using BoundOutputs = std::unordered_map<std::string_view, ValueId>;
 
 [[noreturn]] void fail_model(const std::string& text) { throw Error(Fault::model, text); }
+
+bool have_same_elements(const ir::Tensor& a, const ir::Tensor& b) {
+  if (a.type() != b.type() || a.shape() != b.shape()) return false;
+  if (a.type() == ir::ElementType::string)
+    return std::equal(a.strings(), a.strings() + a.size(), b.strings());
+  return a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
 
 class GraphBuilder {
  public:
@@ -96,8 +106,25 @@ class GraphBuilder {
     value.constant = std::move(tensor);
   }
 
+  /// A constant may be defined twice, as the same. Of different ones ONNX Runtime takes the last, whatever was
+  /// meant.
+  void define_again(const Scope& scope, std::string_view name, ValueId id, const ir::Tensor& tensor) {
+    if (!tensor.defined()) return;  // unsupported, and noted
+    const ir::Tensor& first = scope.graph().value(id).constant;
+    if (!first.defined() || !have_same_elements(first, tensor)) {
+      fail_model(
+          fmt::format("the value {} is defined twice, as different constants (ONNX Runtime takes the last)",
+                      in_quotes(name)));
+    }
+    context_.note(fmt::format("the constant {} is defined twice", in_quotes(name)));
+  }
+
   void add_initializers(Scope& scope, const GraphMessage& message) {
     const auto add = [&](std::string_view name, ir::Tensor tensor) {
+      if (const auto known = scope.values.find(name); known != scope.values.end()) {
+        define_again(scope, name, known->second, tensor);
+        return;
+      }
       const ValueId id = scope.add_value(name);
       define(scope, name, id, {"an initializer", {}});
       set_constant(scope.graph().value(id), std::move(tensor));
@@ -175,8 +202,15 @@ class GraphBuilder {
     std::vector<std::string> names = name_nodes(scope, nodes);
     // All outputs first: a node may come before those that it reads, in its own graph or an enclosing one.
     std::vector<std::vector<ValueId>> outputs(nodes.size());
+    std::set<ValueId> constants;
     for (size_t k = 0; k < nodes.size(); ++k) {
+      const bool constant = is_constant(nodes[k]) && nodes[k].outputs.size() == 1;
+      if (constant && is_known_constant(scope, nodes[k].outputs.front(), constants)) {
+        outputs[k] = {scope.values.at(nodes[k].outputs.front())};
+        continue;
+      }
       outputs[k] = define_outputs(scope, nodes[k], names[k], bound);
+      if (constant) constants.insert(outputs[k].front());
     }
     // Then all constants: bodies copy them instead of capturing them.
     for (size_t k = 0; k < nodes.size(); ++k) {
@@ -190,6 +224,14 @@ class GraphBuilder {
         add_node(scope, nodes[k], std::move(names[k]), std::move(outputs[k]));
       }
     }
+  }
+
+  /// Whether a name is that of an initializer or of one of the Constant nodes.
+  static bool is_known_constant(const Scope& scope, std::string_view name,
+                                const std::set<ValueId>& constants) {
+    const auto known = scope.values.find(name);
+    if (known == scope.values.end() || known->second == ir::absent) return false;
+    return constants.count(known->second) != 0 || scope.graph().value(known->second).constant.defined();
   }
 
   static std::vector<ValueId> define_outputs(Scope& scope, const NodeMessage& message,
@@ -241,7 +283,13 @@ class GraphBuilder {
     ir::Node node;
     node.attributes = attributes_of(scope, message, name);
     ir::Tensor tensor = constant_of(node, what);
-    if (outputs.front() != ir::absent) set_constant(scope.graph().value(outputs.front()), std::move(tensor));
+    if (outputs.front() == ir::absent) return;
+    ir::Value& value = scope.graph().value(outputs.front());
+    if (value.constant.defined()) {
+      define_again(scope, message.outputs.front(), outputs.front(), tensor);
+    } else {
+      set_constant(value, std::move(tensor));
+    }
   }
 
   void add_node(Scope& scope, const NodeMessage& message, std::string name, std::vector<ValueId> outputs) {

@@ -171,9 +171,58 @@ TEST(Graph, DefinedTwice) {
 
   model = relu_model();
   add_initializer(*model.mutable_graph(), "w", {1});
-  add_initializer(*model.mutable_graph(), "w", {1});
-  expect_import_error(Fault::model, "the value 'w' is defined twice, the second time as an initializer",
-                      model);
+  add_node(*model.mutable_graph(), "Neg", {"x"}, {"w"}, "other");
+  expect_import_error(Fault::model,
+                      "the value 'w' is defined twice, the second time as an output of Neg 'other'", model);
+}
+
+/// A model with the Constant nodes and initializers `names`, of the values 0 and `last`.
+ModelProto constants_model(const std::vector<std::pair<std::string, float>>& constants,
+                           const std::vector<std::pair<std::string, float>>& initializers) {
+  ModelProto model = relu_model();
+  GraphProto& graph = *model.mutable_graph();
+  for (const auto& [name, last] : constants) {
+    TensorProto& tensor =
+        *add_attribute(add_node(graph, "Constant", {}, {name}), "value", AttributeProto::TENSOR).mutable_t();
+    tensor.set_data_type(TensorProto::FLOAT);
+    tensor.add_dims(2);
+    tensor.add_float_data(0);
+    tensor.add_float_data(last);
+  }
+  for (const auto& [name, last] : initializers) {
+    TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(TensorProto::FLOAT);
+    tensor.add_dims(2);
+    tensor.add_float_data(0);
+    tensor.add_float_data(last);
+  }
+  add_node(graph, "Add", {"y", "c"}, {"z"}, "add");
+  add_output(graph, "z");
+  return model;
+}
+
+TEST(Graph, TheSameConstantMayBeDefinedTwice) {
+  for (const auto& model :
+       {constants_model({{"c", 1.0f}, {"c", 1.0f}}, {}), constants_model({}, {{"c", 1.0f}, {"c", 1.0f}}),
+        constants_model({{"c", 1.0f}, {"d", 1.0f}, {"c", 1.0f}}, {{"c", 1.0f}})}) {
+    std::vector<std::string> notes;
+    ImportOptions options;
+    options.notes = &notes;
+    const auto graph = import_proto(model, options).graph;
+    EXPECT_EQ(summary(*graph), "Relu(x) -> y; Add(y, c) -> z");
+    EXPECT_EQ(value_named(*graph, "c").constant.as<float>()[1], 1.0f);
+    EXPECT_EQ(notes, (std::vector<std::string>{"the constant 'c' is defined twice"}));
+  }
+  const std::string text =
+      "the value 'c' is defined twice, as different constants (ONNX Runtime takes the last)";
+  expect_import_error(Fault::model, text, constants_model({{"c", 1.0f}, {"c", 2.0f}}, {}));
+  expect_import_error(Fault::model, text, constants_model({}, {{"c", 1.0f}, {"c", 2.0f}}));
+  expect_import_error(Fault::model, text, constants_model({{"c", 2.0f}}, {{"c", 1.0f}}));
+  ModelProto computed = constants_model({{"c", 1.0f}}, {});
+  add_node(*computed.mutable_graph(), "Neg", {"x"}, {"c"}, "neg");
+  expect_import_error(Fault::model,
+                      "the value 'c' is defined twice, the second time as an output of Neg 'neg'", computed);
 }
 
 TEST(Graph, Undefined) {
