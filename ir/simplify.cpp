@@ -205,16 +205,26 @@ void simplify_bodies(Graph& graph, SimplifyReport& report, Definitions* definiti
           captured.dims = value.dims;
         }
         // What a body's inputs are is decided where it runs; the declared types may be stale.
-        std::vector<Value> declared;
+        std::vector<Value> declared, declared_outputs;
+        for (ValueId id : shared->outputs) declared_outputs.push_back(shared->value(id));
         for (ValueId id : shared->inputs) {
           declared.push_back(shared->value(id));
           shared->value(id).type = ElementType::undefined;
           shared->value(id).dims.reset();
         }
         const SimplifyReport inner = simplify(*shared, definitions);
-        // Only a decoder's inputs say of what size its first past states are.
-        for (size_t k = 0; node.domain == "com.microsoft" && k < declared.size(); ++k) {
+        // Only a decoder's inputs say of what size its first past states are; only the first two of a Loop's
+        // body, of what rank the iteration number and the condition are.
+        const bool is_loop = node.op == "Loop" && node.domain.empty();
+        const size_t restored = node.domain == "com.microsoft" ? declared.size() : is_loop ? 2 : 0;
+        for (size_t k = 0; k < std::min(restored, declared.size()); ++k) {
           shared->value(shared->inputs[k]) = declared[k];
+        }
+        // And its outputs of what a Loop gives that makes no trip.
+        for (size_t k = 0; is_loop && k < declared_outputs.size(); ++k) {
+          Value& output = shared->value(shared->outputs[k]);
+          if (output.type == ElementType::undefined) output.type = declared_outputs[k].type;
+          if (!output.dims) output.dims = declared_outputs[k].dims;
         }
         report.folded += inner.folded;
         report.folded_bytes += inner.folded_bytes;

@@ -52,13 +52,13 @@ class GraphBuilder {
   }
 
  private:
-  std::shared_ptr<ir::Graph> build_body(std::string_view bytes, Scope& parent, bool is_decoder) {
+  std::shared_ptr<ir::Graph> build_body(std::string_view bytes, Scope& parent, DeclaredDims dims) {
     check_nesting(parent);
     GraphDraft draft;
     Scope scope{.draft = draft,
                 .opsets = parent.opsets,
                 .parent_of_body = &parent,
-                .is_decoder = is_decoder,
+                .declared_dims = dims,
                 .call = parent.call,
                 .prefix = parent.prefix,
                 .nesting = parent.nesting + 1};
@@ -155,7 +155,10 @@ class GraphBuilder {
       define(scope, input.name, id, {"a graph input", {}});
       graph.inputs.push_back(id);
       if (is_body) {
-        types.set_body_type(graph.value(id), input, scope.is_decoder);
+        const size_t with_dims = scope.declared_dims == DeclaredDims::unread ? 0
+                                 : scope.declared_dims == DeclaredDims::loop ? 2
+                                                                             : SIZE_MAX;
+        types.set_body_type(graph.value(id), input, graph.inputs.size() <= with_dims);
       } else {
         inputs.emplace_back(id, input);
       }
@@ -173,7 +176,16 @@ class GraphBuilder {
       }
       scope.graph().outputs.push_back(*id);
       ir::Value& value = scope.graph().value(*id);
-      if (value.type == ir::ElementType::undefined) DeclaredTypes(context_).set_output_kind(value, output);
+      const bool is_typed = value.type != ir::ElementType::undefined;
+      DeclaredTypes types(context_);
+      if (scope.declared_dims == DeclaredDims::loop && !value.constant.defined()) {
+        ir::Value declared = value;
+        types.set_body_type(declared, output, true);
+        if (!is_typed) std::tie(value.kind, value.type) = std::tie(declared.kind, declared.type);
+        if (!value.dims) value.dims = declared.dims;
+      } else if (!is_typed) {
+        types.set_output_kind(value, output);
+      }
     }
   }
 
@@ -353,7 +365,10 @@ class GraphBuilder {
   std::map<std::string, Attribute> attributes_of(Scope& scope, const NodeMessage& message,
                                                  const std::string& node_name) {
     std::map<std::string, Attribute> attributes;
-    const bool is_decoder = message.domain == "com.microsoft";
+    const bool is_loop = message.op_type == "Loop" && plain_domain(message.domain).empty();
+    const DeclaredDims dims = is_loop                             ? DeclaredDims::loop
+                              : message.domain == "com.microsoft" ? DeclaredDims::inputs
+                                                                  : DeclaredDims::unread;
     for (const std::string_view bytes : message.attributes) {
       const auto attribute = read_message<AttributeMessage>(bytes, context_.unknown_fields);
       const Origin node{message.op_type, node_name};
@@ -361,9 +376,8 @@ class GraphBuilder {
       const auto [place, is_new] = attributes.try_emplace(std::string(attribute.name));
       if (!is_new) fail_model(what.text() + " is given twice");
       if (attribute.ref_attr_name.empty()) {
-        place->second = attribute_of(attribute, what, context_, [&](std::string_view graph) {
-          return build_body(graph, scope, is_decoder);
-        });
+        place->second = attribute_of(attribute, what, context_,
+                                     [&](std::string_view graph) { return build_body(graph, scope, dims); });
       } else if (const Attribute* value = referenced_attribute(scope, attribute, what)) {
         place->second = *value;
       } else {

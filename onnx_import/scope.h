@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,15 +34,23 @@ struct FunctionCall {
   const FunctionCall* caller = nullptr;             ///< the call inside whose function this one stands
 };
 
+/// Which declared dims of a body count; all others are hints, and often stale.
+enum class DeclaredDims : uint8_t {
+  unread,
+  inputs,  ///< of text generation: of what size the first past states are
+  /// of a Loop: the rank of the iteration number and of the condition, and what no trip stacks
+  loop,
+};
+
 /// Where names are looked up: those of a graph, or of a function that is being inlined into a graph. A body
 /// looks on in the scope of its node; a function sees nothing but itself.
 struct Scope {
   GraphDraft& draft;
   const Opsets& opsets;
   Scope* parent_of_body = nullptr;
-  bool is_decoder = false;             ///< a body whose inputs have the dims that they are declared with
-  const FunctionCall* call = nullptr;  ///< the innermost, also in the bodies of its nodes
-  std::string prefix = {};             ///< of all names: "outer call/inner call/"
+  DeclaredDims declared_dims = DeclaredDims::unread;  ///< of a body's inputs and outputs
+  const FunctionCall* call = nullptr;                 ///< the innermost, also in the bodies of its nodes
+  std::string prefix = {};                            ///< of all names: "outer call/inner call/"
   int nesting = 0;
   /// By name in the file. `absent`: an input of a function that its call leaves out.
   std::unordered_map<std::string_view, ir::ValueId> values = {};

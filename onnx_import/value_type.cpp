@@ -136,7 +136,7 @@ void DeclaredTypes::set_body_type(ir::Value& value, const ValueInfoMessage& mess
   const TypeMessage type = read_type(*message.type, context_.unknown_fields);
   // Bodies are often written without types: an incomplete one says as little as a missing one.
   if (innermost(type).kind != TypeMessage::Kind::tensor || innermost(type).element == 0) return;
-  const Origin what{"body input", message.name};
+  const Origin what{"body value", message.name};
   set_kind(value, type, what);
   if (!with_dims || type.kind != TypeMessage::Kind::tensor || !type.has_shape ||
       type.dims.size() > rank_limit)

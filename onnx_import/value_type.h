@@ -24,8 +24,8 @@ class DeclaredTypes {
   /// All inputs of the main graph, in one call: the sizes they name and the sizes they leave open must not
   /// meet.
   void set_types(ir::Graph& graph, const std::vector<std::pair<ir::ValueId, ValueInfoMessage>>& inputs);
-  /// An input of a body: its kind and element type, and dims where they are more than hints, if they are
-  /// declared.
+  /// An input of a body, or an output: its kind and element type, and dims where they are more than hints, if
+  /// they are declared.
   void set_body_type(ir::Value& value, const ValueInfoMessage& message, bool with_dims);
   /// An output: whether it is a sequence, optional or map, and of what. The types of tensors follow from the
   /// graph, and what is stored of them may be stale.

@@ -178,8 +178,7 @@ class Writer {
     const char* text = nullptr;
     host_.call(node_name, node, &text);
     message.bytes(3, text);
-    host_.call(node_operator, node, &text);
-    message.bytes(4, text);
+    message.bytes(4, operator_of(node));
     host_.call(node_domain, node, &text);
     const std::string domain = std::strcmp(text, "ai.onnx") == 0 ? "" : text;
     domains_.insert(domain);
@@ -187,6 +186,8 @@ class Writer {
     for (const OpAttr* attribute : host_.list(node_attribute_count, node_attributes, node)) {
       add_attribute(message, attribute);
     }
+    // They say what a Loop's body is given, and what a Loop gives that makes no trip.
+    const bool is_loop = domain.empty() && operator_of(node) == "Loop";
     std::size_t bodies = 0;
     host_.call(node_body_count, node, &bodies);
     std::vector<const Graph*> graphs(bodies);
@@ -195,15 +196,21 @@ class Writer {
     for (std::size_t k = 0; k < bodies; ++k) {
       WireWriter attribute;
       attribute.bytes(1, names[k]);
-      attribute.message(6, body(graphs[k]));
+      attribute.message(6, body(graphs[k], is_loop));
       attribute.integer(20, 5);
       message.message(5, attribute);
     }
     return message;
   }
 
+  std::string operator_of(const Node* node) const {
+    const char* text = nullptr;
+    host_.call(node_operator, node, &text);
+    return text;
+  }
+
   /// The GraphProto of a body.
-  WireWriter body(const Graph* graph) {
+  WireWriter body(const Graph* graph, bool with_sizes) {
     WireWriter message;
     std::set<std::string> defined;
     for (const ValueInfo* value : host_.list(graph_initializer_count, graph_initializers, graph)) {
@@ -213,9 +220,9 @@ class Writer {
       message.message(1, write_node(node));
     message.bytes(2, "body");
     for (const ValueInfo* value : host_.list(graph_input_count, graph_inputs, graph))
-      message.message(11, port(value, false));
+      message.message(11, port(value, with_sizes));
     for (const ValueInfo* value : host_.list(graph_output_count, graph_outputs, graph))
-      message.message(12, port(value, false));
+      message.message(12, port(value, with_sizes));
     return message;
   }
 

@@ -116,6 +116,35 @@ TEST(Bodies, LoopBody) {
   EXPECT_EQ(inner.outputs[0], inner.inputs[1]);
 }
 
+/// What a body declares of what ONNX Runtime takes from there.
+TEST(Bodies, DimsOfALoopsFirstInputsAndOfItsOutputsCount) {
+  ModelProto model = empty_model();
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "n", {}, TensorProto::INT64);
+  NodeProto& loop = add_node(graph, "Loop", {"n", "", "n"}, {"y", "z"}, "loop");
+  GraphProto& body = add_body(loop, "body");
+  add_input(body, "iteration", {1}, TensorProto::INT64);
+  add_input(body, "again", {1}, TensorProto::BOOL);
+  add_input(body, "state", {}, TensorProto::INT64);
+  add_node(body, "Unsqueeze", {"iteration", "axes"}, {"scanned"});
+  add_initializer(body, "axes", {1});
+  add_output(body, "again");
+  add_output(body, "state");
+  add_output(body, "scanned");
+  auto& declared = *body.mutable_output(2)->mutable_type()->mutable_tensor_type();
+  declared.set_elem_type(TensorProto::INT64);
+  declared.mutable_shape()->add_dim()->set_dim_value(1);
+  declared.mutable_shape()->add_dim()->set_dim_param("k");
+  add_output(graph, "y");
+
+  const auto imported = import_proto(model).graph;
+  const ir::Graph& inner = body_of(imported->nodes[0], "body");
+  for (size_t k : {0, 1}) EXPECT_EQ(ir::to_string(inner.value(inner.inputs[k]).dims.value()), "[1]");
+  const ir::Value& scanned = inner.value(inner.outputs[2]);
+  EXPECT_EQ(scanned.type, ir::ElementType::i64);
+  EXPECT_EQ(ir::to_string(scanned.dims.value()), "[1, k]");
+}
+
 TEST(Bodies, CycleThroughABody) {
   ModelProto model = nested_model();
   model.mutable_graph()->mutable_node(1)->set_input(0, "y");

@@ -137,6 +137,22 @@ class Models(PluginCase):
         np.testing.assert_allclose(session.run(None, {"c": np.array(True), "x": x})[0], 4 * (2 * x), rtol=1e-5)
         np.testing.assert_allclose(session.run(None, {"c": np.array(False), "x": x})[0], 4 * (x - 3), rtol=1e-5)
 
+    def test_a_loops_body_gets_what_it_declares(self):
+        """One element of one dimension as iteration number, and [0, 1] of no trip, as from ONNX Runtime itself."""
+        body = helper.make_graph([helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Neg", ["i"], ["number"]),
+                                  helper.make_node("Mul", ["state", "state"], ["next"])], "body",
+                                 [info("i", [1], T.INT64), info("go", [1], T.BOOL), info("state", ["p"])],
+                                 [info("on", [1], T.BOOL), info("next", ["p"]), info("number", [1], T.INT64)])
+        made = model([helper.make_node("Loop", ["trips", "", "x"], ["y", "numbers"], body=body)],
+                     [info("trips", [], T.INT64), info("x", ["n"])], [info("y", ["p"]), info("numbers", ["t", 1], T.INT64)])
+        session, claims = self.claimed(made)
+        if VERSION >= (1, 27):
+            self.assertEqual(claims, (1, 1, 1))
+        for trips in (0, 1, 3):
+            numbers = session.run(["numbers"], {"trips": np.array(trips), "x": inputs_of(1, (2,))})[0]
+            np.testing.assert_array_equal(numbers, -np.arange(trips).reshape(trips, 1))
+            self.assertEqual((numbers.shape, numbers.dtype), ((trips, 1), np.int64))
+
     def test_bodies_of_a_node_that_stays_are_looked_into(self):
         """The If stays, because its branch holds an operator that axrun lacks; the rest of the branch need not."""
         then = helper.make_graph([helper.make_node("SampleOp", ["x"], ["i"], domain="com.microsoft"),
