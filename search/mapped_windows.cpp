@@ -209,9 +209,10 @@ std::optional<MappedWindowsForm> find_mapped_windows(const Program& program, con
       plane *= tensor.dims[d].value();
     }
   }
-  const bool vectors = form.shared.empty() || form.shared.back().dimension + 1 < tensor.dims.size();
-  const bool lanes = vectors && tensor.dims.back().is_constant() && tensor.dims.back().value() > 1;
-  if (form.shared.empty() || !lanes || plane < least_plane_bytes) return {};
+  // A tensor of rank 0 has neither planes nor a last dimension.
+  if (form.shared.empty() || form.shared.back().dimension + 1 == tensor.dims.size()) return {};
+  const Dim& columns = tensor.dims.back();
+  if (!columns.is_constant() || columns.value() <= 1 || plane < least_plane_bytes) return {};
   if (facts.typical(ir::product(tensor.dims)) * 4 < least_map_bytes) return {};
   return form;
 }

@@ -74,10 +74,9 @@ class OnlineSoftmaxFinder {
     if (load.op != ScalarOp::load || load.integer != member.stage->results[0] || load.args[0] != ir::none)
       return false;
     if (member.stage->kind == ir::StageKind::reduce) return true;
-    const auto axis = static_cast<size_t>(member.columns[0]);
-    const Expr& index = at(load.indices.at(axis));
-    return member.stage->groups.size() == member.stage->axes.size() && index.op == ScalarOp::axis &&
-           index.integer == reader.columns[0];
+    if (member.stage->groups.size() != member.stage->axes.size()) return false;
+    const Expr& index = at(load.indices[static_cast<size_t>(member.columns[0])]);
+    return index.op == ScalarOp::axis && index.integer == reader.columns[0];
   }
 
   /// The same value at the same row and column.

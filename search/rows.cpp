@@ -347,7 +347,9 @@ class RowsWriter {
     if (result == taken_result_) return {};
     // Lanes lie side by side there.
     const std::vector<int>& lanes = plan_.lanes_along_rows ? last.rows : last.columns;
-    if (lanes.empty() || last.stage->groups.back().back() != lanes.back()) return {};
+    const std::vector<std::vector<int>>& groups = last.stage->groups;
+    if (lanes.empty() || groups.empty() || groups.back().empty() || groups.back().back() != lanes.back())
+      return {};
     Row row{result, nullptr, {}};
     for (const ExprId load : loads_of(context_.program, last.stage->body[0])) {
       const Expr& read = context_.program.exprs[static_cast<size_t>(load)];

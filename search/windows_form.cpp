@@ -178,8 +178,9 @@ FoundWindows find_windows(const Program& program, const Stage& reduction, const 
 std::optional<Strips> strips_of(const Program& program, const WindowsForm& form) {
   const Stage& stage = *form.reduction;
   const Expr& body = expr_of(program, stage.body[0]);
-  if (body.op != ScalarOp::load || form.row_taps.size() != 1 || form.column_taps.size() != 1 ||
-      !form.other_taps.empty())
+  // What a guard reads moves with the windows, too: the operand itself may be of rank 0.
+  if (body.op != ScalarOp::load || body.indices.empty() || form.row_taps.size() != 1 ||
+      form.column_taps.size() != 1 || !form.other_taps.empty())
     return std::nullopt;
   const auto axes = static_cast<int>(stage.axes.size());
   const int row_tap = axes + form.row_taps[0], column_tap = axes + form.column_taps[0];

@@ -37,6 +37,40 @@ Program program_of(const MappedWindows& c) {
   return b.finish();
 }
 
+namespace {
+
+/// Where a map of rank 0 stands among the stages.
+enum class ScalarMap { first, before_prepared, in_epilogue_too };
+
+/// A scalar that is worked out, and windows that multiply every tap by it.
+Program scaled_windows(const Dims& input, int64_t taps, ScalarMap where) {
+  Builder b("scaled");
+  const TensorRef x = b.operand(0, ElementType::f32, input, "x");
+  const TensorRef s = b.operand(1, ElementType::f32, {}, "s");
+  const TensorRef w = b.operand(2, ElementType::f32, {taps}, "w");
+  // Too long to be written into what reads it.
+  const TensorRef scale = b.map(
+      {}, [&](const Indices&) { return tanh(erf(s({})) + 0.5); }, "scale");
+  TensorRef weights = w;
+  if (where == ScalarMap::before_prepared)
+    weights = b.map(
+        {taps}, [&](const Indices& i) { return tanh(erf(w(i)) + 0.5); }, "weights");
+  Dims result = input;
+  result.back() = result.back() - (taps - 1);
+  const TensorRef sums = b.sum(result, {taps}, [&](const Indices& i, const Indices& r) {
+    Indices at = i;
+    at.back() = at.back() + r[0];
+    return x(at) * weights(r) * scale({});
+  });
+  const auto finished = [&](const Indices& i) {
+    return where == ScalarMap::in_epilogue_too ? max(sums(i) + scale({}), 0.0) : max(sums(i), 0.0);
+  };
+  b.output(b.map(result, finished, "finished"));
+  return b.finish();
+}
+
+}  // namespace
+
 std::vector<Case> mapped_windows_cases() {
   std::vector<Case> cases;
   const auto add = [&](const MappedWindows& mapped, const std::string& kind = "mapped windows",
@@ -88,6 +122,17 @@ std::vector<Case> mapped_windows_cases() {
        .bytes = false,
        .shared = true},
       "map+windows");
+  // A map of rank 0 has no plane that windows could move over.
+  const auto add_scaled = [&](const std::string& name, const Dims& input, ScalarMap where,
+                              const std::string& kind, bool constant) {
+    cases.push_back(
+        {name, kind, [=] { return scaled_windows(input, 3, where); }, {}, {false, false, constant}});
+  };
+  add_scaled("WindowsTimesAScalar", {576}, ScalarMap::first, "map+windows", true);
+  add_scaled("WindowsOfManyLinesTimesAScalar", {4, 128, 130}, ScalarMap::first, "map+windows", true);
+  add_scaled("WindowsTimesAScalarAndPreparedTaps", {3, 600}, ScalarMap::before_prepared, "map+map+windows",
+             true);
+  add_scaled("WindowsPlusAScalar", {2, 300}, ScalarMap::in_epilogue_too, "map+windows", false);
   return cases;
 }
 
