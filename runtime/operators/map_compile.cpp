@@ -424,6 +424,8 @@ void reuse_registers(MapProgram& map) {
 
 bool is_elementwise(const ir::Program& program) {
   if (program.stages.size() != 1 || program.outputs.size() != 1) return false;
+  const auto is_string = [](const ir::TensorDecl& tensor) { return tensor.type == ir::ElementType::string; };
+  if (std::any_of(program.tensors.begin(), program.tensors.end(), is_string)) return false;
   const ir::Stage& stage = program.stages[0];
   return stage.kind == ir::StageKind::map && stage.results.size() == 1 &&
          program.outputs[0] == stage.results[0] &&

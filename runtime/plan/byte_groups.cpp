@@ -124,6 +124,7 @@ class ByteGroups {
     for (const int n : group.nodes) {
       if (!input_.programs[static_cast<size_t>(n)]) return;
       for (const ValueId id : node(n).inputs) {
+        if (id != ir::absent && fact(id).type == ir::ElementType::string) return;
         const int made = varies(id) ? widening(id) : -1;
         if (made >= 0) members.push_back(made);
       }

@@ -1,5 +1,8 @@
 #include "runtime/plan/frame.h"
 
+#include <cstring>
+#include <utility>
+
 #include "ir/error.h"
 
 namespace axrun::runtime {
@@ -75,6 +78,20 @@ void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
     to.tensor.lend(fact.type, known.empty() ? *ir::constant_dims(*fact.dims) : known, pointers[at]);
     to.type = fact.type;
   }
+}
+
+void Frame::put(const Plan& plan, ir::ValueId id, RuntimeValue value) {
+  const auto at = static_cast<size_t>(id);
+  const ValuePlace& place = plan.places_[at];
+  if (place.kind == Kind::slot) {
+    slots[at] = std::move(value);
+    return;
+  }
+  if (place.kind == Kind::constant) return;
+  const ir::ValueFact& fact = plan.facts_[at];
+  AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output);
+  AXRUN_ASSERT(value.tensor.type() == fact.type && value.tensor.shape() == *ir::constant_dims(*fact.dims));
+  if (value.tensor.bytes() > 0) std::memcpy(pointers[at], value.tensor.data(), value.tensor.bytes());
 }
 
 }  // namespace axrun::runtime

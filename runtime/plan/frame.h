@@ -23,6 +23,9 @@ class Frame {
   RuntimeValue value(const Plan& plan, ir::ValueId id) const;
   /// The same into `to`, whose memory is used again.
   void read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const;
+  /// Puts what a step has evaluated where the plan has the value: into its slot, or as bytes into its buffer,
+  /// where kernels and views read it. Constants are there already.
+  void put(const Plan& plan, ir::ValueId id, RuntimeValue value);
 
   AlignedBuffer arena;
   std::vector<void*> pointers;           ///< per value of the graph

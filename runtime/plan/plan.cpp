@@ -249,8 +249,7 @@ void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) c
     for (ir::Tensor& tensor : ir::evaluate(*step.program, operands)) results.emplace_back(std::move(tensor));
   }
   for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
-    if (step.outputs[k] != ir::absent)
-      frame.slots[static_cast<size_t>(step.outputs[k])] = kept(std::move(results[k]));
+    if (step.outputs[k] != ir::absent) frame.put(*this, step.outputs[k], kept(std::move(results[k])));
   }
 }
 

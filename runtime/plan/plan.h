@@ -42,8 +42,8 @@ struct ValuePlace {
   const void* address = nullptr;
 };
 
-/// One thing a plan does. Exactly one of kernel, bodies (a graph operator) or program (evaluated into slots)
-/// is set.
+/// One thing a plan does. Exactly one of kernel, bodies (a graph operator) or program (evaluated, and its
+/// results put into their places) is set.
 struct Step {
   std::shared_ptr<const Kernel> kernel;
   std::shared_ptr<BodyPlans> bodies;

@@ -262,8 +262,6 @@ void PlanBuilder::make_steps() {
 }
 
 void PlanBuilder::make_steps_of(const Group& group) {
-  const int first = group.nodes.front();
-  const ir::Node& node = graph_->nodes[static_cast<size_t>(first)];
   const int open = plan_->open_steps_;
   if (group.nodes.size() > 1 && make_group_step(group)) return;
   if (!group.parts.empty()) {
@@ -279,21 +277,20 @@ void PlanBuilder::make_steps_of(const Group& group) {
       plan_->open_steps_ = open;
       if (make_group_step(sequence)) return;
     }
-    for (int n : group.nodes) {
-      if (!make_view(n) && !place_parts(n)) AXRUN_ASSERT(make_group_step({{n}}));
-    }
-    return;
   }
-  if (make_view(first) || place_parts(first)) return;
-  const bool in_slots =
-      !programs_[static_cast<size_t>(first)] ||
-      std::any_of(node.outputs.begin(), node.outputs.end(),
-                  [&](ValueId id) { return id != ir::absent && slot_[static_cast<size_t>(id)]; }) ||
-      std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-        return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
-      });
+  for (const int n : group.nodes) make_node_step(n);
+}
+
+void PlanBuilder::make_node_step(int n) {
+  if (make_view(n) || place_parts(n)) return;
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+  const auto& program = programs_[static_cast<size_t>(n)];
+  const bool in_slots = !program || touches_strings(n) ||
+                        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+                          return id != ir::absent && slot_[static_cast<size_t>(id)];
+                        });
   if (!in_slots) {
-    make_group_step(group);
+    AXRUN_ASSERT(make_group_step({{n}}));
     return;
   }
   Step step;
@@ -301,16 +298,22 @@ void PlanBuilder::make_steps_of(const Group& group) {
   step.ops = node.op;
   step.inputs = node.inputs;
   step.outputs = node.outputs;
-  if (programs_[static_cast<size_t>(first)]) {
-    step.program = programs_[static_cast<size_t>(first)];
-    for (ValueId id : node.outputs) {
-      if (id != ir::absent) slot_[static_cast<size_t>(id)] = true;
-    }
+  if (program) {
+    step.program = program;
   } else {
     step.bodies = std::make_shared<BodyPlans>(node, inference_->facts(), options_);
     plan_->has_nested_ = true;
   }
   plan_->steps_.push_back(std::move(step));
+}
+
+bool PlanBuilder::touches_strings(int n) const {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+  const auto is_string = [&](ValueId id) {
+    return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
+  };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), is_string) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_string);
 }
 
 bool PlanBuilder::gives_bytes(const Group& group) const {

@@ -85,6 +85,9 @@ class PlanBuilder {
   /// it will never say what the node computes.
   std::vector<ir::ValueId> values_asked_for(const ir::Node& node) const;
   void make_steps_of(const Group& group);
+  void make_node_step(int node);
+  /// Kernels are given addresses of numbers: nodes that read or give strings are evaluated.
+  bool touches_strings(int node) const;
   bool gives_bytes(const Group& group) const;
   bool make_group_step(const Group& group);
   /// What kernels of these nodes are made from.
