@@ -23,7 +23,7 @@ enum class Distribution : uint8_t {
   positive_infinities,
   negative_infinities,
   signed_zeros,  ///< uniform, and many zeros of both signs
-  denormals,     ///< one operand after another has nothing else
+  denormals,     ///< one operand has nothing else, or all others have
   largest,       ///< uniform, and here and there the largest finite number or its negative
   all_specials,  ///< uniform, and here and there any of these
 };
@@ -49,7 +49,7 @@ struct FillOptions {
   int magnitude = 8;           ///< of small integers
   double special_share = 0.5;  ///< of elements that are special where only some are
   uint64_t seed = 1;
-  bool singled_out = true;  ///< denormals: this is the operand that has them
+  bool singled_out = true;  ///< denormals: this operand has them
 };
 /// Fills an array of the operand's type and shape. Large ones repeat a sample of the distribution, of a prime
 /// number of elements that divides no stride of theirs.
