@@ -46,15 +46,23 @@ bool at_large_sizes(const GateTrial& trial) {
 
 }  // namespace
 
-std::vector<std::vector<GateTrial>> plan_gate_trials(const std::vector<int64_t>& bytes, int64_t large) {
+std::vector<std::vector<GateTrial>> plan_gate_trials(const std::vector<int64_t>& bytes, int64_t large,
+                                                     size_t thorough) {
+  constexpr int thinned = 16;
   std::vector<std::vector<GateTrial>> plan;
-  const auto smallest = std::min_element(bytes.begin(), bytes.end()) - bytes.begin();
+  const auto wholly = bytes.begin() + static_cast<std::ptrdiff_t>(std::min(thorough, bytes.size()));
+  const auto smallest = std::min_element(bytes.begin(), wholly) - bytes.begin();
   int left_out = 0;
   for (size_t s = 0; s < bytes.size(); ++s) {
     plan.push_back(all_trials());
-    if (bytes[s] <= large || static_cast<std::ptrdiff_t>(s) == smallest) continue;
+    const bool thin = s >= thorough;
+    if ((bytes[s] <= large && !thin) || static_cast<std::ptrdiff_t>(s) == smallest) continue;
     std::erase_if(plan.back(), [](const GateTrial& trial) { return !at_large_sizes(trial); });
-    ++left_out;
+    if (!thin) {
+      ++left_out;
+      continue;
+    }
+    for (GateTrial& trial : plan.back()) trial.thinned = thinned;
   }
   if (plan.empty()) return plan;
   for (GateTrial& trial : plan[static_cast<size_t>(smallest)]) {

@@ -144,7 +144,7 @@ class Bench {
     std::vector<std::vector<int64_t>> positions;
     std::vector<std::vector<Interval>> intervals;
     for (size_t k = 0; k < results_.size(); ++k) {
-      positions.push_back(sample(k, trial, options_.samples * trial.times / trial.share));
+      positions.push_back(sample(k, trial, trial.part_of(options_.samples)));
       intervals.push_back(judge(bound, k, positions.back(), trial));
     }
     report_.bound_seconds += seconds_since(start);
@@ -226,7 +226,7 @@ class Bench {
     const auto other = [&](size_t s) {
       chosen.push_back(all[corners + (s + static_cast<size_t>(trial.number) * wanted) % others]);
     };
-    const size_t mixed = trial.share > 1 ? std::min(corners, others) : 0;
+    const size_t mixed = trial.share * trial.thinned > 1 ? std::min(corners, others) : 0;
     for (size_t s = 0; s < corners; ++s) {
       chosen.push_back(all[(first + s) % corners]);
       if (s < mixed) other(s);
@@ -255,7 +255,7 @@ class Bench {
   /// Bounds of as many of the positions as the work allows.
   std::vector<Interval> judge(ErrorBound& bound, size_t output, const std::vector<int64_t>& positions,
                               const GateTrial& trial) {
-    const int64_t most_work = options_.work * trial.times / trial.share;
+    const int64_t most_work = trial.part_of(options_.work);
     const int64_t before = bound.work();
     std::vector<Interval> intervals;
     for (size_t first = 0; first < positions.size();) {
@@ -413,7 +413,8 @@ void run_all(const ir::Program& expression, const GateCandidate& candidate, cons
              GateReport& report) {
   std::vector<int64_t> bytes;
   for (const auto& sizes : options.sizes) bytes.push_back(memory_of(expression, sizes));
-  const std::vector<std::vector<GateTrial>> trials = plan_gate_trials(bytes, options.large_bytes);
+  const std::vector<std::vector<GateTrial>> trials =
+      plan_gate_trials(bytes, options.large_bytes, options.thorough);
   if (options.sizes.empty()) return;
   const auto& smallest =
       options.sizes[static_cast<size_t>(std::min_element(bytes.begin(), bytes.end()) - bytes.begin())];

@@ -28,6 +28,8 @@ struct GateOptions {
   /// Values of the expression's symbolic sizes to try; one empty map where it has none. verify/gate_sizes.h
   /// proposes some.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
+  /// The first so many sizes are tested in every respect; of the others verify/gate_trials.h says how.
+  size_t thorough = SIZE_MAX;
   /// Elements of each output at which the bound is evaluated in the first trial, of exact probes; all where
   /// there are fewer. A quarter of them in the other ordinary trials, an eighth where values are special.
   /// Fewer are where they would take more than `work`, but see GateTrial::least_samples.

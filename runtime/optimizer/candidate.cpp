@@ -2,61 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/text.h"
 #include "runtime/optimizer/reproducer.h"
+#include "verify/gate_sizes.h"
 
 namespace axrun::runtime {
-namespace {
-
-/// What operands and results take.
-double bytes_at(const ir::Program& expression, const SizeValues& sizes) {
-  std::map<std::string, ir::Dim> values;
-  for (const auto& [name, value] : sizes) values.emplace(name, ir::Dim(value));
-  std::vector<ir::TensorId> tensors = expression.operands;
-  tensors.insert(tensors.end(), expression.outputs.begin(), expression.outputs.end());
-  double bytes = 0;
-  for (const ir::TensorId id : tensors) {
-    if (id == ir::none) continue;
-    const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(id)];
-    auto here = static_cast<double>(ir::size_of(tensor.type));
-    for (const ir::Dim& dim : tensor.dims)
-      here *= static_cast<double>(dim.substitute(values).constant().value_or(1));
-    bytes += here;
-  }
-  return bytes;
-}
-
-}  // namespace
-
-std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const search::Sizes& ranges,
-                                      const SizeValues& at_hand) {
-  std::vector<SizeValues> all = {at_hand};
-  if (ranges.empty()) return all;
-  constexpr double little = 64 << 20;
-  const double most_bytes = std::max(little, bytes_at(expression, at_hand));
-  // Within, at and beyond the ends of small tiles; 0 stands for the lower end of the range.
-  constexpr int64_t wanted[] = {0, 1, 7, 16, 37};
-  constexpr size_t count = std::size(wanted);
-  for (size_t start = 0; start < count; ++start) {
-    SizeValues sizes;
-    for (size_t k = 0; k < ranges.size(); ++k) {
-      const ir::loop::Size& range = ranges[k];
-      // Every size gets every value, in other company each time; of two sizes the large values of one go with
-      // the small ones of the other, so that no product of the two is large.
-      const size_t turned = (k % 2 == 0 ? start : count - 1 - start) + k / 2;
-      const int64_t value = std::clamp(wanted[turned % count], range.low, range.high);
-      sizes[range.name] = std::max(range.low, value / range.divisor * range.divisor);
-    }
-    if (bytes_at(expression, sizes) > most_bytes) {
-      for (const auto& [name, value] : at_hand) sizes[name] = std::min(sizes[name], value);
-    }
-    if (std::find(all.begin(), all.end(), sizes) == all.end()) all.push_back(std::move(sizes));
-  }
-  return all;
-}
 
 Candidate::Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
                      const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank)
@@ -125,7 +78,9 @@ WorkerRequest request_for(const StepExpression& expression, const search::Lowere
   request.program = ir::loop::print(*lowered.program);
   request.expression = expression.text;
   request.lowered = ir::print(lowered.expression);
-  request.sizes = sizes_to_test(expression.program, ranges, sizes);
+  verify::SizesToTry wanted = verify::sizes_to_try(expression.program, ranges, sizes);
+  request.sizes = std::move(wanted.sizes);
+  request.thorough = wanted.thorough;
   request.constant = expression.constant;
   request.target = tools.target;
   request.seed = tools.seed;

@@ -86,9 +86,4 @@ class Candidate {
   CandidateOutcome outcome_;
 };
 
-/// Sizes at which a kernel for these ranges is tested: the ones at hand first, then small and odd ones that
-/// leave tails of every kind; none at which the expression takes much more memory than at hand.
-std::vector<SizeValues> sizes_to_test(const ir::Program& expression, const search::Sizes& ranges,
-                                      const SizeValues& at_hand);
-
 }  // namespace axrun::runtime

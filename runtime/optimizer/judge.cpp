@@ -212,6 +212,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   const Candidate candidate(code, std::move(inputs), std::move(constant));
   gate.seed = request.seed;
   gate.sizes = request.sizes;
+  gate.thorough = request.thorough;
   reply.gate = verify::test_numerically(expression, candidate, gate);
   if (!reply.gate.accepted()) {
     reply.refusal =

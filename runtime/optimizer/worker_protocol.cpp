@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 4;
+constexpr int protocol = 5;
 constexpr size_t longest_text = 4096;
 constexpr std::array<std::string_view, 4> stage_names = {"reading", "proving", "compiling", "testing"};
 
@@ -190,6 +190,7 @@ std::string to_text(const WorkerRequest& request) {
                   {"expression", request.expression},
                   {"lowered", request.lowered},
                   {"sizes", request.sizes},
+                  {"thorough", request.thorough},
                   {"constant", request.constant},
                   {"identity", json_of(request.identity)},
                   {"target", json_of(request.target)},
@@ -217,6 +218,8 @@ WorkerRequest request_from(std::string_view text) {
     request.sizes.push_back(std::move(sizes));
   }
   if (request.sizes.empty()) refuse("there are no sizes");
+  request.thorough =
+      static_cast<size_t>(integer_of(json, "thorough", 1, static_cast<int64_t>(request.sizes.size())));
   for (const Json& flag : list(json, "constant")) {
     if (!flag.is_boolean()) refuse("a flag of a constant is neither true nor false");
     request.constant.push_back(flag.get<bool>());

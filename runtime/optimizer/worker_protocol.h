@@ -13,7 +13,8 @@
 
 namespace axrun::runtime {
 
-/// What the worker program is asked: to prove, compile, test and time a loop program, or to prove an identity.
+/// What the worker program is asked: to prove, compile, test and time a loop program, or to prove an
+/// identity.
 struct WorkerRequest {
   std::string program;     ///< text of the loop program
   std::string expression;  ///< text of the tensor expression it is to compute: tested against this
@@ -22,9 +23,10 @@ struct WorkerRequest {
   std::string lowered;
   /// Sizes at which it is tested; the first ones are those at which it is timed. Never empty.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
+  size_t thorough = 1;         ///< the first so many sizes: verify::GateOptions::thorough
   std::vector<bool> constant;  ///< one per operand of `expression`
-  /// There is no kernel: are `expression` and `lowered` equal, and each as safe as the other, for all of these
-  /// sizes?
+  /// There is no kernel: are `expression` and `lowered` equal, and each as safe as the other, for all of
+  /// these sizes?
   std::optional<std::vector<ir::loop::Size>> identity;
   jit::Target target;
   uint64_t seed = 1;
@@ -39,8 +41,8 @@ struct WorkerReply {
   std::string refusal;  ///< why the kernel cannot live; empty: it can
   verify::Evidence proof;
   verify::Evidence gate;
-  /// Of an identity, which is refused as a kernel: `proof` is of both being equal, these of the range safety of
-  /// `lowered` in place of `expression`, and the other way round.
+  /// Of an identity, which is refused as a kernel: `proof` is of both being equal, these of the range safety
+  /// of `lowered` in place of `expression`, and the other way round.
   verify::Evidence safety, safety_back;
   double compile_seconds = 0;
   uint64_t code_bytes = 0;

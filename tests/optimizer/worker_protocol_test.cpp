@@ -17,6 +17,7 @@ WorkerRequest some_request() {
   request.expression = "program \\ \x01";
   request.lowered = "another";
   request.sizes = {{{"n", 3}, {"past", 0}}, {}};
+  request.thorough = 2;
   request.constant = {true, false};
   request.target.name = "some processor";
   request.target.features = {"avx2", "fma"};
@@ -33,6 +34,7 @@ TEST(WorkerProtocol, RequestsArriveAsTheyWereSent) {
   EXPECT_EQ(got.expression, sent.expression);
   EXPECT_EQ(got.lowered, sent.lowered);
   EXPECT_EQ(got.sizes, sent.sizes);
+  EXPECT_EQ(got.thorough, sent.thorough);
   EXPECT_EQ(got.constant, sent.constant);
   EXPECT_EQ(got.seed, sent.seed);
   EXPECT_EQ(got.target, sent.target);

@@ -6,12 +6,25 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 #include "ir/text.h"
+#include "verify/gate_sizes.h"
 #include "verify/numeric_gate.h"
 
 namespace axrun::verify::test {
+
+/// What kernels for these sizes (from 1 on) are tested at where few rows and columns are at hand.
+inline SizesToTry sizes_for(const std::string& text, const std::vector<std::string>& names, int64_t high) {
+  std::vector<ir::loop::Size> ranges;
+  SizeAssignment at_hand;
+  for (const std::string& name : names) {
+    ranges.push_back({name, 1, high, 1});
+    at_hand[name] = std::min<int64_t>(high, 5 + static_cast<int64_t>(at_hand.size()));
+  }
+  return sizes_to_try(ir::parse(text), ranges, at_hand);
+}
 
 inline const char* const product_text = R"(program Product(a: f32[m, k], b: f32[k, n], bias: f32[n]) -> (y) {
   c: f32[m, n] = reduce sum (i: m, j: n; p: k) { a[i, p] * b[p, j] }

@@ -11,7 +11,6 @@
 
 #include "ir/types.h"
 #include "tests/verify/gate_kernels.h"
-#include "verify/gate_sizes.h"
 #include "verify/numeric_gate.h"
 
 namespace axrun::verify::test {
@@ -316,12 +315,12 @@ std::vector<Mutant> reduction_mutants(const std::string& monoid, int axis) {
   return all;
 }
 
-GateOptions options_for(const std::vector<std::string>& names, int count) {
+GateOptions options_for(const std::string& text, const std::vector<std::string>& names) {
   GateOptions options;
   options.seed = 7;
-  std::vector<SizeRange> ranges;
-  for (const std::string& name : names) ranges.push_back({name, 1, 200, 1});
-  options.sizes = sizes_to_try(ranges, count, options.seed, 1 << 13);
+  const SizesToTry all = sizes_for(text, names, 200);
+  options.sizes = all.sizes;
+  options.thorough = all.thorough;
   return options;
 }
 
@@ -339,15 +338,15 @@ void expect_refuted(const std::string& text, const std::vector<Mutant>& mutants,
 
 TEST(GateMutants, AreRefused) {
   refused = 0;
-  expect_refuted(product_text, product_mutants(), options_for({"m", "n", "k"}, 48));
-  expect_refuted(softmax_text, softmax_mutants(), options_for({"n", "c"}, 24));
-  expect_refuted(layer_norm_text, layer_norm_mutants(), options_for({"n", "c"}, 24));
-  expect_refuted(gelu_text, gelu_mutants(), options_for({"n"}, 40));
-  expect_refuted(mask_text, mask_mutants(), options_for({"n", "c"}, 16));
+  expect_refuted(product_text, product_mutants(), options_for(product_text, {"m", "n", "k"}));
+  expect_refuted(softmax_text, softmax_mutants(), options_for(softmax_text, {"n", "c"}));
+  expect_refuted(layer_norm_text, layer_norm_mutants(), options_for(layer_norm_text, {"n", "c"}));
+  expect_refuted(gelu_text, gelu_mutants(), options_for(gelu_text, {"n"}));
+  expect_refuted(mask_text, mask_mutants(), options_for(mask_text, {"n", "c"}));
   for (const char* monoid : {"sum", "max", "min"}) {
     for (int axis = 0; axis < 3; ++axis)
       expect_refuted(reduction_text(monoid, axis), reduction_mutants(monoid, axis),
-                     options_for({"a", "b", "c"}, 12));
+                     options_for(reduction_text(monoid, axis), {"a", "b", "c"}));
   }
   std::printf("%d wrong kernels refused, seed %d\n", refused, 7);
   EXPECT_GE(refused, 60);
@@ -355,7 +354,7 @@ TEST(GateMutants, AreRefused) {
 
 /// Mistakes at some extents only are found where few trials are done at most sizes.
 TEST(GateMutants, AreRefusedWhereSizesCountAsLarge) {
-  GateOptions options = options_for({"m", "n", "k"}, 48);
+  GateOptions options = options_for(product_text, {"m", "n", "k"});
   options.large_bytes = 0;
   refused = 0;
   const std::vector<Mutant> mutants = product_mutants();
@@ -365,7 +364,7 @@ TEST(GateMutants, AreRefusedWhereSizesCountAsLarge) {
 
 /// Of long sums few elements are compared.
 TEST(GateMutants, AreRefusedWhereFewElementsAreCompared) {
-  GateOptions options = options_for({"m", "n", "k"}, 48);
+  GateOptions options = options_for(product_text, {"m", "n", "k"});
   options.work = 1;
   refused = 0;
   const std::vector<Mutant> mutants = product_mutants();
@@ -385,7 +384,7 @@ Ending ending_of(const GateCandidate& candidate, int only_trial = -1) {
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGSEGV, SIG_DFL);
-    GateOptions options = options_for({"n"}, 6);
+    GateOptions options = options_for(gelu_text, {"n"});
     options.only_trial = only_trial;
     _exit(test_numerically(ir::parse(gelu_text), candidate, options).accepted() ? 0 : 1);
   }

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "ir/text.h"
-#include "verify/gate_sizes.h"
-#include "verify/numeric_gate.h"
+#include "tests/verify/gate_kernels.h"
 
 namespace axrun::verify {
 namespace {
@@ -61,7 +60,9 @@ struct RnnKernel {
 Evidence tested(const RnnKernel& kernel) {
   GateOptions options;
   options.seed = 5;
-  options.sizes = sizes_to_try({{"t", 1, 40, 1}, {"n", 1, 40, 1}}, 8, options.seed, 1 << 9);
+  const SizesToTry all = test::sizes_for(recurrence, {"t", "n"}, 100);
+  options.sizes = all.sizes;
+  options.thorough = all.thorough;
   return test_numerically(ir::parse(recurrence), kernel, options);
 }
 

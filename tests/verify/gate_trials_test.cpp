@@ -35,6 +35,27 @@ TEST(GateTrials, EveryTrialComparesAsManyElementsWhateverSizesTake) {
   }
 }
 
+/// They have every kind that large sizes have, and leave the others as they are.
+TEST(GateTrials, SizesForTheirExtentsHaveFewSamples) {
+  const auto plan = plan_gate_trials({10, 20, 1, 300}, 100, 2);
+  const auto without = plan_gate_trials({10, 20}, 100);
+  for (const size_t whole : {0, 1}) {
+    EXPECT_EQ(plan[whole].size(), without[whole].size());
+    for (const GateTrial& trial : plan[whole]) EXPECT_EQ(trial.times * trial.thinned, 1);
+  }
+  const auto large = plan_gate_trials({1, 300}, 100)[1];
+  for (const size_t thin : {2, 3}) {
+    ASSERT_EQ(plan[thin].size(), large.size());
+    for (size_t k = 0; k < large.size(); ++k) {
+      const GateTrial& trial = plan[thin][k];
+      EXPECT_EQ(trial.number, large[k].number);
+      EXPECT_EQ(trial.share, large[k].share) << "steps of scans";
+      EXPECT_LT(trial.part_of(4096), large[k].part_of(4096));
+      EXPECT_GE(trial.least_samples(), 16);
+    }
+  }
+}
+
 TEST(GateTrials, OneSizeHasAllTrialsHoweverLarge) {
   const auto plan = plan_gate_trials({1000}, 100);
   ASSERT_EQ(plan.size(), 1U);

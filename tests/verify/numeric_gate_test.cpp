@@ -5,23 +5,19 @@
 #include <vector>
 
 #include "tests/verify/gate_kernels.h"
-#include "verify/gate_sizes.h"
+#include "verify/gate_trials.h"
 
 namespace axrun::verify::test {
 namespace {
 
 constexpr uint64_t seed = 20;
 
-std::vector<SizeRange> ranges_of(const std::vector<std::string>& names, int64_t low = 1, int64_t high = 200) {
-  std::vector<SizeRange> ranges;
-  for (const std::string& name : names) ranges.push_back({name, low, high, 1});
-  return ranges;
-}
-
-GateOptions options_for(const std::vector<std::string>& names, int count) {
+GateOptions options_for(const std::string& text, const std::vector<std::string>& names) {
   GateOptions options;
   options.seed = seed;
-  options.sizes = sizes_to_try(ranges_of(names), count, seed, 1 << 13);
+  const SizesToTry all = sizes_for(text, names, 80);
+  options.sizes = all.sizes;
+  options.thorough = all.thorough;
   return options;
 }
 
@@ -36,7 +32,7 @@ void expect_tested(const char* what, const std::string& text, const GateCandidat
 }
 
 TEST(NumericGate, AcceptsRightProducts) {
-  const GateOptions options = options_for({"m", "n", "k"}, 16);
+  const GateOptions options = options_for(product_text, {"m", "n", "k"});
   expect_tested("one term after another", product_text, ProductKernel(), options);
 
   ProductKernel fused;
@@ -95,7 +91,7 @@ TEST(NumericGate, AcceptsRightProducts) {
 }
 
 TEST(NumericGate, AcceptsRightRows) {
-  const GateOptions options = options_for({"n", "c"}, 16);
+  const GateOptions options = options_for(softmax_text, {"n", "c"});
   expect_tested("softmax", softmax_text, SoftmaxKernel(), options);
   SoftmaxKernel reciprocal;
   reciprocal.divide = [](float a, float b) { return a * (1 / b); };
@@ -111,12 +107,12 @@ TEST(NumericGate, AcceptsRightRows) {
 }
 
 TEST(NumericGate, AcceptsRightElementwise) {
-  const GateOptions options = options_for({"n"}, 40);
+  const GateOptions options = options_for(gelu_text, {"n"});
   expect_tested("gelu", gelu_text, GeluKernel(), options);
 }
 
 TEST(NumericGate, AcceptsReductionsOverEachAxis) {
-  const GateOptions options = options_for({"a", "b", "c"}, 12);
+  const GateOptions options = options_for(reduction_text("sum", 0), {"a", "b", "c"});
   for (int axis = 0; axis < 3; ++axis) {
     ReductionKernel kernel;
     kernel.axis = axis;
@@ -167,7 +163,7 @@ TEST(NumericGate, AcceptsGathersAndIntegers) {
       static_cast<bool*>(call.results[1])[i] = ids[i] % 2 == 0;
     }
   };
-  const GateOptions options = options_for({"r", "c", "n"}, 8);
+  const GateOptions options = options_for(text, {"r", "c", "n"});
   expect_tested("gather", text, kernel, options);
   const Evidence evidence = test_numerically(
       ir::parse(text),
@@ -180,7 +176,7 @@ TEST(NumericGate, AcceptsGathersAndIntegers) {
 }
 
 TEST(NumericGate, ExactModeComparesWithTheTwin) {
-  GateOptions options = options_for({"m", "n", "k"}, 6);
+  GateOptions options = options_for(product_text, {"m", "n", "k"});
   options.exact = true;
   options.twin = ProductKernel();
   const ir::Program program = ir::parse(product_text);
@@ -201,7 +197,7 @@ TEST(NumericGate, SaysWhatItCannotTest) {
 TEST(NumericGate, RefutationsReplay) {
   ProductKernel wrong;
   wrong.skips_term = [](const ProductKernel::At& x) { return x.p == x.k - 1; };
-  GateOptions options = options_for({"m", "n", "k"}, 3);
+  GateOptions options = options_for(product_text, {"m", "n", "k"});
   const ir::Program program = ir::parse(product_text);
   const Evidence first = test_numerically(program, wrong, options);
   ASSERT_EQ(first.verdict, Verdict::refuted);
@@ -211,7 +207,7 @@ TEST(NumericGate, RefutationsReplay) {
 }
 
 TEST(NumericGate, EvidenceNamesWhatWasDone) {
-  GateOptions options = options_for({"n"}, 3);
+  GateOptions options = options_for(gelu_text, {"n"});
   GateReport report, again;
   const ir::Program program = ir::parse(gelu_text);
   const Evidence evidence = test_numerically(program, GeluKernel(), options, &report);
@@ -220,7 +216,11 @@ TEST(NumericGate, EvidenceNamesWhatWasDone) {
   test_numerically(program, GeluKernel(), options, &again);
   EXPECT_EQ(report.inputs_hash, again.inputs_hash);
   EXPECT_EQ(report.worst_ratio, again.worst_ratio);
-  EXPECT_EQ(report.calls, 3 * 16);
+  size_t trials = 0;
+  for (const auto& one : plan_gate_trials(std::vector<int64_t>(options.sizes.size()), 1, options.thorough))
+    trials += one.size();
+  const size_t pairs = options.sizes.size() + options.thorough * (exact_pair_trials - 1);  // there is none
+  EXPECT_EQ(report.calls, static_cast<int64_t>(trials - pairs));
 }
 
 }  // namespace

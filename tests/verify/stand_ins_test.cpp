@@ -43,7 +43,8 @@ GateCandidate interpreted(const ir::loop::LoopProgram& program) {
 
 GateOptions options() {
   GateOptions options;
-  options.sizes = sizes_to_try({{"n", 1, 9, 1}, {"c", 1, 40, 1}}, 6, 3);
+  options.sizes =
+      sizes_to_try(ir::parse(softmax_text), {{"n", 1, 9, 1}, {"c", 1, 40, 1}}, {{"n", 3}, {"c", 20}}).sizes;
   return options;
 }
 
