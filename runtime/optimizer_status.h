@@ -55,6 +55,9 @@ struct OptimizedKernel {
   int steps = 0;      ///< of the plans in force, looked at so far, that it serves or would
   double share = 0;   ///< part of their plan's time that these steps took when they were timed last
   std::string sizes;  ///< the ones it is claimed for: "n0: 1..16384"; empty for fixed ones
+  /// Where its code was tested, as far as that decides: "n0=257, n1=37 | n0=7, n1=4097"; and what it serves
+  /// therefore: "n0: 2..514, n1: 2..8194". Empty where there is no code, or the sizes are fixed.
+  std::string tested, served;
   std::string proof;  ///< "proved: ..." of its loops; empty: not asked
   std::string gate;   ///< "tested: ..." of its machine code
   double proof_seconds = 0;

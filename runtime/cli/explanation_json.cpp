@@ -44,6 +44,8 @@ Json kernel_json(const OptimizedKernel& kernel) {
           {"state", runtime::name_of(kernel.state)},
           {"reason", kernel.reason},
           {"sizes", kernel.sizes},
+          {"tested", kernel.tested},
+          {"served", kernel.served},
           {"steps", kernel.steps},
           {"proof", kernel.proof},
           {"gate", kernel.gate},

@@ -76,6 +76,8 @@ std::string kernel_text(const OptimizedKernel& kernel) {
   std::string text =
       fmt::format("    {}{}{}: {}{}{}\n", kernel.ops, kernel.sizes.empty() ? "" : " for ", kernel.sizes,
                   runtime::name_of(kernel.state), kernel.reason.empty() ? "" : ": ", kernel.reason);
+  if (!kernel.served.empty())
+    text += fmt::format("      serves {}; tested at {}\n", kernel.served, kernel.tested);
   if (!kernel.proof.empty()) text += fmt::format("      proof  {}\n", kernel.proof);
   if (!kernel.gate.empty()) text += fmt::format("      test   {}\n", kernel.gate);
   if (!kernel.trials.empty()) text += trials_text(kernel.trials);

@@ -114,6 +114,8 @@ Json optimiser_json(const Optimisation& optimisation) {
                        {"steps", kernel.steps},
                        {"share", kernel.share},
                        {"sizes", kernel.sizes},
+                       {"tested", kernel.tested},
+                       {"served", kernel.served},
                        {"proof", kernel.proof},
                        {"gate", kernel.gate},
                        {"proof_s", kernel.proof_seconds},

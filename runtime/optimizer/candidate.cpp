@@ -7,19 +7,20 @@
 #include "ir/error.h"
 #include "ir/text.h"
 #include "runtime/optimizer/reproducer.h"
-#include "verify/gate_sizes.h"
 
 namespace axrun::runtime {
 
 Candidate::Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
-                     const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank)
+                     const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank,
+                     std::optional<GeneratedCode> known)
     : expression_(expression),
       sizes_(std::move(sizes)),
       ranges_(std::move(ranges)),
       tools_(tools),
       worker_(worker),
       stop_(stop),
-      rank_(rank) {}
+      rank_(rank),
+      known_(std::move(known)) {}
 
 /// Stages leave in the members what the next one needs, or a reason.
 void Candidate::guarded(const char* stage, void (Candidate::*run)()) {
@@ -70,15 +71,23 @@ void Candidate::lower() {
   for (size_t k = 0; k < lowered_.expression.operands.size(); ++k) {
     if (lowered_.expression.operands[k] != ir::none) outcome_.code.inputs.push_back(static_cast<int>(k));
   }
+  if (!known_) return;
+  // Of the schedule only the simplified expression is wanted.
+  if (outcome_.code.inputs != known_->inputs) {
+    outcome_.reason = "lower: another schedule is made for it now";
+    return;
+  }
+  lowered_.program = known_->code->program();
 }
 
 WorkerRequest request_for(const StepExpression& expression, const search::Lowered& lowered,
-                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools) {
+                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools,
+                          const verify::TestedSizes& tested) {
   WorkerRequest request;
   request.program = ir::loop::print(*lowered.program);
   request.expression = expression.text;
   request.lowered = ir::print(lowered.expression);
-  verify::SizesToTry wanted = verify::sizes_to_try(expression.program, ranges, sizes);
+  verify::SizesToTry wanted = verify::sizes_to_try(expression.program, ranges, sizes, tested);
   request.sizes = std::move(wanted.sizes);
   request.thorough = wanted.thorough;
   request.constant = expression.constant;
@@ -90,16 +99,15 @@ WorkerRequest request_for(const StepExpression& expression, const search::Lowere
 }
 
 void Candidate::ask() {
-  const WorkerRequest request = request_for(expression_, lowered_, ranges_, sizes_, tools_);
-  text_ = request.program;
+  request_ = request_for(expression_, lowered_, ranges_, sizes_, tools_,
+                         known_ ? known_->tested : verify::TestedSizes());
   asked_ = true;
-  worker_.send(request, tools_.answer_seconds, stop_);
+  worker_.send(request_, tools_.answer_seconds, stop_);
 }
 
 void Candidate::keep_reproducer() {
   if (tools_.reproducers.empty()) return;
-  write_reproducer(tools_.reproducers, request_for(expression_, lowered_, ranges_, sizes_, tools_),
-                   name_of(outcome_.lost), outcome_.reason);
+  write_reproducer(tools_.reproducers, request_, name_of(outcome_.lost), outcome_.reason);
 }
 
 void Candidate::judge() {
@@ -112,6 +120,7 @@ void Candidate::judge() {
     if (worker_.failed_starts() > 0) outcome_.end = CandidateOutcome::End::worker_trouble;
     outcome_.lost = TriedKernel::End::worker_failed;
     outcome_.reason = fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason);
+    wrong_ = answer.failure == WorkerFailure::crashed;
     if (outcome_.end != CandidateOutcome::End::worker_trouble) keep_reproducer();
     return;
   }
@@ -125,6 +134,7 @@ void Candidate::judge() {
     record_.gate_seconds = reply_.gate.seconds;
   }
   record_.compile_seconds = reply_.compile_seconds;
+  wrong_ = reply_.gate.verdict == verify::Verdict::refuted;
   outcome_.reason = reply_.refusal;
   if (outcome_.reason.empty()) return;
   outcome_.lost = !reply_.gate.text.empty()                         ? TriedKernel::End::not_passed
@@ -135,7 +145,12 @@ void Candidate::judge() {
 
 void Candidate::compile() {
   // From the text, as in the worker: how values are numbered may show in the code.
-  outcome_.code.code = jit::KernelCode::compile(ir::loop::parse(text_), tools_.target);
+  if (known_) {
+    outcome_.code = *known_;
+  } else {
+    outcome_.code.code = jit::KernelCode::compile(ir::loop::parse(request_.program), tools_.target);
+  }
+  for (const SizeValues& sizes : request_.sizes) outcome_.code.tested.add(sizes);
   const jit::KernelCode& code = *outcome_.code.code;
   if (code.code_bytes() != reply_.code_bytes ||
       hash_of_code(code.code(), code.code_bytes()) != reply_.code_hash) {

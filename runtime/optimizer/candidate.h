@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/optimizer/kernel_library.h"
 #include "runtime/optimizer/worker_process.h"
@@ -24,9 +26,10 @@ struct CandidateTools {
   double answer_seconds = 30;      ///< without a sign of life, after which an idle worker counts as hanging
 };
 
-/// What the worker is asked about an expression that has been lowered.
+/// What the worker is asked about an expression that has been lowered. tested: at which sizes its code was.
 WorkerRequest request_for(const StepExpression& expression, const search::Lowered& lowered,
-                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools);
+                          const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools,
+                          const verify::TestedSizes& tested = {});
 
 /// How it ended.
 struct CandidateOutcome {
@@ -45,9 +48,12 @@ struct CandidateOutcome {
 /// compiled here: the very code that the worker tested, byte by byte.
 class Candidate {
  public:
-  /// Expression, tools, worker and signal must outlive it. rank: of the schedule.
+  /// Expression, tools, worker and signal must outlive it. rank: of the schedule. known: code that serves
+  /// some sizes already, and is to be tested at these as well: its program is proved once more, and must give
+  /// the same code.
   Candidate(const StepExpression& expression, SizeValues sizes, search::Sizes ranges,
-            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank = 0);
+            const CandidateTools& tools, WorkerProcess& worker, const StopSignal& stop, size_t rank = 0,
+            std::optional<GeneratedCode> known = {});
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
 
@@ -60,6 +66,8 @@ class Candidate {
   const OptimizedKernel& record() const { return record_; }
   /// Of the worker's processor time, what it took.
   double worker_processor_seconds() const { return reply_.processor_seconds; }
+  /// The code did something wrong when it was tested: it may be wrong at other sizes, too.
+  bool is_wrong() const { return wrong_; }
   /// The same as a trial that ended so.
   TriedKernel trial(const CandidateOutcome& outcome) const;
 
@@ -78,10 +86,12 @@ class Candidate {
   WorkerProcess& worker_;
   const StopSignal& stop_;
   size_t rank_;
+  std::optional<GeneratedCode> known_;
   OptimizedKernel record_;
   search::Lowered lowered_;
-  std::string text_;  ///< of its program
+  WorkerRequest request_;
   bool asked_ = false;
+  bool wrong_ = false;
   WorkerReply reply_;
   CandidateOutcome outcome_;
 };

@@ -51,7 +51,7 @@ std::vector<OptimizedKernel> KernelLibrary::records() const {
   const std::lock_guard lock(mutex_);
   std::vector<OptimizedKernel> records;
   for (const auto& entry : order_) {
-    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(entry->record);
+    if (entry->role == Role::step || entry->record.steps > 0) records.push_back(record_of(*entry));
   }
   records.insert(records.end(), unexpressed_.begin(), unexpressed_.end());
   return records;
@@ -62,7 +62,7 @@ std::vector<OptimizedKernel> KernelLibrary::lost_joints() const {
   std::vector<OptimizedKernel> records;
   for (const auto& entry : order_) {
     if (entry->role == Role::joint && entry->record.steps == 0 && !entry->record.trials.empty())
-      records.push_back(entry->record);
+      records.push_back(record_of(*entry));
   }
   return records;
 }

@@ -75,6 +75,7 @@ void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedK
   entry.record.speedup = verdict.speedup;
   entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
   entry.generated = std::move(code);
+  entry.stays_within.clear();
   entry.verdicts.push_back(std::move(verdict));
 }
 
@@ -100,6 +101,7 @@ bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code)
   entry.record.speedup = earlier.record.speedup;
   entry.record.code_bytes = earlier.record.code_bytes;
   entry.generated = std::move(earlier.code);
+  entry.stays_within.clear();
   entry.verdicts = std::move(earlier.verdicts);
   return true;
 }

@@ -24,6 +24,7 @@ struct KernelLibrary::Entry {
   Entry* range = nullptr;                           ///< of a specialised entry: whose it is
   uint64_t used = 0;                                ///< of a specialised entry: when last, in uses
   Role role = Role::step;
+  std::string stays_within;  ///< why its code is not tested at more sizes; empty: it may be
   /// What was in force before an alternative was taken over, and is again where that is blamed: the latest
   /// one last, until real runs have confirmed the alternatives.
   struct Earlier {

@@ -95,6 +95,7 @@ KernelLibrary::Choice KernelLibrary::choose(const Entry& entry, const SizeValues
   // Also code that was accepted before, and then differed from the present kernel.
   if (entry.record.state == State::refused) return {};
   if (!entry.generated) return {false, entry.record.state == State::waiting};
+  if (!entry.generated->tested.cover(sizes)) return {false, entry.stays_within.empty()};
   if (options_.always) return {true, false};
   const KernelVerdict* nearest = nullptr;
   for (const KernelVerdict& verdict : entry.verdicts) {
@@ -211,6 +212,8 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
                                                   const std::vector<ir::Shape>& outputs,
                                                   const std::vector<int>& output_positions,
                                                   const ir::Node& node, int threads) {
+  // Whoever asks, and whatever was measured: no code runs where it was not tested.
+  if (!generated.tested.cover(sizes)) return nullptr;
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
   JitKernelParts parts;
   parts.kernel = bind(generated, sizes, constants);

@@ -18,6 +18,7 @@
 #include "runtime/plan/kernel_source.h"
 #include "search/lowering.h"
 #include "verify/evidence.h"
+#include "verify/gate_sizes.h"
 
 namespace axrun::runtime {
 
@@ -26,7 +27,8 @@ struct GeneratedCode {
   std::shared_ptr<const jit::KernelCode> code;
   std::vector<int> inputs;  ///< per input buffer: the operand that it is
   std::string kind;
-  size_t rank = 0;  ///< of its schedule
+  size_t rank = 0;             ///< of its schedule
+  verify::TestedSizes tested;  ///< where: it serves no sizes far beyond (TestedSizes::cover)
 };
 
 /// How a kernel compared with the one it would replace, at some sizes.
@@ -128,6 +130,19 @@ class KernelLibrary final : public KernelSource {
   /// taken the place of is in force again, otherwise the fallback.
   void blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code);
 
+  /// The code of an entry that was tested, but not so far that it may serve these sizes; nothing where it
+  /// may, where there is none, or where stays_within() was said of it.
+  std::optional<GeneratedCode> code_to_test(const Entry& entry, const SizeValues& sizes) const;
+  /// Whether the entry has code that may serve these sizes, as far as tests go.
+  bool reaches(const Entry& entry, const SizeValues& sizes) const;
+  /// The entry's code has been tested at more sizes; nothing where other code has taken its place. gate: what
+  /// the test says.
+  void extend(Entry& entry, const GeneratedCode& code, const std::string& gate);
+  /// The entry's code will not be tested at more sizes; beyond those that it serves the fallback does.
+  void stays_within(Entry& entry, const std::string& reason);
+  /// The entry's code is wrong at some sizes of its range: it serves none any more. What plans still run.
+  std::shared_ptr<const jit::KernelCode> withdraw(Entry& entry, const std::string& reason);
+
   /// The entry whose kernel serves these sizes, or would: one specialised from it, or itself.
   std::shared_ptr<Entry> serving_entry(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
   /// The next of an entry's alternative schedules to be tried; 0: none is left, or the default one has not
@@ -195,6 +210,8 @@ class KernelLibrary final : public KernelSource {
   /// False where the code is none that was taken over.
   bool give_back_earlier(Entry& entry, const jit::KernelCode* code);
   OptimizedKernel& unexpressed(const Served& step);
+  /// What is shown of the entry. Under the lock.
+  static OptimizedKernel record_of(const Entry& entry);
 
   Options options_;
   mutable std::mutex mutex_;

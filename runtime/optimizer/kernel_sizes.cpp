@@ -43,6 +43,17 @@ std::string text_of(const search::Sizes& ranges) {
   return text;
 }
 
+std::string text_of(const verify::TestedSizes& tested) {
+  std::string text;
+  for (const SizeValues& sizes : tested.sizes()) {
+    std::string one;
+    for (const auto& [name, value] : sizes)
+      one += fmt::format("{}{}={}", one.empty() ? "" : ", ", name, value);
+    text += (text.empty() ? "" : " | ") + one;
+  }
+  return text;
+}
+
 search::Sizes ranges_around(const StepExpression& expression, const SizeValues& sizes) {
   constexpr int64_t common = int64_t{1} << 14;
   search::Sizes ranges;

@@ -145,9 +145,15 @@ void LoadPrograms::add(std::vector<FoldedNode> folded) {
 const LoadPrograms::Known* LoadPrograms::program_for(const StepExpression& expression,
                                                      const SizeValues& sizes, const CandidateTools& tools,
                                                      WorkerProcess& worker, const Background::Place& place) {
-  const search::Sizes ranges = ranges_around(expression, sizes);
-  const std::string key = expression.text + text_of(ranges);
-  const auto found = programs_.find(key);
+  search::Sizes ranges = ranges_around(expression, sizes);
+  std::string key = expression.text + text_of(ranges);
+  auto found = programs_.find(key);
+  if (found != programs_.end() && found->second.code && !found->second.code->tested.cover(sizes)) {
+    // It was not tested there: one for these very sizes.
+    for (ir::loop::Size& range : ranges) range = {range.name, sizes.at(range.name), sizes.at(range.name), 1};
+    key = expression.text + text_of(ranges);
+    found = programs_.find(key);
+  }
   if (found != programs_.end()) return &found->second;
   for (;;) {
     Candidate candidate(expression, sizes, ranges, tools, worker, place.stop);

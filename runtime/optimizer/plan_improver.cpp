@@ -247,10 +247,12 @@ void PlanImprover::try_task(const Task& task, const OptimizerJob& job,
                             const std::function<void()>& meanwhile) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);
+    if (!place_.stop.requested()) test_beyond(task);
     if (meanwhile) meanwhile();
     const OptimizedKernel::State state = library_->state(*task.entry);
     const bool verified =
-        state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower;
+        (state == OptimizedKernel::State::accepted || state == OptimizedKernel::State::slower) &&
+        library_->reaches(*task.entry, task.sizes);
     if (verified && !library_->is_judged(*task.entry, task.sizes)) {
       compare(task);
       const Background::Piece piece(place_.background);
@@ -285,15 +287,16 @@ void PlanImprover::begin(const Task& task, size_t rank) {
   }
   if (rank == 0 && take_from_cache(*task.entry)) return;
   // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
-  begun_ = {task.entry, task.sizes, rank, candidate_for(*task.entry, task.sizes, rank)};
+  begun_ = {task.entry, task.sizes, rank, std::nullopt, candidate_for(*task.entry, task.sizes, rank)};
   const PhaseClock::In phase(clock_, "lower");
   begun_->candidate->begin();
 }
 
 std::unique_ptr<Candidate> PlanImprover::candidate_for(const KernelLibrary::Entry& entry,
-                                                       const SizeValues& sizes, size_t rank) {
+                                                       const SizeValues& sizes, size_t rank,
+                                                       const std::optional<GeneratedCode>& known) {
   return std::make_unique<Candidate>(library_->expression(entry), sizes, library_->ranges(entry), tools_,
-                                     worker_, place_.stop, rank);
+                                     worker_, place_.stop, rank, known);
 }
 
 bool PlanImprover::has_room_for_code() const { return library_->code_bytes() <= most_code_bytes; }
@@ -320,7 +323,7 @@ CandidateOutcome PlanImprover::outcome_of_begun() {
     if (place_.stop.requested() || outcome.end != CandidateOutcome::End::worker_trouble) return outcome;
     const Background::Piece piece(place_.background);
     if (worker_.is_given_up()) throw CannotGoOn{outcome.reason};
-    begun_->candidate = candidate_for(*begun_->entry, begun_->sizes, begun_->rank);
+    begun_->candidate = candidate_for(*begun_->entry, begun_->sizes, begun_->rank, begun_->known);
     begun_->candidate->begin();
   }
 }

@@ -213,7 +213,11 @@ class PlanImprover {
   /// of its schedule.
   void begin(const Task& task, size_t rank = 0);
   std::unique_ptr<Candidate> candidate_for(const KernelLibrary::Entry& entry, const SizeValues& sizes,
-                                           size_t rank);
+                                           size_t rank, const std::optional<GeneratedCode>& known = {});
+  /// Has a verified kernel that does not serve the task's sizes yet tested at these, and at borders on the
+  /// way. Where it is wrong it is taken out of all plans.
+  void test_beyond(const Task& task);
+  void withdraw(KernelLibrary::Entry& entry, const std::string& reason);
   /// The session's share of machine code is not used up.
   bool has_room_for_code() const;
   /// Where the standing of the start is not needed any more, or was used for long enough: idle from now on.
@@ -337,6 +341,7 @@ class PlanImprover {
     std::shared_ptr<KernelLibrary::Entry> entry;
     SizeValues sizes;
     size_t rank = 0;
+    std::optional<GeneratedCode> known;  ///< that is tested at more sizes
     std::unique_ptr<Candidate> candidate;
   };
   std::optional<Begun> begun_;

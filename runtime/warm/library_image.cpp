@@ -77,6 +77,8 @@ void LibraryImage::write(Writer& out, const GeneratedCode& code) {
   put_all(out, image.entries);
   put_all(out, code.inputs);
   out.put(code.kind).put(static_cast<uint32_t>(code.rank));
+  put_count(out, code.tested.sizes().size());
+  for (const SizeValues& sizes : code.tested.sizes()) put(out, sizes);
 }
 
 bool LibraryImage::read(Reader& in, GeneratedCode& code, std::shared_ptr<const void> owner) {
@@ -89,6 +91,8 @@ bool LibraryImage::read(Reader& in, GeneratedCode& code, std::shared_ptr<const v
   code.inputs = get_all<int>(in);
   code.kind = in.text(longest_name);
   code.rank = in.get<uint32_t>();
+  const size_t tested = in.count(4);
+  for (size_t k = 0; k < tested && !in.failed(); ++k) code.tested.add(get_sizes(in));
   if (in.failed()) return false;
   try {
     code.code = jit::KernelCode::load(std::move(image));

@@ -113,9 +113,13 @@ void Rechecker::prove_and_test(const LibraryImage::Kernel& kernel, RecheckedKern
   lowered.program = program;
   CandidateTools tools;
   tools.target = target_;
-  const WorkerAnswer answer =
-      worker_.ask(request_for(expression, lowered, kernel.ranges, sizes_within(kernel.ranges), tools),
-                  answer_seconds, stop_);
+  WorkerRequest request = request_for(expression, lowered, kernel.ranges, sizes_within(kernel.ranges), tools);
+  // How far it serves follows from where it is said to have been tested.
+  for (const SizeValues& sizes : kernel.code.tested.sizes()) {
+    if (!covers(kernel.ranges, sizes)) return fail(result, Recheck::damaged, "it was tested at other sizes");
+    request.sizes.push_back(sizes);
+  }
+  const WorkerAnswer answer = worker_.ask(request, answer_seconds, stop_);
   if (answer.failure != WorkerFailure::none) {
     const bool none = worker_.failed_starts() > 0;
     return fail(result, none ? Recheck::not_checkable : Recheck::wrong,

@@ -8,7 +8,7 @@
 namespace axrun::runtime {
 
 /// Of what sessions leave in the cache: the beginning of every payload, and of keys.
-inline constexpr uint32_t form_of_entries = 2;
+inline constexpr uint32_t form_of_entries = 3;
 /// Of files: plans_image.h.
 inline constexpr std::string_view prefix_of_plans = "plans of ";
 /// form, LibraryImage::Kernel; behind it the threads that schedules are for, and the kernel's key in

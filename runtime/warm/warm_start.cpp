@@ -288,7 +288,8 @@ bool WarmStart::put_plans(const PlansHead& head, std::string_view plans) {
 void WarmStart::keep_kernels(const KernelLibrary& library) {
   for (const LibraryImage::Kernel& one : LibraryImage::kernels_of(library)) {
     const std::string key = key_of_kernel(threads_, one.key);
-    if (one.record.from_cache || !stored_kernels_.insert(key).second || !one.code.code->has_image()) continue;
+    if (one.record.from_cache || !one.code.code->has_image()) continue;
+    if (!stored_kernels_.insert({key, one.code.tested.sizes()}).second) continue;
     cache::Writer out;
     out.put(form);
     LibraryImage::write(out, one);
@@ -361,6 +362,11 @@ std::optional<WarmStart::KnownKernel> WarmStart::kernel(const std::string& entry
   }
   store_->reject(cache::Part::code, key);
   return std::nullopt;
+}
+
+void WarmStart::forget_kernel(const std::string& entry) {
+  const std::string key = key_of_kernel(threads_, entry);
+  if (store_->writable() && store_->get(cache::Part::code, key)) store_->reject(cache::Part::code, key);
 }
 
 CacheUse WarmStart::use() const {

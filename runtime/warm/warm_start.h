@@ -63,6 +63,8 @@ class WarmStart {
     OptimizedKernel record;
   };
   std::optional<KnownKernel> kernel(const std::string& key);
+  /// The expression's kernel has turned out wrong: no other model takes it from the cache. Never throws.
+  void forget_kernel(const std::string& key);
   /// What is known of models of this structure, from any processor. Looked up when asked for first. For the
   /// optimiser's thread, like what comes next. Never throws.
   const Experience& experience();
@@ -109,8 +111,8 @@ class WarmStart {
   cache::Hash stored_{};
   std::vector<ir::Shape> shapes_;  ///< met so far, empty where there are several
   bool shapes_vary_ = false;
-  std::vector<NestedForm> nested_;  ///< in the plan for them
-  std::set<std::string> stored_kernels_;
+  std::vector<NestedForm> nested_;                                            ///< in the plan for them
+  std::set<std::pair<std::string, std::vector<SizeValues>>> stored_kernels_;  ///< and where they were tested
   std::string experience_key_;
   std::optional<Experience> experience_;  ///< what was known before
   cache::Hash stored_experience_{};
