@@ -4,33 +4,16 @@
 
 #include <cstring>
 
+#include "ir/unicode.h"
+
 namespace axrun::onnx_import {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence that starts at `position` and is no control character; 0
-/// otherwise. The Unicode Standard, table 3-7.
-size_t sequence_length(std::string_view text, size_t position) {
-  const auto byte = [&](size_t k) -> uint32_t {
-    return position + k < text.size() ? static_cast<uint8_t>(text[position + k]) : 0;
-  };
-  const auto continues = [&](size_t k) { return (byte(k) & 0xC0) == 0x80; };
-  const uint32_t first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
-  if (first >= 0xC2 && first <= 0xDF) {
-    const bool control = first == 0xC2 && byte(1) < 0xA0;
-    return continues(1) && !control ? 2 : 0;
-  }
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-    return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
+/// Bytes of the character at `position`; 0 where there is no UTF-8, or a control character.
+size_t printable_length(std::string_view text, size_t position) {
+  const ir::Character character = ir::character_at(text, position);
+  const bool is_control = character.point < 0x20 || (character.point >= 0x7F && character.point < 0xA0);
+  return is_control ? 0 : character.length;
 }
 
 }  // namespace
@@ -56,7 +39,7 @@ std::string printable(std::string_view name) {
   std::string result;
   result.reserve(name.size());
   for (size_t position = 0; position < name.size();) {
-    const size_t length = sequence_length(name, position);
+    const size_t length = printable_length(name, position);
     if (length == 0) {
       result += fmt::format("\\x{:02x}", static_cast<uint8_t>(name[position++]));
     } else {

@@ -87,10 +87,11 @@ void tokenizer(const OperatorContext& context, Builder& b) {
     parameters.mode = Mode::characters;
   } else if (separates) {
     parameters.mode = Mode::separators;
-    for (const std::string& separator : separators) parameters.patterns.emplace_back(separator);
+    for (const std::string& separator : separators)
+      parameters.patterns.push_back(regex_of(context, "separators", separator));
   } else {
     parameters.mode = Mode::tokens;
-    parameters.patterns.emplace_back(token);
+    parameters.patterns.push_back(regex_of(context, "tokenexp", token));
   }
   // Where there are no strings there is no dimension of tokens beside [0] or [N, 0].
   const bool is_empty = context.equal(product(x.dims()), Dim(0));

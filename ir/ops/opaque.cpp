@@ -104,7 +104,7 @@ void regex_full_match(const OperatorContext& context, Builder& b) {
   const TensorRef x = string_operand(context, b, 0);
   context.check(context.has_attribute("pattern"), "attribute 'pattern' is needed");
   b.output(b.opaque("match_strings", {x}, {{ElementType::boolean, x.dims()}},
-                    payload(Regex(context.string("pattern", ""))))[0]);
+                    payload(regex_of(context, "pattern", context.string("pattern", ""))))[0]);
 }
 
 void string_normalizer(const OperatorContext& context, Builder& b) {

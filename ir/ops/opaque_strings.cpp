@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "ir/error.h"
-#include "ir/ops/letter_case.h"
 #include "ir/ops/opaque_functions.h"
+#include "ir/unicode.h"
 
 namespace axrun::ir {
 namespace {
@@ -68,7 +68,7 @@ void set_from_text(Tensor& result, int64_t position, const std::string& text) {
   } else if (type == ElementType::u64) {
     result.set_int(position, static_cast<int64_t>(parse<uint64_t>(text, type)));
   } else if (type == ElementType::boolean) {
-    const std::string lower = to_lower_case(std::string(trimmed(text)));
+    const std::string lower = to_lower_case(trimmed(text));
     const bool is_word = lower == "true" || lower == "false";
     result.set_int(position, is_word ? lower == "true" : parse<double>(text, type) != 0);
   } else {

@@ -5,7 +5,7 @@
 
 #include "ir/error.h"
 #include "ir/ops/opaque_functions.h"
-#include "ir/ops/regex_parser.h"
+#include "ir/unicode.h"
 
 namespace axrun::ir {
 namespace {
@@ -29,77 +29,70 @@ uint32_t murmur_hash(const std::string& text, uint32_t seed) {
   return hash ^ hash >> 16;
 }
 
-/// A text with the places of its characters.
-struct Characters {
-  std::string_view text;
-  std::vector<uint32_t> points;
-  std::vector<size_t> places;  ///< of each, and the end
-
-  explicit Characters(std::string_view from) : text(from), points(code_points(std::string(from))) {
-    size_t place = 0;
-    for (const uint32_t point : points) {
-      places.push_back(place);
-      place += point < 0x80 ? 1U : point < 0x800 ? 2U : point < 0x10000 ? 3U : 4U;
-    }
-    places.push_back(place);
-    // Bytes that are not UTF-8 were read as characters of two bytes.
-    if (place != text.size()) throw Error(Fault::user, "Tokenizer: a text is not UTF-8");
-  }
-  std::string_view part(size_t begin, size_t end) const {
-    return text.substr(places[begin], places[end] - places[begin]);
-  }
-};
-
 using Tokens = std::vector<std::string_view>;
 
-/// What is between matches. A match of nothing takes the character behind it along, as in ONNX Runtime.
-void split(const Characters& text, RegexSearch& separator, size_t fewest, Tokens& tokens) {
-  const std::vector<size_t>& ends = separator.longest_ends(text.points);
-  const size_t length = text.points.size();
+/// Throws Error(user) where the text is not UTF-8.
+size_t character_length(std::string_view text, size_t at) {
+  const size_t length = character_at(text, at).length;
+  if (length == 0) throw Error(Fault::user, "Tokenizer: a text is not UTF-8");
+  return length;
+}
+
+size_t count_characters(std::string_view text) {
+  size_t count = 0;
+  for (size_t at = 0; at < text.size(); at += character_length(text, at)) ++count;
+  return count;
+}
+
+/// Where a search goes on behind a match of nothing, which takes the character there along, as in ONNX
+/// Runtime; behind the end, past it.
+size_t behind_nothing(std::string_view text, size_t at) {
+  return at < text.size() ? at + character_length(text, at) : at + 1;
+}
+
+/// What is between matches.
+void split(std::string_view text, const Regex& separator, size_t fewest, Tokens& tokens) {
   const auto add = [&](size_t begin, size_t end) {
-    if (end - begin >= fewest) tokens.push_back(text.part(begin, end));
+    const std::string_view token = text.substr(begin, end - begin);
+    if (count_characters(token) >= fewest) tokens.push_back(token);
   };
   size_t begin = 0;
-  for (size_t at = 0; at <= length;) {
-    if (ends[at] == RegexSearch::nowhere) {
-      ++at;
-      continue;
-    }
-    add(begin, at);
-    at = std::max(ends[at], at + 1);
-    begin = at;
+  while (const auto match = separator.find(text, begin)) {
+    add(begin, match->begin);
+    begin = match->end > match->begin ? match->end : behind_nothing(text, match->begin);
   }
-  if (begin <= length) add(begin, length);
+  if (begin <= text.size()) add(begin, text.size());
 }
 
 /// Matches that are long enough; those that are not are looked at again from their second character on.
-void collect(const Characters& text, RegexSearch& token, size_t fewest, Tokens& tokens) {
-  const std::vector<size_t>& ends = token.longest_ends(text.points);
-  for (size_t at = 0; at < text.points.size();) {
-    const bool is_token = ends[at] != RegexSearch::nowhere && ends[at] - at >= fewest;
-    if (is_token) tokens.push_back(text.part(at, ends[at]));
-    at = is_token ? ends[at] : at + 1;
+void collect(std::string_view text, const Regex& token, size_t fewest, Tokens& tokens) {
+  size_t at = 0;
+  while (const auto match = token.find(text, at)) {
+    const std::string_view found = text.substr(match->begin, match->end - match->begin);
+    const bool is_token = count_characters(found) >= fewest;
+    if (is_token) tokens.push_back(found);
+    at = is_token ? match->end : behind_nothing(text, match->begin);
   }
 }
 
-Tokens tokens_of(std::string_view text, const TokenizerParameters& parameters,
-                 std::vector<RegexSearch>& searches) {
+Tokens tokens_of(std::string_view text, const TokenizerParameters& parameters) {
   using Mode = TokenizerParameters::Mode;
   Tokens tokens;
-  const Characters characters(text);
+  count_characters(text);  // refuses what is not UTF-8
   const auto fewest = static_cast<size_t>(parameters.fewest);
   switch (parameters.mode) {
     case Mode::characters:
-      for (size_t k = 0; k < characters.points.size(); ++k) tokens.push_back(characters.part(k, k + 1));
+      for (size_t at = 0; at < text.size(); at += tokens.back().size())
+        tokens.push_back(text.substr(at, character_length(text, at)));
       break;
     case Mode::tokens:
-      collect(characters, searches[0], fewest, tokens);
+      collect(text, parameters.patterns[0], fewest, tokens);
       break;
     case Mode::separators:
       tokens.push_back(text);
-      for (RegexSearch& separator : searches) {
+      for (const Regex& separator : parameters.patterns) {
         Tokens finer;
-        for (const std::string_view piece : tokens) split(Characters(piece), separator, fewest, finer);
+        for (const std::string_view piece : tokens) split(piece, separator, fewest, finer);
         tokens.swap(finer);
       }
       break;
@@ -125,11 +118,10 @@ Tensors tokenize_function(const Stage& stage, const Tensors& arguments) {
     shape.back() = 0;
     return {Tensor::allocate(ElementType::string, shape)};
   }
-  std::vector<RegexSearch> searches(parameters.patterns.begin(), parameters.patterns.end());
   std::vector<Tokens> rows;
   size_t most = 0;
   for (int64_t k = 0; k < x.size(); ++k) {
-    rows.push_back(tokens_of(x.strings()[k], parameters, searches));
+    rows.push_back(tokens_of(x.strings()[k], parameters));
     most = std::max(most, rows.back().size());
   }
   const bool marks = parameters.marks && most > 0;

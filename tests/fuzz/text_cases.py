@@ -1,5 +1,6 @@
-"""Cases of Tokenizer, MurmurHash3 and MaxpoolWithMask; made as differential_cases.py says."""
+"""Cases of Tokenizer, MurmurHash3, MaxpoolWithMask, RegexFullMatch and StringNormalizer; made as differential_cases.py says."""
 import itertools
+import unicodedata
 
 import numpy as np
 from draws import flag, pick
@@ -20,7 +21,7 @@ def pattern(random, depth=3):
     kind = int(random.integers(0, 9)) if depth else 0
     inner = lambda: pattern(random, depth - 1)
     if kind < 2:
-        return pick(random, ["a", "b", " ", ",", "\u00e9", "\u65e5", ".", "[ab]", "[^a]", "\\s", "\\w", "\\W", "\\d", "[[:alpha:]]", "[a-c ]"])
+        return pick(random, ["a", "b", " ", ",", "\u00e9", "\u65e5", ".", "[ab]", "[^a]", "\\s", "\\w", "\\W", "\\d", "[[:alpha:]]", "[a-c ]", "\\p{L}", "\\PN", "[\\p{Han}a]"])
     if kind < 4:
         return inner() + inner()
     if kind < 5:
@@ -45,6 +46,29 @@ def tokenizer(random):
     shape = [int(random.integers(0, 4)) for _ in range(random.integers(1, 3))]
     words = np.array([text(random) for _ in range(int(np.prod(shape)))] + [None], object)[:-1].reshape(shape)
     return {"op": "Tokenizer", "inputs": [words], "attributes": attributes, "domain": "com.microsoft"}
+
+
+def full_match(random):
+    words = np.array([text(random, 6) for _ in range(size(random, 8))], object)
+    return {"op": "RegexFullMatch", "inputs": [words], "attributes": {"pattern": pattern(random)}}
+
+
+def letter(random):
+    """Of any alphabet; no surrogates, and nothing younger than Unicode 12, which C libraries may not know."""
+    while True:
+        point = int(random.integers(32, pick(random, [128, 0x600, 0x2000, 0xFFFF, 0x1E944])))
+        known = unicodedata.category(chr(point)) not in ("Cn", "Cs", "Co") and not 0xD800 <= point < 0xE000
+        if known and not 0x2C2F <= point <= 0x2C5F and not 0xA7C0 <= point <= 0xA7DC:
+            return chr(point)
+
+
+def normalizer(random):
+    words = ["".join(letter(random) for _ in range(random.integers(1, 5))) for _ in range(size(random, 8))]
+    attributes = {"case_change_action": pick(random, ["LOWER", "UPPER", "NONE"]), "is_case_sensitive": flag(random), "locale": "C.UTF-8"}
+    if flag(random):
+        attributes["stopwords"] = [getattr(pick(random, words), pick(random, ["lower", "upper", "title"]))() for _ in range(size(random, 3))]
+    shape = pick(random, [[len(words)], [1, len(words)]])
+    return {"op": "StringNormalizer", "inputs": [np.array(words, object).reshape(shape)], "attributes": attributes}
 
 
 def murmur_hash(random):
@@ -112,4 +136,4 @@ def expected_pooling(case, mistaken):
     return [result]
 
 
-GENERATORS = {"MaxpoolWithMask": masked_pooling, "MurmurHash3": murmur_hash, "Tokenizer": tokenizer}
+GENERATORS = {"MaxpoolWithMask": masked_pooling, "MurmurHash3": murmur_hash, "RegexFullMatch": full_match, "StringNormalizer": normalizer, "Tokenizer": tokenizer}

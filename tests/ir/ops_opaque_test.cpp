@@ -4,7 +4,6 @@
 
 #include "ir/error.h"
 #include "ir/opaque.h"
-#include "ir/ops/regex.h"
 #include "tests/ir/node_under_test.h"
 
 namespace axrun::ir::test {
@@ -141,43 +140,6 @@ TEST(Opaque, NgramsAreCountedAtEverySkip) {
   node.set("mode", "IDF").set_reals("weights", {5, 6, 7});
   EXPECT_EQ(to_reals(node.run()), (std::vector<double>{6, 0, 7, 6, 5, 0}));
   EXPECT_THROW(node.set("ngram_counts", std::vector<int64_t>{0, 2}).run(), Error);
-}
-
-TEST(Opaque, RegularExpressions) {
-  struct Case {
-    const char* pattern;
-    const char* text;
-    bool matches;
-  };
-  const Case cases[] = {
-      {"abc", "abc", true},
-      {"abc", "abcd", false},
-      {"a.c", "a\nc", false},
-      {"(?s)a.c", "a\nc", true},
-      {"(?i)aBc", "AbC", true},
-      {"(a|ab)(c|bcd)", "abcd", true},
-      {"a{2,3}", "aaaa", false},
-      {"[^]a]+", "bcd", true},
-      {"[a-]+", "a-a", true},
-      {"\\w+@\\w+", "x@y", true},
-      {"\\bab\\b", "ab", true},
-      {"..", "\xE6\x97\xA5\xE6\x9C\xAC", true},
-      {"", "", true},
-      {"a*", "", true},
-      {"x|", "", true},
-      {"a{,2}", "a{,2}", true},
-      {"[[:digit:]]{2}", "42", true},
-      {"\\x{e9}", "\xC3\xA9", true},
-      {"(a*)*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
-  };
-  for (const Case& c : cases)
-    EXPECT_EQ(Regex(c.pattern).matches(c.text), c.matches) << c.pattern << " " << c.text;
-  for (const char* bad :
-       {"(", ")", "[a", "*", "a**", "a{3,2}", "a{2000}", "\\1", "\\", "(?q)", "[b-a]", "\\x{110000}"}) {
-    EXPECT_THROW(Regex{bad}, Error) << bad;
-  }
-  EXPECT_THROW(Regex("((((((){1000}){1000}){1000}){1000}){1000})"), Error);  // would be 10^15 steps
-  EXPECT_THROW(Regex(std::string(100000, '(')), Error);
 }
 
 /// Pixels of a file in the format asked for.

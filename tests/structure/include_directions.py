@@ -32,6 +32,7 @@ LIBRARIES = [
     ("oneTBB", r"(oneapi/)?tbb/.*", ["runtime/parallel.cpp", "runtime/optimizer/background.cpp"]),
     ("CLI11", r"CLI/.*", ["runtime/cli/", "runtime/serve/command_line.cpp"]),
     ("SQLite, zstd and xxHash", r"(sqlite3|zstd[^/]*|xxh[^/]*)\.h", ["runtime/cache/"]),
+    ("RE2 and utf8proc", r"re2/.*|utf8proc\.h", ["ir/ops/regex.cpp", "ir/unicode.cpp"]),
     ("JSON", r"nlohmann/.*",
      ["runtime/cli/", "runtime/serve/", "runtime/optimizer/worker_protocol.cpp", "jit/target_file.cpp"]),
     ("Boost: Asio and Beast", r"boost/.*", ["runtime/serve/", "perf/service_load/"]),
