@@ -20,6 +20,7 @@ class BufferLimit {
   /// For what is there already and cannot be refused.
   void take_anyway(size_t bytes) { taken_.fetch_add(bytes, std::memory_order_relaxed); }
   void give_back(size_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t most() const { return most_; }
   size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
  private:

@@ -65,12 +65,26 @@ void Inference::read() {
 
 void Inference::read_message() {
   message_ = decoded(std::move(message_), head_.content_coding, tools_.options.most_message_bytes);
-  asked_ = parse_request(*place_.model.session, message_.bytes, json_length(head_.json_length));
+  const std::optional<size_t> json_bytes = json_length(head_.json_length);
+  const HeldBytes parsing =
+      room_to_parse(std::string_view(message_.bytes).substr(0, json_bytes.value_or(std::string_view::npos)));
+  asked_ = parse_request(*place_.model.session, message_.bytes, json_bytes);
   const double seconds = asked_.timeout_seconds > 0 ? asked_.timeout_seconds : tools_.options.timeout_seconds;
   if (seconds > 0) {
     deadline_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     control_.set_deadline(deadline_);
   }
+}
+
+HeldBytes Inference::room_to_parse(std::string_view json) const {
+  BufferLimit* const limit = message_.held.limit();
+  if (limit == nullptr) return {};
+  HeldBytes room(*limit);
+  const size_t bytes = most_bytes_to_parse(json);
+  if (bytes > limit->most())
+    throw Refusal{413, "too_large", "the message has too many elements in JSON: send binary data"};
+  if (!room.grow(bytes)) throw Refusal{503, "busy", "too many messages are held already"};
+  return room;
 }
 
 void Inference::wait_until_deadline() {

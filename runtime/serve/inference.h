@@ -54,6 +54,7 @@ class Inference : public std::enable_shared_from_this<Inference> {
  private:
   void read();
   void read_message();
+  HeldBytes room_to_parse(std::string_view json) const;
   void wait_until_deadline();
   void run();
   void note(const Refusal& refusal) const;

@@ -255,6 +255,16 @@ InferenceRequest parse_request(const runtime::Session& session, std::string_view
   return request;
 }
 
+size_t most_bytes_to_parse(std::string_view json) {
+  // Lists grow by doubling, the old one beside the new one: three times their size at most.
+  constexpr size_t element = 3 * sizeof(Json);
+  // A list or object of its own is an element, what holds its elements, and its first one, each allocated.
+  constexpr size_t container = element + 4 * sizeof(void*) + 2 * sizeof(Json::object_t::value_type);
+  const auto count = [&](char c) { return static_cast<size_t>(std::count(json.begin(), json.end(), c)); };
+  return count(',') * element + count(':') * sizeof(Json::object_t::value_type) +
+         (count('[') + count('{')) * container;
+}
+
 InferenceAnswer write_answer(const runtime::Session& session, const std::string& model,
                              const InferenceRequest& request, const std::vector<RuntimeValue>& values) {
   Json head = {{"model_name", model}, {"model_version", "1"}};

@@ -34,6 +34,10 @@ struct InferenceRequest {
 InferenceRequest parse_request(const runtime::Session& session, std::string_view body,
                                std::optional<size_t> json_bytes);
 
+/// A bound of the memory that parse_request takes beside the message and the inputs, as the message's JSON
+/// alone shows it: each element is a value of its own there, many times as large as "1,".
+size_t most_bytes_to_parse(std::string_view json);
+
 /// An answer, as it is sent.
 struct InferenceAnswer {
   std::string body;

@@ -111,6 +111,19 @@ class Buffers(unittest.TestCase):
                 self.assertEqual(client.ask("POST", INFER, json.dumps(request_of(0)).encode() + b" " * (4 * MIB))[0], 200)
 
 
+    def test_elements_count_as_what_they_take_in_memory(self):
+        with Service("--buffer-limit", "48", "--no-optimizer") as service, Client(service.port) as client:
+            few = request_of(0, batch=24)
+            self.assertEqual(client.ask("POST", INFER, json.dumps(few))[0], 200)
+            before = service.resident_mib()
+            for many in (b"[" + b"1," * (4 << 20) + b"1]", b"[" * (4 << 20), b"[" + b"[]," * (1 << 20) + b"1]",
+                         b"[" + b'{"":1},' * (1 << 20) + b"1]"):
+                body = b'{"inputs": [{"name": "image", "data": %s}]}' % many
+                status, content, _ = client.ask("POST", INFER, body)
+                self.assertEqual((status, json.loads(content)["code"]), (413, "too_large"))
+            self.assertLess(service.resident_mib() - before, 48)
+
+
 class Times(unittest.TestCase):
     """Whoever is slow is told so or not, and has its connection closed; nobody else waits for it."""
 
