@@ -24,9 +24,10 @@ struct ImportContext {
   ErrorPlace unsupported_node = {};  ///< the last node among them
   /// Of domains that nodes use and the model does not import.
   std::map<std::string, int> assumed_opsets = {};
-  int64_t nodes = 0;          ///< met so far, calls and constants included
-  int64_t inlined_bytes = 0;  ///< of functions, once per call
-  int64_t dense_bytes = 0;    ///< of sparse tensors made dense
+  std::vector<ir::Value> declared_outputs = {};  ///< of the main graph
+  int64_t nodes = 0;                             ///< met so far, calls and constants included
+  int64_t inlined_bytes = 0;                     ///< of functions, once per call
+  int64_t dense_bytes = 0;                       ///< of sparse tensors made dense
 
   /// Tells the importer's caller what is wrong in the file and was understood all the same; once.
   void note(const std::string& text) const;

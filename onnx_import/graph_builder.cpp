@@ -106,8 +106,8 @@ class GraphBuilder {
     value.constant = std::move(tensor);
   }
 
-  /// A constant may be defined twice, as the same. Of different ones ONNX Runtime takes the last, whatever was
-  /// meant.
+  /// A constant may be defined twice, as the same. Of different ones ONNX Runtime takes the last, whatever
+  /// was meant.
   void define_again(const Scope& scope, std::string_view name, ValueId id, const ir::Tensor& tensor) {
     if (!tensor.defined()) return;  // unsupported, and noted
     const ir::Tensor& first = scope.graph().value(id).constant;
@@ -186,6 +186,7 @@ class GraphBuilder {
       } else if (!is_typed) {
         types.set_output_kind(value, output);
       }
+      if (scope.parent_of_body == nullptr) context_.declared_outputs.push_back(types.declared_output(output));
     }
   }
 

@@ -36,23 +36,24 @@ std::string producer_of(const ModelMessage& message) {
   return producer;
 }
 
-ir::Model import_checked(ImportContext& context) {
+ImportedModel import_checked(ImportContext& context) {
   const auto message = read_message<ModelMessage>(context.source.bytes, context.unknown_fields);
   check_header(message);
   Opsets opsets = read_opsets(message.opsets, context);
   if (*message.ir_version < 3) add_default_opset(opsets);
   const FunctionLibrary functions(message.functions, opsets, context);
-  ir::Model model;
+  ImportedModel model;
   model.ir_version = *message.ir_version;
   model.producer = producer_of(message);
   model.graph = build_graph(*message.graph, opsets, functions, context);
+  model.declared_outputs = std::move(context.declared_outputs);
   model.opsets.insert(opsets.begin(), opsets.end());
   model.opsets.insert(context.assumed_opsets.begin(), context.assumed_opsets.end());
   context.refuse_unsupported("the model");
   return model;
 }
 
-ir::Model import_source(ByteSource source, ExternalData external, const ImportOptions& options) {
+ImportedModel import_source(ByteSource source, ExternalData external, const ImportOptions& options) {
   if (source.bytes.empty()) throw Error(Fault::model, "the model file is empty");
   const char* begin = source.bytes.data();
   ImportContext context{.source = std::move(source), .external = std::move(external), .options = options};
@@ -89,12 +90,12 @@ void ImportContext::refuse_unsupported(std::string_view what) const {
   throw_as(Error(Fault::unsupported, text), text, count == 1 ? unsupported_node : ErrorPlace());
 }
 
-ir::Model import_file(const std::string& path, const ImportOptions& options) {
+ImportedModel import_file(const std::string& path, const ImportOptions& options) {
   return import_source(source_of(MappedFile::open(path)), ExternalData::beside(path), options);
 }
 
-ir::Model import_memory(const void* data, size_t size, const std::string& directory,
-                        const ImportOptions& options, std::shared_ptr<const void> owner) {
+ImportedModel import_memory(const void* data, size_t size, const std::string& directory,
+                            const ImportOptions& options, std::shared_ptr<const void> owner) {
   ByteSource source{std::string_view(static_cast<const char*>(data), size), std::move(owner), false};
   return import_source(std::move(source), ExternalData(directory), options);
 }

@@ -39,6 +39,14 @@ struct ImportOptions {
   std::vector<std::string>* notes = nullptr;
 };
 
+/// An imported model with what its file says of its outputs. Without the latter it is an ir::Model.
+struct ImportedModel : ir::Model {
+  /// Kind, type and dims that the file declares for each output of the main graph, in order; a claim that
+  /// nothing has checked: files in the wild carry stale ones. Named sizes are symbols of that name, other
+  /// open sizes symbols "<output>_dim_<k>".
+  std::vector<ir::Value> declared_outputs;
+};
+
 /// Reads an ONNX model and checks all of it.
 ///
 /// What comes out:
@@ -54,8 +62,8 @@ struct ImportOptions {
 ///   name), and fresh symbols "<input>_dim_<k>" for "?", negative and missing
 ///   sizes. Inputs of bodies keep their stored element type; inputs and outputs of a Loop's body, and inputs
 ///   of text generation's, their dims, too: the first say what a Loop gives that makes no trip. Outputs keep
-///   it only where they are declared as a sequence, optional or map. All other stored types and shapes are
-///   left unread: files in the wild carry stale ones.
+///   it only where they are declared as a sequence, optional or map; the rest of what is declared of them is
+///   told aside (ImportedModel::declared_outputs). All other stored types and shapes are left unread.
 /// - Names that are not UTF-8, or contain control characters, appear with \xNN escapes.
 /// - An attribute that holds a type (Optional's `type`) becomes a string in ONNX's notation,
 ///   "seq(tensor(float))".
@@ -65,12 +73,12 @@ struct ImportOptions {
 ///
 /// Throws Error: user (the file cannot be read), model (damaged or invalid, with the model's own names), or
 /// unsupported (one line for each operator, element type or field that axrun lacks, all at once).
-ir::Model import_file(const std::string& path, const ImportOptions& options = {});
+ImportedModel import_file(const std::string& path, const ImportOptions& options = {});
 
 /// The same from memory. External data is looked up in `directory`; when that is empty, a model with
 /// external data is refused. With an owner, which keeps `data` alive, large aligned weights borrow from
 /// `data`; without one everything is copied and `data` may go when this returns.
-ir::Model import_memory(const void* data, size_t size, const std::string& directory = {},
-                        const ImportOptions& options = {}, std::shared_ptr<const void> owner = {});
+ImportedModel import_memory(const void* data, size_t size, const std::string& directory = {},
+                            const ImportOptions& options = {}, std::shared_ptr<const void> owner = {});
 
 }  // namespace axrun::onnx_import

@@ -90,20 +90,21 @@ void DeclaredTypes::set_kind(ir::Value& value, const TypeMessage& type, const Or
   value.type = code->type;
 }
 
+ir::Dim DeclaredTypes::dim_of(const ir::Value& value, const TypeMessage& type, size_t axis) {
+  const DimensionMessage& dimension = type.dims[axis];
+  if (is_named(dimension)) return ir::Dim::symbol(printable(dimension.name));
+  const bool is_size =
+      dimension.value && (*dimension.value > 0 || (*dimension.value == 0 && dimension.name.empty()));
+  if (is_size) return ir::Dim(*dimension.value);
+  return ir::Dim::symbol(size_names_.take(fmt::format("{}_dim_{}", value.name, axis)));
+}
+
 ir::Dims DeclaredTypes::dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what) {
   ir::Dims dims;
   ir::Shape known;
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
-    const DimensionMessage& dimension = type.dims[axis];
-    if (is_named(dimension)) {
-      dims.push_back(ir::Dim::symbol(printable(dimension.name)));
-    } else if (dimension.value &&
-               (*dimension.value > 0 || (*dimension.value == 0 && dimension.name.empty()))) {
-      dims.push_back(ir::Dim(*dimension.value));
-      known.push_back(*dimension.value);
-    } else {
-      dims.push_back(ir::Dim::symbol(size_names_.take(fmt::format("{}_dim_{}", value.name, axis))));
-    }
+    dims.push_back(dim_of(value, type, axis));
+    if (dims.back().is_constant()) known.push_back(dims.back().value());
   }
   checked_count(known, what);
   return dims;
@@ -152,6 +153,24 @@ void DeclaredTypes::set_output_kind(ir::Value& value, const ValueInfoMessage& me
   value.kind = *kind;
   const ElementCode* code = find_element_code(innermost(type).element);
   if (innermost(type).kind == TypeMessage::Kind::tensor && code != nullptr) value.type = code->type;
+}
+
+ir::Value DeclaredTypes::declared_output(const ValueInfoMessage& message) {
+  ir::Value value;
+  value.name = printable(message.name);
+  if (!message.type) return value;
+  const TypeMessage type = read_type(*message.type, context_.unknown_fields);
+  const auto kind = kind_of(type.kind);
+  if (!kind) return value;
+  value.kind = *kind;
+  const TypeMessage& element = innermost(type);
+  const ElementCode* code = find_element_code(element.element);
+  if (element.kind == TypeMessage::Kind::tensor && code != nullptr) value.type = code->type;
+  if (type.kind != TypeMessage::Kind::tensor || !type.has_shape || type.dims.size() > rank_limit)
+    return value;
+  value.dims.emplace();
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) value.dims->push_back(dim_of(value, type, axis));
+  return value;
 }
 
 }  // namespace axrun::onnx_import

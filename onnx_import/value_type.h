@@ -30,9 +30,12 @@ class DeclaredTypes {
   /// An output: whether it is a sequence, optional or map, and of what. The types of tensors follow from the
   /// graph, and what is stored of them may be stale.
   void set_output_kind(ir::Value& value, const ValueInfoMessage& message);
+  /// Everything that an output of the main graph is declared as; what is incomplete or unknown is left open.
+  ir::Value declared_output(const ValueInfoMessage& message);
 
  private:
   void set_kind(ir::Value& value, const TypeMessage& type, const Origin& what);
+  ir::Dim dim_of(const ir::Value& value, const TypeMessage& type, size_t axis);
   ir::Dims dims_of(const ir::Value& value, const TypeMessage& type, const Origin& what);
 
   ImportContext& context_;

@@ -51,6 +51,11 @@ std::vector<std::pair<const char*, std::string>> fields_of(const std::exception&
   return fields;
 }
 
+std::unique_ptr<SessionState> state_of(onnx_import::ImportedModel imported, const SessionOptions& options) {
+  const std::vector<ir::Value> declared = std::move(imported.declared_outputs);
+  return std::make_unique<SessionState>(std::move(imported), options, declared);
+}
+
 /// What `load` makes of import options, told to the log; `name` is what the log calls the model.
 template <class Load>
 std::unique_ptr<Session> told(const std::string& name, const SessionOptions& options, const Load& load) {
@@ -78,16 +83,15 @@ std::unique_ptr<Session> told(const std::string& name, const SessionOptions& opt
 
 std::unique_ptr<Session> Session::load(const std::string& path, const SessionOptions& options) {
   return told(path, options, [&](const onnx_import::ImportOptions& how) {
-    return std::unique_ptr<Session>(
-        new Session(std::make_unique<SessionState>(onnx_import::import_file(path, how), options)));
+    return std::unique_ptr<Session>(new Session(state_of(onnx_import::import_file(path, how), options)));
   });
 }
 
 std::unique_ptr<Session> Session::load_memory(const void* data, size_t size, const SessionOptions& options,
                                               const std::string& directory) {
   return told("memory", options, [&](const onnx_import::ImportOptions& how) {
-    return std::unique_ptr<Session>(new Session(
-        std::make_unique<SessionState>(onnx_import::import_memory(data, size, directory, how), options)));
+    return std::unique_ptr<Session>(
+        new Session(state_of(onnx_import::import_memory(data, size, directory, how), options)));
   });
 }
 

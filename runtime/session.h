@@ -72,7 +72,8 @@ struct SessionOptions {
   std::function<std::unique_ptr<ThreadPool>(int threads)> make_pool;
 };
 
-/// An input or output of a model. Inputs with an initializer are not listed: they are constants.
+/// An input or output of a model. Inputs with an initializer are not listed: they are constants. Type and
+/// dims of an output are what follows from the graph, and where nothing does, what the file declares.
 struct Port {
   std::string name;
   ir::ValueKind kind = ir::ValueKind::tensor;

@@ -14,6 +14,7 @@
 #include "runtime/knobs.h"
 #include "runtime/machine.h"
 #include "runtime/node_executor.h"
+#include "runtime/output_ports.h"
 #include "runtime/plan/fold_weights.h"
 #include "runtime/plan/own_widening.h"
 #include "runtime/session_policy.h"
@@ -59,7 +60,8 @@ Port port_of(const ir::Value& value) { return {value.name, value.kind, value.typ
 
 }  // namespace
 
-SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
+SessionState::SessionState(ir::Model loaded, const SessionOptions& given,
+                           const std::vector<ir::Value>& declared)
     : options(given), model(std::move(loaded)), plans(given.plan_cache) {
   if (options.threads <= 0) options.threads = default_threads();
   if (!(options.optimizer_share > 0 && options.optimizer_share <= 1)) {
@@ -68,14 +70,13 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
                             options.optimizer_share));
   }
   pool = options.make_pool ? options.make_pool(options.threads) : ThreadPool::make(options.threads);
-  fix_sizes();
+  const std::map<std::string, ir::Dim> fixed = fix_sizes();
   const ir::Graph& graph = *model.graph;
   for (ValueId id : graph.inputs) inputs.push_back(port_of(graph.value(id)));
   note_named_sizes();
-  std::vector<std::string> output_names;
-  for (ValueId id : graph.outputs) output_names.push_back(graph.value(id).name);
-  std::vector<Port> declared;
-  for (ValueId id : graph.outputs) declared.push_back(port_of(graph.value(id)));
+  std::vector<Port> imported;
+  for (ValueId id : graph.outputs) imported.push_back(port_of(graph.value(id)));
+  const std::vector<std::string> size_names = input_size_names(graph);
   // The reference tier runs the graph as it came; it is simplified all the same, on a copy, so that both
   // tiers refuse the same models.
   std::shared_ptr<ir::Graph> simplified =
@@ -88,11 +89,17 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given)
     load.folded = fold_weights(*simplified, *pool);
     give_readers_own_widening(*simplified);
   }
-  for (size_t k = 0; k < output_names.size(); ++k) {
-    const ir::Value& value = simplified->value(simplified->outputs[k]);
-    Port port = port_of(value);
-    port.name = output_names[k];
-    if (port.type == ir::ElementType::undefined) port = declared[k];
+  for (size_t k = 0; k < imported.size(); ++k) {
+    Port port = port_of(simplified->value(simplified->outputs[k]));
+    port.name = imported[k].name;
+    if (port.type == ir::ElementType::undefined) port = imported[k];
+    if (!declared.empty()) {
+      ir::Value of_file = declared[k];
+      if (of_file.dims) {
+        for (ir::Dim& dim : *of_file.dims) dim = dim.substitute(fixed);
+      }
+      port = completed_port(std::move(port), of_file, size_names);
+    }
     outputs.push_back(std::move(port));
   }
   start_optimizer(std::move(load));
@@ -193,7 +200,7 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start() {
   return nullptr;
 }
 
-void SessionState::fix_sizes() {
+std::map<std::string, ir::Dim> SessionState::fix_sizes() {
   ir::Graph& graph = *model.graph;
   std::map<std::string, ir::Dim> sizes;
   std::vector<std::string> names;
@@ -240,6 +247,7 @@ void SessionState::fix_sizes() {
     if (!value.dims || sizes.empty()) continue;
     for (ir::Dim& dim : *value.dims) dim = dim.substitute(sizes);
   }
+  return sizes;
 }
 
 void SessionState::note_named_sizes() {

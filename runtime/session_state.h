@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,7 +24,8 @@ namespace axrun::runtime {
 /// loading.
 class SessionState {
  public:
-  SessionState(ir::Model loaded, const SessionOptions& given);
+  /// declared: what the model's file says of its outputs; empty: nothing.
+  SessionState(ir::Model loaded, const SessionOptions& given, const std::vector<ir::Value>& declared = {});
 
   void check(const std::vector<RuntimeValue>& given) const;
   /// Values of one run_into call, kept for the next one so that nothing is allocated.
@@ -53,7 +55,8 @@ class SessionState {
   void run_plan(const std::vector<RuntimeValue>& values, std::vector<RuntimeValue>& results,
                 const RunControl* control, const Making* make = nullptr);
   std::vector<RuntimeValue> run_reference(const std::vector<RuntimeValue>& values, const RunControl* control);
-  void fix_sizes();
+  /// Gives the named sizes that options fix.
+  std::map<std::string, ir::Dim> fix_sizes();
   void note_named_sizes();
   void start_optimizer(LoadTimeWork load);
   std::shared_ptr<WarmStart> open_warm_start();

@@ -13,6 +13,7 @@
 #include "onnx_import/import.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/values.h"
+#include "runtime/output_ports.h"
 #include "runtime/version.h"
 
 namespace axrun::cli {
@@ -28,7 +29,7 @@ struct PortLine {
 };
 
 struct Summary {
-  ir::Model model;
+  onnx_import::ImportedModel model;
   std::vector<PortLine> inputs, outputs;
   std::vector<std::string> sizes;        ///< named, in order of appearance
   std::map<std::string, int> operators;  ///< "Conv", "com.microsoft.Attention"
@@ -63,11 +64,10 @@ void count(const ir::Graph& graph, Summary& summary, std::set<const void*>& seen
   }
 }
 
-PortLine line_of_port(const std::string& name, ir::ValueKind kind, ir::ElementType type,
-                      const std::optional<ir::Dims>& dims) {
-  if (kind != ir::ValueKind::tensor) return {name, kind_name(kind), ""};
-  const std::string type_text(type == ir::ElementType::undefined ? "unknown type" : ir::name_of(type));
-  return {name, type_text, dims ? ir::to_string(*dims) : "of unknown rank"};
+PortLine line_of_port(const runtime::Port& port) {
+  if (port.kind != ir::ValueKind::tensor) return {port.name, kind_name(port.kind), ""};
+  const std::string type(port.type == ir::ElementType::undefined ? "unknown type" : ir::name_of(port.type));
+  return {port.name, type, port.dims ? ir::to_string(*port.dims) : "of unknown rank"};
 }
 
 Summary summarise(const std::string& path, const Operators& operators) {
@@ -83,16 +83,10 @@ Summary summarise(const std::string& path, const Operators& operators) {
 
   for (ir::ValueId id : graph.inputs) {
     const ir::Value& value = graph.value(id);
-    summary.inputs.push_back(line_of_port(value.name, value.kind, value.type, value.dims));
-    if (!value.dims) continue;
-    std::vector<std::string> names;
-    for (const ir::Dim& dim : *value.dims) dim.collect_symbols(names);
-    for (const std::string& name : names) {
-      const bool met = std::find(summary.sizes.begin(), summary.sizes.end(), name) != summary.sizes.end();
-      if (!met) summary.sizes.push_back(name);
-    }
+    summary.inputs.push_back(line_of_port({value.name, value.kind, value.type, value.dims}));
   }
-  // Outputs as far as their shapes follow from the inputs.
+  summary.sizes = runtime::input_size_names(graph);
+  // Outputs: what follows from the inputs, and what the file declares.
   ir::Inference inference(graph, {});
   if (summary.refused.empty()) {
     try {
@@ -101,9 +95,11 @@ Summary summarise(const std::string& path, const Operators& operators) {
       summary.refused.emplace_back(error.what());
     }
   }
-  for (ir::ValueId id : graph.outputs) {
-    const ir::ValueFact& fact = inference.fact(id);
-    summary.outputs.push_back(line_of_port(graph.value(id).name, graph.value(id).kind, fact.type, fact.dims));
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    const ir::Value& value = graph.value(graph.outputs[k]);
+    const ir::ValueFact& fact = inference.fact(graph.outputs[k]);
+    summary.outputs.push_back(line_of_port(runtime::completed_port(
+        {value.name, value.kind, fact.type, fact.dims}, summary.model.declared_outputs[k], summary.sizes)));
   }
   return summary;
 }

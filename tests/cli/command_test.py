@@ -12,6 +12,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
+import models  # noqa: E402
+
 AXRUN, MODEL = sys.argv[1:3]
 # Nothing is found in, or written to, the user's cache.
 os.environ["AXRUN_CACHE"] = "off"
@@ -317,6 +320,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(record["operators"]["Conv"], 5)
         self.assertEqual(record["refused"], [])
         self.assertGreater(record["parameters"], 1000)
+
+    def test_outputs_whose_shapes_only_a_run_can_tell(self):
+        """Said is what the file declares of them."""
+        path = self.path("reshape.onnx")
+        with open(path, "wb") as file:
+            file.write(models.model([models.node("Reshape", ["x", "sizes"], ["y"])],
+                                    {"x": models.tensor_type(models.FLOAT, ("n",)), "sizes": models.tensor_type(models.INT64, (2,))},
+                                    {"y": models.tensor_type(models.FLOAT, ("rows", 3))}))
+        self.assertIn("y: f32 [rows, 3]", Result(["inspect", path]).out)
+        [output] = Result(["inspect", path, "--json"]).json["outputs"]
+        self.assertEqual((output["type"], output["shape"]), ("f32", "[rows, 3]"))
 
     def test_knobs(self):
         environment = {"AXRUN_ISA": "sse2"}

@@ -81,11 +81,11 @@ ModelProto relu_model() {
   return model;
 }
 
-ir::Model import_bytes(const std::string& bytes, const ImportOptions& options) {
+ImportedModel import_bytes(const std::string& bytes, const ImportOptions& options) {
   return import_memory(bytes.data(), bytes.size(), {}, options);
 }
 
-ir::Model import_proto(const ModelProto& model, const ImportOptions& options) {
+ImportedModel import_proto(const ModelProto& model, const ImportOptions& options) {
   return import_bytes(model.SerializeAsString(), options);
 }
 

@@ -44,8 +44,8 @@ TensorProto float_tensor(const std::string& name, const std::vector<int64_t>& di
 /// x -> Relu 'relu' -> y.
 ModelProto relu_model();
 
-ir::Model import_bytes(const std::string& bytes, const ImportOptions& options = {});
-ir::Model import_proto(const ModelProto& model, const ImportOptions& options = {});
+ImportedModel import_bytes(const std::string& bytes, const ImportOptions& options = {});
+ImportedModel import_proto(const ModelProto& model, const ImportOptions& options = {});
 
 /// The value of that name; fails the test when there is none.
 const ir::Value& value_named(const ir::Graph& graph, const std::string& name);

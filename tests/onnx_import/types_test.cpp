@@ -60,6 +60,26 @@ TEST(Types, StoredShapesOfResultsAreHints) {
   EXPECT_EQ(dims_of(*imported, "y"), "unknown rank");
 }
 
+/// What outputs are declared as is told beside the graph.
+TEST(Types, DeclaredOutputs) {
+  ModelProto model = relu_model();
+  GraphProto& graph = *model.mutable_graph();
+  auto* y = graph.mutable_output(0)->mutable_type()->mutable_tensor_type();
+  y->set_elem_type(TensorProto::INT64);
+  y->mutable_shape()->add_dim()->set_dim_value(77);
+  y->mutable_shape()->add_dim()->set_dim_param("batch");
+  y->mutable_shape()->add_dim()->set_dim_param("?");
+  add_output(graph, "x");
+  graph.mutable_output(1)->clear_type();
+  const ImportedModel imported = import_proto(model);
+  ASSERT_EQ(imported.declared_outputs.size(), 2u);
+  EXPECT_EQ(imported.declared_outputs[0].name, "y");
+  EXPECT_EQ(imported.declared_outputs[0].type, ir::ElementType::i64);
+  EXPECT_EQ(ir::to_string(imported.declared_outputs[0].dims.value()), "[77, batch, y_dim_2]");
+  EXPECT_EQ(imported.declared_outputs[1].type, ir::ElementType::undefined);
+  EXPECT_FALSE(imported.declared_outputs[1].dims.has_value());
+}
+
 TEST(Types, KindsOfInputs) {
   ModelProto model = relu_model();
   GraphProto& graph = *model.mutable_graph();

@@ -244,6 +244,18 @@ TEST(InferenceProtocol, DamagedMessagesAreRefusedOrRunnable) {
   EXPECT_GT(taken, 0);
 }
 
+/// Outputs that only a run knows have the type and the rank that the file declares.
+TEST(InferenceProtocol, MetadataSaysWhatTheFileDeclares) {
+  ModelMaker m;
+  const auto x = m.input("x", ElementType::f32, {ir::Dim::symbol("n")});
+  const auto y = m.node("Reshape", {x, m.input("sizes", ElementType::i64, {2})});
+  m.output(y);
+  m.graph().value(y).dims = ir::Dims{ir::Dim::symbol("rows"), 3};
+  const Json metadata = serve::model_metadata(*m.session(), "m");
+  EXPECT_EQ(metadata["outputs"][0]["datatype"], "FP32");
+  EXPECT_EQ(metadata["outputs"][0]["shape"], Json::parse("[-1, 3]"));
+}
+
 TEST(InferenceProtocol, OnlyTensorsOfKnownTypesAreServed) {
   EXPECT_NO_THROW(serve::require_servable(*session()));
   ModelMaker m;
