@@ -12,7 +12,7 @@ using runtime::TriedKernel;
 
 namespace {
 
-std::string time_text(double us) {
+std::string microseconds_text(double us) {
   if (us <= 0) return "-";
   if (us >= 1e5) return fmt::format("{:.0f} ms", us / 1e3);
   return us >= 1e3 ? fmt::format("{:.2f} ms", us / 1e3) : fmt::format("{:.2f} us", us);
@@ -64,8 +64,8 @@ std::string trials_text(const std::vector<TriedKernel>& trials) {
   for (const TriedKernel& trial : trials) {
     const std::string what = trial.kind.empty() ? "-" : fmt::format("{}: {}", trial.kind, trial.schedule);
     table.row(
-        {fmt::format("{}", trial.rank), what, time_text(trial.expected_us), time_text(trial.own_us),
-         time_text(trial.present_us), ratio_text(trial.speedup),
+        {fmt::format("{}", trial.rank), what, microseconds_text(trial.expected_us),
+         microseconds_text(trial.own_us), microseconds_text(trial.present_us), ratio_text(trial.speedup),
          trial.rounds > 0 ? fmt::format("{}", trial.rounds) : "-",
          fmt::format("{}{}{}", runtime::name_of(trial.end), trial.reason.empty() ? "" : ": ", trial.reason)});
   }
@@ -93,15 +93,15 @@ std::string details_of(const ExplainedStep& step) {
   const double us_per_call = profile.own_us() / static_cast<double>(std::max<int64_t>(profile.runs, 1));
   std::string text = fmt::format("\n'{}'  {} -> {}\n", profile.name, profile.op, profile.shape);
   text += fmt::format("  kernel  {}\n", profile.kernel);
-  text += fmt::format("  time    {}, {:.1f}% of a run", time_text(step.us), 100 * step.share);
+  text += fmt::format("  time    {}, {:.1f}% of a run", microseconds_text(step.us), 100 * step.share);
   if (profile.flops > 0 && us_per_call > 0)
     text += fmt::format(", {:.1f} GFLOP/s", profile.flops / us_per_call * 1e-3);
   if (profile.bytes > 0 && us_per_call > 0)
     text += fmt::format(", {:.1f} GB/s of operands and results", profile.bytes / us_per_call * 1e-3);
   text += "\n";
   if (step.limit.us > 0) {
-    text += fmt::format("  limit   {} by {}: the kernel works at {} of it\n", time_text(step.limit.us),
-                        step.limit.by, share_of_limit(step));
+    text += fmt::format("  limit   {} by {}: the kernel works at {} of it\n",
+                        microseconds_text(step.limit.us), step.limit.by, share_of_limit(step));
   }
   if (step.kernels.empty()) text += "  tried   nothing yet\n";
   if (!step.kernels.empty()) text += "  tried\n";
@@ -150,17 +150,16 @@ std::string explanation_text(const Explanation& explanation, bool details) {
   const runtime::OptimizerStatus& status = optimisation.status;
   std::string text = fmt::format(
       "{}: {} a run, {} with every step's clock read; {} steps at {:.0f}% of their limits; {} thread{}\n",
-      record.model, time_text(record.latency.p50 * 1e3), time_text(explanation.run_us),
+      record.model, microseconds_text(record.latency.p50 * 1e3), microseconds_text(explanation.run_us),
       explanation.steps.size(), explanation.run_us > 0 ? 100 * explanation.limit_us / explanation.run_us : 0,
       record.threads, record.threads == 1 ? "" : "s");
   text += fmt::format("limits of {}, one core: {:.1f} GFLOP/s (f32), {:.1f} GB/s from memory\n",
                       explanation.target.name, explanation.target.flops_per_second * 1e-9,
                       explanation.target.memory_bytes_per_second * 1e-9);
   if (optimisation.asked) {
-    text +=
-        fmt::format("optimiser: {:.1f} s, {} candidates tried, {} left, {} plans put in force; {} -> {}\n",
-                    optimisation.seconds, status.tried, status.left, status.swaps.size(),
-                    time_text(optimisation.start_ms * 1e3), time_text(optimisation.end_ms * 1e3));
+    text += fmt::format("optimiser: {:.1f} s, {} candidates tried, {} left, {} plans put in force; {}\n",
+                        optimisation.seconds, status.tried, status.left, status.swaps.size(),
+                        gain_text(optimisation));
     for (const runtime::PlanSwap& swap : status.swaps) {
       text += fmt::format("  {:>7.2f} s  {}: {} generated kernels, {}\n", swap.seconds, swap.what,
                           swap.generated, ratio_text(swap.speedup));
@@ -175,7 +174,7 @@ std::string explanation_text(const Explanation& explanation, bool details) {
                    [](const ExplainedStep* a, const ExplainedStep* b) { return a->us > b->us; });
   Table table({"time", "share", "of limit", "bound by", "evidence", "operators", "node"});
   for (const ExplainedStep* step : order) {
-    table.row({time_text(step->us), fmt::format("{:.1f}%", 100 * step->share), share_of_limit(*step),
+    table.row({microseconds_text(step->us), fmt::format("{:.1f}%", 100 * step->share), share_of_limit(*step),
                step->limit.by.empty() ? "-" : step->limit.by, standing(*step), step->profile.op,
                step->profile.name});
   }

@@ -58,11 +58,10 @@ std::string text_of(const Record& record) {
       optimisation.finished ? "nothing is left to be tried"
                             : fmt::format("{}{} left to try by now: run it again to go on", why, status.left);
   return fmt::format(
-      "{}\n  {:.3g} ms a run, {:.3g} ms at the beginning; {:.3g} s\n  {} kernels serve, {} of them were in "
-      "the "
-      "cache before; {} candidates tried\n  cache: {}, {} bytes written\n  {}\n",
-      record.model, optimisation.end_ms, optimisation.start_ms, optimisation.seconds, serving, from_cache,
-      status.tried, status.cache.folder, status.cache.bytes_written, rest);
+      "{}\n  {}; {:.3g} s\n  {} kernels serve, {} of them were in the cache before; {} candidates tried\n"
+      "  cache: {}, {} bytes written\n  {}\n",
+      record.model, gain_text(optimisation), optimisation.seconds, serving, from_cache, status.tried,
+      status.cache.folder, status.cache.bytes_written, rest);
 }
 
 }  // namespace

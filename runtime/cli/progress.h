@@ -5,6 +5,10 @@
 
 namespace axrun::cli {
 
+/// What of "12 s | 36 us | 3/9 swapped" fits on a line of so many columns: whole parts, where one does.
+/// columns: 0 where nobody knows.
+std::string fitting(const std::string& text, size_t columns);
+
 /// A line on the terminal that says what goes on, once that takes longer than a second. Silent where stderr
 /// is no terminal.
 class Progress {

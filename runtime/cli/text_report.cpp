@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/cli/record.h"
+#include "runtime/cli/time_text.h"
 #include "runtime/cli/values.h"
 #include "runtime/version.h"
 
@@ -31,12 +32,6 @@ std::string preview(const RuntimeValue& value) {
     }
   }
   return text + (tensor.size() > shown_elements ? ", ...]" : "]");
-}
-
-std::string milliseconds(double value) {
-  if (value >= 100) return fmt::format("{:.0f} ms", value);
-  if (value >= 1) return fmt::format("{:.2f} ms", value);
-  return fmt::format("{:.1f} us", value * 1e3);
 }
 
 std::string comparison_text(const Comparison& comparison) {
@@ -142,28 +137,25 @@ std::string text_report(const Record& record, const Options& options) {
     const runtime::OptimizerStatus& status = optimisation.status;
     page.line("swapped", "{} of {} steps run generated kernels; {} candidates tried in {:.1f} s, {} left",
               status.swapped, status.steps, status.tried, optimisation.seconds, status.left);
-    page.line("", "{} at the start, {} now", milliseconds(optimisation.start_ms),
-              milliseconds(optimisation.end_ms));
+    page.line("", "{}", gain_text(optimisation));
     if (const std::string text = schedules_text(status); !text.empty()) page.line("schedule", "{}", text);
     if (!optimisation.evidence.empty())
       page.line("evidence", "{}; by a run's time", evidence_text(optimisation.evidence));
   }
   const Latency& latency = record.latency;
   const size_t runs = record.measurement.times_ms.size();
-  page.line("start", "load {}, plan {}, first answer {} after the process started",
-            milliseconds(record.load_ms), milliseconds(record.measurement.plan_ms),
-            milliseconds(record.start_to_first_ms));
+  page.line("start", "load {}, plan {}, first answer {} after the process started", time_text(record.load_ms),
+            time_text(record.measurement.plan_ms), time_text(record.start_to_first_ms));
   if (runs == 1) {
-    page.line("time", "{}: a single run{}", milliseconds(latency.mean),
+    page.line("time", "{}: a single run{}", time_text(latency.mean),
               record.measurement.warmup_runs > 0 ? " after warm-up" : ", the first one");
   } else {
-    page.line("time", "{} (median)   min {}  mean {}  p90 {}  p95 {}  p99 {}  max {}",
-              milliseconds(latency.p50), milliseconds(latency.min), milliseconds(latency.mean),
-              milliseconds(latency.p90), milliseconds(latency.p95), milliseconds(latency.p99),
-              milliseconds(latency.max));
+    const TimeUnit unit(latency.p50);
+    page.line("time", "{} (median)   min {}  mean {}  p90 {}  p95 {}  p99 {}  max {}", unit(latency.p50),
+              unit(latency.min), unit(latency.mean), unit(latency.p90), unit(latency.p95), unit(latency.p99),
+              unit(latency.max));
     page.line("", "{} runs after {} to warm up, deviation {}, {:.4g} runs per second", runs,
-              record.measurement.warmup_runs, milliseconds(latency.stddev),
-              record.measurement.runs_per_second);
+              record.measurement.warmup_runs, unit(latency.stddev), record.measurement.runs_per_second);
   }
   page.line(
       "", "timed: single runs {}, {}{}",

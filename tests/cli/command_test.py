@@ -232,7 +232,10 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(list(evidence), ["loops proved, code tested", "fallback"])
         self.assertAlmostEqual(sum(evidence.values()), 1, delta=1e-6)
         self.assertGreater(evidence["loops proved, code tested"], 0)
-        self.assertNotIn("vs start", run.err, "the live line is for terminals")
+        self.assertNotIn(" of 60 s |", run.err, "the live line is for terminals")
+        # What is said of the gain is what is said of the runs.
+        self.assertEqual(optimiser["end_ms"], run.json["latency_ms"]["p50"])
+        self.assertRegex(run.err, r"[0-9.]+ (us|ms) a run at the start, [0-9.]+ \1 now: [0-9.]+ x")
 
     def test_metrics(self):
         file = self.path("metrics.prom")
@@ -309,7 +312,7 @@ class CommandTest(unittest.TestCase):
         os.close(other_end)
         shown = os.read(terminal, 1 << 16).decode()
         os.close(terminal)
-        self.assertRegex(shown, r"ms now \| [0-9.]+ x vs start \| swapped 0/[0-9]+")
+        self.assertRegex(shown, r"[0-9] of 2 s \| [0-9.]+ (us|ms) a run at the start, [0-9.]+ \1 now: [0-9.]+ x \| 0/[0-9]+ swapped")
 
     def test_inspect(self):
         run = Result(["inspect", MODEL])
