@@ -219,8 +219,14 @@ AXRUN_API axrun_status axrun_bind_input_parts(axrun_request* request, size_t ind
  * bound and sizes fixed, runs allocate nothing once warm. Strings cannot be bound. */
 AXRUN_API axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun_tensor* tensor);
 AXRUN_API axrun_status axrun_run(axrun_request* request);
-/* Ends the request's run under way before its next step, with AXRUN_CANCELLED; without one, the next run.
- * From any thread, and from signal handlers. */
+/* From now on every run and explanation of the calling thread that takes longer than a tenth of a second asks
+ * `poll`, ten times a second and between steps; an answer other than 0 ends it with AXRUN_CANCELLED. For
+ * hosts that handle interrupts only when they are asked, as interpreters do. NULL: nobody is asked (the
+ * standard). */
+typedef int (*axrun_poll_function)(void* context);
+AXRUN_API axrun_status axrun_set_poll(axrun_poll_function poll, void* context);
+/* Ends the request's run or explanation under way before its next step, with AXRUN_CANCELLED; without one,
+ * the next run. From any thread, and from signal handlers. */
 AXRUN_API void axrun_cancel(axrun_request* request);
 /* Later runs of the request end with AXRUN_DEADLINE before the step at which they have taken so many seconds.
  * 0 or less: no limit (the standard). */

@@ -108,7 +108,22 @@ const RuntimeValue& part_of(const RuntimeValue& value, const size_t* path, size_
   return *part;
 }
 
+/// The host's question to runs of this thread.
+thread_local constinit axrun::runtime::RunPoll poll_of_thread;
+
 }  // namespace
+
+namespace axrun::c_api {
+
+RunInProgress::RunInProgress(axrun_request& request) : control_(request.control) {
+  control_.clear_deadline();
+  control_.set_poll(poll_of_thread.is_set() ? &poll_of_thread : nullptr);
+  poll_of_thread.begin();
+}
+
+RunInProgress::~RunInProgress() { control_.reset(); }
+
+}  // namespace axrun::c_api
 
 // axrun_c.h is the manual of what follows.
 
@@ -249,13 +264,8 @@ axrun_status axrun_bind_output(axrun_request* request, size_t index, const axrun
 axrun_status axrun_run(axrun_request* request) {
   return guarded([&] {
     require(request != nullptr, "request is NULL");
-    // A cancellation counts once, whether it comes before the run or in it.
-    struct Reset {
-      axrun::runtime::RunControl& control;
-      ~Reset() { control.reset(); }
-    } const reset{request->control};
+    const RunInProgress run(*request);
     using Clock = axrun::runtime::RunControl::Clock;
-    request->control.clear_deadline();
     if (request->timeout_seconds > 0) {
       request->control.set_deadline(Clock::now() +
                                     std::chrono::duration_cast<Clock::duration>(
@@ -263,6 +273,10 @@ axrun_status axrun_run(axrun_request* request) {
     }
     run_request(*request);
   });
+}
+
+axrun_status axrun_set_poll(axrun_poll_function poll, void* context) {
+  return guarded([&] { poll_of_thread.set(poll, context); });
 }
 
 void axrun_cancel(axrun_request* request) {

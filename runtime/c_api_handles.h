@@ -72,6 +72,19 @@ ir::Tensor tensor_of(const axrun_tensor& given);
 /// The tensor as C sees it, with the pointers of its strings in `strings`.
 axrun_tensor view_of(const ir::Tensor& tensor, const StringArrays& strings);
 
+/// A run of a request: without a deadline, asking what axrun_set_poll has set for the calling thread. A
+/// cancellation counts once, whether it comes before the run or in it.
+class RunInProgress {
+ public:
+  explicit RunInProgress(axrun_request& request);
+  ~RunInProgress();
+  RunInProgress(const RunInProgress&) = delete;
+  RunInProgress& operator=(const RunInProgress&) = delete;
+
+ private:
+  runtime::RunControl& control_;
+};
+
 }  // namespace axrun::c_api
 
 struct axrun_options {

@@ -31,7 +31,9 @@ axrun_status axrun_session_metrics(const axrun_session* session,
 axrun_status axrun_explain(axrun_request* request, int runs, char** json) {
   return guarded([&] {
     require(request != nullptr && json != nullptr, "request or json is NULL");
-    const std::string text = axrun::cli::explanation_of(request->session, request->input_values(), runs);
+    const RunInProgress run(*request);
+    const std::string text =
+        axrun::cli::explanation_of(request->session, request->input_values(), runs, &request->control);
     char* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) throw std::bad_alloc();
     std::memcpy(copy, text.c_str(), text.size() + 1);

@@ -232,14 +232,15 @@ bool Session::wait_for_optimizer(double seconds) {
 std::vector<StepProfile> Session::profile() const { return state_->profiler.steps(); }
 void Session::reset_profile() { state_->profiler.reset(); }
 
-std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& inputs, int runs) {
+std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& inputs, int runs,
+                                               const RunControl* control) {
   if (state_->options.tier == Tier::reference) return {};
   state_->check(inputs);
   Profiler profiler;
   const PlanTable::Pinned pinned = state_->plan_for(inputs);
   for (int k = 0; k < runs; ++k) {
     std::vector<RuntimeValue> outputs(state_->outputs.size());
-    pinned.plan->run(inputs, outputs, {*state_->pool, &profiler});
+    pinned.plan->run(inputs, outputs, {*state_->pool, &profiler, control});
   }
   return profiler.steps();
 }

@@ -169,7 +169,8 @@ class AXRUN_API Session {
   void reset_profile();
   /// Runs the model that often and says what its steps took; throws as run does. Works without
   /// options.profile, and leaves what profile() says alone. Not for the reference tier: empty.
-  std::vector<StepProfile> profile_runs(const std::vector<RuntimeValue>& inputs, int runs);
+  std::vector<StepProfile> profile_runs(const std::vector<RuntimeValue>& inputs, int runs,
+                                        const RunControl* control = nullptr);
 
   /// Runs the model on the reference tier and on this session's tier, node by node, and names the first node
   /// whose output differs by more than tolerance * max(scale, 0.01); empty when none does.

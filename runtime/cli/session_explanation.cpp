@@ -11,9 +11,9 @@
 namespace axrun::cli {
 
 std::string explanation_of(runtime::Session& session, const std::vector<runtime::RuntimeValue>& inputs,
-                           int runs) {
+                           int runs, const runtime::RunControl* control) {
   if (runs < 1) throw Error(Fault::user, "an explanation takes at least one run");
-  const auto steps = session.profile_runs(inputs, runs);
+  const auto steps = session.profile_runs(inputs, runs, control);
   Record record;
   record.threads = session.threads();
   record.machine = runtime::describe_machine();

@@ -206,6 +206,11 @@ static void check_optimizer(axrun_session* session) {
   CHECK(axrun_optimizer_status(NULL, &info) == AXRUN_USER_ERROR);
 }
 
+static int end_at_once(void* asked) {
+  ++*(int*)asked;
+  return 1;
+}
+
 static void check_ends(axrun_session* session) {
   axrun_request* request;
   CHECK(axrun_request_create(session, &request) == AXRUN_OK);
@@ -224,6 +229,16 @@ static void check_ends(axrun_session* session) {
   CHECK(axrun_run(request) == AXRUN_DEADLINE);
   CHECK(axrun_set_timeout(request, 1e300) == AXRUN_USER_ERROR);
   CHECK(axrun_set_timeout(request, 0) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  /* Runs this short ask nobody; explanations of many ask, and end. */
+  int asked = 0;
+  CHECK(axrun_set_poll(end_at_once, &asked) == AXRUN_OK);
+  CHECK(axrun_run(request) == AXRUN_OK);
+  CHECK(asked == 0);
+  char* json = NULL;
+  CHECK(axrun_explain(request, 1 << 30, &json) == AXRUN_CANCELLED);
+  CHECK(asked == 1);
+  CHECK(axrun_set_poll(NULL, NULL) == AXRUN_OK);
   CHECK(axrun_run(request) == AXRUN_OK);
   axrun_cancel(NULL);
   axrun_request_free(request);

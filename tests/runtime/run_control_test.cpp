@@ -95,5 +95,48 @@ TEST(RunControl, OneThatSaysNothingChangesNothing) {
     EXPECT_EQ(with[0].tensor.get_real(k), without[0].tensor.get_real(k));
 }
 
+/// What interpreters need to handle an interrupt while the model runs.
+TEST(RunControl, ALongRunAsksWhetherItGoesOn) {
+  for (const Tier tier : {Tier::fallback, Tier::reference}) {
+    const auto session = session_of(long_chain(), tier);
+    const std::vector<RuntimeValue> inputs = {RuntimeValue(ModelMaker::random({256, 256}, 1))};
+    int asked = 0;
+    runtime::RunPoll poll;
+    poll.set([](void* context) { return ++*static_cast<int*>(context) == 2 ? 1 : 0; }, &asked);
+    RunControl control;
+    control.set_poll(&poll);
+    const Clock::time_point start = Clock::now();
+    poll.begin();
+    EXPECT_EQ(ended([&] {
+                for (;;) session->run(inputs, &control);
+              }),
+              RunEnded::Why::cancelled);
+    EXPECT_EQ(asked, 2);
+    EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(180));
+  }
+}
+
+/// Nobody is asked in the first tenth of a second, nor by a run that the question itself makes.
+TEST(RunControl, ShortRunsAskNobody) {
+  int asked = 0;
+  runtime::RunPoll poll;
+  poll.set([](void* context) { return ++*static_cast<int*>(context); }, &asked);
+  poll.begin();
+  EXPECT_FALSE(poll.wants_end());
+  EXPECT_EQ(asked, 0);
+  struct Nested {
+    runtime::RunPoll poll;
+    bool inner = true;
+  } nested;
+  nested.poll.set(
+      [](void* context) {
+        return (static_cast<Nested*>(context)->inner = static_cast<Nested*>(context)->poll.wants_end()) ? 1
+                                                                                                        : 0;
+      },
+      &nested);
+  EXPECT_FALSE(nested.poll.wants_end());
+  EXPECT_FALSE(nested.inner);
+}
+
 }  // namespace
 }  // namespace axrun::tests
