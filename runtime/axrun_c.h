@@ -246,6 +246,16 @@ typedef struct axrun_value {
 AXRUN_API axrun_status axrun_get_output_value(axrun_request* request, size_t index, const size_t* path,
                                               size_t depth, axrun_value* value);
 
+/* Where a session keeps what it finds, for later ones with the same model. */
+typedef struct axrun_cache_info {
+  const char* folder;  /* "": there is none */
+  const char* trouble; /* why it cannot be used, or only read, though nobody has turned it off; "": nothing */
+  int found;           /* 1: there was something for this very model */
+  int writable;
+} axrun_cache_info;
+/* Texts are valid until the next call in this thread. */
+AXRUN_API axrun_status axrun_cache_status(const axrun_session* session, axrun_cache_info* info);
+
 /* A number that says how a session fares, as Prometheus names and labels it. */
 typedef struct axrun_metric {
   const char* name; /* "axrun_runs_total" */

@@ -143,6 +143,15 @@ axrun_status axrun_optimizer_status(const axrun_session* session, axrun_optimize
   });
 }
 
+axrun_status axrun_cache_status(const axrun_session* session, axrun_cache_info* info) {
+  return guarded([&] {
+    require(session != nullptr && info != nullptr, "session or info is NULL");
+    thread_local axrun::runtime::CacheUse use;  // owns the text
+    use = session->session->optimizer_status().cache;
+    *info = {use.folder.c_str(), use.trouble.c_str(), use.found ? 1 : 0, use.writable ? 1 : 0};
+  });
+}
+
 axrun_status axrun_optimizer_freeze(axrun_session* session) {
   return guarded([&] {
     require(session != nullptr, "session is NULL");

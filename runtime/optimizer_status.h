@@ -175,6 +175,8 @@ struct OptimizerPhase {
 struct CacheUse {
   std::string folder;  ///< empty: there is none, and `reason` says why
   std::string reason;
+  /// Why it cannot be used, or only read, though nobody has turned it off.
+  std::string trouble;
   bool writable = false;
   bool found = false;    ///< plans of this very model
   bool settled = false;  ///< nothing was left to be done for them

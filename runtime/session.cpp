@@ -27,6 +27,7 @@ void tell_loaded(const Session& session, double milliseconds) {
   const CacheUse& cache = status.cache;
   for (const auto& [reason, times] : cache.refused)
     log({LogLevel::warn, "cache_refused", {{"reason", reason}, {"times", std::to_string(times)}}});
+  if (!cache.trouble.empty()) log({LogLevel::warn, "cache_unusable", {{"reason", cache.trouble}}});
   if (!logs(LogLevel::info)) return;
   LogRecord record{LogLevel::info,
                    "model_loaded",
@@ -213,6 +214,7 @@ OptimizerStatus Session::optimizer_status() const {
     status.reason = state_->no_optimizer;
   }
   if (status.cache.folder.empty()) status.cache.reason = state_->optimizer ? state_->no_cache : status.reason;
+  status.cache.trouble = state_->cache_trouble;
   status.packed_bytes = static_cast<int64_t>(state_->packs->bytes());
   return status;
 }

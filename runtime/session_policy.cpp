@@ -12,6 +12,7 @@ std::string why_no_optimizer(const SessionOptions& options) {
 
 std::string why_no_cache(const SessionOptions& options) {
   if (!options.use_cache) return "the session's options turn it off";
+  if (knob_says(KnobName::cache, "off") && options.cache_dir.empty()) return "AXRUN_CACHE=off";
   const char* const swap = knob_value(KnobName::swap);
   const bool tested = swap != nullptr && !knob_says(KnobName::swap, "faster");
   return tested || knob_value(KnobName::ablate) != nullptr ? "AXRUN_SWAP and AXRUN_ABLATE are for tests" : "";

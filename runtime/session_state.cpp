@@ -192,11 +192,16 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start() {
   if (const ir::Node* node = without_revision(*model.graph)) {
     no_cache = fmt::format("the operator '{}' has no revision", node->op);
   } else if (auto store = open_store(options.cache_dir, no_cache)) {
+    // Whoever names layers has made them to be read.
+    if (!store->writable() && store->settings().layers.empty())
+      cache_trouble = fmt::format("{} can only be read: {}", store->settings().directory.string(),
+                                  fmt::join(store->troubles(), "; "));
     keep_schedules_in(store);
     return std::make_shared<WarmStart>(
         std::move(store), model.graph,
         fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);
   }
+  cache_trouble = no_cache;
   return nullptr;
 }
 

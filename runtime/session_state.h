@@ -82,6 +82,7 @@ class SessionState {
   std::vector<std::unique_ptr<RunBuffers>> buffers;
   std::string no_optimizer;              ///< why there is none
   std::string no_cache;                  ///< the same
+  std::string cache_trouble;             ///< CacheUse::trouble
   std::unique_ptr<Optimizer> optimizer;  ///< it uses all of the above
   std::unique_ptr<Aside> planning;       ///< last: so does this; null where nothing is made aside
 };

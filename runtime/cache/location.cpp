@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "runtime/knobs.h"
 
@@ -19,7 +20,12 @@ std::filesystem::path standard_folder() {
     return value == nullptr || *value != '/' ? std::filesystem::path() : std::filesystem::path(value) / rest;
   };
   const std::filesystem::path folder = below("XDG_CACHE_HOME", "axrun");
-  return folder.empty() ? below("HOME", ".cache/axrun") : folder;
+  if (!folder.empty()) return folder;
+  // A home that is not there is no place to make one: services name /nonexistent.
+  std::error_code error;
+  const char* const home = std::getenv("HOME");
+  const bool is_there = home != nullptr && std::filesystem::is_directory(home, error);
+  return is_there ? below("HOME", ".cache/axrun") : std::filesystem::path();
 }
 
 Settings settings_of_environment(const std::filesystem::path& folder) {
@@ -31,7 +37,7 @@ Settings settings_of_environment(const std::filesystem::path& folder) {
   }
   settings.directory = folder.empty() ? standard_folder() : folder;
   if (settings.directory.empty())
-    settings.why_none = "neither HOME, XDG_CACHE_HOME nor AXRUN_CACHE_DIR is set";
+    settings.why_none = "neither AXRUN_CACHE_DIR nor XDG_CACHE_HOME is set, and HOME is no folder";
   if (const char* layers = knob_value(KnobName::cache_layers)) {
     for (std::string_view rest = layers; !rest.empty();) {
       const std::string_view layer = rest.substr(0, rest.find(':'));

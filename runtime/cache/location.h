@@ -11,7 +11,8 @@ namespace axrun::cache {
 /// AXRUN_CACHE=off, too. Machine and version are left to whoever opens the store.
 Settings settings_of_environment(const std::filesystem::path& folder = {});
 
-/// $AXRUN_CACHE_DIR, else $XDG_CACHE_HOME/axrun, else $HOME/.cache/axrun; empty where none is set.
+/// $AXRUN_CACHE_DIR, else $XDG_CACHE_HOME/axrun, else $HOME/.cache/axrun where HOME is a folder; otherwise
+/// empty.
 std::filesystem::path standard_folder();
 
 }  // namespace axrun::cache

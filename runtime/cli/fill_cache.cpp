@@ -32,18 +32,6 @@ void require_cache(const Options& options) {
 /// As shells say it of processes that a signal has ended.
 constexpr int signal_base = 128;
 
-/// What the next session will miss, and why; empty: nothing.
-std::string not_stored(const runtime::CacheUse& use) {
-  std::string text;
-  for (const auto& [reason, count] : use.not_stored) {
-    // Others who write at the same time, and what is too large, are nothing that can be mended here.
-    if (reason == cache::name_of(cache::Stored::busy) || reason == cache::name_of(cache::Stored::too_large))
-      continue;
-    text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, reason);
-  }
-  return text;
-}
-
 std::string text_of(const Record& record) {
   const Optimisation& optimisation = record.measurement.optimisation;
   const runtime::OptimizerStatus& status = optimisation.status;
@@ -82,7 +70,7 @@ int fill_cache(const Options& given, Clock::time_point process_start) {
     std::fputs(line_of(report).c_str(), stdout);
   }
   if (!options.quiet) std::fputs(text_of(model.record).c_str(), options.json ? stderr : stdout);
-  const std::string lost = not_stored(model.record.measurement.optimisation.status.cache);
+  const std::string lost = runtime::not_stored(model.record.measurement.optimisation.status.cache);
   if (!lost.empty()) throw Error(Fault::user, fmt::format("not everything could be stored: {}", lost));
   if (Interruption::signal() != 0) return signal_base + Interruption::signal();
   return exit_ok;

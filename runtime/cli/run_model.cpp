@@ -17,6 +17,7 @@
 #include "runtime/metrics_text/metrics_text.h"
 #include "runtime/plan/plan.h"
 #include "runtime/profiler.h"
+#include "runtime/warm/warm_start.h"
 
 namespace axrun::cli {
 
@@ -161,6 +162,12 @@ void add_notes(Record& record) {
   if (optimisation.asked && !optimisation.status.reason.empty()) {
     record.notes.push_back(
         fmt::format("the optimiser is {}: {}", runtime::name_of(state), optimisation.status.reason));
+  }
+  if (const runtime::CacheUse& cache = optimisation.status.cache; !cache.trouble.empty()) {
+    record.notes.push_back(fmt::format("nothing is kept for later runs: {}", cache.trouble));
+  } else if (const std::string lost = runtime::not_stored(cache); !lost.empty()) {
+    record.notes.push_back(
+        fmt::format("not everything could be kept in {} for later runs: {}", cache.folder, lost));
   }
   if (is_noisy(record.latency, record.measurement.times_ms.size())) {
     record.notes.emplace_back(

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ir/error.h"
+#include "runtime/log.h"
 #include "runtime/optimizer/freed_memory.h"
 #include "runtime/warm/warm_start.h"
 
@@ -116,10 +117,21 @@ void Optimizer::keep(const Background::Place& place, bool settled, bool last) {
   if (settled) library_->resumed();
   warm_->save(*library_, layouts_, *host_.plans, settled);
   // What is packed changes with every swap: it is written when there are no more. Nobody waits long for it.
-  if (!settled && !last) return;
+  if (!settled && !last) return tell_what_is_not_stored();
   warm_->keep_weights(*library_, host_.packs, layouts_, *host_.plans,
                       board_.frozen() ? longest_writing_of_frozen : longest_writing);
   warm_->rest();
+  tell_what_is_not_stored();
+}
+
+void Optimizer::tell_what_is_not_stored() {
+  if (told_not_stored_ || !logs(LogLevel::warn)) return;
+  const CacheUse use = warm_->use();
+  const std::string text = not_stored(use);
+  // What can only be read has been told when the model was loaded.
+  if (text.empty() || !use.writable) return;
+  told_not_stored_ = true;
+  log({LogLevel::warn, "cache_not_stored", {{"reason", text}, {"cache_dir", use.folder}}});
 }
 
 void Optimizer::work(const Background::Place& place) {

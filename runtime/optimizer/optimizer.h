@@ -70,6 +70,8 @@ class Optimizer {
   std::vector<std::mutex*> shared_locks();
   /// Leaves what is known for the next session. On the optimiser's thread. last: there is no other time.
   void keep(const Background::Place& place, bool settled, bool last = false);
+  /// Once, to the log.
+  void tell_what_is_not_stored();
   void offer(const std::vector<RuntimeValue>& inputs);
   void restart();
   void work(const Background::Place& place);
@@ -85,6 +87,7 @@ class Optimizer {
   const std::shared_ptr<WarmStart> warm_;
   StatusBoard board_;
   LoadPrograms load_programs_;
+  bool told_not_stored_ = false;  ///< on its thread
   mutable std::mutex mutex_;
   std::deque<OptimizerJob> jobs_;
   bool busy_ = false;                  ///< a job has been taken and is not done, or load-time work is checked

@@ -90,7 +90,7 @@ void StatusBoard::set_state(State state, const std::string& reason) {
     const State before = status_.state;
     set_state_locked(state, reason);
     if (status_.state == before) return;
-    if (logs(LogLevel::info)) {
+    if (logs(LogLevel::warn)) {
       now.state = status_.state;
       now.reason = status_.reason;
       now.tried = status_.tried;
@@ -101,7 +101,7 @@ void StatusBoard::set_state(State state, const std::string& reason) {
     }
   }
   // Outside of the lock: a sink may ask for the status.
-  if (logs(LogLevel::info)) tell_state(now);
+  if (logs(LogLevel::warn)) tell_state(now);
 }
 
 void StatusBoard::update(const std::function<void(OptimizerStatus&)>& change) {

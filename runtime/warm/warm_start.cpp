@@ -47,6 +47,17 @@ bool has_open_sizes(const ir::Graph& graph) {
 
 }  // namespace
 
+std::string not_stored(const CacheUse& use) {
+  std::string text;
+  for (const auto& [reason, count] : use.not_stored) {
+    // Others who write at the same time, and what is too large, are nothing that can be mended here.
+    if (reason == cache::name_of(cache::Stored::busy) || reason == cache::name_of(cache::Stored::too_large))
+      continue;
+    text += fmt::format("{}{} times {}", text.empty() ? "" : ", ", count, reason);
+  }
+  return text;
+}
+
 std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string& why) {
   cache::Settings settings = cache::settings_of_environment(folder);
   if (settings.directory.empty() && settings.layers.empty()) {

@@ -121,6 +121,9 @@ class WarmStart {
   CacheUse use_;
 };
 
+/// What later sessions will miss of what this one has found, and why: "12 times disk_full"; empty: nothing.
+std::string not_stored(const CacheUse& use);
+
 /// Null where there is none; then `why` says why. folder: empty for the environment's.
 std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string& why);
 

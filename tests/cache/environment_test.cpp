@@ -256,7 +256,7 @@ TEST(Environment, WhatTheEnvironmentSays) {
     with("AXRUN_CACHE", nullptr);
     with("AXRUN_CACHE_DIR", nullptr);
     with("XDG_CACHE_HOME", "/xdg");
-    with("HOME", "/own");
+    with("HOME", "/tmp");
     with("AXRUN_CACHE_LAYERS", "/a::/b");
     with("AXRUN_CACHE_LIMIT", "3");
     Settings settings = settings_of_environment();
@@ -264,7 +264,9 @@ TEST(Environment, WhatTheEnvironmentSays) {
       return 1;
     if (settings.limit_bytes != 3 << 20) return 2;
     with("XDG_CACHE_HOME", "not absolute");
-    if (settings_of_environment().directory != "/own/.cache/axrun") return 3;
+    if (settings_of_environment().directory != "/tmp/.cache/axrun") return 3;
+    with("HOME", "/nowhere");
+    if (settings_of_environment().directory != "" || settings_of_environment().why_none.empty()) return 6;
     with("AXRUN_CACHE_DIR", "/mine");
     if (settings_of_environment().directory != "/mine") return 4;
     with("AXRUN_CACHE_DIR", nullptr);

@@ -122,6 +122,57 @@ class Cache(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(self.cache, err)
 
+    def demonstration(self):
+        models = os.path.join(self.folder.name, "models")
+        subprocess.run([AXRUN, "--cache-dir", models, "--runs", "1"], check=True, capture_output=True, timeout=60)
+        return next(os.path.join(models, name) for name in os.listdir(models) if name.endswith(".onnx"))
+
+    def run_model(self, model, *arguments, budget="0.2", unset=(), limit=None, **environment):
+        """A run whose optimiser would like to keep something."""
+        given = {**os.environ, "AXRUN_CACHE": "on", "AXRUN_OPTIMIZE": "1", "AXRUN_OPTIMIZER_PRIORITY": "normal", **environment}
+        for name in ("AXRUN_CACHE_DIR", "XDG_CACHE_HOME", *unset):
+            if name not in environment:
+                given.pop(name, None)
+        run = subprocess.run([AXRUN, model, "--budget", budget, "--runs", "1", "--threads", "1", "--log", "warn", *arguments],
+                             capture_output=True, text=True, timeout=120, env=given, preexec_fn=limit)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run
+
+    def test_a_cache_that_cannot_be_used_is_told(self):
+        """In the report, and once in the log."""
+        model = self.demonstration()
+        writable, file, home = (os.path.join(self.folder.name, name) for name in ("writable", "file", "home"))
+        os.mkdir(writable)
+        os.chmod(writable, 0o777)
+        open(file, "w").close()
+        cases = [(dict(AXRUN_CACHE_DIR=writable), "can be written to by others"), (dict(AXRUN_CACHE_DIR=file), "is no folder"),
+                 (dict(AXRUN_CACHE_DIR="/proc/nothing"), "cannot be made"), (dict(HOME="/nonexistent"), "HOME is no folder"),
+                 (dict(unset=("HOME",)), "HOME is no folder")]
+        if os.geteuid() == 0:
+            foreign = os.path.join(self.folder.name, "foreign")
+            os.mkdir(foreign, 0o700)
+            os.chown(foreign, 12345, 12345)
+            cases.append((dict(AXRUN_CACHE_DIR=foreign), "belongs to another user"))
+        else:
+            os.mkdir(home)
+            os.chmod(home, 0o500)
+            cases.append((dict(HOME=home), "cannot be made"))
+        for environment, text in cases:
+            with self.subTest(text):
+                run = self.run_model(model, **environment)
+                [note] = [line for line in run.stdout.splitlines() if "nothing is kept for later runs" in line]
+                self.assertIn(text, note)
+                [line] = [line for line in run.stderr.splitlines() if "event=cache_unusable" in line]
+                self.assertIn("level=warn", line)
+                self.assertIn(text, line)
+        self.assertFalse(os.path.exists("/nonexistent"))
+        # Nobody who has turned it off, or has one, hears of it.
+        for arguments, environment in [((), dict(AXRUN_CACHE="off", HOME="/nonexistent")), (("--no-cache",), dict(HOME="/nonexistent")),
+                                       ((), dict(AXRUN_CACHE_DIR=self.cache))]:
+            run = self.run_model(model, *arguments, **environment)
+            self.assertNotIn("later runs", run.stdout)
+            self.assertNotIn("event=cache", run.stderr)
+
     def test_optimize_that_is_interrupted_keeps_what_it_has(self):
         self.interrupt_optimize(signal.SIGINT)
 
