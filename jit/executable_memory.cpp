@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ir/error.h"
+#include "jit/file_size_signal.h"
 
 namespace axrun::jit {
 namespace {
@@ -72,6 +73,7 @@ asmjit::Error ExecutableMemory::place(void** start, asmjit::CodeHolder& code) {
   if (most == 0) return asmjit::kErrorNoCodeGenerated;
   void* executed = nullptr;
   void* written = nullptr;
+  const FileSizeSignal signal;  // memory that is mapped twice is a file
   if (const asmjit::Error error = allocator_.alloc(&executed, &written, most); error != asmjit::kErrorOk)
     return error;
   asmjit::Error error = code.relocateToBase(reinterpret_cast<uintptr_t>(executed));

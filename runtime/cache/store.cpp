@@ -13,6 +13,7 @@
 #include <numeric>
 #include <utility>
 
+#include "jit/file_size_signal.h"
 #include "runtime/cache/database.h"
 #include "runtime/cache/directory.h"
 #include "runtime/cache/entry.h"
@@ -88,6 +89,7 @@ class DiskStore final : public Store {
   ~DiskStore() override { release(); }
 
   std::optional<std::string> get(Part part, std::string_view key) override {
+    const jit::FileSizeSignal signal;
     const Address address = address_of(part, key);
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& place : places_) {
@@ -102,6 +104,7 @@ class DiskStore final : public Store {
   }
 
   Stored put(Part part, std::string_view key, std::string_view payload) override {
+    const jit::FileSizeSignal signal;
     const Address address = address_of(part, key);
     const std::optional<Sealed> sealed = writable() ? seal(address, payload) : std::nullopt;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -119,6 +122,7 @@ class DiskStore final : public Store {
   }
 
   void reject(Part part, std::string_view key) override {
+    const jit::FileSizeSignal signal;
     const std::lock_guard<std::mutex> lock(mutex_);
     count(Refusal::rejected);
     if (writable()) places_[0]->database_of(part).erase(address_of(part, key));
@@ -167,6 +171,7 @@ class DiskStore final : public Store {
 
   bool is_marked(std::string_view subject) const override { return exists(FileName{subject, {}, {}}); }
   void mark(std::string_view subject) override {
+    const jit::FileSizeSignal signal;
     const FileName name{subject, {}, {}};
     if (!writable() || !places_[0]->weights_are_trusted() || exists(name)) return;
     const Stored outcome = write_file(places_[0]->weights(), name, 0, [](auto) {});
@@ -176,6 +181,7 @@ class DiskStore final : public Store {
 
   std::shared_ptr<const MappedFile> put_file(std::string_view key, size_t bytes,
                                              const std::function<void(std::span<std::byte>)>& fill) override {
+    const jit::FileSizeSignal signal;
     const FileName name{key, settings_.generator, settings_.machine};
     const auto done = [&](Stored outcome) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -209,6 +215,7 @@ class DiskStore final : public Store {
   }
 
   void release() override {
+    const jit::FileSizeSignal signal;
     const std::lock_guard<std::mutex> lock(mutex_);
     write_uses();
     for (const auto& place : places_) place->close();
@@ -228,6 +235,7 @@ class DiskStore final : public Store {
 
   /// Around a fork: SQLite's files must not be open in two processes by one opening.
   void before_fork() {
+    const jit::FileSizeSignal signal;
     mutex_.lock();
     for (const auto& place : places_) place->close_quickly();
   }

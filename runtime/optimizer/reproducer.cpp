@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "ir/error.h"
+#include "jit/file_size_signal.h"
 #include "runtime/version.h"
 
 namespace axrun::runtime {
@@ -42,6 +43,7 @@ std::string about(const WorkerRequest& request, const std::string& what, const s
 std::string write_reproducer(const std::string& directory, const WorkerRequest& request,
                              const std::string& what, const std::string& why) noexcept try {
   if (directory.empty()) return "";
+  const jit::FileSizeSignal signal;
   const std::string text = to_text(request);
   std::string name = what;
   for (char& letter : name) letter = letter == ' ' || letter == '/' ? '-' : letter;

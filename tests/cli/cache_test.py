@@ -173,6 +173,16 @@ class Cache(unittest.TestCase):
             self.assertNotIn("later runs", run.stdout)
             self.assertNotIn("event=cache", run.stderr)
 
+    def test_files_that_may_not_grow(self):
+        """`ulimit -f` costs what would have been kept, not the process."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+
+        run = self.run_model(self.demonstration(), budget="20", limit=limit, AXRUN_CACHE_DIR=self.cache)
+        self.assertRegex(run.stdout, r"not everything could be kept in \S+ for later runs: \d+ times (disk_full|failed)")
+        self.assertEqual(run.stderr.count("event=cache_not_stored"), 1, run.stderr)
+
     def test_optimize_that_is_interrupted_keeps_what_it_has(self):
         self.interrupt_optimize(signal.SIGINT)
 
