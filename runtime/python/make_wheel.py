@@ -141,7 +141,7 @@ def make(version, folder, package, files, licences, compiled_in, homepage):
     target = os.path.join(folder, "axrun-%s-%s.whl" % (version, tag()))
     information = "axrun-%s.dist-info" % version
     wheel = Wheel(target + ".new", information)
-    for source in sorted(glob.glob(os.path.join(package, "*.py"))):
+    for source in sorted(glob.glob(os.path.join(package, "*.py")) + [os.path.join(package, "py.typed")]):
         wheel.add_file("axrun/" + os.path.basename(source), source)
     for name, path in sorted({**files, **libraries}.items()):
         if name in files:

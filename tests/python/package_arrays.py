@@ -134,6 +134,32 @@ class Types(unittest.TestCase):
             self.assertEqual(session([[0.25, 0.75], [1, 0]]), [{"no": 0.25, "yes": 0.75}, {"no": 1, "yes": 0}])
 
 
+class OtherArrays(unittest.TestCase):
+    """What is no ndarray, and none of numpy's older types."""
+
+    def test_dlpack_alone(self):
+        class Lent:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        given = np.arange(6, dtype="float32").reshape(2, 3)
+        session = identity(models.FLOAT)
+        np.testing.assert_array_equal(session(Lent(given)), given)
+        with self.assertRaisesRegex(axrun.InvalidArgument, "'a' is float32, not float64"):
+            session(Lent(given.astype("float64")))
+
+    @unittest.skipUnless(hasattr(np.dtypes if hasattr(np, "dtypes") else np, "StringDType"), "numpy before 2 has no StringDType")
+    def test_strings_of_any_size(self):
+        given = np.array([["a", "bcd"], ["", "e" * 100]], np.dtypes.StringDType())
+        np.testing.assert_array_equal(identity(models.STRING)(given), given.astype(object))
+
+
 class Shapes(unittest.TestCase):
     def test_no_dimension_and_no_element(self):
         self.assertEqual(identity(models.FLOAT, ())(np.float32(3)).shape, ())

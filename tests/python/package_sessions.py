@@ -2,9 +2,14 @@
 [batch, 3, 32, 32], output scores f32 [batch, 10].
 """
 
+import contextlib
+import copy
+import errno
 import gc
 import logging
 import os
+import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +29,7 @@ def image(batch=1, seed=0):
     return np.random.default_rng(seed).standard_normal((batch, 3, 32, 32)).astype("float32")
 
 
-def endless():
+def endless(**options):
     """A model that counts up to its input."""
     scalar = models.tensor_type(models.INT64, ())
     condition = models.tensor_type(models.BOOL, ())
@@ -32,7 +37,7 @@ def endless():
                         {"k": scalar, "go": condition, "sum": scalar}, {"goes": condition, "next": scalar})
     loop = models.node("Loop", ["a", "", "zero"], ["y"], models.part(1, "body") + models.part(6, body) + models.number(20, 5))
     constants = [models.tensor(models.INT64, [], np.int64(k).tobytes(), name) for k, name in enumerate(("zero", "one"))]
-    return axrun.Session(models.model([loop], {"a": scalar}, {"y": scalar}, constants), optimize=False)
+    return axrun.Session(models.model([loop], {"a": scalar}, {"y": scalar}, constants), optimize=False, **options)
 
 
 class OwnOperators(unittest.TestCase):
@@ -366,6 +371,163 @@ class Processes(unittest.TestCase):
                                  "if child == 0: os._exit(0 if same else 1)\n"
                                  "print(os.waitpid(child, 0)[1])\n")
         self.assertEqual(printed.strip(), "0")
+
+
+@contextlib.contextmanager
+def interrupted(after=0.3, signal_number=signal.SIGINT):
+    """What it encloses gets a signal, as by Ctrl-C."""
+    timer = threading.Timer(after, os.kill, (os.getpid(), signal_number))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+class Interrupts(unittest.TestCase):
+    """Ctrl-C is answered while the library runs a model, which may take minutes."""
+
+    def expect_interrupt(self, action):
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt), interrupted():
+            action()
+        self.assertLess(time.monotonic() - start, 2)
+
+    def test_a_run(self):
+        with endless() as session:
+            for _ in range(2):  # each has a question of its own
+                self.expect_interrupt(lambda: session.run({"a": np.int64(1 << 60)}))
+            self.assertEqual(session(np.int64(5)), 5)
+
+    def test_a_run_of_the_reference(self):
+        with endless(tier="reference") as session:
+            self.expect_interrupt(lambda: session(np.int64(1 << 60)))
+
+    def test_an_explanation(self):
+        with axrun.Session(MODEL, optimize=False) as session:
+            self.expect_interrupt(lambda: session.explain({"image": image()}, runs=1 << 30))
+
+    def test_handlers_run_and_what_they_raise_is_raised(self):
+        class Own(Exception):
+            pass
+
+        seen = []
+
+        def handle(number, _):
+            seen.append(number)
+            if number == signal.SIGUSR2:
+                raise Own()
+
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            self.addCleanup(signal.signal, number, signal.signal(number, handle))
+        with endless() as session:
+            with self.assertRaises(Own), interrupted(), interrupted(0.6, signal.SIGUSR2), interrupted(0.1, signal.SIGUSR1):
+                try:
+                    session(np.int64(1 << 60))
+                except KeyboardInterrupt:
+                    self.assertEqual(seen, [signal.SIGUSR1])
+                    session(np.int64(1 << 60))
+        self.assertEqual(seen, [signal.SIGUSR1, signal.SIGUSR2])
+
+    def test_other_threads_go_on(self):
+        ends = []
+
+        def run(cancellation):
+            try:
+                session(np.int64(1 << 60)) if cancellation is None else session.run(
+                    {"a": np.int64(1 << 60)}, cancellation=cancellation)
+            except axrun.Error as error:
+                ends.append(type(error))
+
+        with endless() as session:
+            cancellation = axrun.Cancellation()
+            thread = threading.Thread(target=run, args=(cancellation,))
+            thread.start()
+            self.expect_interrupt(lambda: session(np.int64(1 << 60)))
+            self.assertEqual(ends, [])
+            cancellation.cancel()
+            thread.join(10)
+            self.assertEqual(ends, [axrun.Cancelled])
+
+
+class Mistakes(unittest.TestCase):
+    """What is told of arguments of the wrong kind names them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.session = axrun.Session(MODEL, optimize=False)
+
+    def test_arguments(self):
+        cases = [("threads is '2', not an integer", lambda: axrun.Session(MODEL, threads="2")),
+                 ("memory_limit is 1.5, not an integer", lambda: axrun.Session(MODEL, memory_limit=1.5)),
+                 ("budget is 'long', not a number", lambda: axrun.Session(MODEL, budget="long")),
+                 ("size 'batch' is 'one', not an integer", lambda: axrun.Session(MODEL, dims={"batch": "one"})),
+                 ("a path or a file's bytes, not int", lambda: axrun.Session(5)),
+                 (r"a list: \['scores'\]", lambda: self.session.run("scores", {"image": image()})),
+                 ("as {name: value}, not as list", lambda: self.session.run([image()])),
+                 ("as {name: value}, not as ndarray", lambda: self.session.run(image())),
+                 ("timeout is '5', not a number", lambda: self.session.run({"image": image()}, timeout="5"))]
+        for text, action in cases:
+            with self.subTest(text), self.assertRaisesRegex(axrun.InvalidArgument, text):
+                action()
+
+    def test_a_missing_file(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            axrun.Session("no such file.onnx")
+        error = caught.exception
+        self.assertIsInstance(error, axrun.InvalidArgument)
+        self.assertIn("no such file.onnx", str(error))
+        self.assertEqual((error.filename, error.errno, error.code), ("no such file.onnx", errno.ENOENT, 1))
+        with self.assertRaises(axrun.InvalidArgument) as caught:
+            axrun.Session(os.path.dirname(os.path.abspath(MODEL)))
+        self.assertNotIsInstance(caught.exception, FileNotFoundError)
+
+    def test_copies(self):
+        for action in (copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "neither be copied nor pickled"):
+                action(self.session)
+
+    def test_numbers_out_of_range(self):
+        vector = models.tensor_type(models.FLOAT, ("n",))
+        with axrun.Session(models.one_operator("Neg", [vector], vector), optimize=False) as session:
+            [name] = [port.name for port in session.inputs]
+            np.testing.assert_array_equal(session([0.1, float("inf")]), np.float32([-0.1, -np.inf]))
+            for value in (1e300, -1e39, 1 << 200, (1 << 24) + 1):
+                with self.assertRaisesRegex(axrun.InvalidArgument, "'%s' is float32: a value given does not fit|'%s'" % (name, name)):
+                    session([value])
+
+
+class Declared(unittest.TestCase):
+    """Types and shapes of outputs that only the file knows before a run."""
+
+    def test_a_shape_that_the_run_tells(self):
+        model = models.model([models.node("Reshape", ["x", "sizes"], ["y"])],
+                             {"x": models.tensor_type(models.FLOAT, ("n",)), "sizes": models.tensor_type(models.INT64, (2,))},
+                             {"y": models.tensor_type(models.FLOAT, ("rows", 3))})
+        with axrun.Session(model, optimize=False) as session:
+            [y] = session.outputs
+            self.assertEqual((y.type, y.dtype, y.shape), ("float32", np.dtype("float32"), ("rows", 3)))
+            self.assertIn("(y: float32 ['rows', 3])", repr(session))
+            out = np.empty((2, 3), np.float32)
+            session.run({"x": np.arange(6, dtype=np.float32), "sizes": np.int64([2, 3])}, out={"y": out})
+            np.testing.assert_array_equal(out, [[0, 1, 2], [3, 4, 5]])
+
+
+class CacheFolders(unittest.TestCase):
+    def test_a_folder_that_cannot_be_used(self):
+        with tempfile.NamedTemporaryFile() as file:
+            with self.assertWarnsRegex(RuntimeWarning, "nothing is kept between processes: %s" % file.name) as caught:
+                session = axrun.Session(MODEL, cache=file.name)
+            self.assertEqual(caught.filename, __file__)
+            self.assertIn(file.name, session.cache.trouble)
+            self.assertFalse(session.cache.writable)
+
+    def test_a_folder_that_can(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with axrun.Session(MODEL, cache=folder) as session:
+                self.assertEqual(session.cache, axrun.Cache(folder, "", False, True))
+        self.assertEqual(axrun.Session(MODEL, cache=False).cache.trouble, "")
 
 
 if __name__ == "__main__":

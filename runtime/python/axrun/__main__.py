@@ -6,7 +6,7 @@ import sys
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 
 
-def main():
+def main() -> None:
     program = os.path.join(FOLDER, "axrun")
     os.execv(program, [program, *sys.argv[1:]])
 

@@ -1,21 +1,28 @@
 """Between numpy arrays and axrun's tensors, without copies where memory allows it."""
 
+from __future__ import annotations
+
 import ctypes
+import importlib
 from ctypes import POINTER, c_char_p, c_int64, c_size_t
+from typing import Any, Optional
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _library
-from ._library import STRING, Tensor
+from ._library import STRING, Handle, Tensor
 from .errors import InvalidArgument
 
 try:
-    import ml_dtypes
+    ml_dtypes: Any = importlib.import_module("ml_dtypes")
 except ImportError:
     ml_dtypes = None
 
+Array = npt.NDArray[Any]
+
 # axrun_type -> its name, numpy's type for its bytes, and ml_dtypes' name for it where numpy has none.
-_TYPES = {
+_TYPES: dict[int, tuple[str, Any, Optional[str]]] = {
     1: ("float16", np.float16, None),
     2: ("bfloat16", np.uint16, "bfloat16"),
     3: ("float32", np.float32, None),
@@ -43,7 +50,7 @@ _TYPES = {
     25: ("int2", np.int8, None),
     26: ("uint2", np.uint8, None),
 }
-_BITS = {code: np.dtype(bits) for code, (_, bits, _) in _TYPES.items()}
+_BITS: dict[int, np.dtype[Any]] = {code: np.dtype(bits) for code, (_, bits, _) in _TYPES.items()}
 _DTYPES = dict(_BITS)
 if ml_dtypes is not None:
     for _code, (_, _, _extra) in _TYPES.items():
@@ -57,22 +64,23 @@ _FEW_BITS = {9: (-8, 7), 14: (0, 15), 25: (-2, 1), 26: (0, 3)}
 _PLAIN = {code: dtype for code, dtype in _DTYPES.items() if code not in _FEW_BITS and code != STRING}
 
 
-def type_name(code):
+def type_name(code: int) -> str:
     """ONNX's name of an axrun_type, "undefined" where the model does not say."""
     return _TYPES[code][0] if code in _TYPES else "undefined"
 
 
-def dtype_of(code):
+def dtype_of(code: int) -> Optional[np.dtype[Any]]:
     """The dtype of arrays of this axrun_type; None where the model does not say. 16-bit and 8-bit floats that numpy lacks
     are ml_dtypes', or unsigned integers with their bits where that package is missing."""
     return _DTYPES.get(code)
 
 
-def array_of(value, code, name):
+def array_of(value: Any, code: int, name: str) -> Array:
     """The value as an array that can be bound to input `name` of axrun_type `code`: native, contiguous, of its type.
 
-    Arrays have to be of the input's type; other objects (lists, numbers) are converted where no value is lost.
-    Raises InvalidArgument.
+    Arrays (whatever has __array__ or __dlpack__) have to be of the input's type. Other objects, lists and numbers, are
+    converted: floats are rounded to the nearest value, what is beyond the type's range or would be another integer is
+    refused. Raises InvalidArgument.
     """
     if type(value) is np.ndarray and code in _PLAIN and value.dtype == _PLAIN[code] and value.flags.carray:
         return value  # what follows would give the same
@@ -80,6 +88,8 @@ def array_of(value, code, name):
         return _strings_of(value, name)
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         array = np.asarray(value)
+    elif hasattr(value, "__dlpack__"):
+        array = np.from_dlpack(value)
     else:
         array = _converted(value, code, name)
     if code in _FEW_BITS and array.dtype != _BITS[code] and array.dtype.name == type_name(code):
@@ -95,13 +105,17 @@ def array_of(value, code, name):
     return array
 
 
-def _is_text(value):
-    return np.asarray(value).dtype.kind in "USO"
+# Strings of fixed size, bytes, objects, strings of any size (numpy 2's StringDType).
+_TEXT_KINDS = "USOT"
 
 
-def _strings_of(value, name):
+def _is_text(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in _TEXT_KINDS
+
+
+def _strings_of(value: Any, name: str) -> Array:
     array = np.asarray(value)
-    if array.dtype.kind not in "USO" and array.size > 0:
+    if array.dtype.kind not in _TEXT_KINDS and array.size > 0:
         raise InvalidArgument("input '%s' is string, not %s" % (name, array.dtype))
     made = np.empty(array.shape, np.object_)
     for index, text in enumerate(array.ravel().tolist()):
@@ -111,7 +125,7 @@ def _strings_of(value, name):
     return made
 
 
-def _converted(value, code, name):
+def _converted(value: Any, code: int, name: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different lengths
@@ -125,7 +139,10 @@ def _converted(value, code, name):
         raise InvalidArgument("input '%s' is %s, not %s" % (name, type_name(code), array.dtype))
     with np.errstate(all="ignore"):
         made = array.astype(dtype)
-        kept = array.dtype.kind == "f" or np.array_equal(made.astype(array.dtype), array)
+        if array.dtype.kind == "f":
+            kept = bool(np.array_equal(np.isfinite(made.astype(array.dtype)), np.isfinite(array)))
+        else:
+            kept = bool(np.array_equal(made.astype(array.dtype), array))
     if dtype == _BITS.get(code) and code in (2, 5, 6, 7, 8):
         raise InvalidArgument("input '%s' is %s: without ml_dtypes, give its bits as an array of %s" % (
             name, type_name(code), dtype))
@@ -134,12 +151,13 @@ def _converted(value, code, name):
     return made
 
 
-def tensor_of(array, code):
+def tensor_of(array: Array, code: int) -> tuple[Tensor, object]:
     """The tensor over an array made by array_of, and what has to live while it is read."""
     if code not in _TYPES:
-        code = STRING if array.dtype == np.object_ else _OF_DTYPE.get(array.dtype)
-        if code is None:
+        known = STRING if array.dtype == np.object_ else _OF_DTYPE.get(array.dtype)
+        if known is None:
             raise InvalidArgument("arrays of %s have no counterpart in ONNX" % array.dtype)
+        code = known
     dims = (c_int64 * array.ndim)(*array.shape)
     if code != STRING:
         address = array.__array_interface__["data"][0]  # much faster than array.ctypes
@@ -152,7 +170,7 @@ def tensor_of(array, code):
     return Tensor(STRING, array.ndim, dims, data, ctypes.sizeof(pointers)), (array, dims, pointers)
 
 
-def bind_strings(request, index, array):
+def bind_strings(request: Handle, index: int, array: Array) -> None:
     texts = array.ravel().tolist()
     dims = (c_int64 * array.ndim)(*array.shape)
     sizes = (c_size_t * len(texts))(*map(len, texts))
@@ -163,16 +181,16 @@ def bind_strings(request, index, array):
 class _Memory:
     """Memory of a request as numpy asks for it; arrays over it keep the request."""
 
-    def __init__(self, owner, address, shape, dtype):
+    def __init__(self, owner: object, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._owner = owner
         self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": (address, False)}
 
 
-def array_over(tensor, string_sizes, owner):
+def array_over(tensor: Tensor, string_sizes: Any, owner: Handle) -> Array:
     """The array over a tensor that `owner` holds; strings are copied."""
-    shape = tuple(tensor.dims[:tensor.rank])
+    shape: tuple[int, ...] = tuple(tensor.dims[:tensor.rank])
     if tensor.type == STRING:
-        array = np.empty(shape, np.object_)
+        array: Array = np.empty(shape, np.object_)
         pointers = ctypes.cast(tensor.data, POINTER(ctypes.c_void_p))
         for k in range(array.size):
             array.flat[k] = ctypes.string_at(pointers[k], string_sizes[k]).decode("utf8", "surrogateescape")

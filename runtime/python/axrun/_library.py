@@ -3,9 +3,13 @@
 ctypes releases the interpreter's lock while a function runs. axrun_last_error belongs to the calling thread.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from typing import Any
 
 from . import errors
 
@@ -29,6 +33,10 @@ class OptimizerInfo(Structure):
                 ("swapped", c_int)]
 
 
+class CacheInfo(Structure):
+    _fields_ = [("folder", c_char_p), ("trouble", c_char_p), ("found", c_int), ("writable", c_int)]
+
+
 class Value(Structure):
     _fields_ = [("kind", c_int), ("count", c_size_t), ("tensor", Tensor), ("string_sizes", POINTER(c_size_t))]
 
@@ -43,11 +51,12 @@ class OperatorInfo(Structure):
                 ("define", c_void_p), ("compute", c_void_p), ("context", c_void_p), ("release", c_void_p)]
 
 
+PollFunction = ctypes.CFUNCTYPE(c_int)  # its argument is never looked at
 LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MetricSink = ctypes.CFUNCTYPE(None, c_void_p, POINTER(MetricInfo))
 
 # Functions that return a status, by their arguments; handles are c_void_p.
-_CHECKED = {
+_CHECKED: dict[str, list[Any]] = {
     "axrun_set_log": [c_int, LogFunction, c_void_p],
     "axrun_options_create": [POINTER(c_void_p)],
     "axrun_options_set_threads": [c_void_p, c_int],
@@ -71,6 +80,7 @@ _CHECKED = {
     "axrun_input_info": [c_void_p, c_size_t, POINTER(PortInfo)],
     "axrun_output_info": [c_void_p, c_size_t, POINTER(PortInfo)],
     "axrun_optimizer_status": [c_void_p, POINTER(OptimizerInfo)],
+    "axrun_cache_status": [c_void_p, POINTER(CacheInfo)],
     "axrun_optimizer_freeze": [c_void_p],
     "axrun_optimizer_wait": [c_void_p, c_double, POINTER(c_int)],
     "axrun_session_metrics": [c_void_p, MetricSink, c_void_p],
@@ -80,12 +90,13 @@ _CHECKED = {
     "axrun_bind_input_parts": [c_void_p, c_size_t, c_int, POINTER(Tensor), c_size_t],
     "axrun_bind_output": [c_void_p, c_size_t, POINTER(Tensor)],
     "axrun_run": [c_void_p],
+    "axrun_set_poll": [PollFunction, c_void_p],
     "axrun_set_timeout": [c_void_p, c_double],
     "axrun_explain": [c_void_p, c_int, POINTER(c_void_p)],
     "axrun_get_output_value": [c_void_p, c_size_t, POINTER(c_size_t), c_size_t, POINTER(Value)],
 }
 # The others: arguments and result.
-_PLAIN = {
+_PLAIN: dict[str, tuple[list[Any], Any]] = {
     "axrun_version": ([], c_char_p),
     "axrun_last_error": ([], c_char_p),
     "axrun_last_error_input": ([], c_char_p),
@@ -102,7 +113,7 @@ _PLAIN = {
 }
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(os.path.join(FOLDER, "libaxrun.so.0"))
     except OSError as error:
@@ -117,10 +128,10 @@ def _load():
 
 
 library = _load()
-VERSION = library.axrun_version().decode()
+VERSION: str = library.axrun_version().decode()
 
 
-def check(status):
+def check(status: int) -> None:
     """Raises the exception of a call that failed in this thread."""
     if status != 0:
         raise errors.of(status, *(text().decode("utf8", "replace") for text in (
@@ -131,17 +142,20 @@ def check(status):
 class Handle:
     """A handle of the library's, freed with the last reference to this; `keeps` is what has to live as long."""
 
-    def __init__(self, pointer, free, keeps=None):
+    def __init__(self, pointer: c_void_p, free: Any, keeps: object = None) -> None:
         # Held here: at the interpreter's exit, modules may be emptied before the last object is gone.
         self._as_parameter_ = self.pointer = pointer
         self._free = free
         self._keeps = keeps
 
-    def __del__(self):
+    def __del__(self) -> None:
         self._free(self.pointer)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("what holds a handle of axrun's library can neither be copied nor pickled")
 
-def create(function, free, *arguments, keeps=None):
+
+def create(function: Any, free: Any, *arguments: object, keeps: object = None) -> Handle:
     """The handle that a function stores through its last argument."""
     pointer = c_void_p()
     check(function(*arguments, ctypes.byref(pointer)))

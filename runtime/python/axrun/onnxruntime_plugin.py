@@ -1,6 +1,10 @@
 """axrun as an execution provider of ONNX Runtime. Neither this module nor axrun needs onnxruntime until it is asked for."""
 
+from __future__ import annotations
+
+import importlib
 import os
+from typing import Any
 
 from ._library import FOLDER
 from .errors import Unsupported
@@ -9,7 +13,7 @@ EP_NAME = "AxrunExecutionProvider"
 OLDEST = (1, 23)
 
 
-def library_path():
+def library_path() -> str:
     """The absolute path of the plugin library, for other languages than Python."""
     path = os.path.join(FOLDER, "libaxrun_onnxruntime.so")
     if not os.path.exists(path):
@@ -17,7 +21,7 @@ def library_path():
     return path
 
 
-def register():
+def register() -> list[Any]:
     """Registers the plugin library with ONNX Runtime, unless it is; gives the devices (OrtEpDevice) that it offers.
 
     Raises Unsupported where onnxruntime is missing or older than 1.23.
@@ -30,37 +34,36 @@ def register():
     return found
 
 
-def unregister():
+def unregister() -> None:
     """Takes the library out of ONNX Runtime again, if it is there. No session may be using it."""
     onnxruntime = _onnxruntime()
     if _devices(onnxruntime):
         onnxruntime.unregister_execution_provider_library(EP_NAME)
 
 
-def session_options(base=None, **options):
+def session_options(base: Any = None, **options: object) -> Any:
     """onnxruntime.SessionOptions (new ones, or `base`) with axrun as execution provider. Options are the plugin's own, such as
-    threads=1, budget=30, cache_dir=path, deterministic=True; runtime/onnxruntime_ep/README.md has them all. The
-    plugin refuses a session with one that it does not know; onnxruntime.InferenceSession then prints so and goes on with the
-    CPU provider, unless it is told enable_fallback=False."""
+    threads=1, budget=30, cache_dir=path, deterministic=True; runtime/onnxruntime_ep/README.md has them all. With
+    one that it does not know the plugin refuses the session, and onnxruntime.InferenceSession raises."""
     onnxruntime = _onnxruntime()
     made = onnxruntime.SessionOptions() if base is None else base
     made.add_provider_for_devices(register(), {name: _text(value) for name, value in options.items()})
     return made
 
 
-def _text(value):
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def _devices(onnxruntime):
+def _devices(onnxruntime: Any) -> list[Any]:
     return [device for device in onnxruntime.get_ep_devices() if device.ep_name == EP_NAME]
 
 
-def _onnxruntime():
+def _onnxruntime() -> Any:
     try:
-        import onnxruntime
+        onnxruntime = importlib.import_module("onnxruntime")
     except ImportError as error:
         raise Unsupported("onnxruntime is not installed: pip install 'onnxruntime>=%d.%d'" % OLDEST) from error
     version = getattr(onnxruntime, "__version__", "0")

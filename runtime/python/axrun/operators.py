@@ -1,7 +1,10 @@
 """Operators that models may use besides axrun's own: axrun.Operators."""
 
+from __future__ import annotations
+
 import os
 from ctypes import byref
+from typing import Union
 
 from . import _library
 from ._library import OperatorInfo, check, library
@@ -22,10 +25,10 @@ class Operators:
     inputs. Operators with functions are written in C (axrun_operators.h) and loaded.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._handle = _library.create(library.axrun_operators_create, library.axrun_operators_free)
 
-    def add(self, domain, name, text, *, since=1):
+    def add(self, domain: str, name: str, text: str, *, since: int = 1) -> Operators:
         """The operator `name` of the domain, from its opset version `since` on. Returns the set. Raises InvalidArgument for
         what is no text, and for operators that axrun or the set has."""
         for what, value in (("domain", domain), ("name", name), ("text", text)):
@@ -35,7 +38,7 @@ class Operators:
         check(library.axrun_operators_add(self._handle, byref(made)))
         return self
 
-    def load(self, path):
+    def load(self, path: Union[str, os.PathLike[str]]) -> Operators:
         """Those of a shared library that exports axrun_add_operators, which stays loaded. Returns the set."""
         check(library.axrun_operators_load(self._handle, os.fsencode(path)))
         return self

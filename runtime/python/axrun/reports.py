@@ -1,6 +1,12 @@
 """What a session says of itself, as objects."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any, Optional, TypeVar
+
+_Made = TypeVar("_Made", bound="_FromJson")
 
 
 @dataclass(frozen=True)
@@ -15,22 +21,31 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Cache:
+    """Where a session keeps what it finds, for later ones with the same model."""
+    folder: str  #: empty: there is none
+    trouble: str  #: why it cannot be used, or only read, though nobody has turned it off; otherwise empty
+    found: bool  #: there was something for this very model
+    writable: bool
+
+
+@dataclass(frozen=True)
 class Metric:
     """A number that says how a session fares, named and labelled as Prometheus wants it."""
     name: str
     help: str
     counter: bool  #: it only grows while the session lives
     value: float
-    labels: dict = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 class _FromJson:
     """Dataclasses whose members are those of a JSON object; members that are newer than this file are left out."""
 
     @classmethod
-    def of(cls, json):
-        lists = {"trials": Trial, "kernels": Kernel, "lost_joints": Kernel, "steps": Step}
-        given = {one.name: json[one.name] for one in fields(cls) if one.name in json}
+    def of(cls: type[_Made], json: Mapping[str, Any]) -> _Made:
+        lists: dict[str, type[_FromJson]] = {"trials": Trial, "kernels": Kernel, "lost_joints": Kernel, "steps": Step}
+        given = {one.name: json[one.name] for one in fields(cls) if one.name in json}  # type: ignore[arg-type]
         for name in given.keys() & lists.keys():
             if isinstance(given[name], list):
                 given[name] = [lists[name].of(part) for part in given[name]]
@@ -45,10 +60,10 @@ class Trial(_FromJson):
     schedule: str  #: what was decided
     end: str  #: "in force", "not faster", "not proved", ...
     reason: str  #: in words, where it does not serve
-    expected_us: object  #: by the cost model
-    us: object  #: what it took
-    present_us: object  #: what that took which it would replace
-    speedup: object  #: over that
+    expected_us: Optional[float]  #: by the cost model
+    us: Optional[float]  #: what it took
+    present_us: Optional[float]  #: what that took which it would replace
+    speedup: Optional[float]  #: over that
     rounds: int
     proof: str
     gate: str
@@ -64,8 +79,8 @@ class Kernel(_FromJson):
     sizes: str  #: those that it is claimed for; empty: fixed ones
     proof: str  #: of its loops
     gate: str  #: the tests of its machine code
-    speedup: object  #: over the kernel that was there before; None: not measured
-    trials: list = field(default_factory=list)  #: every schedule tried: Trial
+    speedup: Optional[float]  #: over the kernel that was there before; None: not measured
+    trials: list[Trial] = field(default_factory=list)  #: every schedule tried
 
 
 @dataclass(frozen=True)
@@ -78,14 +93,14 @@ class Step(_FromJson):
     evidence: str  #: "loops proved, code tested"; empty for precompiled kernels
     us: float  #: microseconds of one run of the model
     share: float  #: of that run's time
-    limit_us: object  #: that it cannot be under on this machine; None: not known
+    limit_us: Optional[float]  #: that it cannot be under on this machine; None: not known
     limit_by: str  #: what sets that: "arithmetic", "memory", ...
-    limit_share: object  #: limit_us / us
-    flops_per_s: object
-    bytes_per_s: object
-    work: object = None  #: what a call executes, by kind of instruction, where the kernel's code is known
-    kernels: list = field(default_factory=list)  #: of its expression: Kernel, the one in force first
-    lost_joints: list = field(default_factory=list)  #: of larger groups of nodes that were tried as one kernel: Kernel
+    limit_share: Optional[float]  #: limit_us / us
+    flops_per_s: Optional[float]
+    bytes_per_s: Optional[float]
+    work: Optional[dict[str, Any]] = None  #: what a call executes, by kind of instruction, where the kernel's code is known
+    kernels: list[Kernel] = field(default_factory=list)  #: of its expression, the one in force first
+    lost_joints: list[Kernel] = field(default_factory=list)  #: of larger groups of nodes that were tried as one kernel
 
 
 @dataclass(frozen=True)
@@ -96,12 +111,12 @@ class Explanation(_FromJson):
     runs: int  #: that were timed
     threads: int
     cpu: str
-    steps: list  #: Step, in order of execution
-    optimiser: dict  #: state, swaps, phases, cache, layouts, algebra: as in `axrun explain --json`
-    limits: dict  #: the machine's measured speeds
-    json: dict = field(default_factory=dict, repr=False)  #: everything, as it was written
+    steps: list[Step]  #: in order of execution
+    optimiser: dict[str, Any]  #: state, swaps, phases, cache, layouts, algebra: as in `axrun explain --json`
+    limits: dict[str, Any]  #: the machine's measured speeds
+    json: dict[str, Any] = field(default_factory=dict, repr=False)  #: everything, as it was written
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = ["%.1f us a run, limit %.1f us, %d steps" % (self.run_us, self.limit_us, len(self.steps))]
         for step in sorted(self.steps, key=lambda step: -step.us):
             limit = "" if step.limit_us is None else "limit %.1f us (%s)" % (step.limit_us, step.limit_by)
