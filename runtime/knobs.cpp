@@ -124,6 +124,12 @@ bool knob_lists(KnobName name, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::vector<std::string> knob_names() {
+  std::vector<std::string> names;
+  for (const Knob& knob : table) names.emplace_back(knob.name);
+  return names;
+}
+
 std::vector<std::string> unknown_knobs() {
   std::vector<std::string> unknown;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -53,6 +53,9 @@ bool knob_lists(KnobName name, std::string_view word);
 /// A line for each variable whose value is none that it takes.
 std::vector<std::string> knob_mistakes();
 
+/// "AXRUN_OPTIMIZE", ...: in the table's order.
+std::vector<std::string> knob_names();
+
 /// Variables called AXRUN_... that are not in the table: probably misspelt.
 std::vector<std::string> unknown_knobs();
 

@@ -9,7 +9,9 @@
 
 #include "ir/error_place.h"
 #include "onnx_import/import.h"
+#include "runtime/closest_word.h"
 #include "runtime/error_code.h"
+#include "runtime/knobs.h"
 #include "runtime/log.h"
 #include "runtime/node_executor.h"
 #include "runtime/session_state.h"
@@ -21,12 +23,26 @@ Session::~Session() = default;
 
 namespace {
 
+/// Once: the environment stays as it is.
+void tell_unknown_variables() {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  const std::vector<std::string> known = knob_names();
+  for (const std::string& name : unknown_knobs()) {
+    LogRecord record{LogLevel::warn, "unknown_variable", {{"name", name}}};
+    const std::string meant = closest_word(name, known);
+    if (!meant.empty()) record.fields.emplace_back("meant", meant);
+    log(std::move(record));
+  }
+}
+
 void tell_loaded(const Session& session, double milliseconds) {
   if (!logs(LogLevel::warn)) return;
   const OptimizerStatus status = session.optimizer_status();
   const CacheUse& cache = status.cache;
   for (const auto& [reason, times] : cache.refused)
     log({LogLevel::warn, "cache_refused", {{"reason", reason}, {"times", std::to_string(times)}}});
+  tell_unknown_variables();
   if (!cache.trouble.empty()) log({LogLevel::warn, "cache_unusable", {{"reason", cache.trouble}}});
   if (!logs(LogLevel::info)) return;
   LogRecord record{LogLevel::info,

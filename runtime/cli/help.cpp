@@ -27,6 +27,7 @@ const char* const help_text = R"(Runs ONNX models.
   axrun inspect MODEL [--json]    inputs, outputs, operators and parameters of a model
   axrun knobs [--json]            environment variables
   axrun operators [--json]        the operators that models may have
+  axrun help, axrun version       as --help and --version
   axrun target [--calibrate] [--json]
                                   the hardware that kernels are written for; --calibrate measures it first. The
                                   JSON is what AXRUN_TARGET takes

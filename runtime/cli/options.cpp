@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ir/error.h"
+#include "runtime/cli/option_mistakes.h"
 
 namespace axrun::cli {
 namespace {
@@ -64,6 +65,19 @@ std::vector<std::string> arguments_of(int argc, const char* const* argv) {
   return arguments;
 }
 
+/// What CLI11 says of its own ranges ends with all digits of the largest double.
+std::string at_least_0(const std::string& text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) && value >= 0
+             ? ""
+             : fmt::format("'{}' is no number of 0 or more", text);
+}
+std::string above_0(const std::string& text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) && value > 0 ? ""
+                                                             : fmt::format("'{}' is no number above 0", text);
+}
+
 /// Values as CLI11 fills them in, before they are checked together.
 struct Raw {
   std::vector<std::string> shapes, dims;
@@ -81,15 +95,15 @@ void add_run_options(CLI::App& app, Options& options, Raw& raw) {
   repeated("--input", options.inputs);
   repeated("--shape", raw.shapes);
   repeated("--dim", raw.dims);
-  app.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed)->check(at_least_0);
   app.add_option("--threads", options.threads)->check(CLI::Range(1, 4096));
-  app.add_option("--budget", options.budget)->check(CLI::NonNegativeNumber);
+  app.add_option("--budget", options.budget)->check(at_least_0);
   app.add_flag("--deterministic", options.deterministic);
   app.add_option("--fp", options.numeric_class)->check(CLI::IsMember({"strict", "reassoc", "bilinear"}));
   app.add_option("--cache-dir", options.cache_dir);
   app.add_flag("--no-cache", options.no_cache);
   repeated("--operators", options.operators);
-  app.add_option("--timeout", options.timeout)->check(CLI::PositiveNumber);
+  app.add_option("--timeout", options.timeout)->check(above_0);
   app.add_flag("--json", options.json);
   app.add_flag("--quiet", options.quiet);
   app.add_option("--log", options.log)->check(CLI::IsMember({"off", "error", "warn", "info", "debug"}));
@@ -100,11 +114,11 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   add_run_options(app, options, raw);
   app.add_option("--expect", options.expects)->allow_extra_args(false);
   app.add_option("--save", options.save);
-  app.add_option("--tolerance", options.tolerance)->check(CLI::NonNegativeNumber);
+  app.add_option("--tolerance", options.tolerance)->check(at_least_0);
 
   CLI::Option* runs = app.add_option("--runs", options.runs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  app.add_option("--seconds", options.seconds)->check(CLI::NonNegativeNumber)->excludes(runs);
-  app.add_option("--warmup", options.warmup)->check(CLI::NonNegativeNumber);
+  app.add_option("--seconds", options.seconds)->check(at_least_0)->excludes(runs);
+  app.add_option("--warmup", options.warmup)->check(at_least_0);
   app.add_option("--tier", raw.tier)->check([](const std::string& text) {
     return tiers.count(text) > 0 ? "" : "it is reference, fallback or auto";
   });
@@ -205,16 +219,25 @@ Options parse_options(int argc, const char* const* argv) {
   target->set_help_flag("--help,-h");
   target->add_flag("--calibrate", options.calibrate);
   target->add_flag("--json", options.json);
+  // As other programs have them; what follows "help" is not looked at.
+  app.add_subcommand("help");
+  CLI::App* version = app.add_subcommand("version");
 
-  std::vector<std::string> arguments = arguments_of(argc, argv);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  const std::vector<std::string> arguments = arguments_of(argc, argv);
+  check_command(app, arguments);
+  if (!arguments.empty() && arguments.front() == "help") {
+    options.command = Options::Command::help;
+    return options;
+  }
   try {
-    app.parse(std::move(arguments));
+    app.parse(
+        std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
   } catch (const CLI::CallForHelp&) {
     options.command = Options::Command::help;
     return options;
   } catch (const CLI::ParseError& error) {
-    throw Error(Fault::user, fmt::format("{} (axrun --help lists the options)", error.what()));
+    throw Error(Fault::user, fmt::format("{} (axrun --help lists commands and options)",
+                                         text_of_mistake(app, error, arguments)));
   }
   options.profile = app.count("--profile") > 0;
   for (const std::string& text : raw.shapes) add_shape(text, options.shapes);
@@ -238,7 +261,7 @@ Options parse_options(int argc, const char* const* argv) {
   if (app.got_subcommand(knobs)) options.command = Options::Command::knobs;
   if (app.got_subcommand(operators)) options.command = Options::Command::operators;
   if (app.got_subcommand(target)) options.command = Options::Command::target;
-  if (raw.version) options.command = Options::Command::version;
+  if (raw.version || app.got_subcommand(version)) options.command = Options::Command::version;
   return options;
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/cli/demonstration.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/values.h"
+#include "runtime/closest_word.h"
 #include "runtime/knobs.h"
 #include "runtime/metrics_text/metrics_text.h"
 #include "runtime/plan/plan.h"
@@ -174,9 +175,13 @@ void add_notes(Record& record) {
         "noisy: the slowest 5% of runs took more than 1.5 times the median; something else "
         "uses the machine");
   }
+  if (record.threads > record.machine.available_processors) {
+    record.notes.push_back(fmt::format("{} threads share {} processors: more of them make nothing faster",
+                                       record.threads, record.machine.available_processors));
+  }
   for (const std::string& name : runtime::unknown_knobs()) {
-    record.notes.push_back(
-        fmt::format("environment variable {} is none that axrun reads (axrun knobs)", name));
+    record.notes.push_back(fmt::format("environment variable {} is none that axrun reads (axrun knobs){}",
+                                       name, runtime::did_you_mean(name, runtime::knob_names())));
   }
 }
 

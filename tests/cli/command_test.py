@@ -396,6 +396,44 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(Result(["--help"]).code, 0)
         self.assertRegex(Result(["--version"]).out, r"^axrun \d+\.\d+\.\d+ \(")
 
+    def test_help_and_version_as_commands(self):
+        self.assertEqual(Result(["help"]).out, Result(["--help"]).out)
+        self.assertEqual(Result(["help", "explain"]).out, Result(["--help"]).out)
+        self.assertEqual(Result(["version"]).out, Result(["--version"]).out)
+
+    def test_misspelt_words(self):
+        """A mistake is named itself, not what comes after it, and what was meant is said."""
+        self.expect_error(1, ["no command or file 'explan': did you mean 'explain'?"], ["explan", MODEL])
+        self.expect_error(1, ["no command or file 'inspct': did you mean 'inspect'?"], ["inspct", MODEL])
+        self.expect_error(1, ["no command or file 'optmize': did you mean 'optimize'?"], ["optmize"])
+        self.expect_error(1, ["axrun has no option '--threds': did you mean '--threads'?"], [MODEL, "--threds", "2"])
+        self.expect_error(1, ["axrun has no option '--thread': did you mean '--threads'?"], [MODEL, "--thread=2"])
+        self.expect_error(1, ["axrun has no option '--nothing-like-it' ("], [MODEL, "--nothing-like-it"])
+        self.expect_error(1, ["axrun cache prune has no option '--day': did you mean '--days'?"], ["cache", "prune", "--day", "3"])
+        self.expect_error(1, ["axrun cache is followed by list, verify, prune, export, import; there is no 'lst': did you mean 'list'?"],
+                          ["cache", "lst"])
+        self.expect_error(1, ["axrun cache is followed by list, verify, prune, export, import ("], ["cache"])
+        # A file may be called as it likes.
+        shutil.copy(MODEL, self.path("explan"))
+        self.assertEqual(Result([self.path("explan"), "--runs", "1"]).code, 0)
+
+    def test_numbers_out_of_range(self):
+        for option, value, text in [("--budget", "-1", "'-1' is no number of 0 or more"), ("--budget", "abc", "'abc' is no number"),
+                                    ("--timeout", "0", "'0' is no number above 0"), ("--seconds", "-2", "'-2' is no number")]:
+            run = self.expect_error(1, [option, text], [MODEL, option, value])
+            self.assertLess(len(run.err), 200, run.err)
+
+    def test_more_threads_than_processors(self):
+        run = Result([MODEL, "--runs", "1", "--threads", "1000"])
+        self.assertEqual(run.code, 0, run.err)
+        self.assertRegex(run.out, r"1000 threads share \d+ processors")
+        self.assertNotIn("share", Result([MODEL, "--runs", "1", "--threads", "1"]).out)
+
+    def test_unknown_variables(self):
+        run = Result([MODEL, "--runs", "1", "--log", "warn"], {"AXRUN_OPTMIZE": "0"})
+        self.assertIn("AXRUN_OPTMIZE is none that axrun reads (axrun knobs): did you mean 'AXRUN_OPTIMIZE'?", run.out)
+        self.assertRegex(run.err, r"level=warn event=unknown_variable model=\S+ name=AXRUN_OPTMIZE meant=AXRUN_OPTIMIZE")
+
     def test_user_errors(self):
         self.expect_error(1, ["--thread"], [MODEL, "--thread", "1"])
         self.expect_error(1, ["missing.onnx"], ["missing.onnx"])
