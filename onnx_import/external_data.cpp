@@ -63,8 +63,7 @@ ByteSource ExternalData::find(std::string_view location, const Origin& what) {
   const auto folder = resolve(directory_);
   const auto file = folder ? resolve(*folder + "/" + std::string(location)) : std::nullopt;
   if (!file) {
-    throw Error(Fault::user, fmt::format("{}: external data {} cannot be opened: {}", what.text(),
-                                         in_quotes(location), std::strerror(errno)));
+    refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
   }
   const auto second = second_directory_.empty() ? std::nullopt : resolve(second_directory_);
   if (!lies_inside(*file, *folder) && !(second && lies_inside(*file, *second))) {

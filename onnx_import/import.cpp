@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "ir/error.h"
@@ -53,8 +55,31 @@ ImportedModel import_checked(ImportContext& context) {
   return model;
 }
 
+/// What files are that are often taken for a model; empty: nothing of the kind. None of these beginnings is
+/// one of a model: a protobuf message begins with the number of a field and how it is stored.
+std::string foreign_format(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  constexpr std::pair<std::string_view, std::string_view> formats[] = {
+      {"\x1f\x8b"sv, "compressed by gzip: gunzip makes the model of it"},
+      {"\x28\xb5\x2f\xfd"sv, "compressed by zstd: zstd -d makes the model of it"},
+      {"\xfd"
+       "7zXZ\0"sv,
+       "compressed by xz: xz -d makes the model of it"},
+      {"BZh"sv, "compressed by bzip2: bunzip2 makes the model of it"},
+      {"PK\x03\x04"sv, "a zip archive (as PyTorch writes, too)"},
+      {"version https://git-lfs"sv, "a pointer of Git LFS: git lfs pull fetches the model"},
+      {"\x89HDF\r\n"sv, "an HDF5 file (as Keras writes)"},
+      {"<!DOCTYPE html"sv, "a page of HTML"}};
+  for (const auto& [begin, text] : formats) {
+    if (bytes.starts_with(begin)) return std::string(text);
+  }
+  return bytes.size() > 8 && bytes.substr(1, 7) == "\0\0\0TFL3"sv ? "a model of TensorFlow Lite" : "";
+}
+
 ImportedModel import_source(ByteSource source, ExternalData external, const ImportOptions& options) {
   if (source.bytes.empty()) throw Error(Fault::model, "the model file is empty");
+  if (const std::string other = foreign_format(source.bytes); !other.empty())
+    throw Error(Fault::model, "not an ONNX model, but " + other);
   const char* begin = source.bytes.data();
   ImportContext context{.source = std::move(source), .external = std::move(external), .options = options};
   try {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@
 #include "runtime/cli/help.h"
 #include "runtime/cli/inspect.h"
 #include "runtime/cli/json_text.h"
+#include "runtime/cli/model_path.h"
 #include "runtime/cli/operators_report.h"
 #include "runtime/cli/options.h"
 #include "runtime/cli/record.h"
@@ -90,7 +92,17 @@ void check_knobs() {
   }
 }
 
-int execute(const Options& options, Clock::time_point process_start) {
+/// Of those whose MODEL is a file.
+bool takes_model(Options::Command command) {
+  using Command = Options::Command;
+  return command == Command::run || command == Command::optimize || command == Command::explain ||
+         command == Command::inspect;
+}
+
+int execute(Options options, Clock::time_point process_start) {
+  std::optional<ModelPath> model;
+  if (takes_model(options.command) && !options.model.empty())
+    options.model = model.emplace(options.model).file();
   switch (options.command) {
     case Options::Command::help:
       std::fputs(help_text, stdout);

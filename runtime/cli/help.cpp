@@ -6,6 +6,7 @@ const char* const help_text = R"(Runs ONNX models.
 
   axrun MODEL [options]           run it: inputs are made up where none are given, outputs and times printed
   axrun [options]                 the same with a small demonstration model
+                                  MODEL is a file, a folder with a model.onnx, or - for standard input
   axrun cache list|verify|prune|export FILE|import FILE [--json]
                                   what is kept between processes: see below
   axrun rules [NAME] [--cache-dir DIR] [--json]

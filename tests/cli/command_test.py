@@ -3,6 +3,7 @@
 image f32 [batch, 3, 32, 32], output scores f32 [batch, 10].
 """
 
+import gzip
 import json
 import os
 import shutil
@@ -422,6 +423,32 @@ class CommandTest(unittest.TestCase):
                                     ("--timeout", "0", "'0' is no number above 0"), ("--seconds", "-2", "'-2' is no number")]:
             run = self.expect_error(1, [option, text], [MODEL, option, value])
             self.assertLess(len(run.err), 200, run.err)
+
+    def test_where_the_model_may_come_from(self):
+        shutil.copy(MODEL, self.path("model.onnx"))
+        self.assertEqual(Result([self.folder, "--runs", "1"]).code, 0)
+        self.assertIn("image: f32 [batch, 3, 32, 32]", Result(["inspect", self.folder]).out)
+        os.mkdir(self.path("empty"))
+        self.expect_error(1, ["is a folder without a file model.onnx"], [self.path("empty")])
+        temporary = self.path("temporary")
+        os.mkdir(temporary)
+        for name in ("-", "/dev/stdin"):
+            with open(MODEL, "rb") as file:
+                run = subprocess.run(["sh", "-c", 'cat | "$0" "$@"', AXRUN, name, "--runs", "1"], stdin=file, capture_output=True,
+                                     text=True, timeout=120, env={**os.environ, "TMPDIR": temporary})
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(os.listdir(temporary), [])
+
+    def test_files_that_are_taken_for_models(self):
+        with open(MODEL, "rb") as file:
+            content = file.read()
+        path = self.path("model.onnx.gz")
+        for data, text in [(gzip.compress(content), "compressed by gzip: gunzip"), (b"PK\x03\x04rest", "zip archive"),
+                           (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
+                           (b"\x1c\0\0\0TFL3rest", "TensorFlow Lite")]:
+            with open(path, "wb") as file:
+                file.write(data)
+            self.expect_error(2, [path, text], [path])
 
     def test_more_threads_than_processors(self):
         run = Result([MODEL, "--runs", "1", "--threads", "1000"])
