@@ -11,6 +11,7 @@
 #include "ir/error_place.h"
 #include "ir/lasting.h"
 #include "ir/simplify.h"
+#include "runtime/free_sizes.h"
 #include "runtime/knobs.h"
 #include "runtime/machine.h"
 #include "runtime/node_executor.h"
@@ -54,6 +55,12 @@ Standing standing_for(OptimizerPriority priority) {
 
 [[noreturn]] void refuse_input(const std::string& name, const std::string& why) {
   throw PlacedError(Fault::user, fmt::format("input '{}' {}", name, why), ErrorPlace::of_input(name));
+}
+
+/// A shape without data: nothing is read while a plan is built, but a tensor points somewhere.
+RuntimeValue without_data(ir::ElementType type, const ir::Shape& shape) {
+  static char nowhere = 0;
+  return ir::Tensor::borrow(type, shape, &nowhere);
 }
 
 Port port_of(const ir::Value& value) { return {value.name, value.kind, value.type, value.dims}; }
@@ -158,12 +165,9 @@ void SessionState::start_optimizer(LoadTimeWork load) {
 
 PlanTable::Pinned SessionState::prepare(const std::vector<ir::Shape>& shapes) {
   std::vector<RuntimeValue> values;
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    // A shape without data: nothing is read while a plan is built, but a tensor points somewhere.
-    static char nowhere = 0;
-    const ir::ElementType type = k < inputs.size() ? inputs[k].type : ir::ElementType::undefined;
-    values.emplace_back(ir::Tensor::borrow(type, shapes[k], &nowhere));
-  }
+  for (size_t k = 0; k < shapes.size(); ++k)
+    values.push_back(
+        without_data(k < inputs.size() ? inputs[k].type : ir::ElementType::undefined, shapes[k]));
   check(values);
   return plan_for(values);
 }
@@ -385,10 +389,61 @@ std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<Runti
 PlanTable::Pinned SessionState::plan_for(const std::vector<RuntimeValue>& values) {
   return plans.find(values, [&] {
     std::shared_ptr<const Plan> plan = build_laid_out(values);
-    if (!plan) plan = build(values, plan_options());
+    try {
+      if (!plan) plan = build(values, plan_options());
+    } catch (const Error& error) {
+      blame_sizes(error, values);
+      throw;
+    }
+    {
+      const std::lock_guard lock(other_sizes_mutex);
+      other_sizes = true;
+    }
     definitions->close();
     return plan;
   });
+}
+
+bool SessionState::takes_other_sizes() {
+  const std::lock_guard lock(other_sizes_mutex);
+  if (other_sizes) return *other_sizes;
+  other_sizes = false;
+  try {
+    const Sizes sizes = choose_free_sizes(inputs, options.dims, 0);
+    std::vector<RuntimeValue> values;
+    for (const Port& port : inputs) {
+      if (port.kind != ir::ValueKind::tensor || port.type == ir::ElementType::undefined) return false;
+      const auto fixed = options.shapes.find(port.name);
+      values.push_back(
+          without_data(port.type, fixed != options.shapes.end() ? fixed->second : shape_under(port, sizes)));
+    }
+    build(values, plan_options());
+    other_sizes = true;
+  } catch (const Error&) {
+    // Whatever the sizes, then.
+  }
+  return *other_sizes;
+}
+
+void SessionState::blame_sizes(const Error& error, const std::vector<RuntimeValue>& values) {
+  if (error.fault() != Fault::model) return;
+  std::map<std::string, int64_t> sizes;
+  ErrorPlace place = error_place(error);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k].kind != ir::ValueKind::tensor || !inputs[k].dims) continue;
+    for (size_t d = 0; d < inputs[k].dims->size(); ++d) {
+      const ir::Dim& dim = (*inputs[k].dims)[d];
+      if (dim.is_constant()) continue;
+      sizes.emplace(dim.to_string(), values[k].tensor.shape()[d]);
+      if (place.input.empty()) place.input = inputs[k].name;
+    }
+  }
+  if (sizes.empty() || !takes_other_sizes()) return;
+  std::string text;
+  for (const auto& [name, size] : sizes)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, size);
+  throw PlacedError(Fault::user, fmt::format("the model takes no inputs with {}: {}", text, error.what()),
+                    place);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ class SessionState {
   std::unique_ptr<RunBuffers> take_buffers();
   void give_back(std::unique_ptr<RunBuffers> buffers);
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);
+  /// Throws Error(user) naming the sizes where the model has been, or can be, planned for others than those
+  /// of `inputs`: then it is not the model that `error` is about.
+  void blame_sizes(const Error& error, const std::vector<RuntimeValue>& inputs);
+  bool takes_other_sizes();
   /// The plan for inputs of these shapes, built where there is none.
   PlanTable::Pinned prepare(const std::vector<ir::Shape>& shapes);
   /// The same for those that earlier processes have met, if it is clear which, with the nested plans that
@@ -75,6 +80,8 @@ class SessionState {
   std::shared_ptr<ir::Definitions> definitions = std::make_shared<ir::Definitions>();
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
   PlanTable plans;
+  std::mutex other_sizes_mutex;
+  std::optional<bool> other_sizes;  ///< some plan could be made; empty: nobody knows
   Profiler profiler;
   RunCounts counts;
   std::atomic<uint64_t> runs_begun{0};  ///< of plans that have nested ones

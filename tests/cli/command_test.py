@@ -336,6 +336,18 @@ class CommandTest(unittest.TestCase):
         [output] = Result(["inspect", path, "--json"]).json["outputs"]
         self.assertEqual((output["type"], output["shape"]), ("f32", "[rows, 3]"))
 
+    def test_sizes_that_a_model_does_not_take(self):
+        """Too long an input is no fault of the model's."""
+        path = self.path("add.onnx")
+        with open(path, "wb") as file:
+            file.write(models.model([models.node("Add", ["x", "table"], ["y"])], {"x": models.tensor_type(models.FLOAT, ("length",))},
+                                    {"y": models.tensor_type(models.FLOAT, ("length",))},
+                                    [models.tensor(models.FLOAT, [16], bytes(64), "table")]))
+        self.assertEqual(Result([path, "--runs", "1"]).code, 0)
+        self.expect_error(1, ["takes no inputs with length = 17", "Add"], [path, "--input", "x:17xf32=0", "--runs", "1"])
+        run = Result([path, "--input", "x:17xf32=0", "--runs", "1", "--json"])
+        self.assertEqual((run.code, run.json["error"]["fault"], run.json["error"]["input"]), (1, "user", "x"))
+
     def test_knobs(self):
         environment = {"AXRUN_ISA": "sse2"}
         self.assertIn("AXRUN_ISA=sse2", Result(["knobs"], environment).out)
