@@ -1,5 +1,18 @@
 #pragma once
 
+// axrun's C++ interface:
+//
+//     #include <axrun/runtime/session.h>
+//     using namespace axrun;
+//
+//     std::vector<float> pixels(3 * 224 * 224);
+//     const auto session = runtime::Session::load("model.onnx");
+//     // The tensor borrows the pixels; ir::Tensor::allocate makes one with memory of its own.
+//     const ir::Tensor image = ir::Tensor::borrow(ir::ElementType::f32, {1, 3, 224, 224}, pixels.data());
+//     const std::vector<runtime::RuntimeValue> outputs = session->run({image});
+//     const float* scores = outputs[0].tensor.as<float>();
+//     const int64_t count = outputs[0].tensor.size();
+
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -17,6 +17,17 @@ prefix=$work/prefix
 "$prefix/bin/axrun" --cache-dir "$work/model" --runs 1 --quiet
 model=$(echo "$work"/model/*.onnx)
 
+# Nothing but axrun's own is exported, under a version.
+foreign=$(nm -D --defined-only "$prefix/lib/libaxrun.so" | awk '{print $3}' |
+  grep -vE '^(axrun_[a-z0-9_]*|_Z(N|NK|TIN|TSN|TVN)5axrun.*)@@AXRUN_0$|^AXRUN_0$' || true)
+[ -z "$foreign" ] || { echo "libaxrun exports: $foreign"; exit 1; }
+
+# The manual page and the completion say what --help says.
+grep -q '^.SH EXIT CODES' "$prefix/share/man/man1/axrun.1"
+grep -q 'budget S' "$prefix/share/man/man1/axrun.1"
+bash -c '. "$1" && COMP_WORDS=(axrun expl) COMP_CWORD=1 && _axrun && [ "${COMPREPLY[*]}" = explain ] &&
+  COMP_WORDS=(axrun --thr) && _axrun && [ "${COMPREPLY[*]}" = --threads ]' - "$prefix/share/bash-completion/completions/axrun"
+
 # The command finds the worker program where it was moved to.
 AXRUN_OPTIMIZER_PRIORITY=normal "$prefix/bin/axrun" "$model" --budget 60 --runs 1 --json --quiet > "$work/record.json"
 grep -q '"worker_starts":1,' "$work/record.json" || { cat "$work/record.json"; exit 1; }

@@ -83,7 +83,7 @@ class Tree(unittest.TestCase):
 class Library(unittest.TestCase):
     def symbols(self, flags):
         listed = subprocess.run(["nm", "-DC"] + flags + [LIBRARY], capture_output=True, text=True, check=True)
-        return [line.split(maxsplit=2)[1:] for line in listed.stdout.splitlines()]
+        return [line.split(maxsplit=2)[1:] for line in listed.stdout.replace("@@AXRUN_0", "").splitlines()]
 
     def test_it_exports_the_c_interface(self):
         names = {name for _, name in self.symbols(["--defined-only"])}
@@ -94,11 +94,13 @@ class Library(unittest.TestCase):
         self.assertTrue(any("axrun::runtime::Session::run" in name for name in names))
 
     def test_it_exports_nothing_else_of_ours(self):
-        """Only what is marked AXRUN_API; instantiations of the standard library's templates are weak."""
+        """Only what is marked AXRUN_API, under a version."""
         public = re.compile(r"axrun_\w+$|(typeinfo( name)?|vtable) for |axrun::Error|axrun::(throw_internal|error_place)\b|axrun::ir::"
                             r"(Tensor|Dim|Graph|[a-z_0-9]+)\b|axrun::runtime::(Session|RuntimeValue|make_inputs|narrowed"
                             r"|take|slice|concatenate|stack|name_of|set_log|logs?|log_line|log_level_of|code_of|fault_of)\b"
                             r"|axrun::ir::operator")
+        everything = [name for kind, name in self.symbols(["--defined-only"]) if kind != "A"]
+        self.assertEqual([name for name in everything if not re.match(r"axrun_|((typeinfo|vtable)( name)? for )?axrun::", name)], [])
         strong = [name for kind, name in self.symbols(["--defined-only"]) if kind in "TDBR"]
         self.assertEqual([name for name in strong if not public.match(name)], [])
         private = ("axrun::runtime::Plan::", "axrun::runtime::ThreadPool", "axrun::onnx_import", "axrun::ir::Builder",

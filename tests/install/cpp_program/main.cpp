@@ -5,7 +5,10 @@
 #include "ir/error.h"
 #include "runtime/metrics.h"
 #include "runtime/run_control.h"
-#include "runtime/session.h"
+
+// Both ways to name a header lead to one file.
+#include <axrun/ir/error.h>
+#include <axrun/runtime/session.h>
 
 int main(int argc, char** argv) {
   if (argc != 2) return 1;
