@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,9 +14,9 @@
 #include <thread>
 
 #include "jit/processor_quota.h"
-#include "runtime/memory_groups.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/knobs.h"
+#include "runtime/memory_groups.h"
 #include "runtime/recent.h"
 
 namespace axrun::runtime {
@@ -37,8 +38,8 @@ int allowed_processors() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Every session asks for what the control groups allow. To read their files takes a tenth of the time in which a
-/// small model is loaded.
+/// Every session asks for what the control groups allow. To read their files takes a tenth of the time in
+/// which a small model is loaded.
 constexpr std::chrono::seconds groups_change_after{1};
 
 double recent_quota() {
@@ -88,8 +89,12 @@ int64_t usable_memory_bytes() {
 }
 
 int64_t peak_rss_bytes() {
-  // Not getrusage: its figure survives exec, so it would be the parent's where that was larger.
-  return std::atoll(line_after("/proc/self/status", "VmHWM:").c_str()) * 1024;
+  const int64_t kibibytes = std::atoll(line_after("/proc/self/status", "VmHWM:").c_str());
+  if (kibibytes > 0) return kibibytes * 1024;
+  // Without /proc only this, which survives exec: the parent's where that was larger.
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
 }
 
 }  // namespace axrun::runtime

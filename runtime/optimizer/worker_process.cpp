@@ -182,7 +182,9 @@ WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
   close(ends[1]);
   if (error != 0) {
     close(ends[0]);
-    return cannot(fmt::format("the worker {} cannot be started: {}", program, std::strerror(error)));
+    // The program is there: it was looked for. What it is given as its output may not be.
+    const char* const where = access("/dev/null", W_OK) == 0 ? "" : " (/dev/null cannot be opened)";
+    return cannot(fmt::format("the worker {} cannot be started: {}{}", program, std::strerror(error), where));
   }
   process_ = process;
   ++starts_;
