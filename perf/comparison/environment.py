@@ -1,6 +1,7 @@
 """The virtual environment of the measurements: the peers' wheels and what the scripts in perf/ import.
 
-    python3 perf/comparison/environment.py     # makes or completes build/venv, prints its paths as JSON
+    python3 perf/comparison/environment.py                 # makes or completes build/venv, prints its paths as JSON
+    python3 perf/comparison/environment.py onednn_devel    # only these of PINNED; onednn_devel takes 2 GB
 """
 
 import contextlib
@@ -13,8 +14,8 @@ import sys
 from dataclasses import dataclass, field
 
 # Pinned: figures of different days are compared.
-PINNED = {"numpy": "2.4.6", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1", "matplotlib": "3.11.2",
-          "apache_tvm": "0.27.0.post1"}
+PINNED = {"numpy": "2.4.6", "onnx": "1.23.2", "onnxruntime": "1.32.0", "openvino": "2026.4.1", "matplotlib": "3.11.2",
+          "apache_tvm": "0.27.0.post1", "onednn": "2026.1.0", "onednn_devel": "2026.1.0"}
 
 DEFAULT_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                               "build", "venv")
@@ -114,4 +115,7 @@ def _say(text):
 
 
 if __name__ == "__main__":
-    print(json.dumps(vars(prepare(tuple(PINNED))), indent=1))
+    unknown = set(sys.argv[1:]) - set(PINNED)
+    if unknown:
+        sys.exit("environment: %s is none of %s" % (unknown.pop(), ", ".join(PINNED)))
+    print(json.dumps(vars(prepare(tuple(sys.argv[1:] or PINNED))), indent=1))

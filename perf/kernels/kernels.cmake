@@ -1,5 +1,6 @@
-# bench_kernels, and the libraries that it compares axrun with where this machine has them (Debian: libdnnl-dev,
-# libopenblas-dev). Without them it measures axrun against the machine's limits only.
+# bench_kernels, and the libraries that it compares axrun with where this machine has them: oneDNN (the wheel that
+# perf/comparison/environment.py installs, or Debian's libdnnl-dev) and OpenBLAS (libopenblas-dev). Without them it measures
+# axrun against the machine's limits only.
 add_library(axrun_perf_rounds STATIC ${CMAKE_CURRENT_LIST_DIR}/interleave.cpp ${CMAKE_CURRENT_LIST_DIR}/agreement.cpp)
 
 if(benchmark_FOUND)
@@ -18,21 +19,40 @@ if(benchmark_FOUND)
   endif()
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/row_loops.cpp PROPERTIES COMPILE_OPTIONS "${row_loop_flags}")
 
-  find_path(ONEDNN_INCLUDE dnnl.hpp)
-  find_library(ONEDNN_LIBRARY dnnl)
-  find_package(OpenMP QUIET COMPONENTS CXX)
-  set(onednn_major "")
-  if(ONEDNN_INCLUDE AND EXISTS ${ONEDNN_INCLUDE}/oneapi/dnnl/dnnl_version.h)
-    file(STRINGS ${ONEDNN_INCLUDE}/oneapi/dnnl/dnnl_version.h onednn_major REGEX "DNNL_VERSION_MAJOR +[0-9]")
-    string(REGEX MATCH "[0-9]+$" onednn_major "${onednn_major}")
+  # oneDNN of perf/comparison/environment.py where that was installed; Debian's is of 2022.
+  set(AXRUN_ONEDNN "" CACHE STRING "oneDNN of bench_kernels: wheel (build/venv), system (libdnnl-dev), or empty: the first of them")
+  set(onednn_venv ${CMAKE_SOURCE_DIR}/build/venv)
+  set(onednn wheel)
+  if(AXRUN_ONEDNN STREQUAL "system" OR NOT (AXRUN_ONEDNN OR EXISTS ${onednn_venv}/lib/libdnnl.so))
+    set(onednn system)
   endif()
-  if(ONEDNN_LIBRARY AND OpenMP_CXX_FOUND AND onednn_major STREQUAL "2")
-    target_sources(bench_kernels PRIVATE ${CMAKE_CURRENT_LIST_DIR}/onednn.cpp)
-    target_include_directories(bench_kernels SYSTEM PRIVATE ${ONEDNN_INCLUDE})
-    target_link_libraries(bench_kernels PRIVATE ${ONEDNN_LIBRARY} OpenMP::OpenMP_CXX)
-    target_compile_definitions(bench_kernels PRIVATE AXRUN_PERF_ONEDNN)
+  # Read anew each time: the wheel may have come since.
+  if(onednn STREQUAL "wheel")
+    find_path(onednn_include oneapi/dnnl/dnnl.hpp PATHS ${onednn_venv}/include NO_DEFAULT_PATH NO_CACHE)
+    find_library(onednn_library dnnl PATHS ${onednn_venv}/lib NO_DEFAULT_PATH NO_CACHE)
   else()
-    message(STATUS "bench_kernels: without oneDNN (needs version 2, found '${onednn_major}', and OpenMP)")
+    find_path(onednn_include oneapi/dnnl/dnnl.hpp NO_CACHE)
+    find_library(onednn_library dnnl NO_CACHE)
+  endif()
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(onednn_include AND onednn_library AND (onednn STREQUAL "wheel" OR OpenMP_CXX_FOUND))
+    target_sources(bench_kernels PRIVATE ${CMAKE_CURRENT_LIST_DIR}/onednn.cpp)
+    target_include_directories(bench_kernels SYSTEM PRIVATE ${onednn_include})
+    target_link_libraries(bench_kernels PRIVATE ${onednn_library})
+    target_compile_definitions(bench_kernels PRIVATE AXRUN_PERF_ONEDNN)
+    if(onednn STREQUAL "wheel")
+      # It runs in a SYCL queue, on the OpenCL implementation beside it, and both need the oneTBB beside them: found
+      # before the system's, by libraries of libraries too.
+      target_link_libraries(bench_kernels PRIVATE TBB::tbb)
+      target_link_options(bench_kernels PRIVATE LINKER:--disable-new-dtags LINKER:-rpath-link,${onednn_venv}/lib)
+      set_target_properties(bench_kernels PROPERTIES BUILD_RPATH ${onednn_venv}/lib)
+      target_compile_definitions(bench_kernels PRIVATE AXRUN_PERF_OPENCL="${onednn_venv}/lib/libintelocl.so")
+    else()
+      target_link_libraries(bench_kernels PRIVATE OpenMP::OpenMP_CXX)
+    endif()
+    message(STATUS "bench_kernels: oneDNN is ${onednn_library}")
+  else()
+    message(STATUS "bench_kernels: without oneDNN (${onednn})")
   endif()
 
   find_path(OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas-pthread openblas openblas-openmp)

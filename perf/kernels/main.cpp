@@ -29,7 +29,7 @@ enum ExitCode { agreed = 0, user_error = 1, numeric_mismatch = 3 };
 /// Idle threads of OpenBLAS and of OpenMP go on spinning for tens of milliseconds, on the processors of
 /// whoever is measured next. They read these variables when they are loaded, hence the second start of this
 /// program. About half a millisecond remains: calls that follow each other still find the threads awake.
-void shorten_spinning(char** argv) {
+void prepare_environment(char** argv) {
   constexpr const char* mark = "AXRUN_PERF_RESTARTED";
   if (std::getenv(mark) != nullptr) {
     unsetenv(mark);
@@ -38,6 +38,9 @@ void shorten_spinning(char** argv) {
   setenv(mark, "1", 1);
   setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);  // the logarithm of processor cycles
   setenv("GOMP_SPINCOUNT", "5000", 0);
+#ifdef AXRUN_PERF_OPENCL
+  setenv("OCL_ICD_FILENAMES", AXRUN_PERF_OPENCL, 0);  // of the oneDNN that runs in it
+#endif
   execv("/proc/self/exe", argv);
   unsetenv(mark);  // it could not be started again: go on as it is
 }
@@ -136,6 +139,6 @@ int run(int argc, char** argv) {
 }  // namespace axrun::perf
 
 int main(int argc, char** argv) {
-  axrun::perf::shorten_spinning(argv);
+  axrun::perf::prepare_environment(argv);
   return axrun::perf::run(argc, argv);
 }
