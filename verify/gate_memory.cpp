@@ -8,7 +8,8 @@ namespace axrun::verify {
 namespace {
 
 constexpr uint32_t unwritten_f32 = 0x7FE5A9C3;
-constexpr unsigned char unwritten_byte = 0xA5;
+/// Neither 0 nor 1, which are all that booleans are.
+unsigned char unwritten_byte(int trial) { return static_cast<unsigned char>(0xA5 - 8 * (trial % 16)); }
 
 }  // namespace
 
@@ -38,10 +39,10 @@ uint64_t hash_of(const void* data, size_t bytes, uint64_t hash) {
   return hash;
 }
 
-void mark_unwritten(void* data, size_t bytes, bool is_f32) {
+void mark_unwritten(void* data, size_t bytes, bool is_f32, int trial) {
   if (bytes == 0) return;
   if (!is_f32) {
-    std::memset(data, unwritten_byte, bytes);
+    std::memset(data, unwritten_byte(trial), bytes);
     return;
   }
   auto* words = static_cast<uint32_t*>(data);
@@ -59,6 +60,22 @@ int64_t first_unwritten(const void* data, size_t bytes) {
     if (found != 0) return std::find(words + first, words + end, unwritten_f32) - words;
   }
   return -1;
+}
+
+std::vector<int64_t> perhaps_unwritten(const void* data, size_t bytes, size_t element_bytes, int trial,
+                                       size_t most) {
+  const auto* from = static_cast<const unsigned char*>(data);
+  const std::vector<unsigned char> unwritten(element_bytes, unwritten_byte(trial));
+  std::vector<int64_t> found;
+  for (size_t k = 0; k < bytes; k += element_bytes) {
+    if (std::memcmp(from + k, unwritten.data(), element_bytes) == 0)
+      found.push_back(static_cast<int64_t>(k / element_bytes));
+  }
+  if (found.size() <= most) return found;
+  const size_t first = static_cast<size_t>(trial) * most % found.size();
+  std::rotate(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
+  found.resize(most);
+  return found;
 }
 
 }  // namespace axrun::verify

@@ -120,14 +120,39 @@ TEST(GateInputs, LargeOperandsHaveTheirShareOfSpecials) {
 TEST(GateMemory, FindsTheFirstUnwrittenElement) {
   std::vector<float> values(3000);
   const size_t bytes = values.size() * sizeof(float);
-  mark_unwritten(values.data(), bytes, true);
+  mark_unwritten(values.data(), bytes, true, 0);
   EXPECT_EQ(first_unwritten(values.data(), bytes), 0);
   std::fill(values.begin(), values.end(), 1.0f);
   EXPECT_EQ(first_unwritten(values.data(), bytes), -1);
   for (const size_t at : {size_t{0}, size_t{1023}, size_t{1024}, size_t{2999}}) {
     std::vector<float> some = values;
-    mark_unwritten(some.data() + at, sizeof(float), true);
+    mark_unwritten(some.data() + at, sizeof(float), true, 0);
     EXPECT_EQ(first_unwritten(some.data(), bytes), static_cast<int64_t>(at));
+  }
+}
+
+TEST(GateMemory, FindsWhatLooksUnwritten) {
+  constexpr size_t count = 1000, most = 8;
+  for (const size_t size : {size_t{1}, size_t{2}, size_t{4}, size_t{8}}) {
+    std::set<int64_t> found;
+    std::set<unsigned char> patterns;
+    for (int trial = 0; trial < gate_trial_count; ++trial) {
+      std::vector<unsigned char> bytes(count * size);
+      mark_unwritten(bytes.data(), bytes.size(), false, trial);
+      patterns.insert(bytes[0]);
+      EXPECT_GT(bytes[0], 1);
+      // Every tenth element is left; of a hundred such, a few are looked at in each trial.
+      for (size_t k = 0; k < count; ++k) {
+        if (k % 10 != 0) bytes[k * size + size - 1] = 0;
+      }
+      const auto some = perhaps_unwritten(bytes.data(), bytes.size(), size, trial, most);
+      EXPECT_EQ(some.size(), most);
+      found.insert(some.begin(), some.end());
+      EXPECT_EQ(perhaps_unwritten(bytes.data(), bytes.size(), size, trial, count).size(), count / 10);
+    }
+    EXPECT_EQ(found.size(), count / 10);
+    EXPECT_EQ(patterns.size(), size_t{gate_trial_count});
+    for (const int64_t at : found) EXPECT_EQ(at % 10, 0);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "tests/verify/gate_kernels.h"
@@ -173,6 +174,31 @@ TEST(NumericGate, AcceptsGathersAndIntegers) {
       },
       options);
   EXPECT_EQ(evidence.verdict, Verdict::refuted);
+}
+
+/// One element of many is left out, which is none of the few that are compared.
+TEST(NumericGate, RefusesUnwrittenElementsOfEveryType) {
+  for (const std::string type : {"f32", "f16", "i32", "u8", "i8", "i64", "bool"}) {
+    const ir::Program program = ir::parse("program C(x: " + type + "[m, n]) -> (y) { y: " + type +
+                                          "[m, n] = map (i: m, j: n) { x[i, j] } }");
+    const size_t bytes = ir::size_of(program.tensors[0].type);
+    const auto copy = [&](int64_t left_out) {
+      return [bytes, left_out](const GateCall& call) {
+        for (int64_t k = 0; k < call.sizes.at("m") * call.sizes.at("n"); ++k) {
+          const size_t at = static_cast<size_t>(k) * bytes;
+          if (k != left_out)
+            std::memcpy(static_cast<char*>(call.results[0]) + at,
+                        static_cast<const char*>(call.operands[0]) + at, bytes);
+        }
+      };
+    };
+    GateOptions options;
+    options.seed = seed;
+    options.samples = 64;
+    options.sizes = {{{"m", 61}, {"n", 203}}};
+    EXPECT_EQ(test_numerically(program, copy(-1), options).verdict, Verdict::tested) << type;
+    EXPECT_EQ(test_numerically(program, copy(30 * 203 + 101), options).verdict, Verdict::refuted) << type;
+  }
 }
 
 TEST(NumericGate, ExactModeComparesWithTheTwin) {
