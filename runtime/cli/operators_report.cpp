@@ -10,7 +10,9 @@
 
 #include "ir/graph_operators.h"
 #include "ir/operator.h"
+#include "runtime/cli/json_text.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/version.h"
 
 namespace axrun::cli {
 namespace {
@@ -59,12 +61,12 @@ std::string operators_text() {
 }
 
 std::string operators_json() {
-  nlohmann::json list = nlohmann::json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const auto& [name, row] : rows()) {
     list.push_back(
         {{"domain", name.first}, {"name", name.second}, {"run_by", row.runs}, {"since", row.since}});
   }
-  return list.dump(2) + "\n";
+  return line_of({{"schema_version", 1}, {"version", runtime::version()}, {"operators", std::move(list)}});
 }
 
 }  // namespace axrun::cli

@@ -35,7 +35,7 @@ REPLACED = {"ai.onnx.preview.training Gradient"}
 
 
 def operators(axrun: str) -> list[dict]:
-    return json.loads(subprocess.run([axrun, "operators", "--json"], check=True, capture_output=True, text=True).stdout)
+    return json.loads(subprocess.run([axrun, "operators", "--json"], check=True, capture_output=True, text=True).stdout)["operators"]
 
 
 def name_of(row: dict) -> str:
