@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
 #include "ir/error_place.h"
@@ -13,7 +12,6 @@
 #include "runtime/error_code.h"
 #include "runtime/knobs.h"
 #include "runtime/log.h"
-#include "runtime/node_executor.h"
 #include "runtime/session_state.h"
 
 namespace axrun::runtime {
@@ -265,50 +263,6 @@ std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& 
 
 std::shared_ptr<const Plan> Session::current_plan(const std::vector<ir::Shape>& shapes) {
   return state_->plans.current(shapes);
-}
-
-std::optional<Divergence> Session::first_divergence(const std::vector<RuntimeValue>& inputs,
-                                                    double tolerance) {
-  state_->check(inputs);
-  const ir::Graph& graph = *state_->model.graph;
-  std::map<std::string, RuntimeValue> expected;  // by value name: nodes of the main graph only
-  ReferenceExecutor executor(*state_->pool);
-  executor.set_observer(
-      [&](const ir::Graph& where, const ir::Node& node, const std::vector<RuntimeValue>& results, double) {
-        if (&where != &graph) return;
-        for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
-          if (node.outputs[k] != ir::absent) expected[graph.value(node.outputs[k]).name] = results[k];
-        }
-      });
-  executor.run(graph, inputs, {});
-  if (state_->options.tier == Tier::reference) return std::nullopt;
-
-  // Unfused, so that every node's result is there to be looked at.
-  PlanOptions how = state_->plan_options();
-  how.fuse = false;
-  how.reuse_buffers = false;
-  const std::shared_ptr<const Plan> plan = state_->build(inputs, how);
-  std::optional<Divergence> first;
-  std::vector<RuntimeValue> outputs(state_->outputs.size());
-  plan->run_inspected(
-      inputs, outputs, {*state_->pool}, [&](const Step& step, size_t k, const ir::Tensor& got) {
-        if (first || !ir::is_float(got.type())) return;
-        const std::string& name = graph.value(step.outputs[k]).name;
-        const auto found = expected.find(name);
-        if (found == expected.end() || found->second.tensor.shape() != got.shape()) return;
-        const ir::Tensor& want = found->second.tensor;
-        Divergence divergence{step.node->name, step.node->op, name, 0, 0};
-        for (int64_t i = 0; i < want.size(); ++i) {
-          const double w = want.get_real(i);
-          const double g = got.get_real(i);
-          if (std::isfinite(w)) divergence.scale = std::max(divergence.scale, std::fabs(w));
-          if (w == g || (std::isnan(w) && std::isnan(g))) continue;
-          const double error = std::fabs(w - g);
-          divergence.max_error = std::max(divergence.max_error, std::isnan(error) ? HUGE_VAL : error);
-        }
-        if (divergence.max_error > tolerance * std::max(divergence.scale, 0.01)) first = divergence;
-      });
-  return first;
 }
 
 void Session::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan) {

@@ -122,6 +122,11 @@ struct Divergence {
   double scale = 0;  ///< largest finite magnitude of the reference's result
 };
 
+struct DivergenceSearch {
+  std::optional<Divergence> first;
+  std::vector<RuntimeValue> reference;  ///< the reference's outputs, where no node differs
+};
+
 class SessionState;
 class Plan;
 class RunControl;
@@ -185,9 +190,12 @@ class AXRUN_API Session {
   std::vector<StepProfile> profile_runs(const std::vector<RuntimeValue>& inputs, int runs,
                                         const RunControl* control = nullptr);
 
-  /// Runs the model on the reference tier and on this session's tier, node by node, and names the first node
-  /// whose output differs by more than tolerance * max(scale, 0.01); empty when none does.
-  std::optional<Divergence> first_divergence(const std::vector<RuntimeValue>& inputs, double tolerance);
+  /// Runs the model on this session's tier and on the reference tier, node by node, up to the first node
+  /// whose output differs by more than tolerance * max(scale, 0.01). control: asked before each node.
+  /// agreed: called with how many nodes do not differ so far.
+  DivergenceSearch first_divergence(const std::vector<RuntimeValue>& inputs, double tolerance,
+                                    const RunControl* control = nullptr,
+                                    const std::function<void(size_t nodes)>& agreed = {});
 
   /// The plan in force for these input shapes, and its replacement by another one prepared for the same
   /// shapes. Runs under way finish on the plan they started with. The replaced plan is freed when no run can

@@ -140,10 +140,10 @@ int execute(Options options, Clock::time_point process_start) {
   }
   check_knobs();
   runtime::log_to_stderr(options.log);
-  const Watchdog watchdog(options.timeout);
-  if (options.command == Options::Command::optimize) return fill_cache(options, process_start);
-  return options.command == Options::Command::explain ? explain_model(options, process_start)
-                                                      : run_model(options, process_start);
+  Watchdog watchdog(options.timeout, options.json);
+  if (options.command == Options::Command::optimize) return fill_cache(options, process_start, watchdog);
+  return options.command == Options::Command::explain ? explain_model(options, process_start, watchdog)
+                                                      : run_model(options, process_start, watchdog);
 }
 
 }  // namespace

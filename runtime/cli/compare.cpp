@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/dim.h"
+#include "runtime/cli/options.h"
 #include "runtime/cli/values.h"
 
 namespace axrun::cli {
@@ -112,6 +113,8 @@ Comparison compare_tensors(const Tensor& want, const Tensor& got, const Toleranc
 }
 
 }  // namespace
+
+Tolerance tolerance_of(const Options& options) { return {options.tolerance.value_or(Tolerance{}.relative)}; }
 
 Comparison compare(const RuntimeValue& want, const RuntimeValue& got, const Tolerance& tolerance) {
   if (want.kind != got.kind) {

@@ -6,6 +6,8 @@
 
 namespace axrun::cli {
 
+struct Options;
+
 /// From this tolerance on, values are taken to be quantised: see Tolerance.
 inline constexpr double quantised_from = 0.05;
 
@@ -18,6 +20,9 @@ struct Tolerance {
   double relative = 1e-4;
   bool quantised() const { return relative >= quantised_from; }
 };
+
+/// What the options ask for.
+Tolerance tolerance_of(const Options& options);
 
 struct Comparison {
   bool ok = true;

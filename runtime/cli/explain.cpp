@@ -9,6 +9,7 @@
 #include "runtime/cli/explanation.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/run_model.h"
+#include "runtime/cli/watchdog.h"
 #include "runtime/host_target.h"
 
 namespace axrun::cli {
@@ -46,7 +47,7 @@ std::vector<runtime::StepProfile> fastest_steps(runtime::Session& session,
 
 }  // namespace
 
-int explain_model(const Options& given, Clock::time_point process_start) {
+int explain_model(const Options& given, Clock::time_point process_start, Watchdog& watchdog) {
   Options options = given;
   if (!options.budget) options.budget = standard_explain_s;
   Progress progress(!options.quiet);
@@ -63,6 +64,7 @@ int explain_model(const Options& given, Clock::time_point process_start) {
                               work_of(*model.session, model.inputs.values, target));
   whole.splits = splits_of(*model.session, model.inputs.values, options);
   const Explanation explanation = about(whole, options.nodes);
+  watchdog.stop();
   if (!options.html.empty()) onnx_import::write_whole_file(options.html, explanation_page(whole));
   if (options.json) std::fputs(line_of(explanation_json(explanation)).c_str(), stdout);
   if (!options.quiet)

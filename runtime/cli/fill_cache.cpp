@@ -11,6 +11,8 @@
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/optimiser_report.h"
 #include "runtime/cli/run_model.h"
+#include "runtime/cli/watchdog.h"
+#include "runtime/version.h"
 #include "runtime/warm/warm_start.h"
 
 namespace axrun::cli {
@@ -54,7 +56,7 @@ std::string text_of(const Record& record) {
 
 }  // namespace
 
-int fill_cache(const Options& given, Clock::time_point process_start) {
+int fill_cache(const Options& given, Clock::time_point process_start, Watchdog& watchdog) {
   Options options = given;
   if (!options.budget) options.budget = standard_fill_s;
   require_cache(options);
@@ -62,9 +64,11 @@ int fill_cache(const Options& given, Clock::time_point process_start) {
   const Interruption interruption;
   const MeasuredModel model = measured_model(options, process_start, progress);
   progress.clear();
+  watchdog.stop();
   if (options.json) {
     const nlohmann::ordered_json report = {
         {"schema_version", 1},
+        {"version", runtime::version()},
         {"model", model.record.model},
         {"optimiser", optimiser_json(model.record.measurement.optimisation)}};
     std::fputs(line_of(report).c_str(), stdout);

@@ -71,7 +71,8 @@ Runs
   --cache-dir DIR        folder for what is kept between processes (AXRUN_CACHE_DIR, else ~/.cache/axrun)
   --no-cache             keep nothing between processes
   --operators LIB        a shared library with operators of your own (runtime/axrun_operators.h); may be repeated
-  --timeout S            give up after S seconds
+  --timeout S            give up after S seconds; where an output differs, after at most 30 the search for the
+                         first node that differs from the reference ends anyway
 
 Cache (axrun cache; --cache-dir DIR for another one)
   list                   what is in it, by kind, version and machine
@@ -105,7 +106,7 @@ Exit codes
   4    a proof was refuted
   5    a proof came to nothing
   70   internal error
-  124  not finished after --timeout
+  124  not finished after --timeout, with no output known to differ by then
   130  axrun optimize: interrupted (128 and the signal); what was found until then is kept
 )";
 

@@ -75,7 +75,7 @@ Json settings_json(const Record& record, const Options& options) {
                               ? Json(nullptr)
                               : Json(record.measurement.spread.processors);
   settings["seed"] = options.seed;
-  settings["tolerance"] = Tolerance{options.tolerance.value_or(Tolerance{}.relative)}.relative;
+  settings["tolerance"] = tolerance_of(options).relative;
   settings["warmup_runs"] = record.measurement.warmup_runs;
   settings["bound_buffers"] = record.measurement.bound;
   settings["profiled"] = options.profiling();
@@ -126,6 +126,7 @@ std::string json_report(const Record& record, const Options& options) {
                                 {"scale", number(first.scale)}};
   }
   json["notes"] = record.notes;
+  if (!record.search.empty()) json["notes"].push_back(record.search);
   json["machine"] = machine_json(record.machine);
   json["settings"] = settings_json(record, options);
   if (!record.measurement.differs.empty()) json["streams_differ"] = record.measurement.differs;

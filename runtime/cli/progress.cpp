@@ -37,10 +37,9 @@ void Progress::show(const std::string& text) {
 }
 
 void Progress::clear() {
-  if (!shown_) return;
+  if (!shown_.exchange(false)) return;
   std::fprintf(stderr, "\r\x1b[K");
   std::fflush(stderr);
-  shown_ = false;
 }
 
 }  // namespace axrun::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -21,12 +22,12 @@ class Progress {
   /// Call between timed pieces of work. Writes at most a few times a second.
   bool due() const { return active_ && std::chrono::steady_clock::now() >= next_; }
   void show(const std::string& text);
-  /// Removes the line; text for people comes after it.
+  /// Removes the line; text for people comes after it. From any thread.
   void clear();
 
  private:
   bool active_;
-  bool shown_ = false;
+  std::atomic<bool> shown_ = false;
   std::chrono::steady_clock::time_point next_;
 };
 

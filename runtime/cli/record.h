@@ -36,6 +36,7 @@ struct Record {
   std::vector<OutputRecord> outputs;
   std::vector<runtime::StepProfile> steps;  ///< in order of execution; with times only where profiled
   std::optional<runtime::Divergence> divergence;
+  std::string search;              ///< why a search for it has found none; empty where there was no search
   std::vector<std::string> notes;  ///< what the user should know: noise, options without effect
   int64_t peak_rss_bytes = 0;
 
@@ -47,6 +48,8 @@ struct Record {
 const char* tier_name(runtime::Tier tier);
 
 std::string text_report(const Record& record, const Options& options);
+/// What was found once outputs differed; empty where nothing was looked for.
+std::string search_text(const Record& record);
 /// One JSON object, ended by a newline.
 std::string json_report(const Record& record, const Options& options);
 std::string json_error(const std::string& fault, const std::string& message, const ErrorPlace& place,

@@ -11,8 +11,10 @@
 #include "runtime/c_api_operators.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/demonstration.h"
+#include "runtime/cli/divergence_search.h"
 #include "runtime/cli/record.h"
 #include "runtime/cli/values.h"
+#include "runtime/cli/watchdog.h"
 #include "runtime/closest_word.h"
 #include "runtime/knobs.h"
 #include "runtime/metrics_text/metrics_text.h"
@@ -114,10 +116,8 @@ std::vector<runtime::StepProfile> executed_steps(Session& session, const Options
   return steps;
 }
 
-void compare_outputs(Record& record, Session& session, const Options& options, const Inputs& inputs,
-                     Progress& progress) {
-  Tolerance tolerance;
-  if (options.tolerance) tolerance.relative = *options.tolerance;
+void compare_outputs(Record& record, const Session& session, const Options& options) {
+  const Tolerance tolerance = tolerance_of(options);
   const auto expected = gather_expected(session, options, record.measurement.outputs);
   bool any = false;
   for (size_t k = 0; k < session.outputs().size(); ++k) {
@@ -131,28 +131,10 @@ void compare_outputs(Record& record, Session& session, const Options& options, c
   if (!options.data.empty() && !any) {
     record.notes.push_back(fmt::format("'{}' holds no expected outputs: nothing was compared", options.data));
   }
-  if (record.matches()) return;
-  if (options.tier == runtime::Tier::reference) {
+  if (!record.matches() && options.tier == runtime::Tier::reference) {
     record.notes.emplace_back(
         "this is the reference: the expected values differ from the model's definition");
-    return;
   }
-  progress.show("looking for the first node that differs from the reference");
-  record.divergence = session.first_divergence(inputs.values, tolerance.relative);
-  if (record.divergence) return;
-  // Nodes were computed one by one for that, while the run joins some of them and lets them share memory.
-  bool reference_fits = true;
-  Options reference = options;
-  reference.tier = runtime::Tier::reference;
-  const std::vector<RuntimeValue> exact = load(record.model, reference)->run(inputs.values);
-  for (size_t k = 0; k < exact.size(); ++k) {
-    reference_fits &= !expected[k] || compare(*expected[k], exact[k], tolerance).ok;
-  }
-  record.notes.emplace_back(
-      reference_fits
-          ? "every node by itself agrees with the reference: the error arises where several nodes share a "
-            "kernel or a buffer"
-          : "every node agrees with the reference, which differs from the expected values too");
 }
 
 }  // namespace
@@ -187,19 +169,32 @@ void add_notes(Record& record) {
 
 namespace {
 
-void write_reports(const Record& record, const Options& options) {
-  // Where stdout is for a program, people read stderr.
-  const bool profile_to_stdout = options.profile && options.profile_target == "json" && !options.json;
-  std::FILE* people = options.json || profile_to_stdout ? stderr : stdout;
-  const size_t runs = record.measurement.times_ms.size();
+bool profiles_to_stdout(const Options& options) {
+  return options.profile && options.profile_target == "json" && !options.json;
+}
+
+/// Where stdout is for a program, people read stderr.
+std::FILE* people(const Options& options) {
+  return options.json || profiles_to_stdout(options) ? stderr : stdout;
+}
+
+void write_text(const Record& record, const Options& options) {
   if (!options.quiet) {
-    std::fputs(text_report(record, options).c_str(), people);
+    std::fputs(text_report(record, options).c_str(), people(options));
     if (options.profile && options.profile_target == "text") {
-      std::fputs(profile_text(record.steps, runs).c_str(), people);
+      std::fputs(profile_text(record.steps, record.measurement.times_ms.size()).c_str(), people(options));
     }
+    std::fflush(people(options));
   }
-  if (options.json) std::fputs(json_report(record, options).c_str(), stdout);
-  if (profile_to_stdout) std::fputs(profile_json(record.steps, runs).c_str(), stdout);
+  if (!record.measurement.differs.empty()) {
+    std::fprintf(stderr, "axrun: runs side by side differ: %s\n", record.measurement.differs.c_str());
+  } else if (!record.matches()) {
+    std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
+  }
+}
+
+void write_files(const Record& record, const Session& session, const Options& options) {
+  const size_t runs = record.measurement.times_ms.size();
   const bool to_file =
       options.profile && options.profile_target != "text" && options.profile_target != "json";
   if (to_file) {
@@ -208,6 +203,19 @@ void write_reports(const Record& record, const Options& options) {
                                   json ? profile_json(record.steps, runs) : profile_text(record.steps, runs));
   }
   if (!options.trace.empty()) onnx_import::write_whole_file(options.trace, chrome_trace(record.steps));
+  if (!options.metrics.empty()) {
+    std::vector<prometheus::MetricFamily> metrics;
+    runtime::add_metrics(session, {{"model", record.model}}, metrics);
+    onnx_import::write_whole_file(options.metrics, runtime::metrics_text(metrics));
+  }
+}
+
+/// What follows a search where there was one, and is for programs.
+void write_rest(const Record& record, const Options& options) {
+  if (!options.quiet) std::fputs(search_text(record).c_str(), people(options));
+  if (options.json) std::fputs(json_report(record, options).c_str(), stdout);
+  if (profiles_to_stdout(options))
+    std::fputs(profile_json(record.steps, record.measurement.times_ms.size()).c_str(), stdout);
 }
 
 }  // namespace
@@ -240,28 +248,36 @@ MeasuredModel measured_model(const Options& options, Clock::time_point process_s
   return model;
 }
 
-int run_model(const Options& options, Clock::time_point process_start) {
+int run_model(const Options& options, Clock::time_point process_start, Watchdog& watchdog) {
   Progress progress(!options.quiet);
   MeasuredModel model = measured_model(options, process_start, progress);
   Record& record = model.record;
-  const Inputs& inputs = model.inputs;
   const std::unique_ptr<Session>& session = model.session;
-  record.steps = executed_steps(*session, options, inputs.values);
+  record.steps = executed_steps(*session, options, model.inputs.values);
   if (!options.save.empty()) save_outputs(options.save, session->outputs(), record.measurement.outputs);
-  compare_outputs(record, *session, options, inputs, progress);
+  compare_outputs(record, *session, options);
   add_notes(record);
   progress.clear();
-  write_reports(record, options);
-  if (!options.metrics.empty()) {
-    std::vector<prometheus::MetricFamily> metrics;
-    runtime::add_metrics(*session, {{"model", record.model}}, metrics);
-    onnx_import::write_whole_file(options.metrics, runtime::metrics_text(metrics));
+  // The verdict is told before what may take long.
+  const bool searches =
+      !record.matches() && options.tier != runtime::Tier::reference && (options.json || !options.quiet);
+  if (!searches) watchdog.stop();
+  write_text(record, options);
+  if (searches) {
+    Record verdict = record;
+    verdict.search = "the first node that differs from the reference was not found before --timeout";
+    watchdog.answered(record.exit_code(), [verdict = std::move(verdict), &options, &progress] {
+      progress.clear();
+      write_rest(verdict, options);
+    });
   }
-  if (!record.measurement.differs.empty()) {
-    std::fprintf(stderr, "axrun: runs side by side differ: %s\n", record.measurement.differs.c_str());
-  } else if (!record.matches()) {
-    std::fprintf(stderr, "axrun: outputs differ from the expected ones\n");
+  write_files(record, *session, options);
+  if (searches) {
+    search_divergence(record, *session, options, model.inputs, watchdog.deadline(), progress);
+    progress.clear();
+    watchdog.stop();
   }
+  write_rest(record, options);
   return record.exit_code();
 }
 

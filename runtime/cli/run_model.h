@@ -10,6 +10,8 @@
 
 namespace axrun::cli {
 
+class Watchdog;
+
 /// A model that has been loaded, run and optimised as the options say.
 struct MeasuredModel {
   std::unique_ptr<runtime::Session> session;
@@ -24,6 +26,6 @@ void add_notes(Record& record);
 std::string text_with_file(const Error& error, const std::string& path);
 
 /// `axrun MODEL`: loads, runs, compares, saves and reports. Returns exit_ok or exit_mismatch; throws Error.
-int run_model(const Options& options, Clock::time_point process_start);
+int run_model(const Options& options, Clock::time_point process_start, Watchdog& watchdog);
 
 }  // namespace axrun::cli

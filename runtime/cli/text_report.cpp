@@ -125,11 +125,6 @@ std::string text_report(const Record& record, const Options& options) {
               preview(output.value));
     if (output.comparison) page.line("", "  {}", comparison_text(*output.comparison));
   }
-  if (record.divergence) {
-    const runtime::Divergence& first = *record.divergence;
-    page.line("", "first node that differs from the reference: {} '{}', output '{}', error {:.3g} of {:.3g}",
-              first.op, first.node, first.output, first.max_error, first.scale);
-  }
   if (!options.save.empty()) page.line("saved", "{}", options.save);
 
   const Optimisation& optimisation = record.measurement.optimisation;
@@ -164,6 +159,18 @@ std::string text_report(const Record& record, const Options& options) {
       options.profiling() ? ", with every step's clock read (slower)" : "");
   page.line("memory", "{:.1f} MiB at most", static_cast<double>(record.peak_rss_bytes) / (1 << 20));
   for (size_t k = 0; k < record.notes.size(); ++k) page.line(k == 0 ? "note" : "", "{}", record.notes[k]);
+  return page.text();
+}
+
+std::string search_text(const Record& record) {
+  Page page;
+  if (record.divergence) {
+    const runtime::Divergence& first = *record.divergence;
+    page.line("differs",
+              "first node that differs from the reference: {} '{}', output '{}', error {:.3g} of {:.3g}",
+              first.op, first.node, first.output, first.max_error, first.scale);
+  }
+  if (!record.search.empty()) page.line("differs", "{}", record.search);
   return page.text();
 }
 

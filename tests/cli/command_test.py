@@ -539,6 +539,43 @@ class CommandTest(unittest.TestCase):
         run = Result([MODEL, "--seconds", "60", "--timeout", "0.3"])
         self.assertEqual(run.code, 124, run.err)
         self.assertIn("not finished", run.err)
+        for command in (["--seconds", "60"], ["explain", "--budget", "60"], ["optimize", "--budget", "60"]):
+            late = Result(command + [MODEL, "--timeout", "0.3", "--json", "--cache-dir", self.path("late")])
+            self.assertEqual(late.code, 124, late.err)
+            self.assertEqual((late.json["error"]["fault"], late.json["exit_code"], late.json["schema_version"]), ("deadline", 124, 1))
+            self.assertIn("not finished after 0.3 s", late.json["error"]["message"])
+
+    def test_every_command_answers_with_an_object(self):
+        for command in (["operators"], ["knobs"], ["target"], ["inspect", MODEL], ["rules"], ["cache", "list"], ["cache", "verify"]):
+            answer = Result(command + ["--json"], {"AXRUN_CACHE": "", "AXRUN_CACHE_DIR": self.path("answers")})
+            self.assertEqual(answer.code, 0, answer.err)
+            self.assertGreaterEqual(answer.json["schema_version"], 1, command)
+            self.assertRegex(answer.json["version"], r"^\d+\.\d+\.\d+$")
+        operators = Result(["operators", "--json"]).json["operators"]
+        self.assertIn({"domain": "ai.onnx", "name": "Abs", "run_by": "definition", "since": [1]}, operators)
+
+    # Its reference takes a minute: so many images at once.
+    SLOW = [MODEL, "--dim", "batch=4000", "--expect", "scores:4000x10xf32=0", "--runs", "1", "--warmup", "0", "--threads", "1"]
+
+    def test_a_verdict_outlives_the_timeout(self):
+        run = Result(self.SLOW + ["--timeout", "40", "--json"])
+        self.assertEqual(run.code, 3, run.err)
+        self.assertIs(run.json["outputs"][0]["ok"], False)
+        self.assertEqual(run.json["exit_code"], 3)
+        self.assertRegex(run.json["notes"][-1], "the first node that differs from the reference was not found|every node agrees")
+        self.assertIn("DIFFERS", run.err)
+        self.assertIn("outputs differ from the expected ones", run.err)
+        self.assertNotIn("looking for", run.err, "the live line is for terminals")
+
+    def test_a_verdict_is_told_before_its_reason_is_looked_for(self):
+        command = subprocess.Popen([AXRUN] + self.SLOW, stdout=subprocess.PIPE, text=True, env=dict(os.environ, AXRUN_CACHE="off"))
+        self.addCleanup(command.stdout.close)
+        self.addCleanup(command.wait)
+        self.addCleanup(command.kill)
+        lines = iter(command.stdout.readline, "")
+        self.assertTrue(any("DIFFERS" in line for line in lines))
+        self.assertIsNone(command.poll(), "it looks for the first node that differs")
+        self.assertTrue(any("timed:" in line for line in lines), "the whole report")
 
 
 if __name__ == "__main__":
