@@ -8,6 +8,7 @@
 
 #include "ir/element_access.h"
 #include "ir/grammar.h"
+#include "verify/checks.h"
 #include "verify/interval.h"
 
 namespace axrun::verify {
@@ -64,6 +65,7 @@ std::vector<int64_t> index_limits(const ir::Program& program, const std::map<std
 int64_t period_of(const OperandPlan& operand, const FillOptions& o) {
   const int64_t count = ir::element_count(operand.shape);
   const Shape strides = ir::row_major_strides(operand.shape);
+  if (!checks::on("gate.no_period") && strides.size() > 1) return std::min(count, strides[0]);
   for (const int64_t prime : {65521, 1048573, 16777213}) {
     const bool varied =
         std::none_of(strides.begin(), strides.end(), [&](int64_t stride) { return stride % prime == 0; });
@@ -90,12 +92,21 @@ void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptio
   Random random(o.seed);
   auto uniform = [&] { return static_cast<int32_t>(random.next()) * 0x1p-31; };
   auto sign = [&] { return (random.next() & 1) != 0 ? 1.0 : -1.0; };
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double most =
+  constexpr double ordinary = 0.5;
+  const double infinity = checks::on("gate.infinities") ? std::numeric_limits<double>::infinity() : ordinary;
+  const double nan = checks::on("gate.nans") ? std::numeric_limits<double>::quiet_NaN() : ordinary;
+  const double negative_zero = checks::on("gate.negative_zeros") ? -0.0 : 0.0;
+  const double largest =
       type == ElementType::f16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
+  const double most = checks::on("gate.largest") ? largest : ordinary;
   auto denormal = [&] {
+    if (!checks::on("gate.denormals")) return ordinary;
     return sign() * std::ldexp(1 + random.unit(), -127 - static_cast<int>(random.below(22)));
+  };
+  auto magnitude = [&](int exponent) {
+    if (!checks::on("gate.magnitudes")) exponent = 0;
+    const double direction = sign();
+    return direction * std::ldexp(1 + random.unit(), exponent);
   };
   auto sprinkled = [&](auto special) {
     for (int64_t k = 0; k < period; ++k) set(k, random.unit() < o.special_share ? special() : uniform());
@@ -118,8 +129,7 @@ void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptio
       for (int64_t k = 0; k < period; ++k) set(k, uniform());
       return repeat_all();
     case Distribution::wide_exponents:
-      for (int64_t k = 0; k < period; ++k)
-        set(k, sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(49)) - 24));
+      for (int64_t k = 0; k < period; ++k) set(k, magnitude(static_cast<int>(random.below(49)) - 24));
       return repeat_all();
     case Distribution::mostly_zeros:
       for (int64_t k = 0; k < period; ++k) set(k, random.below(10) == 0 ? uniform() : 0.0);
@@ -128,8 +138,7 @@ void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptio
       for (int64_t k = 0; k < period; ++k) set(k, 1 - random.unit());
       return repeat_all();
     case Distribution::large:
-      for (int64_t k = 0; k < period; ++k)
-        set(k, sign() * std::ldexp(1 + random.unit(), 40 + static_cast<int>(random.below(26))));
+      for (int64_t k = 0; k < period; ++k) set(k, magnitude(40 + static_cast<int>(random.below(26))));
       return repeat_all();
     case Distribution::nans:
       return sprinkled([&] { return nan; });
@@ -138,7 +147,8 @@ void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptio
     case Distribution::negative_infinities:
       return sprinkled([&] { return -infinity; });
     case Distribution::signed_zeros:
-      for (int64_t k = 0; k < period; ++k) set(k, random.below(2) == 0 ? uniform() : sign() * 0.0);
+      for (int64_t k = 0; k < period; ++k)
+        set(k, random.below(2) == 0 ? uniform() : sign() < 0 ? negative_zero : 0.0);
       return repeat_all();
     case Distribution::denormals:
       for (int64_t k = 0; k < period; ++k)
@@ -149,7 +159,7 @@ void fill_reals(int64_t count, int64_t period, ElementType type, const FillOptio
       return sprinkled([&] { return sign() * most; });
     case Distribution::all_specials:
       return sprinkled([&] {
-        const double specials[] = {nan, infinity, -infinity, 0.0, -0.0, denormal(), most, -most};
+        const double specials[] = {nan, infinity, -infinity, 0.0, negative_zero, denormal(), most, -most};
         return specials[random.below(8)];
       });
   }
@@ -260,7 +270,9 @@ std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_
     if (seen.insert(position).second) positions.push_back(position);
   };
   constexpr size_t most_corner_dims = 6;
-  for (uint32_t corner = 0; corner < uint32_t{1} << std::min(shape.size(), most_corner_dims); ++corner) {
+  const uint32_t corners =
+      checks::on("gate.corners") ? uint32_t{1} << std::min(shape.size(), most_corner_dims) : 0;
+  for (uint32_t corner = 0; corner < corners; ++corner) {
     int64_t position = 0;
     for (size_t d = 0; d < shape.size(); ++d)
       position += (corner >> std::min(d, most_corner_dims) & 1) != 0 ? (shape[d] - 1) * strides[d] : 0;
@@ -282,8 +294,11 @@ std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_
   // Small outputs have few borders: give up on new ones after a while.
   for (int64_t tries = 0; static_cast<int64_t>(positions.size()) < count && tries < 4 * count; ++tries) {
     int64_t position = 0;
-    for (size_t d = 0; d < shape.size(); ++d)
-      position += (random.below(2) == 0 ? border(shape[d]) : random.below(shape[d])) * strides[d];
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const bool all = d + 1 < shape.size() || checks::on("gate.last_columns");
+      const int64_t extent = all ? shape[d] : std::max<int64_t>(shape[d] - 17, 1);
+      position += (random.below(2) == 0 ? border(extent) : random.below(extent)) * strides[d];
+    }
     take(position);
   }
   return positions;

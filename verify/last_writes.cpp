@@ -19,6 +19,7 @@
 // after it.
 #include "verify/last_writes.h"
 
+#include "verify/checks.h"
 #include "verify/unproved.h"
 #include "verify/witness.h"
 
@@ -59,7 +60,8 @@ class Search {
         same_monoid_or_ordered(facts, contributions);
       }
     }
-    fail_unwritten();
+    if (checks::on("writes.unwritten")) fail_unwritten();
+    return found;
   }
 
   std::vector<Content> run_once(const TermList& facts) {
@@ -69,17 +71,21 @@ class Search {
     for (const int writer : nest_.writers(buffer_)) {
       const Candidate c = execution(writer, 0);
       if (solver_.impossible(with(facts, c.any_hit))) continue;
-      if (combine(writer) != Combine::assign) fail(writer, "is combined with by");
+      if (combine(writer) != Combine::assign) {
+        if (checks::on("only_writes.combined")) fail(writer, "is combined with by");
+        continue;
+      }
       unique(facts, c);
       for (const Term other : ways) {
-        if (!solver_.impossible(with(with(facts, c.hit), other))) fail(writer, "is perhaps written again by");
+        if (!solver_.impossible(with(with(facts, c.hit), other)) && checks::on("only_writes.written_again"))
+          fail(writer, "is perhaps written again by");
       }
-      if (!solver_.implied(with(facts, c.hit), before_reader(c.at)))
+      if (!solver_.implied(with(facts, c.hit), before_reader(c.at)) && checks::on("only_writes.too_late"))
         fail(writer, "is perhaps written too late by");
       ways.push_back(terms_.all(c.hit));
       found.push_back({c.hit, c.at, {}, true});
     }
-    if (!solver_.implied(facts, terms_.any(ways))) fail_unwritten();
+    if (!solver_.implied(facts, terms_.any(ways)) && checks::on("only_writes.unwritten")) fail_unwritten();
     return found;
   }
 
@@ -89,7 +95,8 @@ class Search {
     for (const int writer : above()) {
       if (!assigns(writer)) continue;
       const Candidate c = execution(writer);
-      if (!solver_.implied(facts, terms_.all(c.hit))) fail(writer, "is perhaps not written by");
+      if (!solver_.implied(facts, terms_.all(c.hit)) && checks::on("writes_so_far.unwritten"))
+        fail(writer, "is perhaps not written by");
       unique(facts, c);
       Content content{{}, c.at, {}, false};
       for (const int other : writers) {
@@ -97,9 +104,13 @@ class Search {
         if (other == writer || shared_with_reader(other) < c.shared) continue;
         const Candidate o = execution(other, c.shared);
         if (solver_.impossible(with(facts, o.any_hit))) continue;
-        if (assigns(other)) fail(other, "is perhaps written again by");
+        if (assigns(other)) {
+          if (checks::on("writes_so_far.written_again")) fail(other, "is perhaps written again by");
+          continue;
+        }
         if (other < writer) {
-          if (nest_.common(other, writer) > c.shared) fail(other, "is perhaps combined too early by");
+          if (nest_.common(other, writer) > c.shared && checks::on("writes_so_far.too_early"))
+            fail(other, "is perhaps combined too early by");
           continue;
         }
         Contribution found = contribution(facts, o);
@@ -116,7 +127,7 @@ class Search {
     TermList ways;
     const auto covered = [&](const Candidate& c) {
       TermList way = c.hit;
-      way.push_back(before_reader(c.at));
+      if (checks::on("loops.written_before")) way.push_back(before_reader(c.at));
       ways.push_back(terms_.all(way));
       return solver_.implied(facts, terms_.any(ways));
     };
@@ -212,7 +223,8 @@ class Search {
 
   void unique(const TermList& facts, const Candidate& c) {
     if (c.shared == c.any.size()) return;
-    if (!solver_.implied(with(facts, c.any_hit), terms_.same(c.any, c.at.values))) {
+    if (!solver_.implied(with(facts, c.any_hit), terms_.same(c.any, c.at.values)) &&
+        checks::on("writes.unique")) {
       fail(c.writer, "is perhaps written more than once by");
     }
   }
@@ -223,7 +235,8 @@ class Search {
       if (both <= c.shared) continue;
       TermList wrong = with(facts, later.domain);
       wrong.push_back(terms_.before(later.at.values, c.at.values, c.shared, both));
-      if (!solver_.impossible(wrong)) fail(c.writer, "is perhaps overwritten by");
+      if (!solver_.impossible(wrong) && checks::on("writes.overwritten"))
+        fail(c.writer, "is perhaps overwritten by");
     }
     for (const int earlier : nest_.writers(buffer_)) {
       if (earlier >= c.writer) break;
@@ -232,7 +245,8 @@ class Search {
       const Instance other{earlier, any_values(earlier, c.shared)};
       TermList wrong = with(facts, hits(other, c.shared));
       wrong.push_back(terms_.before(c.at.values, other.values, c.shared, both));
-      if (!solver_.impossible(wrong)) fail(earlier, "is perhaps written again by");
+      if (!solver_.impossible(wrong) && checks::on("writes.written_again"))
+        fail(earlier, "is perhaps written again by");
     }
   }
 
@@ -245,7 +259,8 @@ class Search {
       const Instance other{writer, any_values(writer, shared)};
       TermList wrong = with(facts, hits(other, shared));
       wrong.push_back(terms_.before(other.values, reader_.values, shared, both));
-      if (!solver_.impossible(wrong)) fail(writer, "is perhaps changed in an earlier iteration by");
+      if (!solver_.impossible(wrong) && checks::on("writes.fresh"))
+        fail(writer, "is perhaps changed in an earlier iteration by");
     }
   }
 
@@ -260,7 +275,8 @@ class Search {
         determined.push_back(found->second);
       }
     }
-    if (!any.empty() && !solver_.implied(with(facts, c.any_hit), terms_.same(any, determined))) {
+    if (!any.empty() && !solver_.implied(with(facts, c.any_hit), terms_.same(any, determined)) &&
+        checks::on("writes.contributions")) {
       fail(c.writer, "has contributions that could not be told apart, by");
     }
     return {c.at, variables, c.hit};
@@ -277,7 +293,8 @@ class Search {
       if (both <= shared) continue;
       TermList wrong = with(with(facts, first.domain), later.domain);
       wrong.push_back(terms_.before(later.at.values, first.at.values, shared, both));
-      if (!solver_.impossible(wrong)) fail(later.at.leaf, "is combined in an unclear order by");
+      if (!solver_.impossible(wrong) && checks::on("writes.mixed_combines"))
+        fail(later.at.leaf, "is combined in an unclear order by");
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "verify/accesses.h"
+#include "verify/checks.h"
 #include "verify/last_writes.h"
 #include "verify/loop_values.h"
 #include "verify/unproved.h"
@@ -21,7 +22,7 @@ int prove_extents(const LoopNest& nest, Solver& solver) {
     nest.extend(outer, values);
     const Term extent = term_of(terms, place.loops.back()->extent, nest.names(outer, values));
     const TermList facts = with(nest.size_facts(), nest.domain(outer, values, 0));
-    if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))))
+    if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))) && checks::on("loops.extent"))
       throw Unproved{"the extent of loop " + place.loops.back()->variable + " may be negative"};
     ++proved;
   }
@@ -30,7 +31,7 @@ int prove_extents(const LoopNest& nest, Solver& solver) {
     nest.extend(loops, values);
     const TermList facts = with(nest.size_facts(), nest.domain(loops, values, 0));
     for (const Term extent : nest.extents(buffer, loops, values)) {
-      if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))))
+      if (!solver.implied(facts, terms.at_least(extent, terms.integer(0))) && checks::on("loops.buffer_size"))
         throw Unproved{"the size of " + nest.buffer(buffer).name + " may be negative"};
     }
     ++proved;
@@ -66,7 +67,8 @@ void prove_lookup(const LoopNest& nest, Solver& solver, const ir::loop::Lookup& 
   const TermList indices = terms_of(nest.terms(), lookup.indices, nest.names(loops, values));
   const TermList extents = nest.extents(lookup.buffer, loops, values);
   if (!solver.implied(with(nest.size_facts(), nest.domain(loops, values, 0)),
-                      all_inside(nest.terms(), indices, extents))) {
+                      all_inside(nest.terms(), indices, extents)) &&
+      checks::on("loops.lookup_bounds")) {
     throw Unproved{"an index of " + nest.buffer(lookup.buffer).name + ", looked up by " +
                    nest.describe(at.leaf) + ", may be out of bounds"};
   }
@@ -90,7 +92,8 @@ int prove_bounds(const LoopNest& nest, Solver& solver) {
         extents.erase(extents.begin() + lookup->dimension);
         indices.erase(indices.begin() + lookup->dimension);
       }
-      if (!solver.implied(with(facts, touch.guards), all_inside(terms, indices, extents))) {
+      if (!solver.implied(with(facts, touch.guards), all_inside(terms, indices, extents)) &&
+          checks::on("loops.bounds")) {
         throw Unproved{"an index of " + nest.buffer(touch.access->buffer).name + " in " +
                        nest.describe(at.leaf) + " may be out of bounds"};
       }
@@ -110,7 +113,9 @@ int prove_divisors(const LoopNest& nest, Solver& solver) {
       auto term = index_value(nest, id, at);
       if (divisor.op == ir::ScalarOp::integer) term = terms.integer(divisor.integer);
       const TermList facts = with(nest.size_facts(), nest.domain(at));
-      if (!term || !solver.implied(facts, terms.negation(terms.equal(*term, terms.integer(0)))))
+      const bool divides =
+          term && solver.implied(facts, terms.negation(terms.equal(*term, terms.integer(0))));
+      if (!divides && checks::on("loops.divisor"))
         throw Unproved{nest.describe(at.leaf) + " may divide an integer by 0"};
       ++proved;
     }
@@ -126,7 +131,8 @@ int prove_written(const LoopNest& nest, Solver& solver) {
     for (const Touch& touch : touches(nest, at)) {
       if (touch.writes || nest.buffer(touch.access->buffer).role == Role::input) continue;
       const TermList indices = nest.indices(*touch.access, at);
-      if (!surely_written(nest, solver, with(facts, touch.guards), at, touch.access->buffer, indices)) {
+      if (!surely_written(nest, solver, with(facts, touch.guards), at, touch.access->buffer, indices) &&
+          checks::on("loops.written")) {
         throw Unproved{nest.describe(at.leaf) + " may read an element of " +
                        nest.buffer(touch.access->buffer).name + " that has not been written"};
       }
@@ -150,7 +156,7 @@ int prove_inverses(const LoopNest& nest, Solver& solver) {
     names.insert(coordinates.begin(), coordinates.end());
     const TermList back = terms_of(terms, mapping.inverse, names);
     const TermList facts = with(nest.size_facts(), nest.domain(at));
-    if (!solver.implied(facts, terms.same(back, at.values)))
+    if (!solver.implied(facts, terms.same(back, at.values)) && checks::on("loops.inverse"))
       throw Unproved{"the inverse of " + nest.describe(at.leaf) + " does not give its loops back"};
     ++proved;
   }

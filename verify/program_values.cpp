@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "verify/checks.h"
 #include "verify/loop_values.h"
 #include "verify/rescaling.h"
 #include "verify/unproved.h"
@@ -90,7 +91,7 @@ class ProgramValues::Held final : public Symbolic {
 
   ValueHead rescaled(const TermList& facts, Symbolic* before) {
     const LoopNest& nest = values_.nest_;
-    if (!is_identity(nest.terms(), *before->head(facts), Monoid::Kind::sum))
+    if (!is_identity(nest.terms(), *before->head(facts), Monoid::Kind::sum) && checks::on("rescaled.start"))
       throw Unproved{"what is multiplied and added to again and again does not start at 0"};
     const RescaledLoop loop = rescaled_loop(nest, values_.solver_, facts, reader_, content_.contributions);
     ValueHead head;

@@ -1,4 +1,5 @@
 #include "verify/accesses.h"
+#include "verify/checks.h"
 #include "verify/loop_safety.h"
 #include "verify/unproved.h"
 
@@ -56,9 +57,11 @@ int prove_no_races(const LoopNest& nest, Solver& solver, ir::loop::LoopKind kind
             // In both orders: the statements differ.
             for (const bool swapped : {false, true}) {
               if (swapped && a == b && p.writes == q.writes) continue;
+              if (swapped && !checks::on("loops.race_in_other_order")) continue;
               const Term t = x.at.values[depth], u = y.at.values[depth];
               const Term order = swapped ? terms.less(u, t) : terms.less(t, u);
-              if (!solver.impossible(with(clash, order))) {
+              const bool asked = lanes ? checks::on("loops.vector_race") : checks::on("loops.parallel_race");
+              if (!solver.impossible(with(clash, order)) && asked) {
                 throw Unproved{std::string(lanes ? "lanes" : "iterations") + " of the " +
                                (lanes ? "vector" : "parallel") + " loop " + place.loops.back()->variable +
                                " may touch the same element of " + nest.buffer(buffer).name};

@@ -9,6 +9,7 @@
 // `same` must ask that, too.
 #include <algorithm>
 
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/same_value.h"
 #include "verify/unproved.h"
@@ -29,7 +30,8 @@ TermList with_time(Term time, const TermList& coordinates) {
 
 bool SameValue::same_recurrence(const TermList& facts, const ValueHead& a, const ValueHead& b) {
   const Recurrence &mine = *a.recurrence, &theirs = *b.recurrence;
-  if (mine.extents.empty() || !solver_.implied(facts, terms_.equal(mine.extents[0], theirs.extents[0])))
+  if (mine.extents.empty() || (!solver_.implied(facts, terms_.equal(mine.extents[0], theirs.extents[0])) &&
+                               checks::on("recurrences.length")))
     return no("recurrences have different lengths");
   const auto known = [&](const Induction& one) {
     return one.program->number == mine.number && one.expression->number == theirs.number &&
@@ -49,7 +51,8 @@ bool SameValue::same_recurrence(const TermList& facts, const ValueHead& a, const
     wanted.push_back(terms_.at_least(b.terms[d], terms_.integer(0)));
     wanted.push_back(terms_.less(b.terms[d], theirs.extents[d]));
   }
-  if (!solver_.implied(facts, terms_.all(wanted))) return no("a state is used of another time or place");
+  if (!solver_.implied(facts, terms_.all(wanted)) && checks::on("recurrences.place"))
+    return no("a state is used of another time or place");
   if (current_ == nullptr || theirs.order < current_->expression->order) return true;
   if (theirs.order > current_->expression->order || !solver_.implied(facts, terms_.less(b.terms[0], now_)))
     return no("a state is used before its time");

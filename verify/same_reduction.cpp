@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/same_value.h"
 #include "verify/unproved.h"
@@ -80,7 +81,7 @@ Symbolic* SameValue::only_term(TermList& facts, const ValueHead& reduction) {
   const Term exists = terms_.substitute(terms_.all(part.domain), first);
   const bool alone =
       solver_.implied(facts, exists) && solver_.implied(with(facts, part.domain), terms_.all(zero));
-  if (!alone) return nullptr;
+  if (!alone && checks::on("reductions.only_term")) return nullptr;
   facts = with(with(facts, part.domain), zero);
   return part.body;
 }
@@ -167,7 +168,7 @@ bool SameValue::matches(const TermList& facts, Monoid::Kind monoid, const Part& 
   for (const TermList& point : points(facts, a, b)) {
     const Term here = terms_.same(b.variables, point);
     const TermList both = with(mine, here);
-    if (!solver_.implied(both, terms_.all(b.domain))) {
+    if (!solver_.implied(both, terms_.all(b.domain)) && checks::on("reductions.extra_term")) {
       no("a reduction has terms that it should not have");
       continue;
     }
@@ -181,7 +182,8 @@ bool SameValue::matches(const TermList& facts, Monoid::Kind monoid, const Part& 
           match.inverse.emplace(variable, terms_.integer(0)).first->second;  // 0: one iteration only
       inverse.push_back(value);
     }
-    if (!idempotent(monoid) && !solver_.implied(both, terms_.same(a.variables, inverse))) {
+    if (!idempotent(monoid) && !solver_.implied(both, terms_.same(a.variables, inverse)) &&
+        checks::on("reductions.term_twice")) {
       no("a reduction perhaps has a term more than once");
       continue;
     }
@@ -233,19 +235,20 @@ bool SameValue::same_terms(const TermList& facts, Monoid::Kind monoid, const std
       found = matches(facts, monoid, part, theirs[k], match);
       if (found) matched[k].push_back(std::move(match));
     }
-    if (!found && !solver_.impossible(with(facts, part.domain))) {
+    if (!found && !solver_.impossible(with(facts, part.domain)) && checks::on("reductions.extra_term")) {
       return theirs.empty() ? no("a reduction has terms that it should not have") : false;
     }
   }
   for (size_t k = 0; k < theirs.size(); ++k) {
     TermList ways;
     for (const Match& match : matched[k]) ways.push_back(hit(match, theirs[k]));
-    if (!solver_.implied(with(facts, theirs[k].domain), terms_.any(ways)))
+    if (!solver_.implied(with(facts, theirs[k].domain), terms_.any(ways)) &&
+        checks::on("reductions.lacking_term"))
       return no("a reduction perhaps lacks a term");
     if (idempotent(monoid)) continue;
     for (size_t i = 0; i < matched[k].size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
-        if (!apart(facts, matched[k][i], matched[k][j]))
+        if (!apart(facts, matched[k][i], matched[k][j]) && checks::on("reductions.parts_meet"))
           return no("a reduction perhaps has a term more than once");
       }
     }
@@ -254,7 +257,7 @@ bool SameValue::same_terms(const TermList& facts, Monoid::Kind monoid, const std
 }
 
 bool SameValue::same_reduction(const TermList& facts, const ValueHead& a, const ValueHead& b) {
-  if (a.monoid != b.monoid) return no("reductions differ");
+  if (a.monoid != b.monoid && checks::on("reductions.monoid")) return no("reductions differ");
   const std::vector<Part> mine = flat(facts, a), theirs = flat(facts, b);
   // One way or the other: of a map and its inverse one may be easier to guess.
   if (!same_terms(facts, a.monoid, mine, theirs)) {

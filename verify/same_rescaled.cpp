@@ -15,6 +15,7 @@
 // is taken of, or the maximum of a part of that (at_most). Then no exponential is above 1, as there.
 #include <algorithm>
 
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/same_value.h"
 #include "verify/unproved.h"
@@ -97,7 +98,8 @@ void SameValue::require_telescoping(const TermList& facts, const Rescaling& resc
   const Term zero = terms_.integer(0), one = terms_.integer(1);
   const TermList any = with(with(facts, terms_.at_least(time, zero)), terms_.at_least(rescaling.last, time));
   const Product here = factors(any, rescaling.factor(time));
-  if (here.plus.size() != 1 || here.minus.size() != 1 || !at_most(any, here.plus[0], here.minus[0]))
+  const bool one_each = here.plus.size() == 1 && here.minus.size() == 1;
+  if (!(one_each && at_most(any, here.plus[0], here.minus[0])) && checks::on("rescaled.factor_at_most_one"))
     throw Unproved{"what a sum is rescaled by is not shown to be 1 at most"};
   for (Symbolic* factor : here.below) {
     if (!is_positive(any, factor)) throw Unproved{"what a sum is rescaled by is perhaps divided by 0"};
@@ -108,7 +110,8 @@ void SameValue::require_telescoping(const TermList& facts, const Rescaling& resc
   const bool telescopes = pair_up(later, now.above, before.above) && pair_up(later, now.plus, before.plus) &&
                           before.above.empty() && before.plus.empty() && now.above.empty() &&
                           now.plus.empty();
-  if (!telescopes) throw Unproved{"what a sum is rescaled by does not follow from the iteration before"};
+  if (!telescopes && checks::on("rescaled.telescopes"))
+    throw Unproved{"what a sum is rescaled by does not follow from the iteration before"};
 }
 
 void SameValue::multiply_rescaled(const TermList& facts, const ValueHead& sum, bool inverse,
@@ -128,7 +131,8 @@ void SameValue::multiply_rescaled(const TermList& facts, const ValueHead& sum, b
     for (Symbolic* const exponent : body.minus) {
       const bool small = std::any_of(body.plus.begin(), body.plus.end(),
                                      [&](Symbolic* s) { return at_most(inside, s, exponent, part.claim); });
-      if (!small) throw Unproved{"an exponential of a rescaled sum is not shown to be 1 at most"};
+      if (!small && checks::on("rescaled.exponential_at_most_one"))
+        throw Unproved{"an exponential of a rescaled sum is not shown to be 1 at most"};
     }
     const Product scale = divisor(inside, rescaling, *time);
     append_to(body.above, scale.above);
@@ -191,7 +195,9 @@ bool SameValue::same_rescaled(const TermList& facts, Symbolic* a, Symbolic* b) {
   const auto left = [](const Product& p) {
     return !p.above.empty() || !p.below.empty() || !p.plus.empty() || !p.minus.empty();
   };
-  if (!paired || left(mine) || left(theirs)) return no("rescaled sums are not those of the expression");
+  const bool same_products = paired && !left(mine) && !left(theirs);
+  if (!same_products && checks::on("rescaled.products"))
+    return no("rescaled sums are not those of the expression");
   return true;
 }
 
@@ -246,7 +252,7 @@ bool SameValue::at_most(const TermList& facts, Symbolic* a, Symbolic* b, const C
 bool SameValue::is_positive(const TermList& facts, Symbolic* value) {
   const auto head = value->head(facts);
   if (head->kind == HeadKind::real) return head->real > 0;
-  if (!is_operation(*head, ScalarOp::max)) return false;
+  if (!is_operation(*head, ScalarOp::max)) return !checks::on("rescaled.divisor");
   return is_positive(facts, head->arguments[0]) || is_positive(facts, head->arguments[1]);
 }
 

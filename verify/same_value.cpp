@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/arithmetic.h"
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/unproved.h"
 
@@ -124,7 +125,8 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
     }
     return true;
   }
-  if (!same_type(p->type, e->type)) return no("values of different types are compared");
+  if (!same_type(p->type, e->type) && checks::on("values.type"))
+    return no("values of different types are compared");
   const bool both_rescaled = p->kind == HeadKind::rescaled && e->kind == HeadKind::rescaled;
   const bool product =
       p->kind == HeadKind::operation && e->kind == HeadKind::reduction && has_rescaled(facts, a, 4);
@@ -153,14 +155,16 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
   if (p->kind != e->kind) return no("values of different kinds are compared");
   switch (p->kind) {
     case HeadKind::integer:
-      return solver_.implied(facts, terms_.equal(p->terms[0], e->terms[0])) || no("an integer differs");
+      return solver_.implied(facts, terms_.equal(p->terms[0], e->terms[0])) ||
+             !checks::on("values.integer") || no("an integer differs");
     case HeadKind::condition:
-      return solver_.implied(facts, terms_.iff(p->terms[0], e->terms[0])) || no("a condition differs");
+      return solver_.implied(facts, terms_.iff(p->terms[0], e->terms[0])) ||
+             !checks::on("values.condition") || no("a condition differs");
     case HeadKind::real:
-      return same_literal(*p, *e) || no("a literal differs");
+      return same_literal(*p, *e) || !checks::on("values.literal") || no("a literal differs");
     case HeadKind::input:
-      if (p->input != e->input) return no("different inputs are read");
-      return solver_.implied(facts, terms_.same(p->terms, e->terms)) ||
+      if (p->input != e->input && checks::on("values.input")) return no("different inputs are read");
+      return solver_.implied(facts, terms_.same(p->terms, e->terms)) || !checks::on("values.index") ||
              no("an input is read at different indices");
     case HeadKind::operation:
       return same_operation(facts, normal(facts, *p), normal(facts, *e));
@@ -170,11 +174,13 @@ bool SameValue::compare(const TermList& facts, Symbolic* a, Symbolic* b) {
 }
 
 bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const ValueHead& b) {
-  if (a.op != b.op || a.arguments.size() != b.arguments.size()) {
+  if (a.arguments.size() != b.arguments.size() || (a.op != b.op && checks::on("values.operation"))) {
     return no(std::string(name_of(a.op)) + " stands for " + std::string(name_of(b.op)));
   }
+  bool likely = false;  // at a glance
   const auto all_same = [&](bool swapped) {
     for (const bool deep : {false, true}) {
+      likely = deep;
       for (size_t k = 0; k < a.arguments.size(); ++k) {
         Symbolic* other = b.arguments[swapped ? 1 - k : k];
         if (!(deep ? same(facts, a.arguments[k], other) : plausible(facts, a.arguments[k], other, 3)))
@@ -184,7 +190,11 @@ bool SameValue::same_operation(const TermList& facts, const ValueHead& a, const 
     return true;
   };
   if (all_same(false)) return true;
-  if (commutes(a.op) && all_same(true)) return true;
+  const bool in_order = likely;
+  const std::string reason = reason_;
+  const bool commute = commutes(a.op) || (a.arguments.size() == 2 && !checks::on("values.argument_order"));
+  if (commute && all_same(true)) return true;
+  if (in_order) reason_ = reason;
   if (reason_.empty()) reason_ = "the arguments of " + std::string(name_of(a.op)) + " differ";
   return false;
 }
@@ -197,15 +207,19 @@ bool SameValue::plausible(const TermList& facts, Symbolic* a, Symbolic* b, int d
   if (p->kind == HeadKind::rescaled || e->kind == HeadKind::rescaled) return true;
   if ((p->kind == HeadKind::reduction) != (e->kind == HeadKind::reduction)) return true;
   if (p->kind != e->kind) return no("values of different kinds are compared");
-  if (p->kind == HeadKind::input) return p->input == e->input || no("different inputs are read");
-  if (p->kind == HeadKind::real) return same_literal(*p, *e) || no("a literal differs");
-  if (p->kind == HeadKind::reduction) return p->monoid == e->monoid || no("reductions differ");
+  if (p->kind == HeadKind::input)
+    return p->input == e->input || !checks::on("values.input") || no("different inputs are read");
+  if (p->kind == HeadKind::real)
+    return same_literal(*p, *e) || !checks::on("values.literal") || no("a literal differs");
+  if (p->kind == HeadKind::reduction)
+    return p->monoid == e->monoid || !checks::on("reductions.monoid") || no("reductions differ");
   if (p->kind != HeadKind::operation) return true;
   const ValueHead x = normal(facts, *p), y = normal(facts, *e);
-  if (x.op != y.op || x.arguments.size() != y.arguments.size())
+  if (x.arguments.size() != y.arguments.size() || (x.op != y.op && checks::on("values.operation")))
     return no(std::string(name_of(x.op)) + " stands for " + std::string(name_of(y.op)));
   for (const bool swapped : {false, true}) {
-    if (swapped && !commutes(x.op)) return false;
+    const bool two = x.arguments.size() == 2;
+    if (swapped && !commutes(x.op) && (!two || checks::on("values.argument_order"))) return false;
     bool all = true;
     for (size_t k = 0; k < x.arguments.size() && all; ++k)
       all = plausible(facts, x.arguments[k], y.arguments[swapped ? 1 - k : k], depth - 1);

@@ -15,6 +15,7 @@
 #include <limits>
 #include <optional>
 
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/same_value.h"
 #include "verify/value_range.h"
@@ -70,7 +71,11 @@ bool SameValue::divide(const TermList& facts, Symbolic* value, const std::vector
     while (k < scales.size() &&
            (quotient.used[k] || !plausible(facts, factor, scales[k], 3) || !same(facts, factor, scales[k])))
       ++k;
-    if (k == scales.size()) return no("a factor of the terms is no integer, and the same for none");
+    if (k == scales.size()) {
+      if (checks::on("scaled_sums.varying_factor"))
+        return no("a factor of the terms is no integer, and the same for none");
+      continue;
+    }
     quotient.used[k] = true;
   }
   return true;
@@ -93,7 +98,8 @@ bool SameValue::divide_cases(const TermList& facts, const ValueHead& cases,
       continue;
     }
     if (!first) first = one;
-    if (one.integers.size() != 1 || first->used != one.used || first->literal != one.literal)
+    const bool same_scales = first->used == one.used && first->literal == one.literal;
+    if (one.integers.size() != 1 || (!same_scales && checks::on("scaled_sums.cases")))
       return no("the cases of a factor have different scales");
     chosen.arguments.push_back(one.integers[0]);
   }
@@ -249,13 +255,16 @@ bool SameValue::same_scaled_sum(const TermList& facts, const ValueHead& sum, Sym
     Quotient quotient{std::vector<bool>(scales.size()), {}, 1, false};
     if (!divide(with(facts, part.domain), part.body, scales, quotient)) return false;
     if (quotient.zero) continue;
-    if (quotient.literal != literal) return no("the literal factors of a sum and of its terms differ");
-    if (quotient.integers.empty() || std::count(quotient.used.begin(), quotient.used.end(), false) != 0)
+    if (quotient.literal != literal && checks::on("scaled_sums.literal"))
+      return no("the literal factors of a sum and of its terms differ");
+    const bool all_used = std::count(quotient.used.begin(), quotient.used.end(), false) == 0;
+    if (quotient.integers.empty() || (!all_used && checks::on("scaled_sums.lacking_factor")))
       return no("the terms of a sum lack a factor that it has");
     most += most_of(facts, part, quotient.integers);
     parts.push_back({part, quotient.integers});
   }
-  if (!(most <= std::numeric_limits<int32_t>::max())) return no("a sum of integers may not fit");
+  if (!(most <= std::numeric_limits<int32_t>::max()) && checks::on("scaled_sums.fits"))
+    return no("a sum of integers may not fit");
   if (less != nullptr) return same_difference(facts, parts, integers, less);
   return same_reduction(facts, sum_of_products(parts), *integers->head(facts));
 }

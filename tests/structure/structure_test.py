@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shape of the source tree, and of libaxrun. Usage: structure_test.py ROOT LIBAXRUN"""
+"""The shape of the source tree, of libaxrun and of the worker program. Usage: structure_test.py ROOT LIBAXRUN WORKER TEST_CHECKS"""
 
 import os
 import re
@@ -9,7 +9,7 @@ import unittest
 
 import include_directions
 
-ROOT, LIBRARY = sys.argv[1:3]
+ROOT, LIBRARY, WORKER, TEST_CHECKS = sys.argv[1:5]
 
 
 def read(*parts):
@@ -120,6 +120,31 @@ class Library(unittest.TestCase):
         at_exit, with_streams = ({line.split(":")[0] for line in listed.splitlines() if name in line}
                                  for name in (" U __cxa_atexit", " _ZStL8__ioinit"))
         self.assertEqual(sorted(os.path.relpath(path, build) for path in at_exit - with_streams), [])
+
+
+class Checks(unittest.TestCase):
+    """No check of verify/ can be taken out of what ships (verify/checks.h): neither the switch nor the checks' names are there."""
+
+    @staticmethod
+    def traces(path):
+        symbols = subprocess.run(["nm", "-C", path], capture_output=True, text=True, check=True).stdout
+        with open(path, "rb") as file:
+            content = file.read()
+        ids = re.findall(r'^    \{"([a-z_]+\.[a-z_]+)",', read("verify", "checks.h"), re.M)
+        assert len(ids) > 80, ids
+        return (len(re.findall(r"axrun::verify::", symbols)), len(re.findall(r"axrun::verify::checks::", symbols)),
+                sum(id.encode() in content for id in ids), len(ids))
+
+    def test_none_can_be_taken_out_of_what_ships(self):
+        for path in (LIBRARY, WORKER):
+            of_verify, of_switch, named, _ = self.traces(path)
+            self.assertGreater(of_verify, 0, path)
+            self.assertEqual((of_switch, named), (0, 0), path)
+
+    def test_a_build_with_the_switch_would_be_seen(self):
+        _, of_switch, named, ids = self.traces(TEST_CHECKS)
+        self.assertGreater(of_switch, 0)
+        self.assertGreater(named, ids / 2)
 
 
 if __name__ == "__main__":

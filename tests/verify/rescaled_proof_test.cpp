@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "tests/verify/online_softmax.h"
 #include "verify/loop_proof.h"
 
 namespace axrun::tests {
@@ -10,57 +11,7 @@ namespace {
 
 using verify::Verdict;
 
-/// Of any scores, and of products of queries and keys.
-const std::string given_scores = R"(program f(s: f32[r, n], v: f32[n, d]) -> (y) {
-  top: f32[r] = reduce max (i: r; p: n) { s[i, p] }
-  power: f32[r, n] = map (i: r, p: n) { exp(s[i, p] - top[i]) }
-  total: f32[r] = reduce sum (i: r; p: n) { power[i, p] }
-  share: f32[r, n] = map (i: r, p: n) { power[i, p] / total[i] }
-  y: f32[r, d] = reduce sum (i: r, j: d; p: n) { share[i, p] * v[p, j] }
-})";
-
-const std::string interface =
-    "loops f(r: 1..9, n: 1..4096, d: 1..64) {\n input s: f32[r, n]\n input v: f32[n, d]\n output y: f32[r, "
-    "d]\n";
-
-/// One row at a time, eight scores at a time; probabilities are what they are of the scores so far.
-const std::string online = interface + R"(
-  for i < r {
-    allocate m: f32[] in registers
-    allocate l: f32[] in registers
-    allocate o: f32[d] in cache
-    m[] = -3.4028234663852886e38:f32
-    l[] = 0:f32
-    for z < d { o[z] = 0:f32 }
-    for t < (n + 7) / 8 {
-      allocate old: f32[] in registers
-      allocate e: f32[] in registers
-      allocate before: f32[] in registers
-      allocate inv: f32[] in registers
-      allocate w: f32[] in registers
-      allocate q: f32[8] in cache
-      old[] = m[]
-      for c < min(8, n - 8*t) { m[] max= s[i, 8*t + c] }
-      e[] = exp(sub(old[], m[]))
-      before[] = mul(max(l[], 1:f32), e[])
-      l[] *= e[]
-      for c < min(8, n - 8*t) {
-        q[c] = exp(sub(s[i, 8*t + c], m[]))
-        l[] += q[c]
-      }
-      inv[] = div(1:f32, max(l[], 1:f32))
-      w[] = mul(before[], inv[])
-      for c < min(8, n - 8*t) { q[c] *= inv[] }
-      for z < d {
-        o[z] *= w[]
-        for c < min(8, n - 8*t) { o[z] += mul(q[c], v[8*t + c, z]) }
-      }
-    }
-    for z < d { y[i, z] = mul(o[z], div(max(l[], 1:f32), l[])) }
-  }
-})";
-
-std::string changed(const std::string& from, const std::string& to, std::string text = online) {
+std::string changed(const std::string& from, const std::string& to, std::string text = online_softmax) {
   const size_t at = text.find(from);
   if (at == std::string::npos || text.find(from, at + 1) != std::string::npos) {
     ADD_FAILURE() << from << " is not there once";
@@ -74,7 +25,7 @@ verify::Evidence proof(const std::string& expression, const std::string& program
 }
 
 TEST(RescaledProofs, SoftmaxOverTiles) {
-  const verify::Evidence evidence = proof(given_scores, online);
+  const verify::Evidence evidence = proof(given_scores, online_softmax);
   EXPECT_EQ(evidence.verdict, Verdict::proved) << evidence.text;
 }
 

@@ -19,7 +19,7 @@ using ir::ElementType;
 using ir::ScalarOp;
 using Kind = Atom::Kind;
 
-constexpr unsigned resources = 2'000'000, milliseconds = 4000;
+constexpr unsigned bit_resources = 2'000'000, bit_milliseconds = 4000;
 constexpr size_t most_bit_atoms = 48;
 constexpr long most_bit_power = 8;
 constexpr size_t most_witnesses = 8;
@@ -44,8 +44,8 @@ class Bits {
     const z3::expr value = sum(a);
     if (!understands_) return false;
     z3::params limits(context_);
-    limits.set("rlimit", resources);
-    limits.set("timeout", milliseconds);
+    limits.set("rlimit", bit_resources);
+    limits.set("timeout", bit_milliseconds);
     solver_.set(limits);
     solver_.add(value != number(0, width_of(a.type)));
     const z3::check_result answer = solver_.check();

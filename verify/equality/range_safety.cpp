@@ -6,6 +6,7 @@
 
 #include "ir/arithmetic.h"
 #include "ir/types.h"
+#include "verify/checks.h"
 #include "verify/loop_nest.h"
 #include "verify/unproved.h"
 
@@ -35,6 +36,22 @@ constexpr double least = 1.0 / 1024;
 RangeSafety::Bounds apart_from_zero(const RangeSafety::Bounds& a, const RangeSafety::Bounds& b) {
   const double quotient = magnitude(a) / least;
   return {-quotient, quotient, (a.error + b.error * quotient) / least};
+}
+
+/// Whether a kind of hazard counts.
+bool asked(Hazard kind) {
+  switch (kind) {
+    case Hazard::overflow:
+      return checks::on("safety.overflow");
+    case Hazard::exponential:
+      return checks::on("safety.exponential");
+    case Hazard::division:
+      return checks::on("safety.division");
+    case Hazard::logarithm:
+      return checks::on("safety.logarithm");
+    default:
+      return checks::on("safety.root");
+  }
 }
 
 /// Of finite values.
@@ -121,6 +138,7 @@ double RangeSafety::value_of(const ir::Dim& dim) const {
 }
 
 void RangeSafety::hazard(Hazard kind, const Place& at, const std::string& what, size_t form) {
+  if (!asked(kind)) return;
   hazards_.emplace(std::pair{kind, form},
                    "the stage " + program_.stages[static_cast<size_t>(at.stage)].name + " " + what);
 }
@@ -383,8 +401,9 @@ std::optional<std::string> less_safe(const RangeSafety::Findings& original,
     return joined;
   };
   const RangeSafety::Bounds old = all(original.outputs), now = all(rewritten.outputs);
-  if (!part.point && old.low >= 0 && now.low < 0) return "an output that is not negative is a difference";
-  if (part.point && now.error > worse * (old.error + magnitude(old)))
+  if (!part.point && old.low >= 0 && now.low < 0 && checks::on("safety.sign"))
+    return "an output that is not negative is a difference";
+  if (part.point && now.error > worse * (old.error + magnitude(old)) && checks::on("safety.cancellation"))
     return "an output is a difference of what nearly cancels";
   return std::nullopt;
 }

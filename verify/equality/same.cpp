@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "verify/checks.h"
 #include "verify/equality/digits.h"
 #include "verify/loop_nest.h"
 #include "verify/unproved.h"
@@ -76,7 +77,8 @@ bool Same::vanishes(const TermList& facts, const Sum& difference) {
       if (answer) return true;
     }
   }
-  return no("a term finds no counterpart: " + algebra_.text({difference.type, {pieces[0]}}));
+  return !checks::on("equality.counterpart") ||
+         no("a term finds no counterpart: " + algebra_.text({difference.type, {pieces[0]}}));
 }
 
 /// The factor mentions nothing that the piece sums over.
@@ -110,7 +112,7 @@ bool Same::cancel(const TermList& facts, std::vector<Piece>& pieces, size_t at, 
       for (const Term fact : met) {
         if (!algebra_.implied(known, fact)) open.push_back(fact);
       }
-      if (open.empty()) return std::nullopt;
+      if (open.empty() || !checks::on("equality.whole_domain")) return std::nullopt;
       Piece left = whole;
       left.domain.push_back(terms_.negation(terms_.all(open)));
       std::sort(left.domain.begin(), left.domain.end());
@@ -164,7 +166,7 @@ bool Same::matches(const TermList& facts, const Piece& p, const Piece& q, Match&
       const Term value = back.emplace(v, terms_.integer(0)).first->second;
       returned.push_back(algebra_.simplified(terms_.substitute(value, there), both));
     }
-    if (!algebra_.implied(both, terms_.same(p.variables, returned))) {
+    if (!algebra_.implied(both, terms_.same(p.variables, returned)) && checks::on("equality.term_twice")) {
       no("a term perhaps stands for several");
       continue;
     }
@@ -203,7 +205,8 @@ bool Same::same_atom(const TermList& facts, int first, int second) {
   bool answer = true;
   for (size_t k = 0; k < a.terms.size() && answer; ++k) {
     const Term equal = algebra_.simplified(terms_.equal(a.terms[k], b.terms[k]), facts);
-    answer = algebra_.implied(facts, equal) || no("an input is read at different indices");
+    answer = algebra_.implied(facts, equal) || !checks::on("equality.index") ||
+             no("an input is read at different indices");
   }
   answer = answer && same_branches(facts, a, b);
   return known_[key] = answer;
@@ -214,7 +217,8 @@ bool Same::same_branches(const TermList& facts, const Atom& a, const Atom& b) {
     for (const bool first : {true, false}) {
       const Atom &one = first ? a : b, &other = first ? b : a;
       for (const Branch& branch : one.branches) {
-        if (!covered(facts, branch, other.branches)) return no("a maximum is of other values");
+        if (!covered(facts, branch, other.branches) && checks::on("equality.maximum"))
+          return no("a maximum is of other values");
       }
     }
     return true;
@@ -225,7 +229,8 @@ bool Same::same_branches(const TermList& facts, const Atom& a, const Atom& b) {
     for (size_t k = 0; k < a.branches.size(); ++k) {
       const Sum &one = a.branches[k].body, &other = b.branches[swapped ? 1 - k : k].body;
       // The same sum in another type is another number where it wraps.
-      if (one.type != other.type && !(ir::is_float(one.type) && ir::is_float(other.type))) return false;
+      const bool same_type = one.type == other.type || (ir::is_float(one.type) && ir::is_float(other.type));
+      if (!same_type && checks::on("equality.body_type")) return false;
       if (!same(facts, one, other)) return false;
     }
     return true;
@@ -291,7 +296,8 @@ bool Same::paired(const TermList& facts, const Atom& a, const Atom& b) {
                           algebra_.implied(theirs, terms_.all(substituted(branch.domain, back, theirs))) &&
                           algebra_.implied(mine, algebra_.simplified(terms_.all(home), mine)) &&
                           algebra_.implied(theirs, algebra_.simplified(terms_.all(forth), theirs));
-        if (!onto || !same(mine, branch.body, algebra_.substitute(other.body, there))) continue;
+        if (!onto && checks::on("equality.product_terms")) continue;
+        if (!same(mine, branch.body, algebra_.substitute(other.body, there))) continue;
         ++bijections_;
         used[k] = found = true;
         break;
