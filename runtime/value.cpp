@@ -58,6 +58,12 @@ AxisSplit split_at(const Shape& shape, int axis) {
   return split;
 }
 
+[[noreturn]] void fail_to_join(const Tensor& first, const Tensor& other, int axis) {
+  throw Error(Fault::user, fmt::format("cannot join {} {} and {} {} along axis {}", ir::name_of(first.type()),
+                                       ir::to_string(first.shape()), ir::name_of(other.type()),
+                                       ir::to_string(other.shape()), axis));
+}
+
 }  // namespace
 
 RuntimeValue RuntimeValue::sequence(std::vector<RuntimeValue> items) {
@@ -124,11 +130,7 @@ Tensor concatenate(const std::vector<Tensor>& parts, int axis) {
     const bool fits = other.size() == shape.size() && part.type() == parts[0].type();
     if (fits) shape[at] += other[at];
     if (fits) other[at] = shape[at];
-    if (!fits || other != shape) {
-      throw Error(Fault::user, fmt::format("cannot join {} {} and {} {} along axis {}",
-                                           ir::name_of(parts[0].type()), ir::to_string(parts[0].shape()),
-                                           ir::name_of(part.type()), ir::to_string(part.shape()), axis));
-    }
+    if (!fits || other != shape) fail_to_join(parts[0], part, axis);
   }
   Tensor result = Tensor::allocate(parts[0].type(), shape);
   const AxisSplit whole = split_at(shape, axis);
@@ -146,6 +148,7 @@ Tensor stack(const std::vector<Tensor>& parts, int axis) {
   raised.reserve(parts.size());
   for (const Tensor& part : parts) {
     Shape shape = part.shape();
+    if (shape != parts[0].shape()) fail_to_join(parts[0], part, axis);
     shape.insert(shape.begin() + axis, 1);
     raised.push_back(part.reshaped(shape));
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "ir/dim.h"
 #include "ir/error.h"
 
 namespace axrun::runtime {
@@ -241,6 +242,23 @@ TEST(TextGeneration, BeamSearchFindsTheMostProbableSequences) {
   EXPECT_EQ(results[0].tensor.to_ints(), (std::vector<int64_t>{1, 2, 3, 0, 1, 2, 0, 0}));
   EXPECT_NEAR(results[1].tensor.get_real(0), 3 * first, 1e-5);
   EXPECT_NEAR(results[1].tensor.get_real(1), first + second, 1e-5);
+}
+
+/// What a sequence holds may have other ranks than its first tensor: along a new axis that only the first has
+/// room for, they do not fit.
+TEST(Sequences, AreStackedWhereShapesAgree) {
+  ir::Node node = node_of("", "ConcatFromSequence");
+  node.attributes["axis"] = attribute(int64_t{2});
+  node.attributes["new_axis"] = attribute(int64_t{1});
+  const auto stacked = [&](const ir::Shape& second) {
+    const Tensor first = Tensor::allocate(ElementType::f32, {2, 3}),
+                 other = Tensor::allocate(ElementType::f32, second);
+    const Values inputs = {RuntimeValue::sequence({RuntimeValue(first), RuntimeValue(other)})};
+    return run_graph_operator(node, inputs, nullptr)[0].tensor.shape();
+  };
+  EXPECT_EQ(stacked({2, 3}), (ir::Shape{2, 3, 2}));
+  for (const ir::Shape& other : {ir::Shape{}, ir::Shape{6}, ir::Shape{3, 2}, ir::Shape{2, 3, 1}})
+    EXPECT_THROW(stacked(other), Error) << ir::to_string(ir::to_dims(other));
 }
 
 }  // namespace
