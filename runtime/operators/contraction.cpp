@@ -93,8 +93,11 @@ bool read_matmul(const StepContext& context, GemmSetup& setup) {
     y.push_back(1);
   }
   const bool contrib = context.node.domain == "com.microsoft";
-  const bool transpose_a = contrib && context.integer("transA", 0) != 0;
-  const bool transpose_b = contrib && context.integer("transB", 0) != 0;
+  // Vectors are not transposed.
+  const auto transposed = [&](const char* name, size_t k) {
+    return contrib && context.inputs[k].rank() > 1 && context.integer(name, 0) != 0;
+  };
+  const bool transpose_a = transposed("transA", 0), transpose_b = transposed("transB", 1);
   if (contrib && (context.integer("transBatchA", 0) != 0 || context.integer("transBatchB", 0) != 0))
     return false;
   GemmArguments& g = setup.arguments;

@@ -135,7 +135,8 @@ std::unique_ptr<Kernel> make_skip(const StepContext& context, bool simplified) {
   setup.epsilon = static_cast<float>(context.real("epsilon", 1e-12F));
   const size_t bias = simplified ? 3 : 4;
   const StepPort& skip = context.inputs[1];
-  if (x.type != ElementType::f32 || skip.type != ElementType::f32 || skip.shape.back() != setup.columns)
+  if (x.type != ElementType::f32 || skip.type != ElementType::f32 || skip.shape.empty() ||
+      skip.shape.back() != setup.columns)
     return nullptr;
   setup.skip_rows = skip.count() / setup.columns;
   // Rows of the skip repeat as a whole: its dims are 1, then those of x.
