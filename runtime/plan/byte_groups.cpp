@@ -21,8 +21,10 @@ class ByteGroups {
         for (const ValueId id : node(n).outputs) {
           if (id != ir::absent) made_by_[id] = g;
         }
-        for (const ValueId id : node(n).inputs) {
-          if (id != ir::absent) read_by_[id] = g;
+        const auto& program = input.programs[static_cast<size_t>(n)];
+        for (size_t k = 0; k < node(n).inputs.size(); ++k) {
+          const bool is_read = !program || (k < program->operands.size() && program->operands[k] != ir::none);
+          if (node(n).inputs[k] != ir::absent && is_read) read_by_[node(n).inputs[k]] = g;
         }
       }
     }

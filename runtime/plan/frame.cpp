@@ -73,7 +73,8 @@ void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
     to.tensor = fact.constant;
     to.type = fact.constant.type();
   } else {
-    AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output || place.kind == Kind::input);
+    // A constant's place, of a value that is no constant itself, is that of a view of one.
+    AXRUN_ASSERT(place.kind != Kind::nowhere && place.kind != Kind::slot);
     const ir::Shape& known = plan.shapes_[at];
     to.tensor.lend(fact.type, known.empty() ? *ir::constant_dims(*fact.dims) : known, pointers[at]);
     to.type = fact.type;

@@ -21,8 +21,7 @@ class Fusion {
   explicit Fusion(const FusionInput& input)
       : input_(input), group_of_(input.graph.nodes.size(), -1), consumers_(input.graph.values.size()) {
     for (int n : input.nodes) {
-      for (ValueId id : node(n).inputs) {
-        if (id == ir::absent) continue;
+      for (ValueId id : reads(n)) {
         auto& list = consumers_[static_cast<size_t>(id)];
         if (list.empty() || list.back() != n) list.push_back(n);
       }
@@ -52,6 +51,16 @@ class Fusion {
  private:
   const ir::Node& node(int n) const { return input_.graph.nodes[static_cast<size_t>(n)]; }
   const ir::ValueFact& fact(ValueId id) const { return input_.facts[static_cast<size_t>(id)]; }
+  /// Inputs that the node's expression reads: of some only the type or the shape counts.
+  std::vector<ValueId> reads(int n) const {
+    const auto& program = input_.programs[static_cast<size_t>(n)];
+    std::vector<ValueId> ids;
+    for (size_t k = 0; k < node(n).inputs.size(); ++k) {
+      const bool is_read = !program || (k < program->operands.size() && program->operands[k] != ir::none);
+      if (node(n).inputs[k] != ir::absent && is_read) ids.push_back(node(n).inputs[k]);
+    }
+    return ids;
+  }
   int uses(ValueId id) const { return input_.uses[static_cast<size_t>(id)]; }
 
   void start_group(std::vector<int> nodes) {
@@ -155,8 +164,7 @@ class Fusion {
     if (group_of_[static_cast<size_t>(n)] >= 0 || !is_map(n)) return;
     const ir::Shape shape = port(node(n).outputs[0]).shape;
     std::set<int> producers;
-    for (ValueId id : node(n).inputs) {
-      if (id == ir::absent) continue;
+    for (ValueId id : reads(n)) {
       const int group = map_group_of(id);
       if (group >= 0 && port(id).shape == shape && !ends_in_bytes(n, id)) producers.insert(group);
     }
@@ -214,7 +222,7 @@ class Fusion {
       int inside = 0;
       for (int reader : consumers_[static_cast<size_t>(result)]) {
         if (members.count(reader) == 0) return false;
-        const auto& inputs = node(reader).inputs;
+        const std::vector<ValueId> inputs = reads(reader);
         inside += static_cast<int>(std::count(inputs.begin(), inputs.end(), result));
       }
       if (inside != uses(result)) return false;

@@ -110,10 +110,9 @@ void PlanBuilder::place_values() {
             first[t] != s || pinned[f] || pinned[t])
           continue;
         if (bytes_of(plan_->facts_[f]) != bytes_of(plan_->facts_[t])) continue;
-        // Another view of the same buffer may be read in another order.
-        const bool other_view = std::any_of(step.inputs.begin(), step.inputs.end(), [&](ValueId id) {
-          return id != ir::absent && id != step.inputs[static_cast<size_t>(k)] && root(id) == from;
-        });
+        // The same buffer, as another view or at another position, may be read in another order.
+        const auto same_buffer = [&](ValueId id) { return id != ir::absent && root(id) == from; };
+        const bool other_view = std::count_if(step.inputs.begin(), step.inputs.end(), same_buffer) > 1;
         if (other_view) continue;
         join(from, to);
         first[t] = first[f];
