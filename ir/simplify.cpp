@@ -1,6 +1,8 @@
 #include "ir/simplify.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "ir/infer.h"
@@ -247,6 +249,52 @@ void simplify_bodies(Graph& graph, SimplifyReport& report, Definitions* definiti
   }
 }
 
+/// Bodies of Loops and Scans by the node's name; of those with the same name the outermost.
+using LoopBodies = std::map<std::string, const Graph*>;
+
+const Graph* loop_body(const Node& node) {
+  if ((node.op != "Loop" && node.op != "Scan") || !node.domain.empty()) return nullptr;
+  const auto body = node.attributes.find("body");
+  return body == node.attributes.end() ? nullptr : body->second.graph.get();
+}
+
+void collect_loops(const Graph& graph, LoopBodies& loops) {
+  for (const Node& node : graph.nodes) {
+    if (const Graph* body = loop_body(node)) loops.emplace(node.name, body);
+  }
+  for (const Node& node : graph.nodes) {
+    for (const Graph* body : bodies_of(node)) collect_loops(*body, loops);
+  }
+}
+
+void take_results(Graph& body, const Graph& known) {
+  for (size_t k = 0; k < body.outputs.size() && body.outputs.size() == known.outputs.size(); ++k) {
+    if (std::find(body.inputs.begin(), body.inputs.end(), body.outputs[k]) != body.inputs.end()) continue;
+    const Value& found = known.value(known.outputs[k]);
+    Value& output = body.value(body.outputs[k]);
+    if (found.type != ElementType::undefined) output.type = found.type;
+    if (found.dims) output.dims = found.dims;
+  }
+}
+
+/// `inlined`: what is before the names of nodes where the Ifs around them were replaced by a branch.
+void take_loop_results(Graph& graph, const LoopBodies& loops, const std::string& inlined) {
+  for (Node& node : graph.nodes) {
+    for (auto& [name, attribute] : node.attributes) {
+      const auto take = [&](std::shared_ptr<Graph>& shared) {
+        shared = std::make_shared<Graph>(*shared);
+        take_loop_results(*shared, loops, node.op == "If" ? inlined + node.name + "/" : "");
+      };
+      if (attribute.graph) take(attribute.graph);
+      for (auto& shared : attribute.graphs) take(shared);
+    }
+    auto known = loops.find(node.name);
+    if (known == loops.end()) known = loops.find(inlined + node.name);
+    if (known != loops.end() && loop_body(node) != nullptr)
+      take_results(*node.attributes.at("body").graph, *known->second);
+  }
+}
+
 }  // namespace
 
 bool widens_weights(const Node& node, const Inference& inference) {
@@ -270,6 +318,12 @@ SimplifyReport simplify(Graph& graph, Definitions* definitions) {
   simplify_bodies(graph, report, definitions);
   report.dead += remove_dead(graph);
   return report;
+}
+
+void take_loop_results(Graph& graph, const Graph& simplified) {
+  LoopBodies loops;
+  collect_loops(simplified, loops);
+  if (!loops.empty()) take_loop_results(graph, loops, "");
 }
 
 }  // namespace axrun::ir

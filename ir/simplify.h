@@ -27,4 +27,8 @@ bool widens_weights(const Node& node, const Inference& inference);
 /// programs.
 SimplifyReport simplify(Graph& graph, Definitions* definitions = nullptr);
 
+/// A Loop or Scan that makes no trip gives what its body's outputs are known to be: has the bodies of `graph`
+/// know as much as those of `simplified`, which was made of it.
+void take_loop_results(Graph& graph, const Graph& simplified);
+
 }  // namespace axrun::ir

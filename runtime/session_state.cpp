@@ -92,7 +92,9 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given,
   const ir::SimplifyReport simplification = ir::simplify(*simplified, definitions.get());
   load.by_definition = simplification.folded;
   load.bytes_by_definition = simplification.folded_bytes;
-  if (options.tier != Tier::reference) {
+  if (options.tier == Tier::reference) {
+    ir::take_loop_results(*model.graph, *simplified);
+  } else {
     load.folded = fold_weights(*simplified, *pool);
     give_readers_own_widening(*simplified);
   }
