@@ -23,6 +23,7 @@ class Comparison:
     programs_folder: str  # where axrun's own programs are: its reference and what measures the machine
     again: set  # names of the models on which the subject is its own peer too
     budget: float = None  # seconds for everything
+    record: dict = field(default_factory=dict)  # more of what was asked for
     rows: list = field(default_factory=list)
     machine_limits: dict = None
 
@@ -74,7 +75,7 @@ class Comparison:
     def result(self):
         """Everything, as perf/README.md describes it."""
         summary = report.summarise(self.rows)
-        return {"schema": SCHEMA, "taken_at": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "machine": machine.describe(),
+        return {"schema": SCHEMA, "taken_at": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self.record, "machine": machine.describe(),
                 "limits": self.machine_limits, "plan": vars(self.plan), "programs": self._versions(), "rows": self.rows,
                 "summary": summary, "missed": gate.failures(summary)}
 

@@ -37,11 +37,13 @@ class Noise:
 
 
 def describe():
-    """Processor, core count and kernel, for the record."""
-    processor = "unknown"
+    """Processor, its instruction set, core count and kernel, for the record."""
+    said = {}
     with open("/proc/cpuinfo") as info:
         for line in info:
-            if line.startswith("model name"):
-                processor = line.partition(":")[2].strip()
-                break
-    return {"processor": processor, "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+            name, _, value = line.partition(":")
+            said.setdefault(name.strip(), value.strip())
+    flags = said.get("flags", "").split()
+    isa = next((name for name, flag in (("avx512", "avx512f"), ("avx2", "avx2")) if flag in flags), "sse2")
+    return {"processor": said.get("model name", "unknown"), "isa": isa, "processors": len(os.sched_getaffinity(0)),
+            "kernel": platform.release()}

@@ -8,15 +8,18 @@ _LABEL = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
 def table(document):
-    """Summary in sentences, then the table. `?` marks what is not distinguishable, `again` axrun against itself."""
+    """Summary in sentences, then the table."""
+    return "\n".join(["- " + sentence for sentence in in_words(document["summary"])] + ["", rows(document)]) + "\n"
+
+
+def rows(document):
+    """The table. `?` marks what is not distinguishable, `again` axrun against itself."""
     peers = [name for name in document["programs"] if name != SUBJECT]
-    lines = ["- " + sentence for sentence in in_words(document["summary"])]
     heading = ["model", "threads", "axrun us", "p99", "limit"]
     for peer in peers:
         heading += [_LABEL.get(peer, peer), "answer", "memory"]
-    lines += ["", _line(heading), _line(["---"] + ["---:"] * (len(heading) - 1))]
-    rows = sorted(document["rows"], key=lambda row: (row["model"], row["threads"]))
-    return "\n".join(lines + [_row(row, peers) for row in rows]) + "\n"
+    lines = [_line(heading), _line(["---"] + ["---:"] * (len(heading) - 1))]
+    return "\n".join(lines + [_row(row, peers) for row in sorted(document["rows"], key=lambda row: (row["model"], row["threads"]))])
 
 
 def _line(cells):
@@ -37,12 +40,16 @@ def _row(row, peers):
             cells += ["can't run" if "error" in row["programs"][peer] else "", "", ""]
             continue
         time = ratios["time"]
-        cells += ["%.2f [%.2f, %.2f]%s" % (time["median"], time["low"], time["high"], _VERDICT[time["verdict"]]),
+        cells += ["%s [%s, %s]%s" % (*(_ratio(time[key]) for key in ("median", "low", "high")), _VERDICT[time["verdict"]]),
                   "%.2f" % ratios["start"]["median"], "%.2f" % ratios["peak_rss"]]
     again = row["ratios"].get(AGAIN)
     if again:
         cells[0] += " (again: %.2f [%.2f, %.2f])" % tuple(again["time"][key] for key in ("median", "low", "high"))
     return _line(cells)
+
+
+def _ratio(number):
+    return "%.2f" % number if number >= 0.1 else "%.3f" % number
 
 
 def _time(us):

@@ -12,6 +12,8 @@ import matplotlib
 from matplotlib import ticker
 from matplotlib.figure import Figure
 
+from comparison import palette
+
 # Stand-ins that are replaced by the style sheet's variables in the finished SVG.
 INK, GRID, PAPER = "#010101", "#020202", "#030303"
 SHAPES = "oDs^vP*X"  # of programs, in their order; markup.py has the same as characters
@@ -20,7 +22,7 @@ LABELS = 1.6  # inches of it for the names of models; longer ones widen the plot
 PROGRAMS = len(SHAPES)
 
 _STYLE = {
-    "svg.fonttype": "none", "text.parse_math": False, "font.size": 8.5, "font.family": "sans-serif",
+    "svg.fonttype": "none", "svg.hashsalt": "axrun", "text.parse_math": False, "font.size": 8.5, "font.family": "sans-serif",
     "axes.edgecolor": GRID, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
     "xtick.labelcolor": INK, "ytick.labelcolor": INK, "grid.color": GRID, "grid.linewidth": 0.6,
     "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False, "axes.spines.bottom": False,
@@ -83,6 +85,13 @@ def curves(x_name, y_name, series):
         axes.set_xlabel(x_name)
         axes.set_ylabel(y_name)
         return _svg(figure)
+
+
+def standalone(svg):
+    """A plot as a file of its own, on which no page's style sheet works: with one of its own, for light and dark."""
+    style = "<style>svg{%s}@media(prefers-color-scheme:dark){svg{%s}}</style>" % (palette.LIGHT, palette.DARK)
+    end_of_tag = svg.index(">") + 1
+    return svg[:end_of_tag] + style + svg[end_of_tag:]
 
 
 def _colour(number):
