@@ -1,0 +1,82 @@
+"""Tests of blocks.py, and that the README's blocks are of the kinds that are run.
+
+Run: python3 tests/readme/blocks_test.py
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import blocks
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = """Words.
+
+```sh
+x='a  b'   # kept
+echo "$x" > said
+```
+
+```cpp
+// main.cpp
+int main() { return '\\''; }
+```
+
+```sh extra
+false
+```
+
+```python
+print("it's", open("said").read())
+```
+
+```text
+not a command
+```
+"""
+
+
+class Blocks(unittest.TestCase):
+    def run_in(self, folder, page):
+        return subprocess.run(["bash", "-c", blocks.program(page)], cwd=folder, stdout=subprocess.PIPE, text=True)
+
+    def test_blocks_share_a_shell_and_are_done_in_order(self):
+        page = blocks.read(PAGE)
+        self.assertEqual([(block.language, block.needs) for block in page],
+                         [("sh", ""), ("cpp", ""), ("sh", "extra"), ("python", ""), ("text", "")])
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_in(folder, [block for block in page if not block.needs])
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("it's a  b", done.stdout)
+            with open(os.path.join(folder, "main.cpp"), encoding="utf8") as file:
+                self.assertEqual(file.read(), page[1].text)
+
+    def test_a_command_that_fails_ends_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_in(folder, blocks.read(PAGE))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertNotIn("it's", done.stdout)
+            page = "```sh\nfalse | true\necho on\n```\n"
+            self.assertNotIn("on\n", self.run_in(folder, blocks.read(page)).stdout.replace("$ echo on\n", ""))
+
+    def test_files_have_names(self):
+        with self.assertRaisesRegex(ValueError, "file's name"):
+            blocks.program(blocks.read("```c\nint x;\n```\n"))
+
+    def test_every_block_of_the_page_is_run(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf8") as file:
+            text = file.read()
+        page = blocks.read(text)
+        self.assertGreater(len(page), 8)
+        self.assertEqual(text.count("\n```"), 2 * len(page))
+        for block in page:
+            self.assertIn(block.language, blocks.TYPED + blocks.SAVED + blocks.GIVEN)
+            self.assertIn(block.needs, ("", "onnxruntime"))
+        outside = re.sub(r"(?ms)^```.*?^```$", "", text)
+        self.assertEqual(re.findall(r"(?m)^    \S.*", outside), [])  # indented blocks would not be run
+
+
+if __name__ == "__main__":
+    unittest.main()
