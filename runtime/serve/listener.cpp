@@ -53,8 +53,15 @@ int Listener::bind(const std::string& host, int port) {
 }
 
 void Listener::start() {
-  net::co_spawn(context_, accept(), [](const std::exception_ptr&) {});
-  net::co_spawn(context_, watch(), [](const std::exception_ptr&) {});
+  keep_doing(&Listener::accept);
+  keep_doing(&Listener::watch);
+}
+
+/// Begins again where memory was short.
+void Listener::keep_doing(net::awaitable<void> (Listener::*task)()) {
+  net::co_spawn(context_, (this->*task)(), [this, task](const std::exception_ptr& failure) {
+    if (failure) keep_doing(task);
+  });
 }
 
 void Listener::stop() {

@@ -28,6 +28,7 @@ class Listener {
  private:
   boost::asio::awaitable<void> accept();
   boost::asio::awaitable<void> watch();
+  void keep_doing(boost::asio::awaitable<void> (Listener::*task)());
   void open(boost::asio::ip::tcp::socket socket);
   void close(const std::shared_ptr<Connection>& connection);
   bool make_room();

@@ -5,7 +5,7 @@
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/optional.hpp>
-#include <limits>
+#include <cstdint>
 #include <new>
 
 #include "runtime/serve/http_message.h"
@@ -24,8 +24,10 @@ struct MessageBody {
 
     void init(const boost::optional<std::uint64_t>& length, boost::beast::error_code& error) {
       error = {};
-      // Memory that is reserved and not written to is none. The parser has compared it with the limit.
-      if (length) attempt([&] { message_.bytes.reserve(static_cast<size_t>(*length)); }, error);
+      if (length) {
+        const auto bytes = static_cast<size_t>(std::min<std::uint64_t>(*length, most_reserved));
+        attempt([&] { message_.bytes.reserve(bytes); }, error);
+      }
     }
 
     template <class Buffers>
@@ -47,6 +49,9 @@ struct MessageBody {
     void finish(boost::beast::error_code& error) { error = {}; }
 
    private:
+    /// A length that is only said takes no more of the address space than this.
+    static constexpr std::uint64_t most_reserved = 8 << 20;
+
     static boost::beast::error_code no_memory() {
       return make_error_code(boost::system::errc::not_enough_memory);
     }
