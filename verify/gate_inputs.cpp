@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/element_access.h"
 #include "ir/grammar.h"
@@ -259,10 +260,9 @@ void fill(void* data, const OperandPlan& operand, const FillOptions& options) {
 std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_t seed) {
   const int64_t elements = ir::element_count(shape);
   std::vector<int64_t> positions;
-  if (elements <= count) {
-    for (int64_t k = 0; k < elements; ++k) positions.push_back(k);
-    return positions;
-  }
+  if (elements == 0) return positions;
+  const bool all = elements <= count;
+  const int64_t wanted = all ? elements : count;
   Random random(seed);
   const Shape strides = ir::row_major_strides(shape);
   std::unordered_set<int64_t> seen;
@@ -292,7 +292,8 @@ std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_
     return std::clamp<int64_t>(near, 0, n - 1);
   };
   // Small outputs have few borders: give up on new ones after a while.
-  for (int64_t tries = 0; static_cast<int64_t>(positions.size()) < count && tries < 4 * count; ++tries) {
+  const int64_t most_tries = all ? wanted / 2 : 4 * wanted;
+  for (int64_t tries = 0; static_cast<int64_t>(positions.size()) < wanted && tries < most_tries; ++tries) {
     int64_t position = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
       const bool all = d + 1 < shape.size() || checks::on("gate.last_columns");
@@ -300,6 +301,14 @@ std::vector<int64_t> sample_positions(const Shape& shape, int64_t count, uint64_
       position += (random.below(2) == 0 ? border(extent) : random.below(extent)) * strides[d];
     }
     take(position);
+  }
+  if (!all) return positions;
+  // The others in any order: where there is time for few, they are from everywhere.
+  const size_t chosen = positions.size();
+  for (int64_t k = 0; k < elements; ++k) take(k);
+  for (size_t k = positions.size(); k > chosen + 1; --k) {
+    const auto other = static_cast<size_t>(random.below(static_cast<int64_t>(k - chosen)));
+    std::swap(positions[k - 1], positions[chosen + other]);
   }
   return positions;
 }

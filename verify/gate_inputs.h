@@ -57,7 +57,7 @@ void fill(void* data, const OperandPlan& operand, const FillOptions& options);
 
 /// Row-major positions to look at, without repetition; all of them where there are no more than `count`. The
 /// corners come first, then first and last rows and columns and the borders of tiles (next to multiples of 8,
-/// 16, 32, ...), mixed with random ones.
+/// 16, 32, ...), mixed with random ones, then any others.
 std::vector<int64_t> sample_positions(const ir::Shape& shape, int64_t count, uint64_t seed);
 
 /// Pseudo-random numbers; the sequence depends on the seed only.

@@ -20,7 +20,7 @@ struct GateTrial {
   /// Elements that are compared however long the sums are that they take. An error in how terms are reached
   /// shows in nearly every element of a long sum; where elements are wrong by their position, the exact
   /// probes look at most of them, and each of the other trials at some of its own.
-  int64_t least_samples() const { return int64_t{times} * (share * thinned == 1 ? 64 : 16); }
+  int64_t least_samples() const { return int64_t{times} * (share == 1 ? 64 : 16); }
   /// What is left of so many samples, or so much work.
   int64_t part_of(int64_t all) const { return all * times / share / thinned; }
   /// The first of the corners: half of the least samples are corners, other ones in the next trial.

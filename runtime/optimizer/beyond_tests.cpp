@@ -17,11 +17,11 @@ bool runs(const Plan& plan, const jit::KernelCode* code) {
 
 }  // namespace
 
-void PlanImprover::test_beyond(const Task& task) {
+bool PlanImprover::test_beyond(const Task& task) {
   const std::optional<GeneratedCode> known = library_->code_to_test(*task.entry, task.sizes);
-  if (!known) return;
+  if (!known) return false;
   if (begun_) settle();
-  if (place_.stop.requested()) return;
+  if (place_.stop.requested()) return false;
   begun_ = {task.entry, task.sizes, known->rank, known,
             candidate_for(*task.entry, task.sizes, known->rank, known)};
   {
@@ -31,7 +31,7 @@ void PlanImprover::test_beyond(const Task& task) {
   const CandidateOutcome outcome = outcome_of_begun();
   const std::unique_ptr<Candidate> candidate = std::move(begun_->candidate);
   begun_.reset();
-  if (place_.stop.requested()) return;
+  if (place_.stop.requested()) return false;
   const Background::Piece piece(place_.background);
   board_.update([](OptimizerStatus& status) { ++status.tried; });
   if (outcome.end == CandidateOutcome::End::verified) {
@@ -41,6 +41,7 @@ void PlanImprover::test_beyond(const Task& task) {
   } else {
     library_->stays_within(*task.entry, outcome.reason);
   }
+  return outcome.end == CandidateOutcome::End::verified;
 }
 
 void PlanImprover::withdraw(KernelLibrary::Entry& entry, const std::string& reason) {

@@ -147,7 +147,8 @@ bool PlanImprover::join_steps(const std::shared_ptr<const Plan>& plan, const Opt
         if (waits() && is_open(other) && may_join(other, growth) && waits()) begin(other.task);
       }
     });
-    if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken);
+    // What is known to be one step may have been two here for want of a test.
+    if (library_->serves(*task.task.entry, task.task.sizes)) joined |= join(task, taken) || reaches_more_;
     watch();
   }
   set_left(0);

@@ -95,7 +95,10 @@ KernelLibrary::Choice KernelLibrary::choose(const Entry& entry, const SizeValues
   // Also code that was accepted before, and then differed from the present kernel.
   if (entry.record.state == State::refused) return {};
   if (!entry.generated) return {false, entry.record.state == State::waiting};
-  if (!entry.generated->tested.cover(sizes)) return {false, entry.stays_within.empty()};
+  if (!entry.generated->tested.cover(sizes)) {
+    const bool may_be = entry.stays_within.empty();
+    return {false, may_be, may_be && (options_.always || entry.record.state == State::accepted)};
+  }
   if (options_.always) return {true, false};
   const KernelVerdict* nearest = nullptr;
   for (const KernelVerdict& verdict : entry.verdicts) {
@@ -178,6 +181,7 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     if (!entry) return found;
     Choice choice = choose(*entry, sizes);
     found.open = choice.open || resumes_;
+    found.beyond = choice.beyond;
     if (!choice.use) {
       const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
       if (!special) return found;

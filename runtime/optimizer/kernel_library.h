@@ -196,6 +196,7 @@ class KernelLibrary final : public KernelSource {
   struct Choice {
     bool use = false;
     bool open = false;
+    bool beyond = false;  ///< it is to be tested there first
   };
   Choice choose(const Entry& entry, const SizeValues& sizes) const;
   static std::shared_ptr<Entry> specialised_at(const std::vector<std::shared_ptr<Entry>>& entries,

@@ -247,7 +247,7 @@ void PlanImprover::try_task(const Task& task, const OptimizerJob& job,
                             const std::function<void()>& meanwhile) {
   try {
     if (library_->state(*task.entry) == OptimizedKernel::State::waiting) attempt(task);
-    if (!place_.stop.requested()) test_beyond(task);
+    reaches_more_ = !place_.stop.requested() && test_beyond(task);
     if (meanwhile) meanwhile();
     const OptimizedKernel::State state = library_->state(*task.entry);
     const bool verified =

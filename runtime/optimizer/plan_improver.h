@@ -215,8 +215,8 @@ class PlanImprover {
   std::unique_ptr<Candidate> candidate_for(const KernelLibrary::Entry& entry, const SizeValues& sizes,
                                            size_t rank, const std::optional<GeneratedCode>& known = {});
   /// Has a verified kernel that does not serve the task's sizes yet tested at these, and at borders on the
-  /// way. Where it is wrong it is taken out of all plans.
-  void test_beyond(const Task& task);
+  /// way: true where it serves them now. Where it is wrong it is taken out of all plans.
+  bool test_beyond(const Task& task);
   void withdraw(KernelLibrary::Entry& entry, const std::string& reason);
   /// The session's share of machine code is not used up.
   bool has_room_for_code() const;
@@ -345,6 +345,8 @@ class PlanImprover {
     std::unique_ptr<Candidate> candidate;
   };
   std::optional<Begun> begun_;
+  /// The kernel of the task tried last has been tested at more sizes for it.
+  bool reaches_more_ = false;
   std::optional<SymbolicFacts> symbolic_;
   /// Of the plans of the job at hand, made when first needed.
   std::map<std::shared_ptr<const Plan>, std::shared_ptr<const Plan>> fallbacks_;

@@ -13,6 +13,7 @@ class KernelSource {
   struct Found {
     std::shared_ptr<const Kernel> kernel;  ///< null: none
     bool open = false;                     ///< a better one may yet be found: worth asking again later
+    bool beyond = false;                   ///< there is one, which may yet be tested at these sizes
   };
   virtual ~KernelSource() = default;
   /// For the nodes (by position) that the step is made of. Quick: one look-up; nothing is compiled or

@@ -399,8 +399,8 @@ bool PlanBuilder::make_group_step(const Group& group) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
     step.kernel = std::move(found.kernel);
     sequence = sequence && found.open;
-    // What may yet be found for joined groups shows in their parts.
-    if (found.open && (group.parts.empty() || sequence)) ++plan_->open_steps_;
+    // What may yet be found for joined groups shows in their parts, but for what was found already.
+    if (found.open && (group.parts.empty() || sequence || found.beyond)) ++plan_->open_steps_;
   }
   if (step.kernel == nullptr && sequence) step.kernel = sequence_of(group, context);
   if (step.kernel == nullptr && group.parts.empty()) step.kernel = make_kernel(context);

@@ -129,6 +129,23 @@ TEST_F(BeyondTests, WhatTakesLittleIsTestedAtEveryBorderAtFirst) {
   EXPECT_EQ(status.kernels[0].served, "n0: 2..8194") << text_of(status);
 }
 
+/// Where it does not serve yet its parts do; then it is one step again.
+TEST_F(BeyondTests, StepsThatBecameOneDoSoThereToo) {
+  const Knobs knobs{{"AXRUN_SWAP", "join"}};
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {ir::Dim::symbol("rows"), columns});
+  const ir::ValueId a = m.node("Abs", {x});
+  m.output(m.node("Softmax", {a}, {{"axis", ModelMaker::attribute(int64_t{-1})}}));
+  const auto session = m.session(one_thread());
+  for (const int64_t rows : {30, 515}) {
+    for (int k = 0; k < 2; ++k) session->run(inputs_of(rows));
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const auto plan = session->current_plan({{rows, columns}});
+    EXPECT_EQ(plan->steps().size(), 1u) << rows << text_of(session->optimizer_status());
+    EXPECT_EQ(generated_steps(*plan), 1) << rows << text_of(session->optimizer_status());
+  }
+}
+
 /// Proved for the whole range, right up to 550 rows, wrong beyond.
 TEST_F(BeyondTests, AKernelThatIsWrongThereIsTakenOutOfAllPlans) {
   const Knobs knobs{{"AXRUN_WORKER", AXRUN_MISTAKEN_WORKER}, {"MISTAKEN_BEYOND", "550"}};

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "verify/gate_inputs.h"
 #include "verify/gate_memory.h"
 
 namespace axrun::verify::test {
@@ -54,6 +55,24 @@ TEST(GateTrials, SizesForTheirExtentsHaveFewSamples) {
       EXPECT_GE(trial.least_samples(), 16);
     }
   }
+}
+
+/// Where there is time for few of them.
+TEST(GateInputs, SamplesOfSmallArraysAreFromEverywhere) {
+  constexpr int64_t rows = 37, columns = 41;
+  const std::vector<int64_t> positions = sample_positions({rows, columns}, 8192, 3);
+  std::set<int64_t> all(positions.begin(), positions.end()), first_rows, later_rows;
+  EXPECT_EQ(positions.size(), static_cast<size_t>(rows * columns));
+  EXPECT_EQ(all.size(), positions.size());
+  EXPECT_EQ(*all.rbegin(), rows * columns - 1);
+  for (size_t k = 0; k < 100; ++k) {
+    first_rows.insert(positions[k] / columns);
+    later_rows.insert(positions[positions.size() - 1 - k] / columns);
+  }
+  EXPECT_GT(first_rows.size(), 20u);
+  EXPECT_GT(later_rows.size(), 20u);
+  EXPECT_EQ(sample_positions({3, 0}, 10, 1), std::vector<int64_t>());
+  EXPECT_EQ(sample_positions({}, 10, 1), std::vector<int64_t>{0});
 }
 
 TEST(GateTrials, OneSizeHasAllTrialsHoweverLarge) {
