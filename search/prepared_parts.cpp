@@ -22,8 +22,10 @@ bool is_prepared(const PieceContext& context, ExprId id) {
   constexpr double costly = 1;
   if (scalar_cost(program, id) < costly || axes_of(program, id).size() > 1) return false;
   const std::vector<ExprId> loads = loads_of(program, id);
+  // Where all is constant, so is what the reduction gives, which is not there yet.
   return !loads.empty() && std::all_of(loads.begin(), loads.end(), [&](ExprId load) {
-    return context.constant[static_cast<size_t>(program.exprs[static_cast<size_t>(load)].integer)];
+    const auto tensor = static_cast<ir::TensorId>(program.exprs[static_cast<size_t>(load)].integer);
+    return context.constant[static_cast<size_t>(tensor)] && context.values.is_placed(tensor);
   });
 }
 

@@ -44,6 +44,7 @@ class StageValues {
   using Place = std::function<ir::loop::Access(const ir::Dims& indices)>;
   void read_at(ir::TensorId tensor, Place place) { places_[tensor] = std::move(place); }
   void read_buffer(ir::TensorId tensor, int buffer);
+  bool is_placed(ir::TensorId tensor) const { return places_.count(tensor) != 0; }
   ir::loop::Access access(ir::TensorId tensor, const ir::Dims& indices) const;
 
   /// The value of an expression has been computed: it is read from there until clear_values.
