@@ -19,7 +19,6 @@
 #include "runtime/plan/fold_weights.h"
 #include "runtime/plan/own_widening.h"
 #include "runtime/session_policy.h"
-#include "runtime/warm/kept_schedules.h"
 
 namespace axrun::runtime {
 
@@ -150,6 +149,7 @@ void SessionState::start_optimizer(LoadTimeWork load) {
   settings.algebra =
       !ablated("algebra") && !settings.deterministic && (!settings.always || settings.force_algebra);
   std::shared_ptr<WarmStart> warm = open_warm_start();
+  if (warm) settings.worker.schedules = warm->schedules();
   const char* const reproducers = knob_value(KnobName::reproducers);
   if (reproducers != nullptr) {
     settings.reproducers = reproducers;
@@ -202,7 +202,6 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start() {
     if (!store->writable() && store->settings().layers.empty())
       cache_trouble = fmt::format("{} can only be read: {}", store->settings().directory.string(),
                                   fmt::join(store->troubles(), "; "));
-    keep_schedules_in(store);
     return std::make_shared<WarmStart>(
         std::move(store), model.graph,
         fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);

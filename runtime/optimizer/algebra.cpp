@@ -313,7 +313,7 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
       if (!look_for_rules(*now, interrupted)) return;
       const PhaseClock::In phase(clock_, "choose algebra");
       swapped = rewrite(now, job, interrupted, report);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // whatever search/algebra does
       report.outcome = fmt::format("as the model: {}", error.what());
     }
     if (interrupted() && !swapped) return;

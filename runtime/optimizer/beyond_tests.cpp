@@ -24,10 +24,7 @@ bool PlanImprover::test_beyond(const Task& task) {
   if (place_.stop.requested()) return false;
   begun_ = {task.entry, task.sizes, known->rank, known,
             candidate_for(*task.entry, task.sizes, known->rank, known)};
-  {
-    const PhaseClock::In phase(clock_, "lower");
-    begun_->candidate->begin();
-  }
+  begun_->candidate->begin();
   const CandidateOutcome outcome = outcome_of_begun();
   const std::unique_ptr<Candidate> candidate = std::move(begun_->candidate);
   begun_.reset();

@@ -253,7 +253,7 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
     if (when_folded_) when_folded_(std::move(made.folded));
   }
   return done(true, "bilinear");
-} catch (const Error& error) {
+} catch (const std::exception& error) {  // whatever search/algebra does
   board_.update([&](OptimizerStatus& status) {
     status.bilinear.outcome = fmt::format("as they are: {}", error.what());
   });

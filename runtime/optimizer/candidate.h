@@ -6,18 +6,16 @@
 #include <vector>
 
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/worker_lowering.h"
 #include "runtime/optimizer/worker_process.h"
 #include "search/lowering.h"
 
 namespace axrun::runtime {
 
-using LowerFunction =
-    std::function<search::Lowered(const ir::Program& expression, const search::Sizes& sizes,
-                                  const std::vector<bool>& constant, const jit::Target& target, size_t rank)>;
-
 /// What a candidate goes through, and with what.
 struct CandidateTools {
-  LowerFunction lower = search::lower;
+  /// In tests: what lowers here, in place of the worker. Empty: nothing is lowered in this process.
+  LowerFunction lower;
   jit::Target target;
   uint64_t seed = 1;
   double proof_seconds = 120;      ///< of the clock: proofs end by the solver's own limits long before
@@ -26,17 +24,22 @@ struct CandidateTools {
   double answer_seconds = 30;      ///< without a sign of life, after which an idle worker counts as hanging
 };
 
-/// What the worker is asked about an expression that has been lowered. tested: at which sizes its code was.
-WorkerRequest request_for(const StepExpression& expression, const search::Lowered& lowered,
+/// What the worker is asked about an expression: to lower it, and whether that is right. What is given of
+/// `lowering` is not looked for anew. tested: at which sizes its code was.
+WorkerRequest request_for(const StepExpression& expression, const WorkerLowering& lowering,
                           const search::Sizes& ranges, const SizeValues& sizes, const CandidateTools& tools,
                           const verify::TestedSizes& tested = {});
+
+/// So often is asked again where the worker was ended from outside.
+inline constexpr int most_kills = 3;
 
 /// How it ended.
 struct CandidateOutcome {
   enum class End {
-    verified,       ///< `code` may run in this process
-    refused,        ///< `reason` says which stage has refused it
-    worker_trouble  ///< the worker cannot be started: nothing is known of the candidate
+    verified,        ///< `code` may run in this process
+    refused,         ///< `reason` says which stage has refused it
+    worker_trouble,  ///< the worker cannot be started: nothing is known of the candidate
+    worker_killed    ///< it was ended from outside: nothing is known either
   };
   End end = End::refused;
   TriedKernel::End lost = TriedKernel::End::not_tried;  ///< where it was refused: by what
@@ -44,7 +47,7 @@ struct CandidateOutcome {
   GeneratedCode code;
 };
 
-/// One expression on its way to machine code: lowered, then proved, compiled and tested by the worker, then
+/// One expression on its way to machine code: lowered, proved, compiled and tested by the worker, then
 /// compiled here: the very code that the worker tested, byte by byte.
 class Candidate {
  public:
@@ -57,8 +60,8 @@ class Candidate {
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
 
-  /// Lowers it and gives it to the worker, which is at work from then on: nobody else may ask it before the
-  /// end of finish().
+  /// Gives it to the worker, which is at work from then on: nobody else may ask it before the end of
+  /// finish().
   void begin();
   /// Waits for the worker. Answers `refused` with the reason "stopped" when told to stop.
   CandidateOutcome finish();
@@ -75,6 +78,8 @@ class Candidate {
   void guarded(const char* stage, void (Candidate::*run)());
   void lower();
   void ask();
+  void note_lowering();
+  bool is_answered(const WorkerAnswer& answer);
   void judge();
   void keep_reproducer();
   void compile();
@@ -88,7 +93,7 @@ class Candidate {
   size_t rank_;
   std::optional<GeneratedCode> known_;
   OptimizedKernel record_;
-  search::Lowered lowered_;
+  WorkerLowering lowering_;
   WorkerRequest request_;
   bool asked_ = false;
   bool wrong_ = false;

@@ -101,22 +101,36 @@ bool PlanImprover::may_join(const JointTask& task, Growth growth) {
   if (library_->state(entry) != OptimizedKernel::State::waiting) return true;
   std::string kind = library_->kind(entry);
   if (kind.empty()) {
-    try {
-      const StepExpression& expression = library_->expression(entry);
-      const search::Lowered lowered =
-          tools_.lower(expression.program, library_->ranges(entry), expression.constant, tools_.target, 0);
-      if (!lowered.program) {
-        library_->refuse(entry, lowered.reason);
-        return false;
-      }
-      kind = lowered.kind;
-      library_->note(entry, [&](OptimizedKernel& record) { record.kind = kind; });
-    } catch (const Error& error) {
-      library_->refuse(entry, error.what());
+    const ScheduleKind found = schedule_kind(entry);
+    if (place_.stop.requested()) return false;
+    if (found.kind.empty()) {
+      library_->refuse(entry, found.reason);
+      TriedKernel trial;
+      trial.end = found.lost;
+      trial.reason = found.reason;
+      library_->note_trial(entry, trial);
       return false;
     }
+    kind = found.kind;
+    library_->note(entry, [&](OptimizedKernel& record) { record.kind = kind; });
   }
   return is_one_kind(kind) || (growth == Growth::pieces && task.task.is_light);
+}
+
+ScheduleKind PlanImprover::schedule_kind(const KernelLibrary::Entry& entry) {
+  if (begun_) settle();
+  for (int kills = 0;;) {
+    ScheduleKind found;
+    {
+      const PhaseClock::In phase(clock_, "await the helper", PhaseClock::Kind::wait);
+      found = kind_of_schedule(library_->expression(entry), library_->ranges(entry), tools_, worker_,
+                               place_.stop);
+    }
+    using End = CandidateOutcome::End;
+    const bool killed = found.outcome == End::worker_killed && ++kills < most_kills;
+    if (place_.stop.requested() || (found.outcome != End::worker_trouble && !killed)) return found;
+    if (worker_.is_given_up()) throw CannotGoOn{found.reason};
+  }
 }
 
 bool PlanImprover::join_steps(const std::shared_ptr<const Plan>& plan, const OptimizerJob& job,

@@ -135,9 +135,9 @@ std::optional<verify::GateOptions::Pair> exact_pair(const ir::Program& lowered,
   }
 }
 
-WorkerReply judge_identity(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
+WorkerReply judge_identity(const WorkerRequest& request, const JudgeReports& reports) {
   const ir::Program left = ir::parse(request.expression), right = ir::parse(request.lowered);
-  entering(WorkerStage::proving);
+  reports.entering(WorkerStage::proving);
   verify::ProofOptions options;
   options.solver_milliseconds = request.solver_milliseconds;
   options.seconds = request.proof_seconds;
@@ -154,13 +154,31 @@ WorkerReply judge_identity(const WorkerRequest& request, const std::function<voi
 
 }  // namespace
 
-WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
-  entering(WorkerStage::reading);
-  if (request.identity) return judge_identity(request, entering);
+WorkerReply judge_candidate(const WorkerRequest& request, const JudgeReports& reports,
+                            const LowerFunction& lower) {
+  reports.entering(WorkerStage::reading);
+  if (request.identity) return judge_identity(request, reports);
   WorkerReply reply;
-  const ir::loop::LoopProgram program = ir::loop::parse(request.program);
   const ir::Program expression = ir::parse(request.expression);
-  const ir::Program lowered = ir::parse(request.lowered);
+  WorkerLowering lowering;
+  if (request.program.empty() || request.lowered.empty()) {
+    reports.entering(WorkerStage::lowering);
+    lowering = sent_form(lower(expression, request.ranges, request.constant, request.target, request.rank));
+    reports.lowered(lowering);
+  }
+  // From the texts, which the host has, too: how values are numbered may show in the code.
+  const std::string& program_text = request.program.empty() ? lowering.program : request.program;
+  const std::string& lowered_text = request.lowered.empty() ? lowering.expression : request.lowered;
+  if (program_text.empty() || lowered_text.empty()) {
+    reply.refusal = fmt::format("no schedule: {}", lowering.reason);
+    return reply;
+  }
+  if (request.lower_only) {
+    reply.refusal = "it was to be lowered only";
+    return reply;
+  }
+  const ir::loop::LoopProgram program = ir::loop::parse(program_text);
+  const ir::Program lowered = ir::parse(lowered_text);
   std::vector<size_t> inputs;
   std::vector<bool> constant;
   for (size_t k = 0, place = 0; k < expression.operands.size(); ++k) {
@@ -172,7 +190,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
     ++place;
   }
 
-  entering(WorkerStage::proving);
+  reports.entering(WorkerStage::proving);
   verify::ProofOptions proof;
   proof.solver_milliseconds = request.solver_milliseconds;
   proof.seconds = request.proof_seconds;
@@ -193,7 +211,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
     return reply;
   }
 
-  entering(WorkerStage::compiling);
+  reports.entering(WorkerStage::compiling);
   const Clock::time_point start = Clock::now();
   std::shared_ptr<const jit::KernelCode> code;
   try {
@@ -206,7 +224,7 @@ WorkerReply judge_candidate(const WorkerRequest& request, const std::function<vo
   reply.code_bytes = code->code_bytes();
   reply.code_hash = hash_of_code(code->code(), code->code_bytes());
 
-  entering(WorkerStage::testing);
+  reports.entering(WorkerStage::testing);
   verify::GateOptions gate;
   gate.exact_pair = exact_pair(lowered, program, request.target, constant);
   const Candidate candidate(code, std::move(inputs), std::move(constant));

@@ -155,12 +155,13 @@ const LoadPrograms::Known* LoadPrograms::program_for(const StepExpression& expre
     found = programs_.find(key);
   }
   if (found != programs_.end()) return &found->second;
-  for (;;) {
+  for (int kills = 0;;) {
     Candidate candidate(expression, sizes, ranges, tools, worker, place.stop);
     candidate.begin();
     CandidateOutcome outcome = candidate.finish();
     if (place.stop.requested()) return nullptr;
     if (outcome.end == CandidateOutcome::End::worker_trouble && !worker.is_given_up()) continue;
+    if (outcome.end == CandidateOutcome::End::worker_killed && ++kills < most_kills) continue;
     Known known;
     if (outcome.end == CandidateOutcome::End::verified) known.code = std::move(outcome.code);
     known.reason = outcome.reason;

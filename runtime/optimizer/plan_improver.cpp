@@ -288,7 +288,6 @@ void PlanImprover::begin(const Task& task, size_t rank) {
   if (rank == 0 && take_from_cache(*task.entry)) return;
   // No piece of its own, nor for settling: it waits for the worker, and takes no lock that others need.
   begun_ = {task.entry, task.sizes, rank, std::nullopt, candidate_for(*task.entry, task.sizes, rank)};
-  const PhaseClock::In phase(clock_, "lower");
   begun_->candidate->begin();
 }
 
@@ -312,7 +311,7 @@ void PlanImprover::note_worker_times(const Candidate& candidate) {
 }
 
 CandidateOutcome PlanImprover::outcome_of_begun() {
-  for (;;) {
+  for (int kills = 0;;) {
     CandidateOutcome outcome;
     {
       const PhaseClock::In phase(clock_, "await the helper", PhaseClock::Kind::wait);
@@ -320,7 +319,9 @@ CandidateOutcome PlanImprover::outcome_of_begun() {
     }
     note_worker_times(*begun_->candidate);
     board_.update([&](OptimizerStatus& status) { status.worker_starts = worker_.starts(); });
-    if (place_.stop.requested() || outcome.end != CandidateOutcome::End::worker_trouble) return outcome;
+    using End = CandidateOutcome::End;
+    const bool killed = outcome.end == End::worker_killed && ++kills < most_kills;
+    if (place_.stop.requested() || (outcome.end != End::worker_trouble && !killed)) return outcome;
     const Background::Piece piece(place_.background);
     if (worker_.is_given_up()) throw CannotGoOn{outcome.reason};
     begun_->candidate = candidate_for(*begun_->entry, begun_->sizes, begun_->rank, begun_->known);
@@ -421,11 +422,12 @@ void PlanImprover::compare(const Task& task) {
 void PlanImprover::keep_reproducer(const Task& task, const std::string& difference) {
   if (tools_.reproducers.empty()) return;
   const StepExpression& expression = library_->expression(*task.entry);
-  const search::Sizes ranges = library_->ranges(*task.entry);
-  const search::Lowered lowered =
-      tools_.lower(expression.program, ranges, expression.constant, tools_.target, 0);
-  if (!lowered.program) return;
-  write_reproducer(tools_.reproducers, request_for(expression, lowered, ranges, task.sizes, tools_),
+  WorkerLowering lowering;  // of the default schedule: whoever asks again lowers it again
+  if (tools_.lower)
+    lowering = sent_form(tools_.lower(expression.program, library_->ranges(*task.entry), expression.constant,
+                                      tools_.target, 0));
+  write_reproducer(tools_.reproducers,
+                   request_for(expression, lowering, library_->ranges(*task.entry), task.sizes, tools_),
                    name_of(TriedKernel::End::different), difference);
 }
 

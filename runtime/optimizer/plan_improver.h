@@ -22,6 +22,7 @@
 #include "runtime/optimizer/phase_clock.h"
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_tree.h"
+#include "runtime/optimizer/schedule_kind.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/step_shares.h"
 #include "runtime/optimizer/throttling.h"
@@ -68,7 +69,7 @@ struct OptimizerSettings {
   bool force_bilinear = false;  ///< they are, wherever there are any
   WorkerOptions worker;
   std::string reproducers;  ///< folder for candidates that something was wrong with; empty: none
-  LowerFunction lower = search::lower;
+  LowerFunction lower;      ///< see CandidateTools
 };
 
 /// Shapes that runs have met, with inputs of such a run.
@@ -202,6 +203,8 @@ class PlanImprover {
   /// Until nothing joins any more.
   void grow(const OptimizerJob& job);
   bool may_join(const JointTask& task, Growth growth);
+  /// Of an entry that nobody has lowered; waits for the worker.
+  ScheduleKind schedule_kind(const KernelLibrary::Entry& entry);
   std::vector<JointTask> find_joints(const TreeTimes& times, size_t count);
   /// Wherever none of the steps is taken for another joint; false where that is known already.
   bool join(const JointTask& task, std::set<std::pair<const Plan*, size_t>>& taken);

@@ -34,7 +34,8 @@ std::string about(const WorkerRequest& request, const std::string& what, const s
   }
   return text + fmt::format(
                     "\nseed {}, target {}\n\nexpression   what the kernel is to compute\n"
-                    "program      its loops\nrequest      all of it, as `axrun reproduce` reads it\n",
+                    "program      its loops; empty: lowering gives them\nrequest      all of it, as `axrun "
+                    "reproduce` reads it\n",
                     request.seed, request.target.name);
 }
 

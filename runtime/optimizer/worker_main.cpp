@@ -4,7 +4,9 @@
 #include <malloc.h>
 #endif
 
+#include "runtime/optimizer/schedules_of_host.h"
 #include "runtime/optimizer/worker_server.h"
+#include "search/schedule_store.h"
 
 #ifdef __SANITIZE_THREAD__
 /// Z3 is not built for ThreadSanitizer, which takes its timers for races.
@@ -27,6 +29,13 @@ void keep_freed_memory() {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  using namespace axrun;
   keep_freed_memory();
-  return axrun::runtime::serve_requests(argument_count, arguments, axrun::runtime::judge_candidate);
+  const auto schedules = std::make_shared<runtime::SchedulesOfHost>(runtime::host_socket);
+  return runtime::serve_requests(
+      argument_count, arguments,
+      [&](const runtime::WorkerRequest& request, const runtime::JudgeReports& reports) {
+        search::keep_schedules_in(request.keeps_schedules ? schedules : nullptr);
+        return runtime::judge_candidate(request, reports, search::lower);
+      });
 }

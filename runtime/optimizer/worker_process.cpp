@@ -69,20 +69,45 @@ int spawn(const std::string& program, int socket, int64_t memory_bytes, pid_t& p
 
 constexpr const char* taking = "taking the request";
 
-/// It runs, or would if it got a processor: it does not wait for anything.
-bool has_work(pid_t process) {
+/// What a program does to itself; every other signal comes from outside, or from a system that lacks memory.
+WorkerFailure failure_of(int signal) {
+  switch (signal) {
+    case SIGXCPU:
+      return WorkerFailure::timed_out;
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGABRT:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGXFSZ:
+    case SIGALRM:
+    case SIGPIPE:
+      return WorkerFailure::crashed;
+    default:
+      return WorkerFailure::killed;
+  }
+}
+
+/// As the system shows it; 0 where nobody knows.
+char state_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
   std::getline(file, text);
   const size_t name_end = text.rfind(')');  // the name may hold anything
-  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'R';
+  return name_end != std::string::npos && name_end + 2 < text.size() ? text[name_end + 2] : '\0';
 }
+
+/// It runs, or would if it got a processor: it does not wait for anything.
+bool has_work(pid_t process) { return state_of(process) == 'R'; }
 
 }  // namespace
 
 std::string_view name_of(WorkerFailure failure) {
-  constexpr std::array<std::string_view, 8> names = {"none",   "cannot start", "wrong program", "crashed",
-                                                     "exited", "timed out",    "garbage",       "stopped"};
+  constexpr std::array<std::string_view, 9> names = {
+      "none",   "cannot start", "wrong program", "crashed", "was ended from outside",
+      "exited", "timed out",    "garbage",       "stopped"};
   return names[static_cast<size_t>(failure)];
 }
 
@@ -93,17 +118,15 @@ int WorkerProcess::end() {
   close(socket_);
   socket_ = -1;
   if (owner_ != getpid()) return unknown_status;
-  // One that has ended by itself keeps its own status.
   int status = unknown_status;
-  pid_t ended = waitpid(process, &status, WNOHANG);
-  if (ended == 0) {
-    kill(process, SIGKILL);
-    do {
-      ended = waitpid(process, &status, 0);
-    } while (ended < 0 && errno == EINTR);
+  const pid_t ended = waitpid(process, &status, WNOHANG);
+  // One that has ended by itself keeps its own status. A host that ignores SIGCHLD, or collects every child
+  // itself, leaves nothing to learn.
+  if (ended != 0) return ended == process ? status : unknown_status;
+  kill(process, SIGKILL);
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  // A host that ignores SIGCHLD, or collects every child itself, leaves nothing to learn.
-  return ended == process ? status : unknown_status;
+  return unknown_status;
 }
 
 void WorkerProcess::become_idle() {
@@ -121,12 +144,19 @@ WorkerAnswer WorkerProcess::failed(Transfer transfer, const std::string& during,
       usleep(10'000);
     }
   }
+  const bool suspended = transfer == Transfer::timed_out && state_of(process_) == 'T';
   const int status = end();
   switch (transfer) {
     case Transfer::done:
       break;
     case Transfer::timed_out:
-      answer = {WorkerFailure::timed_out, fmt::format("no end after {:.0f} s while {}", seconds, during), {}};
+      answer = suspended
+                   ? WorkerAnswer{WorkerFailure::killed,
+                                  fmt::format("suspended by a signal for {:.0f} s while {}", seconds, during),
+                                  {}}
+                   : WorkerAnswer{WorkerFailure::timed_out,
+                                  fmt::format("no end after {:.0f} s while {}", seconds, during),
+                                  {}};
       break;
     case Transfer::stopped:
       answer = {WorkerFailure::stopped, "the optimiser was stopped", {}};
@@ -137,7 +167,7 @@ WorkerAnswer WorkerProcess::failed(Transfer transfer, const std::string& during,
     case Transfer::closed:
       if (status != unknown_status && WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
-        answer = {signal == SIGXCPU ? WorkerFailure::timed_out : WorkerFailure::crashed,
+        answer = {failure_of(signal),
                   fmt::format("ended by signal {} ({}) while {}", signal, strsignal(signal), during),
                   {}};
       } else if (status != unknown_status) {
@@ -224,6 +254,7 @@ void WorkerProcess::send(const WorkerRequest& request, double seconds, const Sto
     }
   }
   WorkerRequest paced = request;
+  paced.keeps_schedules = options_.schedules != nullptr;
   paced.processor_share = sent_share_ = share_;
   paced.proof_seconds /= share_;
   paced.solver_milliseconds = static_cast<unsigned>(paced.solver_milliseconds / share_);
@@ -236,27 +267,56 @@ void WorkerProcess::send(const WorkerRequest& request, double seconds, const Sto
   if (sent != Transfer::done) failed_to_send_ = failed(sent, taking, seconds);
 }
 
+Transfer WorkerProcess::serve(const ScheduleMessage& message, double seconds, const StopSignal& stop) {
+  using Kind = ScheduleMessage::Kind;
+  search::ScheduleStore* const store = options_.schedules.get();
+  if (store == nullptr) return Transfer::malformed;  // nobody has said that it may ask
+  if (message.kind == Kind::load) {
+    const std::optional<std::string> known = store->load(message.key);
+    return send_message(socket_, known ? "1" + *known : "0", after(seconds), &stop);
+  }
+  std::string bytes;
+  if (message.kind == Kind::save) {
+    const Transfer got = receive(bytes, longest_reply, seconds, stop);
+    if (got != Transfer::done) return got;
+    store->save(message.key, bytes);
+  } else {
+    store->reject(message.key);
+  }
+  return Transfer::done;
+}
+
 WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop) {
   if (failed_to_send_) return *std::exchange(failed_to_send_, std::nullopt);
   AXRUN_ASSERT(running());
   seconds /= sent_share_;
   std::string during = taking;
-  // A few stages, then the answer: more is no worker.
-  constexpr int most_messages = 16;
-  for (int count = 0; count < most_messages; ++count) {
+  std::optional<WorkerLowering> lowering;
+  const auto end_with = [&](WorkerAnswer answer) {
+    answer.lowering = std::move(lowering);
+    return answer;
+  };
+  // A few stages, the schedules of a product's tiles, then the answer: more is no worker.
+  int stages_left = 16, schedules_left = 4096;
+  while (stages_left > 0 && schedules_left > 0) {
     std::string bytes;
-    const Transfer got = receive(bytes, longest_reply, seconds, stop);
-    if (got != Transfer::done) return failed(got, during, seconds);
+    Transfer got = receive(bytes, longest_reply, seconds, stop);
+    if (got != Transfer::done) return end_with(failed(got, during, seconds));
     try {
       WorkerMessage message = message_from(bytes);
       if (message.stage) during = name_of(*message.stage);
-      if (message.reply) return {WorkerFailure::none, "", std::move(*message.reply)};
+      if (message.lowering) lowering = std::move(message.lowering);
+      if (message.reply) return end_with({WorkerFailure::none, "", std::move(*message.reply)});
+      (message.schedules ? schedules_left : stages_left) -= 1;
+      if (message.schedules) got = serve(*message.schedules, seconds, stop);
+      if (got != Transfer::done) return end_with(failed(got, during, seconds));
     } catch (const Error& error) {
       end();
-      return {WorkerFailure::garbage, fmt::format("its message while {}: {}", during, error.what()), {}};
+      return end_with(
+          {WorkerFailure::garbage, fmt::format("its message while {}: {}", during, error.what()), {}});
     }
   }
-  return failed(Transfer::malformed, during, seconds);
+  return end_with(failed(Transfer::malformed, during, seconds));
 }
 
 }  // namespace axrun::runtime

@@ -2,11 +2,13 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "runtime/optimizer/message.h"
 #include "runtime/optimizer/worker_protocol.h"
+#include "search/schedule_store.h"
 
 namespace axrun::runtime {
 
@@ -15,7 +17,8 @@ enum class WorkerFailure : uint8_t {
   none,
   cannot_start,   ///< there is no such program, or the system does not start it
   wrong_program,  ///< what was started is not this version's worker
-  crashed,        ///< killed by a signal of its own making
+  crashed,        ///< ended by a signal of its own making
+  killed,         ///< ended from outside: that says nothing of what it was doing
   exited,
   timed_out,
   garbage,  ///< it answered with something else
@@ -27,16 +30,19 @@ struct WorkerAnswer {
   WorkerFailure failure = WorkerFailure::none;
   std::string reason;  ///< in words, where it failed
   WorkerReply reply;   ///< where it did not
+  /// Where it has lowered something, also where it failed later.
+  std::optional<WorkerLowering> lowering = {};
 };
 
 struct WorkerOptions {
-  std::string program;                      ///< empty: find_worker()
-  double start_seconds = 20;                ///< from its start to its hello
-  int64_t memory_bytes = int64_t{6} << 30;  ///< of address space; 0: no limit
+  std::string program;                                         ///< empty: find_worker()
+  double start_seconds = 20;                                   ///< from its start to its hello
+  int64_t memory_bytes = int64_t{6} << 30;                     ///< of address space; 0: no limit
+  std::shared_ptr<search::ScheduleStore> schedules = nullptr;  ///< that are kept between processes
 };
 
-/// The process in which candidates are executed for the first time, and in which proofs run: whatever happens
-/// to it costs nothing but its time. Started when first needed and again after it failed.
+/// The process in which expressions are lowered, proofs run, and candidates are executed for the first time:
+/// whatever happens to it costs nothing but its time. Started when first needed and again after it failed.
 ///
 /// For one thread, which must be the one that destroys it, too: the worker dies with the thread that started
 /// it. The host is not forked, its descriptors stay with it, and it gets no signal but SIGCHLD, which nobody
@@ -73,7 +79,9 @@ class WorkerProcess {
   WorkerAnswer start(const StopSignal& stop);
   Transfer receive(std::string& text, size_t limit, double seconds, const StopSignal& stop);
   WorkerAnswer failed(Transfer transfer, const std::string& during, double seconds);
-  /// Kills and forgets it; the status it ended with, where the system tells.
+  /// Does what the worker asks of the schedules that are kept.
+  Transfer serve(const ScheduleMessage& message, double seconds, const StopSignal& stop);
+  /// Kills and forgets it; the status it ended with, where that was before and the system tells.
   int end();
 
   WorkerOptions options_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,9 @@ using Json = nlohmann::json;
 
 constexpr int protocol = 5;
 constexpr size_t longest_text = 4096;
-constexpr std::array<std::string_view, 4> stage_names = {"reading", "proving", "compiling", "testing"};
+constexpr std::array<std::string_view, 5> stage_names = {"reading", "lowering", "proving", "compiling",
+                                                         "testing"};
+constexpr std::array<std::string_view, 3> schedule_asks = {"load", "save", "reject"};
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(Fault::user, what); }
 
@@ -165,22 +168,44 @@ std::string mistake_in_hello(std::string_view text) {
 
 namespace {
 
-Json json_of(const std::optional<std::vector<ir::loop::Size>>& identity) {
-  if (!identity) return nullptr;
-  Json sizes = Json::array();
-  for (const ir::loop::Size& size : *identity)
-    sizes.push_back({{"name", size.name}, {"low", size.low}, {"high", size.high}, {"divisor", size.divisor}});
-  return sizes;
+Json json_of(const std::vector<ir::loop::Size>& sizes) {
+  Json json = Json::array();
+  for (const ir::loop::Size& size : sizes)
+    json.push_back({{"name", size.name}, {"low", size.low}, {"high", size.high}, {"divisor", size.divisor}});
+  return json;
 }
 
-std::optional<std::vector<ir::loop::Size>> identity_from(const Json& json) {
-  if (member(json, "identity").is_null()) return std::nullopt;
+std::vector<ir::loop::Size> sizes_of(const Json& json, const char* name) {
   constexpr int64_t many = int64_t{1} << 50;
   std::vector<ir::loop::Size> sizes;
-  for (const Json& one : list(json, "identity"))
+  for (const Json& one : list(json, name))
     sizes.push_back({text_of(one, "name"), integer_of(one, "low", 0, many), integer_of(one, "high", 0, many),
                      integer_of(one, "divisor", 1, many)});
   return sizes;
+}
+
+WorkerLowering lowering_from(const Json& json) {
+  constexpr int64_t many = 1 << 20;
+  WorkerLowering lowering;
+  lowering.program = text_of(json, "program");
+  lowering.expression = text_of(json, "expression");
+  for (const Json& input : list(json, "inputs")) {
+    if (!input.is_number_integer()) refuse("an input is no integer");
+    lowering.inputs.push_back(static_cast<int>(std::clamp<int64_t>(input.get<int64_t>(), -1, many)));
+  }
+  lowering.kind = short_text_of(json, "kind");
+  lowering.reason = short_text_of(json, "reason");
+  lowering.alternatives = static_cast<int>(integer_of(json, "alternatives", 0, many));
+  lowering.schedule = short_text_of(json, "schedule");
+  lowering.expected_us = amount_of(json, "expected_us");
+  return lowering;
+}
+
+ScheduleMessage schedules_from(const Json& json) {
+  const std::string ask = text_of(json, "ask");
+  const auto found = std::find(schedule_asks.begin(), schedule_asks.end(), ask);
+  if (found == schedule_asks.end()) refuse("it asks of schedules what nobody can");
+  return {static_cast<ScheduleMessage::Kind>(found - schedule_asks.begin()), text_of(json, "key")};
 }
 
 }  // namespace
@@ -192,7 +217,11 @@ std::string to_text(const WorkerRequest& request) {
                   {"sizes", request.sizes},
                   {"thorough", request.thorough},
                   {"constant", request.constant},
-                  {"identity", json_of(request.identity)},
+                  {"ranges", json_of(request.ranges)},
+                  {"rank", request.rank},
+                  {"lower_only", request.lower_only},
+                  {"keeps_schedules", request.keeps_schedules},
+                  {"identity", request.identity ? json_of(*request.identity) : Json()},
                   {"target", json_of(request.target)},
                   {"seed", request.seed},
                   {"solver_milliseconds", request.solver_milliseconds},
@@ -224,7 +253,11 @@ WorkerRequest request_from(std::string_view text) {
     if (!flag.is_boolean()) refuse("a flag of a constant is neither true nor false");
     request.constant.push_back(flag.get<bool>());
   }
-  request.identity = identity_from(json);
+  request.ranges = sizes_of(json, "ranges");
+  request.rank = unsigned_of(json, "rank");
+  request.lower_only = flag_of(json, "lower_only");
+  request.keeps_schedules = flag_of(json, "keeps_schedules");
+  if (!member(json, "identity").is_null()) request.identity = sizes_of(json, "identity");
   request.target = target_from(member(json, "target"));
   request.seed = unsigned_of(json, "seed");
   request.solver_milliseconds = static_cast<unsigned>(integer_of(json, "solver_milliseconds", 1, 1 << 30));
@@ -250,6 +283,23 @@ std::string to_text(const WorkerReply& reply) {
                     {"processor_seconds", reply.processor_seconds}}}});
 }
 
+std::string to_text(const WorkerLowering& lowering) {
+  return printed({{"lowering",
+                   {{"program", lowering.program},
+                    {"expression", lowering.expression},
+                    {"inputs", lowering.inputs},
+                    {"kind", lowering.kind},
+                    {"reason", lowering.reason},
+                    {"alternatives", lowering.alternatives},
+                    {"schedule", lowering.schedule},
+                    {"expected_us", lowering.expected_us}}}});
+}
+
+std::string to_text(const ScheduleMessage& message) {
+  return printed(
+      {{"schedules", {{"ask", schedule_asks[static_cast<size_t>(message.kind)]}, {"key", message.key}}}});
+}
+
 std::string to_text(WorkerStage stage) { return printed({{"stage", name_of(stage)}}); }
 
 WorkerMessage message_from(std::string_view text) {
@@ -261,6 +311,14 @@ WorkerMessage message_from(std::string_view text) {
       if (name == stage_names[k]) message.stage = static_cast<WorkerStage>(k);
     }
     if (!message.stage) refuse("it is at no stage that there is");
+    return message;
+  }
+  if (json.contains("lowering")) {
+    message.lowering = lowering_from(member(json, "lowering"));
+    return message;
+  }
+  if (json.contains("schedules")) {
+    message.schedules = schedules_from(member(json, "schedules"));
     return message;
   }
   const Json& answer = member(json, "reply");

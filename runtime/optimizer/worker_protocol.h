@@ -13,14 +13,19 @@
 
 namespace axrun::runtime {
 
-/// What the worker program is asked: to prove, compile, test and time a loop program, or to prove an
-/// identity.
+/// What the worker program is asked: to lower an expression, and to prove, compile, test and time the loop
+/// program; or to prove an identity.
 struct WorkerRequest {
-  std::string program;     ///< text of the loop program
+  std::string program;     ///< text of the loop program; empty: the one that lowering gives
   std::string expression;  ///< text of the tensor expression it is to compute: tested against this
   /// Text of the simplified expression that it is proved against; operands and outputs have the positions,
-  /// types and memory of `expression`.
+  /// types and memory of `expression`. Empty: the one that lowering gives.
   std::string lowered;
+  // Where something is to be lowered:
+  std::vector<ir::loop::Size> ranges;  ///< one for every symbol of `expression`
+  size_t rank = 0;                     ///< of the schedule
+  bool lower_only = false;             ///< nothing is proved then
+  bool keeps_schedules = false;        ///< the host answers and takes ScheduleMessages
   /// Sizes at which it is tested; the first ones are those at which it is timed. Never empty.
   std::vector<std::map<std::string, int64_t>> sizes = {{}};
   size_t thorough = 1;         ///< the first so many sizes: verify::GateOptions::thorough
@@ -34,6 +39,26 @@ struct WorkerRequest {
   double proof_seconds = 30;
   double processor_seconds = 120;  ///< of the whole answer: the system kills the worker beyond
   double processor_share = 1;      ///< of one processor that the worker may use meanwhile
+};
+
+/// What lowering gives; the worker sends it before it goes on, so that its host has it whatever follows.
+struct WorkerLowering {
+  std::string program;      ///< as in the request; empty: there is none
+  std::string expression;   ///< WorkerRequest::lowered; empty: there is none
+  std::vector<int> inputs;  ///< per input buffer of the program: the operand of the expression that it is
+  std::string kind;         ///< search::Lowered
+  std::string reason;       ///< where there is no program
+  int alternatives = 0;
+  std::string schedule;    ///< what was decided
+  double expected_us = 0;  ///< 0: no model says
+};
+
+/// What the worker asks of the schedules that its host keeps between processes. A load is answered by a frame
+/// of "1" and the bytes, or of "0"; a save is followed by a frame of the bytes.
+struct ScheduleMessage {
+  enum class Kind : uint8_t { load, save, reject };
+  Kind kind = Kind::load;
+  std::string key;
 };
 
 /// What it answers. Without `refusal` both pieces of evidence are accepted ones.
@@ -51,12 +76,12 @@ struct WorkerReply {
 };
 
 /// What the worker does; it says so before each stage, so that its end can be explained.
-enum class WorkerStage : uint8_t { reading, proving, compiling, testing };
+enum class WorkerStage : uint8_t { reading, lowering, proving, compiling, testing };
 std::string_view name_of(WorkerStage stage);
 
-/// Longest messages that either side takes.
+/// Longest messages that either side takes: programs are texts of megabytes where much is written out.
 inline constexpr size_t longest_request = size_t{64} << 20;
-inline constexpr size_t longest_reply = size_t{1} << 20;
+inline constexpr size_t longest_reply = size_t{64} << 20;
 
 /// The first message of a worker names the protocol and the version of axrun it was built with.
 std::string hello_text();
@@ -69,13 +94,18 @@ WorkerRequest request_from(std::string_view text);
 
 std::string to_text(const WorkerReply& reply);
 std::string to_text(WorkerStage stage);
-/// A message of the worker: what it is about to do, or the answer.
+std::string to_text(const WorkerLowering& lowering);
+std::string to_text(const ScheduleMessage& message);
+/// A message of the worker: what it is about to do, what it has lowered, what it wants to know, or the
+/// answer.
 struct WorkerMessage {
   std::optional<WorkerStage> stage;
+  std::optional<WorkerLowering> lowering;
+  std::optional<ScheduleMessage> schedules;
   std::optional<WorkerReply> reply;
 };
-/// Takes nothing on trust: whatever is not exactly a message of the worker is Error(user). Texts are cut to a
-/// few thousand characters.
+/// Takes nothing on trust: whatever is not exactly a message of the worker is Error(user). Texts for people
+/// are cut to a few thousand characters.
 WorkerMessage message_from(std::string_view text);
 
 uint64_t hash_of_code(const void* code, size_t bytes);

@@ -18,8 +18,6 @@
 namespace axrun::runtime {
 namespace {
 
-constexpr int socket_descriptor = 0;
-
 void limit(int resource, rlim_t value) {
   rlimit now{};
   if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return;
@@ -46,7 +44,7 @@ void limit_processor_time(double seconds) {
 Deadline far() { return std::chrono::steady_clock::now() + std::chrono::hours(24); }
 
 bool answered(const std::string& text) {
-  return send_message(socket_descriptor, text, far(), nullptr) == Transfer::done;
+  return send_message(host_socket, text, far(), nullptr) == Transfer::done;
 }
 
 WorkerReply refusal(const std::string& why) {
@@ -61,7 +59,8 @@ WorkerReply reply_to(const std::string& text, const Judge& judge) {
     const double before = processor_seconds();
     limit_processor_time(request.processor_seconds);
     keep_to_share(request.processor_share);
-    WorkerReply reply = judge(request, [](WorkerStage stage) { answered(to_text(stage)); });
+    WorkerReply reply = judge(request, {[](WorkerStage stage) { answered(to_text(stage)); },
+                                        [](const WorkerLowering& lowering) { answered(to_text(lowering)); }});
     reply.processor_seconds = processor_seconds() - before;
     return reply;
   } catch (const std::bad_alloc&) {
@@ -86,7 +85,7 @@ int serve_requests(int argument_count, char** arguments, const Judge& judge) {
   if (memory > 0) limit(RLIMIT_AS, static_cast<rlim_t>(memory));
   if (!answered(hello_text())) return 0;
   for (std::string text;;) {
-    if (receive_message(socket_descriptor, text, longest_request, far(), nullptr) != Transfer::done) return 0;
+    if (receive_message(host_socket, text, longest_request, far(), nullptr) != Transfer::done) return 0;
     if (!answered(to_text(reply_to(text, judge)))) return 0;
   }
 }

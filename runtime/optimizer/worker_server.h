@@ -2,13 +2,22 @@
 
 #include <functional>
 
+#include "runtime/optimizer/worker_lowering.h"
 #include "runtime/optimizer/worker_protocol.h"
 
 namespace axrun::runtime {
 
-/// Answers one request. Calls `entering` before each of its stages.
-using Judge = std::function<WorkerReply(const WorkerRequest& request,
-                                        const std::function<void(WorkerStage)>& entering)>;
+/// What a judge tells the host before it has an answer.
+struct JudgeReports {
+  std::function<void(WorkerStage)> entering;  ///< before each of its stages
+  std::function<void(const WorkerLowering&)> lowered;
+};
+
+/// Answers one request.
+using Judge = std::function<WorkerReply(const WorkerRequest& request, const JudgeReports& reports)>;
+
+/// The socket to the host.
+inline constexpr int host_socket = 0;
 
 /// The worker program: limits itself, says hello on its standard input (a socket to the process that started
 /// it), and answers requests until the other side is gone. `arguments`: its command line. Answers the exit
@@ -18,7 +27,8 @@ using Judge = std::function<WorkerReply(const WorkerRequest& request,
 /// and processor time.
 int serve_requests(int argument_count, char** arguments, const Judge& judge);
 
-/// Proves, compiles, tests and times; or proves an identity.
-WorkerReply judge_candidate(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering);
+/// Lowers what is to be lowered, proves, compiles, tests and times; or proves an identity.
+WorkerReply judge_candidate(const WorkerRequest& request, const JudgeReports& reports,
+                            const LowerFunction& lower);
 
 }  // namespace axrun::runtime

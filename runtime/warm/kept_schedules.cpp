@@ -1,11 +1,7 @@
 #include "runtime/warm/kept_schedules.h"
 
-#include <filesystem>
-#include <mutex>
 #include <optional>
 #include <utility>
-
-#include "search/schedule_store.h"
 
 namespace axrun::runtime {
 namespace {
@@ -28,14 +24,8 @@ class SchedulesInCache : public search::ScheduleStore {
 
 }  // namespace
 
-void keep_schedules_in(std::shared_ptr<cache::Store> store) {
-  static std::mutex mutex;
-  static auto& folder = *new std::optional<std::filesystem::path>;  // threads may run on at the end
-  const std::lock_guard<std::mutex> lock(mutex);
-  // Another store for the same folder would read it all again.
-  if (store->settings().directory == folder) return;
-  folder = store->settings().directory;
-  search::keep_schedules_in(std::make_shared<SchedulesInCache>(std::move(store)));
+std::shared_ptr<search::ScheduleStore> schedules_in(std::shared_ptr<cache::Store> store) {
+  return std::make_shared<SchedulesInCache>(std::move(store));
 }
 
 }  // namespace axrun::runtime

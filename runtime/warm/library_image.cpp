@@ -65,6 +65,12 @@ bool validates() {
   const char* knob = knob_value(KnobName::validate);
   return knob != nullptr && std::string_view(knob) == "on";
 }
+/// Whether it serves nowhere for a reason that says nothing of it: it is tried again where there is a next
+/// time.
+bool is_undecided(const OptimizedKernel& record) {
+  return record.state == OptimizedKernel::State::refused && !record.trials.empty() &&
+         record.trials.front().end == TriedKernel::End::not_tried && record.trials.front().gate.empty();
+}
 bool is_small(const ir::Tensor& tensor) {
   return tensor.defined() && tensor.type() != ir::ElementType::string && tensor.bytes() <= most_content;
 }
@@ -195,7 +201,7 @@ void LibraryImage::learn(const KernelLibrary& library, const ir::Graph& graph, E
   const std::lock_guard lock(library.mutex_);
   for (const auto& entry : library.order_) {
     const OptimizedKernel& record = entry->record;
-    if (record.state == OptimizedKernel::State::waiting) continue;
+    if (record.state == OptimizedKernel::State::waiting || is_undecided(record)) continue;
     Experience::Trial& trial = experience.trials[cache::hash_of({entry->key})];
     trial.state = record.state;
     trial.end = record.trials.empty() ? TriedKernel::End::not_tried : record.trials.front().end;
@@ -252,8 +258,9 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
       const Entry* entry = form->entry.get();
       // A joint that was tried in vain is not tried again; one that nobody has judged, or that may yet be
       // joined, is.
-      const bool lost = entry != nullptr && (entry->record.state == OptimizedKernel::State::refused ||
-                                             entry->record.state == OptimizedKernel::State::slower);
+      const bool lost = entry != nullptr && !is_undecided(entry->record) &&
+                        (entry->record.state == OptimizedKernel::State::refused ||
+                         entry->record.state == OptimizedKernel::State::slower);
       if (entry != nullptr && entry->role == KernelLibrary::Role::joint && !lost && !joined(key)) continue;
       const bool small = std::all_of(form->contents.begin(), form->contents.end(),
                                      [](const auto& content) { return is_small(content.second); });
@@ -277,7 +284,7 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
                         entry->generated->code->has_image();
     OptimizedKernel record = entry->record;
     // A kernel that is about to be used is tried once more, in the model.
-    const bool again = record.state == OptimizedKernel::State::accepted && !serves;
+    const bool again = (record.state == OptimizedKernel::State::accepted && !serves) || is_undecided(record);
     if (again) record.state = OptimizedKernel::State::waiting;
     write(out, record);
     put_count(out, again ? 0 : entry->verdicts.size());

@@ -102,29 +102,30 @@ void Rechecker::prove_and_test(const LibraryImage::Kernel& kernel, RecheckedKern
   const ir::loop::LoopProgram& program = kernel.code.code->program();
   // Of the schedules that there are now only the simplified expression is wanted: what is stored may be one
   // of others.
-  search::Lowered lowered = search::lower(expression.program, kernel.ranges, expression.constant, target_);
-  if (lowered.expression.stages.empty())
-    return fail(result, Recheck::not_checkable, "there is no schedule for it now: " + lowered.reason);
-  std::vector<int> inputs;
-  for (size_t k = 0; k < lowered.expression.operands.size(); ++k) {
-    if (lowered.expression.operands[k] != ir::none) inputs.push_back(static_cast<int>(k));
-  }
-  if (inputs != kernel.code.inputs) return fail(result, Recheck::damaged, "it is given other operands");
-  lowered.program = program;
+  WorkerLowering stored;
+  stored.program = ir::loop::print(program);
   CandidateTools tools;
   tools.target = target_;
-  WorkerRequest request = request_for(expression, lowered, kernel.ranges, sizes_within(kernel.ranges), tools);
+  WorkerRequest request = request_for(expression, stored, kernel.ranges, sizes_within(kernel.ranges), tools);
   // How far it serves follows from where it is said to have been tested.
   for (const SizeValues& sizes : kernel.code.tested.sizes()) {
     if (!covers(kernel.ranges, sizes)) return fail(result, Recheck::damaged, "it was tested at other sizes");
     request.sizes.push_back(sizes);
   }
-  const WorkerAnswer answer = worker_.ask(request, answer_seconds, stop_);
+  WorkerAnswer answer = worker_.ask(request, answer_seconds, stop_);
+  for (int kills = 1; answer.failure == WorkerFailure::killed && kills < most_kills; ++kills)
+    answer = worker_.ask(request, answer_seconds, stop_);
   if (answer.failure != WorkerFailure::none) {
-    const bool none = worker_.failed_starts() > 0;
+    const bool none = worker_.failed_starts() > 0 || answer.failure == WorkerFailure::killed;
     return fail(result, none ? Recheck::not_checkable : Recheck::wrong,
                 fmt::format("the helper process {}: {}", name_of(answer.failure), answer.reason));
   }
+  if (!answer.lowering || answer.lowering->expression.empty())
+    return fail(result, Recheck::not_checkable,
+                "there is no schedule for it now: " +
+                    (answer.lowering ? answer.lowering->reason : answer.reply.refusal));
+  if (answer.lowering->inputs != kernel.code.inputs)
+    return fail(result, Recheck::damaged, "it is given other operands");
   const WorkerReply& reply = answer.reply;
   const auto text = [](const verify::Evidence& evidence) {
     return evidence.text.empty() ? ""

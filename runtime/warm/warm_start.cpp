@@ -16,6 +16,7 @@
 #include "runtime/warm/algebra_image.h"
 #include "runtime/warm/graph_image.h"
 #include "runtime/warm/kept_rules.h"
+#include "runtime/warm/kept_schedules.h"
 #include "runtime/warm/layout_image.h"
 #include "runtime/warm/nested_image.h"
 #include "runtime/warm/origin.h"
@@ -349,6 +350,8 @@ void WarmStart::keep_experience(const KernelLibrary& library) {
 }
 
 std::unique_ptr<search::algebra::RuleStore> WarmStart::rules() { return rules_in(store_); }
+
+std::shared_ptr<search::ScheduleStore> WarmStart::schedules() { return schedules_in(store_); }
 
 bool WarmStart::is_examined() {
   return examined_ || store_->get(cache::Part::certificates, key_of_examined(*graph_)).has_value();

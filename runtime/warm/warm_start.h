@@ -21,6 +21,7 @@
 #include "runtime/warm/model_identity.h"
 #include "runtime/warm/plans_image.h"
 #include "search/algebra/rule_store.h"
+#include "search/schedule_store.h"
 
 namespace axrun::runtime {
 
@@ -72,6 +73,8 @@ class WarmStart {
   void note_layouts(Experience::Layouts layouts) { layouts_ = layouts; }
   /// Identities that have been found, for all models.
   std::unique_ptr<search::algebra::RuleStore> rules();
+  /// What searches for schedules have found, for all models.
+  std::shared_ptr<search::ScheduleStore> schedules();
   /// Those of models of this structure have been looked for. Never throw.
   bool is_examined();
   void note_examined();

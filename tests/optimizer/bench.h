@@ -105,11 +105,11 @@ inline ModelMaker slow_at_first() {
 /// A session's parts, with a plan table of its own and an optimiser on it.
 class Bench {
  public:
-  explicit Bench(LowerFunction lower = search::lower, const ir::Dim& rows = 128)
+  explicit Bench(LowerFunction lower = {}, const ir::Dim& rows = 128)
       : Bench(broadcast_model(rows), 1, std::move(lower)) {}
   /// Kernels of fewer nodes, and whose kind has not this in it, are never hindered.
-  Bench(const ModelMaker& model, size_t fewest_nodes, LowerFunction lower = search::lower,
-        const std::string& kind = "", const std::function<void(OptimizerSettings&)>& change = {})
+  Bench(const ModelMaker& model, size_t fewest_nodes, LowerFunction lower = {}, const std::string& kind = "",
+        const std::function<void(OptimizerSettings&)>& change = {})
       : session_(make_session(model)) {
     OptimizerHost host;
     host.graph = session_->model().graph;

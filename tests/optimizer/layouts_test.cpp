@@ -260,7 +260,7 @@ TEST(LayoutsOfPlans, RefusedKernelsLeaveConversionsOnTheirOwn) {
   const Values want = fallback_answers(model, input);
   Values answers;
   OptimizerStatus status;
-  const auto with = forced(model, input, search::lower, &answers, &status);
+  const auto with = forced(model, input, {}, &answers, &status);
   expect_laid_out_near(answers, want, text_of(status));
   EXPECT_LE(conversions_in(*with), 6) << text_of(status);
   const auto without = forced(model, input, without_layouts, &answers, &status);

@@ -330,13 +330,10 @@ TEST(Optimizer, DeterministicMeansTheSameBits) {
 
 TEST(Optimizer, CandidatesThatMisbehaveNeverHarmTheSession) {
   const std::pair<const char*, const char*> behaviours[] = {
-      {"null", "crashed"},
-      {"illegal", "crashed"},
-      {"bounds", "crashed"},
-      {"leave", "exited"},
-      {"raw", "garbage"},
-      {"no_json", "garbage"},
-      {"unproved", "without evidence"},
+      {"null", "crashed"},     {"illegal", "crashed"},
+      {"bounds", "crashed"},   {"killed", "ended from outside"},
+      {"leave", "exited"},     {"raw", "garbage"},
+      {"no_json", "garbage"},  {"unproved", "without evidence"},
       {"refuse", "not today"},
   };
   for (const auto& [behaviour, reason] : behaviours) {
@@ -354,6 +351,23 @@ TEST(Optimizer, CandidatesThatMisbehaveNeverHarmTheSession) {
       EXPECT_NE(kernel.reason.find(reason), std::string::npos) << behaviour << ": " << text_of(status);
     }
     expect_near(session->run({RuntimeValue(input)})[0].tensor, want, behaviour);
+  }
+}
+
+/// The worker has lowered something else, or nothing that can be read.
+TEST(Optimizer, ProgramsOfAnotherExpressionAreNotUsed) {
+  for (const auto& [behaviour, reason] :
+       {std::pair("other_program", "of another expression"), std::pair("no_program", "compile: ")}) {
+    const Knobs knobs{
+        {"AXRUN_SWAP", "always"}, {"AXRUN_WORKER", AXRUN_ROGUE_WORKER}, {"ROGUE_BEHAVIOUR", behaviour}};
+    const auto session = small_model(6).session(with_threads(1));
+    answer_twice(*session, {RuntimeValue(input_of(6))});
+    ASSERT_TRUE(session->wait_for_optimizer(patience));
+    const OptimizerStatus status = session->optimizer_status();
+    EXPECT_EQ(status.swapped, 0);
+    EXPECT_FALSE(status.kernels.empty());
+    for (const OptimizedKernel& kernel : status.kernels)
+      EXPECT_NE(kernel.reason.find(reason), std::string::npos) << text_of(status);
   }
 }
 

@@ -41,6 +41,10 @@ TEST(WorkerProcess, EveryMisbehaviourIsAReasonAndTheNextCandidateIsServed) {
       {"null", WorkerFailure::crashed, "Segmentation fault"},
       {"illegal", WorkerFailure::crashed, "Illegal instruction"},
       {"bounds", WorkerFailure::crashed, "Segmentation fault"},
+      {"aborts", WorkerFailure::crashed, "Aborted"},
+      {"killed", WorkerFailure::killed, "Killed) while testing"},
+      {"terminated", WorkerFailure::killed, "Terminated) while testing"},
+      {"asks", WorkerFailure::garbage, "no message"},
       {"leave", WorkerFailure::exited, "status 0 while testing"},
       {"leave_with_7", WorkerFailure::exited, "status 7 while testing"},
       {"raw", WorkerFailure::garbage, "no message"},
@@ -92,6 +96,16 @@ TEST(WorkerProcess, HangingOnesAreEnded) {
   EXPECT_EQ(answer.failure, WorkerFailure::timed_out) << answer.reason;
   EXPECT_NE(answer.reason.find("while testing"), std::string::npos) << answer.reason;
   EXPECT_FALSE(worker.running());
+}
+
+TEST(WorkerProcess, ASuspendedOneIsNotToBlame) {
+  StopSignal stop;
+  WorkerProcess worker(rogue());
+  const WorkerAnswer answer = worker.ask(request("suspended"), 0.3, stop);
+  EXPECT_EQ(answer.failure, WorkerFailure::killed) << answer.reason;
+  EXPECT_NE(answer.reason.find("suspended by a signal"), std::string::npos) << answer.reason;
+  EXPECT_FALSE(worker.running());
+  EXPECT_EQ(worker.ask(request("good"), worker_patience, stop).failure, WorkerFailure::none);
 }
 
 TEST(WorkerProcess, ProcessorTimeIsLimited) {

@@ -24,6 +24,9 @@ WorkerRequest some_request() {
   request.target.caches = {{32768, 64, 1, 1e11}, {1 << 20, 64, 2, 0}};
   request.target.masks = true;
   request.seed = 0xffffffffffffffffu;
+  request.ranges = {{"n", 1, 64, 2}};
+  request.rank = 3;
+  request.lower_only = request.keeps_schedules = true;
   return request;
 }
 
@@ -39,6 +42,51 @@ TEST(WorkerProtocol, RequestsArriveAsTheyWereSent) {
   EXPECT_EQ(got.seed, sent.seed);
   EXPECT_EQ(got.target, sent.target);
   EXPECT_EQ(got.proof_seconds, sent.proof_seconds);
+  ASSERT_EQ(got.ranges.size(), 1u);
+  EXPECT_EQ(got.ranges[0].name, "n");
+  EXPECT_EQ(got.ranges[0].high, 64);
+  EXPECT_EQ(got.ranges[0].divisor, 2);
+  EXPECT_EQ(got.rank, 3u);
+  EXPECT_TRUE(got.lower_only && got.keeps_schedules);
+  EXPECT_FALSE(got.identity.has_value());
+  WorkerRequest identity = sent;
+  identity.identity = {{"m", 2, 3, 1}};
+  ASSERT_TRUE(request_from(to_text(identity)).identity.has_value());
+  EXPECT_EQ(request_from(to_text(identity)).identity->at(0).low, 2);
+}
+
+WorkerLowering some_lowering() {
+  WorkerLowering lowering;
+  lowering.program = std::string(100'000, 'p');
+  lowering.expression = "program \\ \x01";
+  lowering.inputs = {0, 2};
+  lowering.kind = "contraction+map";
+  lowering.reason = "none";
+  lowering.alternatives = 7;
+  lowering.schedule = "tile 8x3";
+  lowering.expected_us = 1.5;
+  return lowering;
+}
+
+TEST(WorkerProtocol, LoweringsAndSchedulesArriveAsTheyWereSent) {
+  const WorkerLowering sent = some_lowering();
+  const auto got = message_from(to_text(sent)).lowering;
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->program, sent.program);
+  EXPECT_EQ(got->expression, sent.expression);
+  EXPECT_EQ(got->inputs, sent.inputs);
+  EXPECT_EQ(got->kind, sent.kind);
+  EXPECT_EQ(got->reason, sent.reason);
+  EXPECT_EQ(got->alternatives, sent.alternatives);
+  EXPECT_EQ(got->schedule, sent.schedule);
+  EXPECT_EQ(got->expected_us, sent.expected_us);
+  using Kind = ScheduleMessage::Kind;
+  for (const Kind kind : {Kind::load, Kind::save, Kind::reject}) {
+    const auto message = message_from(to_text(ScheduleMessage{kind, "a key"})).schedules;
+    ASSERT_TRUE(message.has_value());
+    EXPECT_EQ(message->kind, kind);
+    EXPECT_EQ(message->key, "a key");
+  }
 }
 
 TEST(WorkerProtocol, RepliesArriveAsTheyWereSent) {
@@ -59,13 +107,15 @@ TEST(WorkerProtocol, DamagedMessagesAreRefusedOrRead) {
   WorkerReply reply;
   reply.proof = {verify::Verdict::proved, "p", 0};
   reply.gate = {verify::Verdict::tested, "t", 0};
-  const std::string texts[] = {to_text(some_request()), to_text(reply), to_text(WorkerStage::testing),
-                               hello_text()};
+  const std::string texts[] = {
+      to_text(some_request()),       to_text(reply),
+      to_text(WorkerStage::testing), hello_text(),
+      to_text(ScheduleMessage{}),    to_text(WorkerLowering{"p", "e", {0, 1}, "map", "", 1, "default", 2})};
   constexpr unsigned seed = 20240;
   std::mt19937 random(seed);
   int refused = 0;
   for (int round = 0; round < 4000; ++round) {
-    std::string text = texts[round % 4];
+    std::string text = texts[round % 6];
     for (unsigned change = random() % 3 + 1; change > 0; --change) {
       const size_t at = random() % text.size();
       if (random() % 3 == 0) {

@@ -1,20 +1,28 @@
 // A worker program with an emitter that cuts the bounds of loops off at MISTAKEN_BEYOND: its proofs are of
 // the loop program that it was given, what it tests is the machine code with the mistake.
 #include <cstdlib>
+#include <string>
 
 #include "ir/loop/loop_program.h"
 #include "ir/text.h"
 #include "runtime/optimizer/worker_server.h"
+#include "search/lowering.h"
 #include "tests/search/emitter_mistakes.h"
 
 namespace axrun::runtime {
 namespace {
 
-WorkerReply judge_mistaken(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
-  WorkerReply reply = judge_candidate(request, entering);
+WorkerReply judge_mistaken(const WorkerRequest& request, const JudgeReports& reports) {
+  std::string text = request.program;
+  const auto lowered = [&](const WorkerLowering& lowering) {
+    if (text.empty()) text = lowering.program;
+    reports.lowered(lowering);
+  };
+  WorkerReply reply = judge_candidate(request, {reports.entering, lowered}, search::lower);
   const char* const edge = std::getenv("MISTAKEN_BEYOND");
-  const ir::loop::LoopProgram program = ir::loop::parse(request.program);
-  if (!reply.refusal.empty() || edge == nullptr || program.sizes.empty()) return reply;
+  if (!reply.refusal.empty() || edge == nullptr) return reply;
+  const ir::loop::LoopProgram program = ir::loop::parse(text);
+  if (program.sizes.empty()) return reply;
   const auto wrong =
       tests::with_mistake(program, tests::bound_cut_off, program.sizes[0].name, std::atoll(edge));
   if (!wrong) return reply;

@@ -12,7 +12,9 @@
 #include <string>
 
 #include "ir/error.h"
+#include "ir/text.h"
 #include "runtime/optimizer/worker_server.h"
+#include "search/lowering.h"
 
 namespace axrun::runtime {
 namespace {
@@ -45,17 +47,22 @@ void write_behind_the_end() {
   *end = 1;
 }
 
-WorkerReply misbehave(const WorkerRequest& request, const std::function<void(WorkerStage)>& entering) {
+WorkerReply misbehave(const WorkerRequest& request, const JudgeReports& reports) {
   // A session's candidates are named after their operators: then the environment says what is to happen.
   const char* asked = std::getenv("ROGUE_BEHAVIOUR");
   const std::string what = asked != nullptr ? asked : name_in(request.program);
   // As without sanitizers, which have handlers of their own.
   for (const int fatal : {SIGSEGV, SIGILL, SIGBUS}) signal(fatal, SIG_DFL);
-  entering(WorkerStage::reading);
-  entering(WorkerStage::testing);
+  reports.entering(WorkerStage::reading);
+  reports.entering(WorkerStage::testing);
   if (what == "null") *nowhere = 1;
   if (what == "illegal") __builtin_trap();
   if (what == "bounds") write_behind_the_end();
+  if (what == "killed") kill(getpid(), SIGKILL);
+  if (what == "terminated") kill(getpid(), SIGTERM);
+  if (what == "suspended") kill(getpid(), SIGSTOP);
+  if (what == "aborts") std::abort();
+  if (what == "asks") send_raw(framed(to_text(ScheduleMessage{ScheduleMessage::Kind::load, "key"})));
   if (what == "hang") pause();
   if (what == "spin") {
     for (;;) ++spins;
@@ -82,7 +89,14 @@ WorkerReply misbehave(const WorkerRequest& request, const std::function<void(Wor
                R"("code_bytes": 1, "code_hash": 1}})"));
   }
   if (what == "stages") {
-    for (int k = 0; k < 100; ++k) entering(WorkerStage::testing);
+    for (int k = 0; k < 100; ++k) reports.entering(WorkerStage::testing);
+  }
+  if (request.program.empty()) {
+    WorkerLowering lowering = sent_form(search::lower(ir::parse(request.expression), request.ranges,
+                                                      request.constant, request.target, request.rank));
+    if (what == "other_program") lowering.program = "loops p() {\n  output y: f32[1]\n  y[0] = 1:f32\n}\n";
+    if (what == "no_program") lowering.program = "loops p(";
+    reports.lowered(lowering);
   }
   WorkerReply reply;
   reply.proof = {verify::Verdict::proved, "by nobody", 0.25};
