@@ -13,17 +13,22 @@ std::shared_ptr<char> PreparedStore::find(const PreparedKey& key, size_t bytes) 
     }
   }
   std::shared_ptr<char> kept = kept_ ? kept_->find(key, bytes) : nullptr;
-  return kept ? keep(key, std::move(kept), bytes) : nullptr;
+  return kept ? add(key, std::move(kept), bytes, true) : nullptr;
 }
 
 std::shared_ptr<char> PreparedStore::keep(const PreparedKey& key, std::shared_ptr<char> memory,
                                           size_t bytes) {
+  return add(key, std::move(memory), bytes, false);
+}
+
+std::shared_ptr<char> PreparedStore::add(const PreparedKey& key, std::shared_ptr<char> memory, size_t bytes,
+                                         bool kept) {
   const std::lock_guard lock(mutex_);
   // Of kernels that are gone nothing is kept.
   std::erase_if(parts_, [](const auto& part) { return part.second.memory.expired(); });
   Part& part = parts_[key];
   if (auto known = part.memory.lock()) return known;
-  part = {memory, bytes};
+  part = {memory, bytes, kept};
   return memory;
 }
 
@@ -31,6 +36,13 @@ size_t PreparedStore::bytes() const {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
   for (const auto& [key, part] : parts_) bytes += part.memory.expired() ? 0 : part.bytes;
+  return bytes;
+}
+
+size_t PreparedStore::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [key, part] : parts_) bytes += part.kept && !part.memory.expired() ? part.bytes : 0;
   return bytes;
 }
 

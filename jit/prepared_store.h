@@ -57,8 +57,9 @@ class PreparedStore {
   /// What is there under this name: what another thread was faster with, or else `memory`, from now on.
   std::shared_ptr<char> keep(const PreparedKey& key, std::shared_ptr<char> memory, size_t bytes);
 
-  /// Of the parts that are in use.
+  /// Of the parts that are in use; and of those of them that were found kept.
   size_t bytes() const;
+  size_t kept_bytes() const;
   /// Calls for each of them, which stays for the time of the call.
   void for_each(
       const std::function<void(const PreparedKey& key, const char* memory, size_t bytes)>& call) const;
@@ -67,7 +68,9 @@ class PreparedStore {
   struct Part {
     std::weak_ptr<char> memory;
     size_t bytes = 0;
+    bool kept = false;
   };
+  std::shared_ptr<char> add(const PreparedKey& key, std::shared_ptr<char> memory, size_t bytes, bool kept);
   std::mutex own_;
   std::mutex& mutex_ = own_;
   std::map<PreparedKey, Part> parts_;

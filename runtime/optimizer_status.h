@@ -212,6 +212,7 @@ struct OptimizerStatus {
   int64_t code_bytes = 0;  ///< of machine code in use
   int64_t prepared_bytes =
       0;  ///< of packed constants in use, each counted once: by the kernels' own verified programs
+  int64_t kept_bytes = 0;        ///< of prepared_bytes, what a cache folder had
   int64_t packed_bytes = 0;      ///< of the same by the fallback's kernels
   int folded_by_definition = 0;  ///< nodes on constants, evaluated at load by the reference interpreter
   int64_t folded_bytes_by_definition = 0;

@@ -23,7 +23,8 @@ StepProfile describe_step(const Plan& plan, const Step& step) {
   profile.op = step.ops;
   profile.kernel = step.kernel ? step.kernel->describe() : step.bodies ? "control flow" : "interpreter";
   if (step.kernel) profile.flops = step.kernel->flops();
-  if (dynamic_cast<const JitKernel*>(step.kernel.get()) != nullptr) profile.proof = JitKernel::proof;
+  if (const auto* const jit = dynamic_cast<const JitKernel*>(step.kernel.get()))
+    profile.proof = JitKernel::proof(jit->parts().from_cache);
   for (size_t k = 0; k < step.outputs.size(); ++k) {
     if (step.outputs[k] == ir::absent) continue;
     const ir::ValueFact& fact = plan.fact(step.outputs[k]);

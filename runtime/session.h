@@ -100,7 +100,9 @@ struct StepProfile {
   std::string op;      ///< operators covered, "Conv+Relu"
   std::string kernel;  ///< what executed it
   std::string shape;   ///< of the first output
-  std::string proof;   ///< of generated kernels: "loops proved, code tested"; empty for precompiled ones
+  /// Of generated kernels: "loops proved, code tested", of code from a cache folder with ", as this cache
+  /// says" behind it; empty for precompiled ones.
+  std::string proof;
   int64_t runs = 0;
   double total_us = 0;
   double nested_us = 0;       ///< of it, in steps of its bodies, which have profiles of their own

@@ -9,7 +9,7 @@ namespace axrun::cli {
 
 /// Part of a run's time that is spent in kernels of one kind of evidence.
 struct EvidenceShare {
-  std::string evidence;  ///< "loops proved, code tested", or `no_evidence`
+  std::string evidence;  ///< runtime::StepProfile::proof, or `no_evidence`
   double share = 0;
 };
 

@@ -49,6 +49,7 @@ Json kernel_json(const OptimizedKernel& kernel) {
           {"steps", kernel.steps},
           {"proof", kernel.proof},
           {"gate", kernel.gate},
+          {"from_cache", kernel.from_cache},
           {"rank", kernel.rank},
           {"alternatives", kernel.alternatives},
           {"alternatives_tried", kernel.alternatives_tried},

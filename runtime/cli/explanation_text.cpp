@@ -78,8 +78,9 @@ std::string kernel_text(const OptimizedKernel& kernel) {
                   runtime::name_of(kernel.state), kernel.reason.empty() ? "" : ": ", kernel.reason);
   if (!kernel.served.empty())
     text += fmt::format("      serves {}; tested at {}\n", kernel.served, kernel.tested);
-  if (!kernel.proof.empty()) text += fmt::format("      proof  {}\n", kernel.proof);
-  if (!kernel.gate.empty()) text += fmt::format("      test   {}\n", kernel.gate);
+  const char* const source = kernel.from_cache ? "as this cache says, " : "";
+  if (!kernel.proof.empty()) text += fmt::format("      proof  {}{}\n", source, kernel.proof);
+  if (!kernel.gate.empty()) text += fmt::format("      test   {}{}\n", source, kernel.gate);
   if (!kernel.trials.empty()) text += trials_text(kernel.trials);
   if (kernel.alternatives > kernel.alternatives_tried) {
     text += fmt::format("      {} more schedules are known of and were not tried\n",

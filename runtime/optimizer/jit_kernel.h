@@ -32,6 +32,7 @@ struct JitKernelParts {
   int threads = 1;                                 ///< at most, of the pools that it will meet
   std::string description;
   std::string place;              ///< in the model, for errors: "Gather 'tokens'"
+  bool from_cache = false;        ///< its code was read from a cache folder
   std::function<double()> flops;  ///< counted when asked for
   /// The same of what its loops execute.
   std::function<jit::WorkCount(const jit::Target&)> work;
@@ -43,8 +44,11 @@ class JitKernel : public Kernel {
   /// More buffers than this are refused (Error, internal): calls keep their pointers on the stack.
   static constexpr size_t most_buffers = 48;
   explicit JitKernel(JitKernelParts parts);
-  /// What is known of every one.
-  static constexpr const char* proof = "loops proved, code tested";
+  /// What is known of every one that was made in this process; and of code that was read from a cache folder,
+  /// on the word of whoever wrote that.
+  static constexpr const char* proof_here = "loops proved, code tested";
+  static constexpr const char* proof_of_cache = "loops proved, code tested, as this cache says";
+  static constexpr const char* proof(bool from_cache) { return from_cache ? proof_of_cache : proof_here; }
 
   void run(const KernelCall& call) const override;
   std::string describe() const override { return parts_.description; }

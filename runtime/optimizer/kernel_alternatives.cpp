@@ -58,6 +58,7 @@ void take_evidence(OptimizedKernel& record, const OptimizedKernel& evidence) {
   record.gate_seconds = evidence.gate_seconds;
   record.compile_seconds = evidence.compile_seconds;
   record.rank = evidence.rank;
+  record.from_cache = evidence.from_cache;
 }
 
 }  // namespace

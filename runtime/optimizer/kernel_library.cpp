@@ -226,6 +226,7 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   parts.outputs = output_positions;
   parts.place = fmt::format("{} '{}'", node.op, node.name);
   parts.threads = threads;
+  parts.from_cache = generated.from_cache;
   std::vector<bool> known;
   for (const void* constant : constants) known.push_back(constant != nullptr);
   parts.work = [code = generated.code, sizes, known](const jit::Target& target) {
@@ -236,7 +237,7 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   for (const auto& [name, value] : sizes)
     open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
   parts.description = fmt::format("jit {} {}{} [{}]", generated.kind, product_text(outputs.front()),
-                                  open.empty() ? "" : open + ")", JitKernel::proof);
+                                  open.empty() ? "" : open + ")", JitKernel::proof(generated.from_cache));
   return std::make_shared<JitKernel>(std::move(parts));
 }
 

@@ -29,6 +29,7 @@ struct GeneratedCode {
   std::string kind;
   size_t rank = 0;             ///< of its schedule
   verify::TestedSizes tested;  ///< where: it serves no sizes far beyond (TestedSizes::cover)
+  bool from_cache = false;     ///< otherwise it was proved and tested by this process's worker
 };
 
 /// How a kernel compared with the one it would replace, at some sizes.

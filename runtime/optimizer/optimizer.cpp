@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "ir/error.h"
 #include "runtime/log.h"
@@ -241,6 +242,7 @@ OptimizerStatus Optimizer::status() const {
   if (warm_) status.cache = warm_->use();
   status.code_bytes = library_->code_bytes();
   status.prepared_bytes = library_->prepared_bytes();
+  status.kept_bytes = static_cast<int64_t>(std::as_const(*library_).prepared().kept_bytes());
   return status;
 }
 

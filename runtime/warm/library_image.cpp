@@ -99,6 +99,7 @@ bool LibraryImage::read(Reader& in, GeneratedCode& code, std::shared_ptr<const v
   code.rank = in.get<uint32_t>();
   const size_t tested = in.count(4);
   for (size_t k = 0; k < tested && !in.failed(); ++k) code.tested.add(get_sizes(in));
+  code.from_cache = true;
   if (in.failed()) return false;
   try {
     code.code = jit::KernelCode::load(std::move(image));

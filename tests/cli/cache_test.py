@@ -110,6 +110,16 @@ class Cache(unittest.TestCase):
         self.assertEqual(reports[1]["worker_starts"], 0)
         served = [kernel for kernel in reports[1]["kernels"] if kernel["code_bytes"]]
         self.assertTrue(served and all(kernel["from_cache"] for kernel in served))
+        # What is said of kernels from a folder is said by that folder.
+        here, there = "loops proved, code tested", "loops proved, code tested, as this cache says"
+        self.assertIn(here, reports[0]["evidence"])
+        self.assertNotIn(there, reports[0]["evidence"])
+        self.assertNotIn(here, reports[1]["evidence"])
+        self.assertIn(there, reports[1]["evidence"])
+        self.assertEqual(reports[1]["load_time"]["prepared_bytes"][here], 0)
+        code, out, err = axrun("explain", model, "--threads", "1", "--runs", "3")
+        self.assertEqual(code, 0, err)
+        self.assertIn(there, out)
         self.assertEqual(self.json("verify")["damaged"], 0)
         deep = self.json("verify", "--deep")["deep"]
         self.assertEqual(deep["worst"], "right", deep)

@@ -80,6 +80,7 @@ class Kernel(_FromJson):
     proof: str  #: of its loops
     gate: str  #: the tests of its machine code
     speedup: Optional[float]  #: over the kernel that was there before; None: not measured
+    from_cache: bool = False  #: its code, proof and gate are what a cache folder says
     trials: list[Trial] = field(default_factory=list)  #: every schedule tried
 
 
@@ -90,7 +91,7 @@ class Step(_FromJson):
     ops: str
     result: str  #: its first output's shape
     kernel: str  #: what executes it
-    evidence: str  #: "loops proved, code tested"; empty for precompiled kernels
+    evidence: str  #: "loops proved, code tested", of code from a cache ", as this cache says" behind it; empty: precompiled
     us: float  #: microseconds of one run of the model
     share: float  #: of that run's time
     limit_us: Optional[float]  #: that it cannot be under on this machine; None: not known
