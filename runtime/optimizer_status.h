@@ -171,6 +171,11 @@ struct OptimizerPhase {
   double processor_seconds = 0;  ///< of the thread, or of the helper; 0: not known
 };
 
+/// Packed constants that a session has made of the model's own, beside those that the cache has of the same.
+struct PackedComparison {
+  std::vector<std::string> same, different;  ///< keys of their files
+};
+
 /// What a session has had from the cache, and left there.
 struct CacheUse {
   std::string folder;  ///< empty: there is none, and `reason` says why

@@ -237,6 +237,10 @@ void Session::report_metrics(const MetricSink& sink) const {
   runtime::report_metrics(optimizer_status(), state_->counts, sink);
 }
 
+PackedComparison Session::compare_packed() const {
+  return state_->optimizer ? state_->optimizer->compare_packed() : PackedComparison();
+}
+
 void Session::freeze() {
   if (state_->optimizer) state_->optimizer->freeze();
 }

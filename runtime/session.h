@@ -72,6 +72,9 @@ struct SessionOptions {
   // says where (AXRUN_CACHE_DIR), or that nothing is kept (AXRUN_CACHE=off).
   bool use_cache = true;
   std::string cache_dir;  ///< another folder than the environment's; also with AXRUN_CACHE=off
+  /// What the cache has of packed constants is not used: they are made of the model's, and can be compared
+  /// (compare_packed).
+  bool packs_anew = false;
 
   /// Operators that models may use besides axrun's own: what axrun_operators_add makes (axrun_c.h).
   std::shared_ptr<const ir::CustomOperators> operators;
@@ -175,6 +178,9 @@ class AXRUN_API Session {
 
   /// What the background optimiser has done, is doing, and why not.
   OptimizerStatus optimizer_status() const;
+  /// What was packed of the model's constants, beside what the cache has of the same. Of a session that packs
+  /// them anew (SessionOptions), frozen, without runs at the time.
+  PackedComparison compare_packed() const;
   /// From now on no plan is swapped: what is in force stays.
   void freeze();
   /// Waits until the optimiser has nothing left to do, or has stopped; false when the seconds are over

@@ -204,7 +204,8 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start() {
                                   fmt::join(store->troubles(), "; "));
     return std::make_shared<WarmStart>(
         std::move(store), model.graph,
-        fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool);
+        fmt::format("{} threads{}", options.threads, options.deterministic ? ", deterministic" : ""), *pool,
+        options.packs_anew);
   }
   cache_trouble = no_cache;
   return nullptr;

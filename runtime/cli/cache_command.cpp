@@ -13,6 +13,7 @@
 #include "runtime/cache/survey.h"
 #include "runtime/cli/deep_verify.h"
 #include "runtime/cli/json_text.h"
+#include "runtime/cli/packed_verify.h"
 #include "runtime/version.h"
 
 namespace axrun::cli {
@@ -120,6 +121,10 @@ int list_or_verify(const Options& options, const cache::Settings& settings) {
     if (deep.exit_code != exit_ok) code = deep.exit_code;
     text += deep.text;
     json["deep"] = std::move(deep.json);
+    PackedReport packed = verify_packed(settings, options.cached_models, options.threads);
+    if (code == exit_ok) code = packed.exit_code;
+    text += packed.text;
+    json["packed"] = std::move(packed.json);
   }
   print(options, std::move(json), text);
   return code;

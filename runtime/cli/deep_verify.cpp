@@ -129,8 +129,7 @@ DeepReport verify_deeply(const cache::Settings& settings, bool progress) {
     text += fmt::format("{} entries not checkable: {}\n", times, reason);
   text += count == 0
               ? "no kernels are stored\n"
-              : "which steps of a model a kernel serves, and packed weights, are bound to the model: not "
-                "checkable without it\n";
+              : "which steps of a model a kernel serves is bound to the model: not checkable without it\n";
   report.json = {{"worst", name_of(worst)},
                  {"kernels", std::move(counts)},
                  {"windows", std::move(window_counts)},

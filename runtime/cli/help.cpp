@@ -76,7 +76,8 @@ Runs
 
 Cache (axrun cache; --cache-dir DIR for another one)
   list                   what is in it, by kind, version and machine
-  verify                 look at every checksum; --deep also prove, compile and test every kernel once more
+  verify                 look at every checksum; --deep also prove, compile and test every kernel once more, and
+                         pack the weights of --model FILE (may be repeated; --threads as it was run) again
   prune                  remove what is damaged or was left unfinished; --days N what was not used for N days,
                          --limit MIB what was used longest ago until so much is left, --all everything
   export FILE            write what holds on every machine

@@ -133,7 +133,7 @@ void add_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--version", raw.version);
 }
 
-/// axrun cache list|verify [--deep]|prune|export FILE|import FILE
+/// axrun cache list|verify [--deep [--model FILE]...]|prune|export FILE|import FILE
 CLI::App* add_cache_commands(CLI::App& app, Options& options) {
   using Action = Options::CacheAction;
   CLI::App* cache = app.add_subcommand("cache");
@@ -148,7 +148,10 @@ CLI::App* add_cache_commands(CLI::App& app, Options& options) {
     return command;
   };
   add("list", Action::list);
-  add("verify", Action::verify)->add_flag("--deep", options.verify_deeply);
+  CLI::App* verify = add("verify", Action::verify);
+  CLI::Option* deep = verify->add_flag("--deep", options.verify_deeply);
+  verify->add_option("--model", options.cached_models)->needs(deep)->allow_extra_args(false);
+  verify->add_option("--threads", options.threads)->needs(deep)->check(CLI::Range(1, 4096));
   CLI::App* prune = add("prune", Action::prune);
   prune->add_flag("--all", options.prune_all);
   prune->add_option("--days", options.prune_days)->check(CLI::Range(int64_t{0}, int64_t{1} << 20));

@@ -87,6 +87,7 @@ struct Options {
   enum class CacheAction { list, verify, prune, export_to, import_from };
   CacheAction cache_action = CacheAction::list;
   bool verify_deeply = false;
+  std::vector<std::string> cached_models;  ///< whose packed weights are packed again
   std::string cache_file;
   bool prune_all = false;
   std::optional<int64_t> prune_days;

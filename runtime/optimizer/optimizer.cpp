@@ -235,6 +235,10 @@ bool Optimizer::wait(double seconds) const {
   }
 }
 
+PackedComparison Optimizer::compare_packed() const {
+  return warm_ ? warm_->compare_weights(*library_, host_.packs, *host_.plans) : PackedComparison();
+}
+
 OptimizerStatus Optimizer::status() const {
   OptimizerStatus status = board_.snapshot();
   status.kernels = library_->records();

@@ -60,6 +60,8 @@ class Optimizer {
   /// Until nothing is left to do; false when the time is over before.
   bool wait(double seconds) const;
   OptimizerStatus status() const;
+  /// What the session has packed itself, beside what the cache has of the same. Not while runs go on.
+  PackedComparison compare_packed() const;
 
  private:
   bool may_get_better(const Plan& plan) const {

@@ -10,7 +10,7 @@ namespace {
 
 /// Empty where a constant is not known.
 std::string name_of(const jit::PreparedKey& key, size_t bytes, const KeptWeights::HashOf& hash_of) {
-  std::string name = "packed " + cache::to_text(cache::hash_of({key.text})) + " of";
+  std::string name = std::string(KeptWeights::prefix) + cache::to_text(cache::hash_of({key.text})) + " of";
   for (const jit::PreparedKey::Constant& constant : key.constants) {
     const std::optional<cache::Hash> hash = hash_of(constant.address, constant.bytes);
     if (!hash) return {};
@@ -50,6 +50,20 @@ bool KeptWeights::fetch(const std::vector<std::string>& names, ThreadPool& pool)
   });
   return std::all_of(places.begin(), places.end(),
                      [](const auto* place) { return place->second.file != nullptr; });
+}
+
+PackedComparison KeptWeights::compare(InUse prepared) const {
+  PackedComparison found;
+  const auto compare_one = [&](const jit::PreparedKey& key, const char* memory, size_t bytes) {
+    if (bytes < least_bytes) return;
+    std::string name = name_of(key, bytes, hash_of_);
+    const auto file = name.empty() ? nullptr : store_->get_file(name);
+    if (!file) return;
+    const bool same = file->bytes().size() == bytes && std::memcmp(file->bytes().data(), memory, bytes) == 0;
+    (same ? found.same : found.different).push_back(std::move(name));
+  };
+  for (const jit::PreparedStore* const store : prepared) store->for_each(compare_one);
+  return found;
 }
 
 KeptWeights::Kept KeptWeights::keep(InUse prepared, std::chrono::milliseconds longest) {

@@ -13,6 +13,7 @@
 #include "jit/prepared_store.h"
 #include "runtime/cache/hash.h"
 #include "runtime/cache/store.h"
+#include "runtime/optimizer_status.h"
 #include "runtime/parallel.h"
 
 namespace axrun::runtime {
@@ -24,6 +25,8 @@ class KeptWeights final : public jit::KeptParts {
  public:
   /// Smaller parts are packed sooner than found.
   static constexpr size_t least_bytes = size_t{64} << 10;
+  /// How the keys of their files begin.
+  static constexpr const char* prefix = "packed ";
   /// The hash of a constant's bytes; nothing where nobody knows it. Asked by any thread.
   using HashOf = std::function<std::optional<cache::Hash>(const void* address, size_t bytes)>;
 
@@ -45,6 +48,8 @@ class KeptWeights final : public jit::KeptParts {
   };
   using InUse = std::initializer_list<const jit::PreparedStore*>;
   Kept keep(InUse prepared, std::chrono::milliseconds longest);
+  /// What is in use in any of these and stored, too.
+  PackedComparison compare(InUse prepared) const;
 
  private:
   const std::shared_ptr<cache::Store> store_;

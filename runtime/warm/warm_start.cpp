@@ -74,10 +74,11 @@ std::shared_ptr<cache::Store> open_store(const std::string& folder, std::string&
 }
 
 WarmStart::WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph,
-                     std::string settings, ThreadPool& pool)
+                     std::string settings, ThreadPool& pool, bool packs_anew)
     : store_(std::move(store)),
       graph_(std::move(graph)),
       pool_(pool),
+      packs_anew_(packs_anew),
       threads_(pool.threads()),
       settings_(std::move(settings)),
       structure_hash_(structure_of(*graph_)),
@@ -116,7 +117,7 @@ void WarmStart::fetch(ThreadPool& pool) {
   if (in.failed()) {
     store_->reject_file(key_);
     found_ = nullptr;
-  } else if (head.weights) {
+  } else if (head.weights && !packs_anew_) {
     const bool all = weights_->fetch(head.weights->names, pool);
     weights_complete_ = (all && head.weights->in_time) || weights_complete_;
     kept_weights_ = std::move(head.weights);
@@ -125,8 +126,8 @@ void WarmStart::fetch(ThreadPool& pool) {
 
 std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs) {
   if (key_.empty()) return {};
-  library.prepared().start_from(weights_);
-  if (packs != nullptr) packs->prepared().start_from(weights_);
+  if (!packs_anew_) library.prepared().start_from(weights_);
+  if (packs != nullptr && !packs_anew_) packs->prepared().start_from(weights_);
   const std::shared_ptr<const cache::MappedFile> found = std::exchange(found_, nullptr);
   if (!found) return {};
   cache::Reader in(found->text());
@@ -247,30 +248,42 @@ void WarmStart::keep_graphs(const ChosenLayouts& layouts) {
   }
 }
 
+KeptWeights::HashOf WarmStart::hashes_with(const std::vector<std::shared_ptr<const Plan>>& plans) const {
+  const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
+  std::vector<ir::Tensor> made;
+  for (const auto& plan : plans) {
+    for (size_t id = 0; id < plan->graph().values.size(); ++id) {
+      const ir::Tensor& constant = plan->fact(static_cast<ir::ValueId>(id)).constant;
+      if (constant.defined() && !contents_->known(constant.data(), constant.bytes()))
+        made.push_back(constant);
+    }
+  }
+  const auto of_plans = std::make_shared<Contents>();
+  of_plans->meet(made, *own);
+  return [contents = contents_, of_plans](const void* address, size_t bytes) {
+    const std::optional<cache::Hash> known = contents->known(address, bytes);
+    return known ? known : of_plans->known(address, bytes);
+  };
+}
+
+PackedComparison WarmStart::compare_weights(const KernelLibrary& library, PackCache* packs,
+                                            PlanTable& plans) {
+  const std::vector<std::shared_ptr<const Plan>> held = plans.all();
+  const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
+  key(*own);
+  const KeptWeights weights(store_, hashes_with(held));
+  const jit::PreparedStore& generated = library.prepared();
+  return packs != nullptr ? weights.compare({&generated, &packs->prepared()}) : weights.compare({&generated});
+}
+
 void WarmStart::keep_weights(const KernelLibrary& library, PackCache* packs, const ChosenLayouts& layouts,
                              PlanTable& plans, std::chrono::milliseconds longest) {
   const bool done = kept_weights_ && kept_weights_->in_time && kept_for_ == stored_;
   if (done || !store_->writable() || stored_ == cache::Hash{}) return;
   try {
     keep_graphs(layouts);
-    const std::unique_ptr<ThreadPool> own = ThreadPool::make(1);  // of this thread alone
-    // Of constants that plans have made nobody knows the hashes yet; they live as long as the plans.
     const std::vector<std::shared_ptr<const Plan>> held = plans.all();
-    std::vector<ir::Tensor> made;
-    for (const auto& plan : held) {
-      for (size_t id = 0; id < plan->graph().values.size(); ++id) {
-        const ir::Tensor& constant = plan->fact(static_cast<ir::ValueId>(id)).constant;
-        if (constant.defined() && !contents_->known(constant.data(), constant.bytes()))
-          made.push_back(constant);
-      }
-    }
-    Contents of_plans;
-    of_plans.meet(made, *own);
-    const auto hash_of = [&](const void* address, size_t bytes) {
-      const std::optional<cache::Hash> known = contents_->known(address, bytes);
-      return known ? known : of_plans.known(address, bytes);
-    };
-    KeptWeights weights(store_, hash_of);
+    KeptWeights weights(store_, hashes_with(held));
     const jit::PreparedStore& generated = library.prepared();
     KeptWeights::Kept kept = packs != nullptr ? weights.keep({&generated, &packs->prepared()}, longest)
                                               : weights.keep({&generated}, longest);

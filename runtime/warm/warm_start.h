@@ -35,8 +35,9 @@ class WarmStart {
  public:
   /// settings: what else plans depend on (threads, what the optimiser may do), as text. pool: until load()
   /// has returned.
+  /// packs_anew: what the cache has packed is left alone, and can be compared.
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
-            ThreadPool& pool);
+            ThreadPool& pool, bool packs_anew = false);
 
   /// Before library and packs (may be null) are used. What cannot be used leaves all as they are. Returns
   /// what was computed of constants for graphs that were chosen.
@@ -54,6 +55,8 @@ class WarmStart {
   /// Writes for about so long. Never throws.
   void keep_weights(const KernelLibrary& library, PackCache* packs, const ChosenLayouts& layouts,
                     PlanTable& plans, std::chrono::milliseconds longest);
+  /// What these plans' kernels have packed, beside what the cache has of the same.
+  PackedComparison compare_weights(const KernelLibrary& library, PackCache* packs, PlanTable& plans);
   /// Nothing will be wanted for a while: the cache's files are closed, and what processes to come would have
   /// to put in order before they can read is put in order now. Never throws.
   void rest();
@@ -81,6 +84,8 @@ class WarmStart {
   CacheUse use() const;
 
  private:
+  /// Hashes of constants, those included that plans have made. They live as long as the plans.
+  KeptWeights::HashOf hashes_with(const std::vector<std::shared_ptr<const Plan>>& plans) const;
   void keep_kernels(const KernelLibrary& library);
   const Experience& known_experience();
   void keep_experience(const KernelLibrary& library);
@@ -97,6 +102,7 @@ class WarmStart {
   const std::shared_ptr<cache::Store> store_;
   const std::shared_ptr<const ir::Graph> graph_;
   ThreadPool& pool_;
+  const bool packs_anew_;
   const int threads_;
   LibraryImage::Graphs graphs_;  ///< it and the bodies in it, in order; those laid out come after them
   const std::string settings_;

@@ -125,6 +125,9 @@ class Cache(unittest.TestCase):
         self.assertEqual(deep["worst"], "right", deep)
         self.assertGreater(deep["kernels"]["right"], 0)
         self.assertTrue(all(kernel["proof"].startswith("proved") for entry in deep["entries"] for kernel in entry["kernels"]))
+        packed = self.json("verify", "--deep", "--model", model, "--threads", "1")["packed"]
+        self.assertEqual(packed["different"], [])
+        self.assertEqual(packed["not_checkable"], 0)
         # Without a cache there is nothing to fill.
         self.assertEqual(axrun("optimize", model, "--no-cache")[0], 1)
         os.chmod(self.cache, 0o777)

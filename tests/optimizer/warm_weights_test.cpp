@@ -4,7 +4,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <utility>
 
+#include "runtime/cache/survey.h"
 #include "runtime/plan/plan_builder.h"
 #include "runtime/warm/kept_weights.h"
 #include "runtime/warm/warm_start.h"
@@ -111,6 +114,41 @@ TEST_F(WarmWeights, AreMappedInsteadOfPackedUntilTheSessionEnds) {
   EXPECT_TRUE(same_bits(before, after));
   EXPECT_EQ(after.status.cache.bytes_written, 0);
   EXPECT_EQ(mapped(), 0U);
+}
+
+/// Made again of the model's constants, they are what is stored, or what is stored is a lie with the right
+/// checksum.
+TEST_F(WarmWeights, ArePackedAgainAndCompared) {
+  filled();
+  ASSERT_EQ(files().size(), 2U);
+  SessionOptions anew = options();
+  anew.packs_anew = true;
+  const auto compared = [&] {
+    const auto session = products(1).session(anew);
+    session->freeze();
+    session->run({RuntimeValue(ModelMaker::random({48, 256}, 3))});
+    EXPECT_EQ(mapped(), 0U);
+    return session->compare_packed();
+  };
+  EXPECT_EQ(compared().same.size(), 2U);
+  EXPECT_TRUE(compared().different.empty());
+  std::string why;
+  const auto store = open_store(folder_.path().string(), why);
+  ASSERT_NE(store, nullptr) << why;
+  cache::Settings settings;
+  settings.directory = folder_.path();
+  bool done = false;
+  cache::for_files(settings, KeptWeights::prefix, [&](const cache::StoredEntry& entry) {
+    if (std::exchange(done, true)) return;
+    EXPECT_NE(store->put_file(entry.key, entry.payload.size(),
+                              [&](std::span<std::byte> file) {
+                                std::memcpy(file.data(), entry.payload.data(), file.size());
+                                file[file.size() / 2] ^= std::byte{1};
+                              }),
+              nullptr);
+  });
+  EXPECT_EQ(compared().same.size(), 1U);
+  EXPECT_EQ(compared().different.size(), 1U);
 }
 
 TEST_F(WarmWeights, OfAConstantThatTwoModelsHaveThereIsOneFile) {
