@@ -54,8 +54,12 @@ constexpr std::array<Knob, 17> table = {{
     {"AXRUN_VALIDATE", "on|off", "off",
      "checks every program against the grammar after each stage that builds a plan: slower loads"},
     {"AXRUN_WORKER", "FILE", "axrun-worker beside the library or the command",
-     "program in which candidates are proved and executed for the first time"},
+     "program in which candidates are lowered, proved and executed for the first time"},
 }};
+
+bool names_files(const Knob& knob) {
+  return knob.values == "DIR" || knob.values == "DIRS" || knob.values == "FILE";
+}
 
 bool is_one_of(std::string_view values, std::string_view value, char between) {
   while (!values.empty()) {
@@ -77,7 +81,7 @@ std::vector<std::string_view> words_in(std::string_view list) {
 }
 
 bool takes(const Knob& knob, std::string_view value) {
-  if (knob.values == "DIR" || knob.values == "DIRS" || knob.values == "FILE") return true;
+  if (names_files(knob)) return true;
   if (knob.values.find(',') != std::string_view::npos) {
     const std::vector<std::string_view> words = words_in(value);
     return std::all_of(words.begin(), words.end(),
@@ -94,7 +98,8 @@ bool takes(const Knob& knob, std::string_view value) {
 std::span<const Knob> knobs() { return table; }
 
 const char* knob_value(KnobName name) {
-  const char* value = std::getenv(table[static_cast<size_t>(name)].name);
+  const Knob& knob = table[static_cast<size_t>(name)];
+  const char* value = names_files(knob) ? secure_getenv(knob.name) : std::getenv(knob.name);
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 

@@ -41,7 +41,9 @@ enum class KnobName {
 /// All of them. The environment is read through knob_value only, so this table is complete.
 std::span<const Knob> knobs();
 
-/// The variable's value; null where it is unset or empty.
+/// The variable's value; null where it is unset or empty. In a program that runs with more rights than its
+/// caller has (set-user-ID), variables that name files or folders are unset: what they name is executed,
+/// believed or written to.
 const char* knob_value(KnobName name);
 
 /// Whether it is this one.

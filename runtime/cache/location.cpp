@@ -16,7 +16,7 @@ using runtime::KnobName;
 std::filesystem::path standard_folder() {
   if (const char* folder = knob_value(KnobName::cache_dir)) return folder;
   const auto below = [](const char* variable, const char* rest) {
-    const char* value = std::getenv(variable);
+    const char* value = secure_getenv(variable);
     return value == nullptr || *value != '/' ? std::filesystem::path() : std::filesystem::path(value) / rest;
   };
   const std::filesystem::path folder = below("XDG_CACHE_HOME", "axrun");
