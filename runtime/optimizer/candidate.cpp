@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "ir/error.h"
@@ -181,6 +183,12 @@ bool is_for(const ir::loop::LoopProgram& program, const search::Sizes& ranges) {
 /// outputs; that it computes them is proved there.
 bool has_buffers_of(const ir::loop::LoopProgram& program, const ir::Program& expression,
                     const std::vector<int>& inputs) {
+  // A size of a single value may stand as a number in one of them.
+  std::map<std::string, ir::Dim> fixed;
+  for (const ir::loop::Size& size : program.sizes) {
+    if (size.low == size.high) fixed.emplace(size.name, ir::Dim(size.low));
+  }
+  const auto count = [&](const ir::Dims& dims) { return ir::product(dims).substitute(fixed); };
   std::vector<ir::TensorId> tensors;
   for (const int input : inputs) {
     if (input < 0 || static_cast<size_t>(input) >= expression.operands.size()) return false;
@@ -194,7 +202,7 @@ bool has_buffers_of(const ir::loop::LoopProgram& program, const ir::Program& exp
     const bool output = next >= inputs.size();
     const ir::TensorDecl& tensor = expression.tensors[static_cast<size_t>(tensors[next++])];
     if (output != (buffer.role == ir::loop::Role::output) || buffer.type != tensor.type ||
-        ir::product(buffer.dims) != ir::product(tensor.dims))
+        count(buffer.dims) != count(tensor.dims))
       return false;
   }
   return next == tensors.size();
