@@ -117,7 +117,7 @@ class Cache(unittest.TestCase):
         self.assertNotIn(here, reports[1]["evidence"])
         self.assertIn(there, reports[1]["evidence"])
         self.assertEqual(reports[1]["load_time"]["prepared_bytes"][here], 0)
-        code, out, err = axrun("explain", model, "--threads", "1", "--runs", "3")
+        code, out, err = axrun("explain", model, "--threads", "1", "--budget", "5")
         self.assertEqual(code, 0, err)
         self.assertIn(there, out)
         self.assertEqual(self.json("verify")["damaged"], 0)
