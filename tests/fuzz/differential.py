@@ -5,7 +5,7 @@ Every case is one node with random attributes, shapes, types and values, drawn f
 `--seed N --case K` repeats one. Cases are run in batches of independent nodes. Compared are types, shapes and elements:
 integers exactly, floats by a few roundings of their type at the size of the sum that was computed. Besides, ours have to lie
 within what a running error analysis of the operator derives at these inputs (the program case_bounds; it follows all but
-scatters and opaque operators), or, where the order of sums is open, within the bound of any order (recurrent_bounds.py); where
+scatters and opaque operators), or, where the order of sums is open, within the bound of any order (`any_order` of a case); where
 theirs do not, they are counted: coarser approximations. Searches that find other
 sequences are counted as ties where both answers are those of a search that orders candidates of the same score in some way
 (beam_search_outcomes.py); rounding decides it. A known mistake of theirs is one that a model of their computation makes, too,
