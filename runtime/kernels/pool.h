@@ -26,7 +26,7 @@ struct PoolShape {
 void max_pool2d(const PoolShape& shape, const float* x, float* y, ThreadPool& pool);
 
 /// Sum of the taps inside the input over their number, or over the number of taps inside the padded input
-/// when count_include_pad. A window with no counted tap gives 0.
+/// when count_include_pad. A window with no counted tap gives NaN, 0 / 0.
 void average_pool2d(const PoolShape& shape, bool count_include_pad, const float* x, float* y,
                     ThreadPool& pool);
 

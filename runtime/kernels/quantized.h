@@ -17,8 +17,7 @@ struct QuantizationShape {
   const void* zero_point = nullptr;
 };
 
-/// y = saturate(round_half_even(x / scale) + zero_point). NaN gives the type's lowest value... of the clamp:
-/// 0 or -128.
+/// y = saturate(round_half_even(x / scale) + zero_point); NaN gives 0.
 void quantize(Byte type, const QuantizationShape& shape, const float* x, void* y, ThreadPool& pool);
 
 /// y = (x - zero_point) * scale.

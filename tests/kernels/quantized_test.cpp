@@ -43,7 +43,7 @@ TEST_P(Quantized, QuantizeAndBack) {
       const size_t channel = i / static_cast<size_t>(s.inner) % static_cast<size_t>(s.channels);
       const int32_t zero = s.zero_point == nullptr ? 0 : value(type, zero_point[channel]);
       const float rounded = std::nearbyint(x[i] / scale[channel]) + static_cast<float>(zero);
-      const int32_t expected = std::isnan(rounded)                  ? low
+      const int32_t expected = std::isnan(rounded)                  ? 0
                                : rounded < static_cast<float>(low)  ? low
                                : rounded > static_cast<float>(high) ? high
                                                                     : static_cast<int32_t>(rounded);

@@ -87,8 +87,7 @@ void average_pool(const PoolCell& p, const float* x, float* y) {
           const int64_t columns =
               whole ? p.kernel_width
                     : count_taps(start, p.kernel_width, p.dilation_width, low_column, end_column);
-          const int64_t count = rows * columns;
-          out[i] = count == 0 ? 0.0f : out[i] / static_cast<float>(count);
+          out[i] /= static_cast<float>(rows * columns);
         }
       });
 }

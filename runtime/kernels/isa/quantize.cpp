@@ -7,11 +7,10 @@ namespace {
 
 typedef uint8_t Bytes __attribute__((vector_size(lanes)));
 
-/// Rounded, shifted and clamped to [low, high], as integers. NaN becomes `low`: the second operand of a
-/// maximum with NaN.
+/// Rounded, shifted and clamped to [low, high], as integers; NaN becomes 0, as the IR's casts say.
 AXRUN_INLINE IntVector quantized(Vector x, Vector scale, Vector zero_point, Vector low, Vector high) {
   const Vector shifted = round_even(x / scale) + zero_point;
-  return round_to_int(minimum(high, maximum(shifted, low)));
+  return round_to_int(minimum(high, maximum(shifted, low))) & (shifted == shifted);
 }
 
 AXRUN_INLINE void store_bytes(IntVector v, int64_t count, uint8_t* y) {
