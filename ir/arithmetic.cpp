@@ -165,6 +165,20 @@ std::optional<int64_t> integer_binary(ScalarOp op, ElementType type, int64_t a, 
   throw Error(Fault::internal, "this scalar operation takes no integers");
 }
 
+int64_t integer_identity(Monoid::Kind kind, ElementType type) {
+  const bool boolean = type == ElementType::boolean;
+  switch (kind) {
+    case Monoid::Kind::product:
+      return 1;
+    case Monoid::Kind::min:
+      return boolean ? 1 : type == ElementType::u64 ? -1 : integer_max(type);
+    case Monoid::Kind::max:
+      return boolean ? 0 : integer_min(type);
+    default:
+      return 0;
+  }
+}
+
 int64_t integer_unary(ScalarOp op, ElementType type, int64_t a) {
   bool negative = type != ElementType::u64 && a < 0;
   switch (op) {

@@ -25,6 +25,9 @@ std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 /// INT_MIN / -1 wraps. x ** negative is 0 unless x is 1 or -1.
 std::optional<int64_t> integer_binary(ScalarOp op, ElementType type, int64_t a, int64_t b);
 int64_t integer_unary(ScalarOp op, ElementType type, int64_t a);
+/// Neutral element of a built-in monoid over integers or booleans. That of a u64 minimum is -1, which has the
+/// bits of the largest value: integer_max does not fit.
+int64_t integer_identity(Monoid::Kind kind, ElementType type);
 
 /// Comparisons and logical operations give 0.0 or 1.0.
 double real_binary(ScalarOp op, double a, double b);

@@ -202,17 +202,12 @@ class SymbolicEvaluator {
       return state;
     }
     const ElementType type = program_.exprs[static_cast<size_t>(stage.body[0])].type;
-    switch (stage.monoid.kind) {
-      case Monoid::Kind::sum:
-        return {SizeValue{Dim(0), 1}};
-      case Monoid::Kind::product:
-        return {SizeValue{Dim(1), 1}};
-      default:
-        break;
-    }
-    if (is_float(type)) return {std::nullopt};
-    const bool largest = stage.monoid.kind == Monoid::Kind::min;
-    return {SizeValue{Dim(largest ? integer_max(type) : integer_min(type)), 1}};
+    const Monoid::Kind kind = stage.monoid.kind;
+    const bool bounds = kind == Monoid::Kind::min || kind == Monoid::Kind::max;
+    // The bounds of these are no sizes.
+    if (bounds && (is_float(type) || type == ElementType::u64)) return {std::nullopt};
+    return {SizeValue{
+        Dim(is_float(type) ? (kind == Monoid::Kind::product ? 1 : 0) : integer_identity(kind, type)), 1}};
   }
 
   std::vector<Maybe> combined(const Stage& stage, const std::vector<Maybe>& left,
@@ -232,9 +227,8 @@ class SymbolicEvaluator {
     if (stage.monoid.kind == Monoid::Kind::max) op = ScalarOp::max;
     const ElementType type = program_.exprs[static_cast<size_t>(stage.body[0])].type;
     // The bounds of the type are neutral, whatever the other side is.
-    const bool neutral =
-        (op == ScalarOp::min || op == ScalarOp::max) && left[0] && !is_float(type) &&
-        left[0]->numerator == Dim(op == ScalarOp::min ? integer_max(type) : integer_min(type));
+    const bool neutral = (op == ScalarOp::min || op == ScalarOp::max) && left[0] && !is_float(type) &&
+                         left[0]->numerator == Dim(integer_identity(stage.monoid.kind, type));
     return {neutral ? right[0] : SizeArithmetic(op, type).binary(left[0], right[0])};
   }
 

@@ -28,10 +28,10 @@ bool is_neutral(Monoid::Kind kind, const Expr& expr) {
       return real ? expr.real == 1 : expr.integer == 1;
     case Monoid::Kind::max:
       return real ? expr.real == -std::numeric_limits<double>::infinity()
-                  : expr.type != ElementType::boolean && expr.integer == integer_min(expr.type);
+                  : expr.type != ElementType::boolean && expr.integer == integer_identity(kind, expr.type);
     case Monoid::Kind::min:
       return real ? expr.real == std::numeric_limits<double>::infinity()
-                  : expr.type != ElementType::boolean && expr.integer == integer_max(expr.type);
+                  : expr.type != ElementType::boolean && expr.integer == integer_identity(kind, expr.type);
     case Monoid::Kind::tuple:
       return false;
   }

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ir/types.h"
+#include "ir/arithmetic.h"
 
 namespace axrun::search {
 
@@ -42,15 +42,7 @@ double real_identity(Monoid::Kind kind) {
 
 int identity_value(LoopWriter& writer, Monoid::Kind kind, ir::ElementType type) {
   if (is_float(type)) return writer.real(real_identity(kind), type);
-  switch (kind) {
-    case Monoid::Kind::sum:
-    case Monoid::Kind::product:
-      return writer.integer(kind == Monoid::Kind::sum ? 0 : 1, type);
-    case Monoid::Kind::min:
-      return writer.integer(ir::integer_max(type), type);
-    default:
-      return writer.integer(ir::integer_min(type), type);
-  }
+  return writer.integer(ir::integer_identity(kind, type), type);
 }
 
 bool is_identity(const ir::Program& program, ir::ExprId id, Monoid::Kind kind) {

@@ -66,20 +66,6 @@ void with_monoid(Monoid::Kind kind, ElementType type, Visit visit) {
   throw Error(Fault::internal, "a tuple has no built-in monoid");
 }
 
-int64_t integer_identity(Monoid::Kind kind, ElementType type) {
-  const bool boolean = type == ElementType::boolean;
-  switch (kind) {
-    case Monoid::Kind::product:
-      return 1;
-    case Monoid::Kind::min:
-      return boolean ? 1 : (type == ElementType::u64 ? -1 : integer_max(type));
-    case Monoid::Kind::max:
-      return boolean ? 0 : integer_min(type);
-    default:
-      return 0;
-  }
-}
-
 double real_identity(Monoid::Kind kind) {
   switch (kind) {
     case Monoid::Kind::product:

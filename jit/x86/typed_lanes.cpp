@@ -200,7 +200,9 @@ LaneValue TypedLanes::identity(Combine how, ElementType type) {
     constexpr double identities[] = {0, -0.0, 1, infinity, -infinity};
     return literal(type, identities[static_cast<size_t>(how)]);
   }
-  const int64_t identities[] = {0, 0, 1, ir::integer_max(type), ir::integer_min(type)};
+  using Kind = ir::Monoid::Kind;
+  const int64_t identities[] = {0, 0, 1, ir::integer_identity(Kind::min, type),
+                                ir::integer_identity(Kind::max, type)};
   return literal(type, identities[static_cast<size_t>(how)]);
 }
 

@@ -92,6 +92,22 @@ TEST(EvaluateSymbolic, Reductions) {
   EXPECT_EQ(*got[2], Dims{max(max(n, Dim(4)), m)});
 }
 
+/// Over nothing a reduction is its monoid's neutral element. The largest u64 is no size.
+TEST(EvaluateSymbolic, ReductionsOfNothing) {
+  const auto over_nothing = [](ElementType type, Monoid::Kind kind) {
+    Builder b("nothing");
+    const TensorRef x = b.operand(0, type, {0});
+    b.output(b.reduce(kind, {1}, {0}, [&](const Indices&, const Indices& r) { return x(r); }));
+    return evaluate_symbolic(b.finish(), {Dims{}})[0];
+  };
+  EXPECT_EQ(over_nothing(i64, Monoid::Kind::sum), Dims{0});
+  EXPECT_EQ(over_nothing(u8, Monoid::Kind::min), Dims{255});
+  EXPECT_EQ(over_nothing(i8, Monoid::Kind::max), Dims{-128});
+  EXPECT_EQ(over_nothing(boolean, Monoid::Kind::min), Dims{1});
+  EXPECT_EQ(over_nothing(boolean, Monoid::Kind::max), Dims{0});
+  EXPECT_FALSE(over_nothing(u64, Monoid::Kind::min));
+}
+
 TEST(EvaluateSymbolic, WhatIsNotKnown) {
   Builder b("unknown");
   TensorRef x = b.operand(0, i64, {2});
@@ -133,9 +149,10 @@ TEST(EvaluateSymbolic, UnknownStatesOfReductions) {
   EXPECT_EQ(by(Monoid::Kind::product), Dims{0});
   // What a combination of the right state alone makes is known again.
   EXPECT_EQ(reduction_behind_unknown([](Builder& b, const TensorRef& x) {
-              return b.reduce_tuple({}, {3}, {b.integer(0)}, [&](const Indices&, const Indices& r) {
-                return std::vector<Scalar>{x(r)};
-              }, [](const std::vector<Scalar>&, const std::vector<Scalar>& right) { return right; })[0];
+              return b.reduce_tuple(
+                  {}, {3}, {b.integer(0)},
+                  [&](const Indices&, const Indices& r) { return std::vector<Scalar>{x(r)}; },
+                  [](const std::vector<Scalar>&, const std::vector<Scalar>& right) { return right; })[0];
             }),
             Dims{0});
 }
