@@ -1,11 +1,13 @@
 // Random graphs of 3 to 15 nodes, answered by both tiers: fuzz_graphs [--count N] [--seed S] [--first K]
+//   [--test-judge]       makes a mistake in every right answer; fails where it sees fewer than 9 of 10
 //   [--optimized]        generated kernels instead of precompiled ones, once nothing is left to swap in
 //   [--kept FOLDER]      tries its cases first
 //   [--failures FOLDER]  failing models are made smaller and written there, one folder each
 //   [--write FOLDER]     writes models with inputs and the reference's results for ONNX Runtime; compares
 //   nothing
-// Graph K of seed S is the same everywhere. Models run in a child of this process: one that crashes or hangs
-// is counted, and the next child goes on behind it. Exit 1 where something failed.
+// Graph K of seed S is the same everywhere; a seed that is not given is a fresh one, and printed first.
+// Models run in a child of this process: one that crashes or hangs is counted, and the next child goes on
+// behind it. Exit 1 where something failed.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -34,6 +36,7 @@ constexpr unsigned patience = 60, patience_optimized = 240;
 struct Options {
   uint64_t seed = 0, first = 0, count = 200;
   Answering answering = Answering::fallback;
+  bool tests_judge = false;
   std::string kept, failures, write;
 };
 
@@ -41,8 +44,8 @@ struct Options {
 struct Progress {
   uint64_t next = 0;  ///< the model that is being tried
   uint64_t nodes = 0, outputs = 0, with_generated = 0, with_bodies = 0;
-  uint64_t verdicts[4] = {};
-  uint64_t faults = 0;
+  uint64_t verdicts[verdict_count] = {};
+  uint64_t mistakes = 0, noticed = 0;
   char why[512] = {};
 };
 
@@ -89,6 +92,8 @@ class Campaign {
         limit_(options_.answering == Answering::optimized ? patience_optimized : patience) {}
 
   int run() {
+    fmt::print("seed {}\n", options_.seed);
+    std::fflush(stdout);
     const auto start = std::chrono::steady_clock::now();
     int failed = try_kept();
     progress_->next = options_.first;
@@ -105,13 +110,17 @@ class Campaign {
     const Progress& p = *progress_;
     fmt::print(
         "seed {}, graphs {} to {}: {} nodes, {} graphs with bodies, {} results compared; runs: {} the same, "
-        "{} refused "
-        "by both, {} decided by rounding, {} different; {} failures, {:.0f} graphs a second",
+        "{} explained by rounding, {} refused by both, {} decided by rounding, {} different; {} failures, "
+        "{:.0f} graphs a second",
         options_.seed, options_.first, end, p.nodes, p.with_bodies, p.outputs, p.verdicts[0], p.verdicts[1],
-        p.verdicts[2], p.verdicts[3], failed,
+        p.verdicts[2], p.verdicts[3], p.verdicts[4], failed,
         static_cast<double>(options_.count) / std::max(seconds.count(), 1e-3));
     if (options_.answering == Answering::optimized)
       fmt::print("; generated kernels in force in {}", p.with_generated);
+    if (options_.tests_judge) {
+      fmt::print("; {} of {} mistakes noticed", p.noticed, p.mistakes);
+      if (10 * p.noticed < 9 * p.mistakes) ++failed;
+    }
     fmt::print("\n");
     return failed == 0 ? 0 : 1;
   }
@@ -142,7 +151,7 @@ class Campaign {
 
   bool is_right(const GrownModel& grown) {
     if (grown.model.graph->outputs.empty()) return true;
-    const Trial trial = try_model(grown, options_.answering);
+    const Trial trial = try_model(grown, options_.answering, options_.tests_judge);
     const auto& nodes = grown.model.graph->nodes;
     progress_->nodes += nodes.size();
     progress_->with_bodies += std::any_of(nodes.begin(), nodes.end(),
@@ -150,6 +159,8 @@ class Campaign {
                                   ? 1
                                   : 0;
     progress_->outputs += static_cast<uint64_t>(trial.outputs);
+    progress_->mistakes += static_cast<uint64_t>(trial.mistakes);
+    progress_->noticed += static_cast<uint64_t>(trial.noticed);
     progress_->with_generated += trial.generated > 0 ? 1 : 0;
     for (const Judgement& run : trial.runs) ++progress_->verdicts[static_cast<int>(run.verdict)];
     const Judgement* const fault = trial.fault();
@@ -184,6 +195,7 @@ class Campaign {
 
   void report(uint64_t number, const std::string& what, End how) {
     fmt::print("seed {} graph {}: {}\n", options_.seed, number, what);
+    std::fflush(stdout);
     if (options_.failures.empty()) return;
     const std::string folder =
         (fs::path(options_.failures) / fmt::format("seed{}_{}", options_.seed, number)).string();
@@ -269,6 +281,10 @@ Options parse(int count, char** arguments) {
     const std::string_view name = arguments[k];
     if (name == "--optimized") {
       options.answering = Answering::optimized;
+      continue;
+    }
+    if (name == "--test-judge") {
+      options.tests_judge = true;
       continue;
     }
     const char* const value = k + 1 < count ? arguments[++k] : "";

@@ -11,7 +11,7 @@
 #include "ir/evaluate.h"
 #include "ir/operator.h"
 #include "runtime/node_executor.h"
-#include "tests/operators/random.h"
+#include "tests/fuzz/graphs/rounded_expressions.h"
 
 namespace axrun::tests {
 namespace {
@@ -138,52 +138,16 @@ Tensor shaken(const Tensor& tensor, runtime::Random& random) {
   return result;
 }
 
-/// These subtract numbers that are close to one another, on the way from operands around 1 to results near 0.
-bool cancels(std::string_view op) {
-  static const std::set<std::string_view> cancelling = {
-      "Gelu", "FastGelu", "BiasGelu",   "QuickGelu", "Mish", "Celu", "Elu",
-      "Selu", "Softplus", "LogSoftmax", "Erf",       "Tanh", "Log",  "ReduceLogSumExp"};
-  return cancelling.count(op) > 0;
-}
-
-/// What makes bytes or other integers of floats: of those that are no finite numbers it may make anything.
-bool makes_integers(std::string_view op) {
-  return op == "Cast" || op == "CastLike" || op.find("Quantize") != std::string_view::npos ||
-         op.find("QLinear") != std::string_view::npos;
-}
-
-bool has_infinities(const Tensor& tensor) {
-  for (int64_t i = 0; tensor.defined() && ir::is_float(tensor.type()) && i < tensor.size(); ++i) {
-    if (!std::isfinite(tensor.get_real(i))) return true;
-  }
-  return false;
-}
-
-Tensor anything(const Tensor& tensor, runtime::Random& random) {
-  if (!tensor.defined() || !ir::is_integer(tensor.type())) return tensor;
-  return random.tensor(tensor.type(), tensor.shape(), 0, 100);
-}
-
-/// Moved by a few roundings of numbers around 1.
-Tensor moved(const Tensor& tensor, runtime::Random& random) {
-  if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
-  Tensor result = tensor.clone();
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.set_real(i, result.get_real(i) + unit_of(tensor.type()) * random.real());
-  return result;
-}
-
 /// The reference, but what rounds is given other numbers nearby and gives others nearby.
 class ShakenExecutor final : public runtime::NodeExecutor {
  public:
-  ShakenExecutor(runtime::ThreadPool& pool, uint64_t seed) : NodeExecutor(pool), random_(seed) {}
+  /// A seed of 0 moves nothing: expressions are rounded where kernels round them, without terms
+  /// that they leave out, and that is all.
+  ShakenExecutor(runtime::ThreadPool& pool, uint64_t seed)
+      : NodeExecutor(pool), random_(seed), moves_(seed != 0) {}
 
  protected:
   std::vector<RuntimeValue> compute(const ir::Node& node, const std::vector<RuntimeValue>& inputs) override {
-    const bool coarse = std::all_of(inputs.begin(), inputs.end(), [](const RuntimeValue& input) {
-      return !input.tensor.defined() || !ir::is_float(input.tensor.type()) || is_coarse(input.tensor);
-    });
-    const bool rounds = !is_exact(node.op) && !(is_ring(node.op) && coarse);
     std::vector<Tensor> storage;
     ir::Program program;
     try {
@@ -193,69 +157,137 @@ class ShakenExecutor final : public runtime::NodeExecutor {
     }
     std::vector<Tensor> operands(program.operands.size());
     for (size_t k = 0; k < operands.size(); ++k) {
-      if (program.operands[k] == ir::none) continue;
-      operands[k] = rounds ? shaken(inputs[k].tensor, random_) : inputs[k].tensor;
+      if (program.operands[k] != ir::none) operands[k] = inputs[k].tensor;
     }
-    const bool undetermined =
-        makes_integers(node.op) && std::any_of(operands.begin(), operands.end(), has_infinities);
+    const bool coarse = std::all_of(operands.begin(), operands.end(), [](const Tensor& operand) {
+      return !operand.defined() || !ir::is_float(operand.type()) || is_coarse(operand);
+    });
+    std::vector<Tensor> results;
+    if (is_exact(node.op) || (is_ring(node.op) && coarse)) {
+      results = ir::evaluate(program, operands);
+    } else if (!moves_) {
+      results = ir::evaluate(with_rounded_expressions(without_hidden_terms(program), 0, random_), operands);
+    } else {
+      results = moved(program, operands);
+    }
     std::vector<RuntimeValue> outputs;
-    for (Tensor& tensor : ir::evaluate(program, operands)) {
-      if (rounds) tensor = shaken(tensor, random_);
-      if (cancels(node.op)) tensor = moved(tensor, random_);
-      if (undetermined) tensor = anything(tensor, random_);
-      outputs.emplace_back(std::move(tensor));
-    }
+    for (Tensor& tensor : results) outputs.emplace_back(std::move(tensor));
     return outputs;
   }
 
  private:
+  std::vector<Tensor> moved(const ir::Program& program, std::vector<Tensor>& operands) {
+    const std::vector<Tensor> exact = ir::evaluate(program, operands);
+    for (Tensor& operand : operands) operand = shaken(operand, random_);
+    std::vector<Tensor> results = ir::evaluate(with_rounded_expressions(program, 1, random_), operands);
+    for (size_t k = 0; k < results.size(); ++k) {
+      results[k] = shaken(results[k], random_);
+      if (results[k].defined() && ir::is_float(results[k].type()) && results[k].shape() == exact[k].shape())
+        results[k] = perhaps_coarse(results[k], exact[k]);
+    }
+    return results;
+  }
+
+  /// Half of the elements that are so close to a coarse number that rounding may give it become it: numbers
+  /// are compared with one another, with 0 and with keys.
+  Tensor perhaps_coarse(const Tensor& tensor, const Tensor& exact) {
+    constexpr double coarse = 0.0625, margin = 16;
+    Tensor result = tensor.clone();
+    for (int64_t i = 0; i < result.size(); ++i) {
+      const double value = result.get_real(i), near = std::nearbyint(value / coarse) * coarse;
+      const double noise = std::fabs(value - exact.get_real(i));
+      if (std::fabs(value - near) <= margin * noise && random_.chance(50)) result.set_real(i, near);
+    }
+    return result;
+  }
+
+ private:
   runtime::Random random_;
+  bool moves_;
 };
 
-/// What is different in form, or in values that are not rounded; empty: nothing. `gap` becomes the largest
-/// difference of floats, infinite where one of two is no finite number.
-std::string different(const Tensor& got, const Tensor& want, double& gap, double& scale) {
-  if (got.defined() != want.defined())
-    return want.defined() ? "nothing, not a tensor" : "a tensor, not nothing";
-  if (!want.defined()) return {};
-  if (got.type() != want.type() || got.shape() != want.shape()) {
-    return fmt::format("{} {}, not {} {}", ir::name_of(got.type()), ir::to_string(ir::to_dims(got.shape())),
-                       ir::name_of(want.type()), ir::to_string(ir::to_dims(want.shape())));
+/// The tensors in a value, those of items one after another; null for one that is not there.
+void list_tensors(const RuntimeValue& value, std::vector<const Tensor*>& tensors) {
+  if (!value.items) {
+    tensors.push_back(value.tensor.defined() ? &value.tensor : nullptr);
+    return;
   }
-  for (int64_t i = 0; i < want.size(); ++i) {
-    if (want.type() == ElementType::string) {
-      if (got.strings()[i] == want.strings()[i]) continue;
-      return fmt::format("element {} is '{}', not '{}'", i, got.strings()[i], want.strings()[i]);
-    }
-    if (!ir::is_float(want.type())) {
-      if (got.get_int(i) == want.get_int(i)) continue;
-      return fmt::format("element {} is {}, not {}", i, got.get_int(i), want.get_int(i));
-    }
-    const double g = got.get_real(i), w = want.get_real(i);
-    if (std::isfinite(w)) scale = std::max(scale, std::fabs(w));
-    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
-    gap = std::max(gap, std::isfinite(g) && std::isfinite(w) ? std::fabs(g - w) : HUGE_VAL);
-  }
-  return {};
+  for (const RuntimeValue& item : *value.items) list_tensors(item, tensors);
 }
 
-std::string different(const RuntimeValue& got, const RuntimeValue& want, double& gap, double& scale) {
-  if (got.kind != want.kind) return "another kind of value";
-  const bool has_items = want.items != nullptr;
-  if ((got.items != nullptr) != has_items) return "another kind of value";
-  if (!has_items) return different(got.tensor, want.tensor, gap, scale);
-  if (got.items->size() != want.items->size())
-    return fmt::format("{} elements, not {}", got.items->size(), want.items->size());
-  for (size_t k = 0; k < want.items->size(); ++k) {
-    const std::string why = different((*got.items)[k], (*want.items)[k], gap, scale);
-    if (!why.empty()) return fmt::format("item {}: {}", k, why);
-  }
-  return {};
+std::string form_of(const Tensor& tensor) {
+  return fmt::format("{} {}", ir::name_of(tensor.type()), ir::to_string(ir::to_dims(tensor.shape())));
 }
 
-ElementType float_type_in(const RuntimeValue& value) {
-  if (value.tensor.defined()) return value.tensor.type();
-  return value.items && !value.items->empty() ? float_type_in(value.items->front()) : ElementType::f32;
+/// How the two differ but for their elements; empty: they do not.
+std::string other_form(const RuntimeValue& got, const RuntimeValue& want) {
+  if (got.kind != want.kind || (got.items != nullptr) != (want.items != nullptr))
+    return "another kind of value";
+  if (want.items != nullptr) {
+    if (got.items->size() != want.items->size())
+      return fmt::format("{} elements, not {}", got.items->size(), want.items->size());
+    for (size_t k = 0; k < want.items->size(); ++k) {
+      const std::string why = other_form((*got.items)[k], (*want.items)[k]);
+      if (!why.empty()) return fmt::format("item {}: {}", k, why);
+    }
+    return {};
+  }
+  if (got.tensor.defined() != want.tensor.defined())
+    return want.tensor.defined() ? "nothing, not a tensor" : "a tensor, not nothing";
+  if (!want.tensor.defined()) return {};
+  const std::string has = form_of(got.tensor), wanted = form_of(want.tensor);
+  return has == wanted ? "" : fmt::format("{}, not {}", has, wanted);
+}
+
+/// The distance of two elements: infinite for texts, integers and infinities that are not the same.
+double distance(const Tensor& got, const Tensor& want, int64_t i) {
+  if (want.type() == ElementType::string) return got.strings()[i] == want.strings()[i] ? 0 : HUGE_VAL;
+  if (!ir::is_float(want.type())) return got.get_int(i) == want.get_int(i) ? 0 : HUGE_VAL;
+  const double g = got.get_real(i), w = want.get_real(i);
+  if (g == w || (std::isnan(g) && std::isnan(w))) return 0;
+  return std::isfinite(g) && std::isfinite(w) ? std::fabs(g - w) : HUGE_VAL;
+}
+
+std::string shown(const Tensor& tensor, int64_t i) {
+  if (tensor.type() == ElementType::string) return fmt::format("'{}'", tensor.strings()[i]);
+  return ir::is_float(tensor.type()) ? fmt::format("{}", tensor.get_real(i))
+                                     : fmt::format("{}", tensor.get_int(i));
+}
+
+/// Calls visit(number of the element in the value, got's tensor, want's tensor, number in them) for values of
+/// one form.
+template <class Visit>
+void for_elements(const RuntimeValue& got, const RuntimeValue& want, const Visit& visit) {
+  std::vector<const Tensor*> mine, theirs;
+  list_tensors(got, mine);
+  list_tensors(want, theirs);
+  size_t number = 0;
+  for (size_t k = 0; k < theirs.size(); ++k) {
+    if (theirs[k] == nullptr) continue;
+    for (int64_t i = 0; i < theirs[k]->size(); ++i) visit(number++, *mine[k], *theirs[k], i);
+  }
+}
+
+/// Compares values of one form.
+Judgement judge_elements(const RuntimeValue& got, const RuntimeValue& want, size_t output,
+                         Roundings& roundings) {
+  constexpr double few = 16, margin = 16;
+  Judgement worst;
+  for_elements(got, want, [&](size_t number, const Tensor& g, const Tensor& w, int64_t i) {
+    const double gap = distance(g, w, i);
+    if (gap == 0 || worst.verdict == Verdict::different) return;
+    const double room = ir::is_float(w.type()) ? few * unit_of(w.type()) * std::fabs(w.get_real(i)) : 0;
+    if (gap <= room) return;
+    const Roundings::Output& rounded = roundings.outputs()[output];
+    const double spread = rounded.decided ? HUGE_VAL : rounded.spreads[number];
+    const Verdict verdict = std::isinf(spread)              ? Verdict::decided_by_rounding
+                            : gap <= room + margin * spread ? Verdict::explained
+                                                            : Verdict::different;
+    if (verdict <= worst.verdict) return;
+    worst = {verdict, fmt::format("output {}: element {} is {}, not {} (rounding explains {})", output,
+                                  number, shown(g, i), shown(w, i), spread)};
+  });
+  return worst;
 }
 
 }  // namespace
@@ -263,59 +295,85 @@ ElementType float_type_in(const RuntimeValue& value) {
 Roundings::Roundings(const ir::Graph& graph, const std::vector<RuntimeValue>& inputs)
     : graph_(graph), inputs_(inputs) {}
 
+double Roundings::Output::largest() const {
+  return spreads.empty() ? 0 : *std::max_element(spreads.begin(), spreads.end());
+}
+
 const std::vector<Roundings::Output>& Roundings::outputs() {
   if (!outputs_.empty() || graph_.outputs.empty()) return outputs_;
   constexpr uint64_t tries = 8;
   const auto pool = runtime::ThreadPool::make(1);
   outputs_.resize(graph_.outputs.size());
-  std::vector<RuntimeValue> first;
-  for (uint64_t seed = 0; seed < tries; ++seed) {
-    std::vector<RuntimeValue> values;
+  const auto run_with = [&](runtime::NodeExecutor&& executor) -> std::vector<RuntimeValue> {
     try {
-      values = seed == 0 ? runtime::ReferenceExecutor(*pool).run(graph_, inputs_, {})
-                         : ShakenExecutor(*pool, seed).run(graph_, inputs_, {});
+      return executor.run(graph_, inputs_, {});
     } catch (const Error&) {
+      return {};
     }
-    if (seed == 0) first = values;
+  };
+  const std::vector<RuntimeValue> first = run_with(runtime::ReferenceExecutor(*pool));
+  for (uint64_t seed = 0; seed < tries; ++seed) {
+    const std::vector<RuntimeValue> values = run_with(ShakenExecutor(*pool, seed));
     for (size_t k = 0; k < outputs_.size(); ++k) {
-      double gap = 0, scale = 0;
-      outputs_[k].decided = outputs_[k].decided || values.size() != first.size() ||
-                            (!values.empty() && !different(values[k], first[k], gap, scale).empty());
-      outputs_[k].spread = std::max(outputs_[k].spread, gap);
+      Output& output = outputs_[k];
+      output.decided = output.decided || values.size() != first.size() ||
+                       (!values.empty() && !other_form(values[k], first[k]).empty());
+      if (output.decided || values.empty()) continue;
+      for_elements(values[k], first[k], [&](size_t number, const Tensor& g, const Tensor& w, int64_t i) {
+        if (number >= output.spreads.size()) output.spreads.resize(number + 1, 0);
+        output.spreads[number] = std::max(output.spreads[number], distance(g, w, i));
+      });
     }
   }
   return outputs_;
 }
 
-Judgement judge(const Outcome& reference, const Outcome& other, bool may_skip, Roundings& roundings) {
+bool make_mistake(Outcome& outcome, runtime::Random& random) {
+  if (outcome.values.empty()) return false;
+  RuntimeValue& value =
+      outcome.values[static_cast<size_t>(random.integer(0, static_cast<int64_t>(outcome.values.size()) - 1))];
+  if (!value.tensor.defined() || value.tensor.size() == 0) return false;
+  Tensor tensor = value.tensor.clone();
+  const int64_t i = random.integer(0, tensor.size() - 1);
+  if (tensor.type() == ElementType::string) {
+    tensor.strings()[i] += "?";
+  } else if (!ir::is_float(tensor.type())) {
+    tensor.set_int(i, tensor.get_int(i) == 0 ? 1 : 0);
+  } else {
+    const double real = tensor.get_real(i);
+    const double wrong = real == 0 ? 1 : real * (1 + 256 * unit_of(tensor.type()));
+    tensor.set_real(i, std::isfinite(real) ? wrong : 1);
+  }
+  value.tensor = std::move(tensor);
+  return true;
+}
+
+Judgement judge(const Outcome& reference, const Outcome& other, Roundings& roundings) {
   if (other.internal) return {Verdict::different, other.refusal};
   if (reference.internal) return {Verdict::different, "reference: " + reference.refusal};
   if (reference.refused() && other.refused()) return {Verdict::both_refuse, reference.refusal};
   if (reference.refused() || other.refused()) {
     const std::string why = reference.refused() ? "answers, the reference refuses: " + reference.refusal
                                                 : "refuses, the reference answers: " + other.refusal;
-    if (reference.refused() && may_skip) return {Verdict::both_refuse, why};
     const auto& all = roundings.outputs();
     const bool decided =
         !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& one) { return one.decided; });
     return {decided ? Verdict::decided_by_rounding : Verdict::different, why};
   }
-  Judgement judgement;
+  Judgement worst;
   for (size_t k = 0; k < reference.values.size(); ++k) {
-    double gap = 0, scale = 0;
-    std::string why = different(other.values[k], reference.values[k], gap, scale);
-    const double unit = unit_of(float_type_in(reference.values[k]));
-    constexpr double few = 16;
-    if (why.empty() && gap <= few * unit * scale) continue;
-    const Roundings::Output& rounded = roundings.outputs()[k];
-    constexpr double margin = 16;
-    if (why.empty() && gap <= few * unit * scale + margin * rounded.spread) continue;
-    if (why.empty()) why = fmt::format("off by {} (of {}, rounding explains {})", gap, scale, rounded.spread);
-    why = fmt::format("output {}: {}", k, why);
-    if (!rounded.decided) return {Verdict::different, why};
-    judgement = {Verdict::decided_by_rounding, why};
+    Judgement judgement;
+    const std::string form = other_form(other.values[k], reference.values[k]);
+    if (form.empty()) {
+      judgement = judge_elements(other.values[k], reference.values[k], k, roundings);
+    } else {
+      const bool decided = roundings.outputs()[k].decided;
+      judgement = {decided ? Verdict::decided_by_rounding : Verdict::different,
+                   fmt::format("output {}: {}", k, form)};
+    }
+    if (judgement.verdict > worst.verdict) worst = std::move(judgement);
   }
-  return judgement;
+  return worst;
 }
 
 }  // namespace axrun::tests

@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "runtime/value.h"
+#include "tests/operators/random.h"
 
 namespace axrun::tests {
 
@@ -25,8 +26,12 @@ class Roundings {
   Roundings(const ir::Graph& graph, const std::vector<runtime::RuntimeValue>& inputs);
 
   struct Output {
-    bool decided = false;  ///< by rounding: types, shapes, integers, texts or infinities came out otherwise
-    double spread = 0;     ///< the largest difference of an element, over all tries
+    bool decided = false;  ///< by rounding: its type, its shape or its number of items came out otherwise
+    /// The largest difference of each element, over all tries: infinite where an integer, a text or an
+    /// infinity came out otherwise. Elements of sequences follow one another.
+    std::vector<double> spreads;
+
+    double largest() const;
   };
   /// One for each output. Where all are decided by rounding, so is whether the model answers.
   const std::vector<Output>& outputs();
@@ -37,15 +42,25 @@ class Roundings {
   std::vector<Output> outputs_;
 };
 
-enum class Verdict { same, both_refuse, decided_by_rounding, different };
+enum class Verdict {
+  same,       ///< to a few roundings of each element
+  explained,  ///< by the spread of the elements that differ by more
+  both_refuse,
+  decided_by_rounding,  ///< what differs came out otherwise in `Roundings`, too
+  different
+};
+constexpr size_t verdict_count = 5;
 
 struct Judgement {
   Verdict verdict = Verdict::same;
   std::string why;  ///< what differs, or would without its excuse
 };
 
-/// Compares with the reference: integers, texts and forms exactly, floats by a few roundings, else by
-/// `roundings`. `may_skip`: the model has nodes that nothing reads, whose data may be bad.
-Judgement judge(const Outcome& reference, const Outcome& other, bool may_skip, Roundings& roundings);
+/// Compares with the reference, element by element: integers, texts and forms exactly, floats by a few
+/// roundings, else by `roundings`.
+Judgement judge(const Outcome& reference, const Outcome& other, Roundings& roundings);
+
+/// Changes one element: a float by 256 roundings, an integer to 0 or 1, a text. False where there is none.
+bool make_mistake(Outcome& outcome, runtime::Random& random);
 
 }  // namespace axrun::tests

@@ -15,16 +15,18 @@ enum class Answering {
 
 /// How a model was answered beside the reference.
 struct Trial {
-  std::vector<Judgement> runs;  ///< one for each set of inputs
-  int generated = 0;            ///< steps with kernels that were swapped in
-  int outputs = 0;              ///< compared
+  std::vector<Judgement> runs;    ///< one for each set of inputs
+  int generated = 0;              ///< steps with kernels that were swapped in
+  int outputs = 0;                ///< compared
+  int mistakes = 0, noticed = 0;  ///< made in results that were right, and told from them
 
   /// The first that is different; null: none.
   const Judgement* fault() const;
 };
 
-/// Writes the model as ONNX, and lets both tiers read and run it.
-Trial try_model(const GrownModel& grown, Answering answering);
+/// Writes the model as ONNX, and lets both tiers read and run it. `tests_judge`: one element of every answer
+/// that is right is changed, which the judge has to notice.
+Trial try_model(const GrownModel& grown, Answering answering, bool tests_judge = false);
 
 /// The model and both sets of inputs as ONNX's test folders hold them, and back. `expected`: the reference's
 /// results of the first are written, too.
