@@ -1,6 +1,8 @@
 // Nodes with bodies, and whole models.
 #include <algorithm>
 
+#include "ir/error.h"
+#include "tests/fuzz/graphs/bounded_executor.h"
 #include "tests/fuzz/graphs/growing.h"
 
 namespace axrun::tests {
@@ -214,6 +216,18 @@ std::vector<RuntimeValue> draw_other_inputs(Growth& growth, const ir::Graph& gra
   return others;
 }
 
+/// Whether a run stays small: numbers of trips and sizes may have become large ones.
+bool is_small(Growth& growth, const ir::Graph& graph, const std::vector<RuntimeValue>& inputs) {
+  try {
+    BoundedExecutor(growth.pool).run(graph, inputs, {});
+  } catch (const Error&) {
+    // Refused, as both tiers shall.
+  } catch (const LargeRun&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool grow_by_body(Scope& scope) {
@@ -258,6 +272,7 @@ GrownModel grow_model(uint64_t seed, uint64_t number, bool strict, runtime::Thre
   for (const ValueId id : graph.inputs) grown.inputs.push_back(scope.known(id));
   declare_sizes(growth, graph, grown.inputs);
   grown.other_inputs = draw_other_inputs(growth, graph, grown.inputs);
+  if (!is_small(growth, graph, grown.other_inputs)) grown.other_inputs.clear();
   graph.name = "grown";
   grown.model.graph = scope.shared();
   grown.model.ir_version = 10;

@@ -30,13 +30,6 @@ std::vector<std::string_view> words_of(std::string_view text, char separator = '
 
 bool is_number(ElementType type) { return ir::is_float(type) || ir::is_integer(type); }
 
-bool is_finite(const Tensor& tensor) {
-  for (int64_t i = 0; ir::is_float(tensor.type()) && i < tensor.size(); ++i) {
-    if (!std::isfinite(tensor.get_real(i))) return false;
-  }
-  return true;
-}
-
 class DrawnNode {
  public:
   DrawnNode(Scope& scope, const Recipe& recipe)
@@ -350,10 +343,9 @@ bool grow_by_case(Scope& scope) {
   for (size_t id = 0; id < ids.size(); ++id) {
     const Tensor& tensor = drawn.values[id];
     if (!tensor.defined()) continue;
-    // Scales that are no numbers, of what becomes bytes, mean nothing.
     const auto same = [&](const RuntimeValue& value) {
       return value.tensor.defined() && value.tensor.type() == tensor.type() &&
-             value.tensor.shape() == tensor.shape() && is_finite(value.tensor);
+             value.tensor.shape() == tensor.shape();
     };
     const auto found = drawn.constant[id] ? std::nullopt : scope.find(same);
     ids[id] = found ? *found : drawn.constant[id] ? scope.constant(tensor) : scope.leaf(tensor);
