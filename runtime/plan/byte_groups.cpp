@@ -122,6 +122,9 @@ class ByteGroups {
     if (group.nodes.empty() || !group.parts.empty() || is_map(group)) return;
     const ir::Node& last = node(group.nodes.back());
     if (last.outputs.size() != 1 || fact(last.outputs[0]).type != ir::ElementType::f32) return;
+    // Steps have no place for results whose size only their data tells.
+    const auto& dims = fact(last.outputs[0]).dims;
+    if (!dims || !ir::constant_dims(*dims)) return;
     std::vector<int> members = {static_cast<int>(g)};
     for (const int n : group.nodes) {
       if (!input_.programs[static_cast<size_t>(n)]) return;
