@@ -87,9 +87,10 @@ int viewed_operand(const Program& program) {
   std::vector<int64_t> wanted(stage.axes.size(), 0);
   int64_t stride = 1;
   for (size_t a = stage.axes.size(); a-- > 0;) {
+    const Dim& extent = stage.axes[a].extent;
+    if (!extent.is_constant()) return -1;  // of no elements: 0 times any size
     wanted[a] = stride;
-    stride *=
-        stage.axes[a].extent.value();  // constant: the product of the axes is the result's element count
+    stride *= extent.value();
   }
   AffineIndex position;
   position.coefficients.resize(stage.axes.size(), 0);

@@ -53,6 +53,13 @@ struct Tier {
   }
 };
 
+/// Inputs whose elements a node needs when it runs; what branches read may be needed.
+std::vector<ir::ValueId> needed_by(const ir::Node& node) {
+  if (node.op == "Shape" || node.op == "Size" || node.op == "EyeLike") return {};
+  if (node.op == "CastLike") return {node.inputs[0]};
+  return node.op == "If" ? node.inputs : ir::reads_of(node);
+}
+
 /// Whether the named node is in the graph, or a body of it, but none of these results there follows from it:
 /// it need not run. Nor need what only branches read. The names in `refusal` lead to it, each in quotes.
 bool is_unread(const ir::Graph& graph, const std::vector<ir::ValueId>& results, const std::string& refusal) {
@@ -73,7 +80,7 @@ bool is_unread(const ir::Graph& graph, const std::vector<ir::ValueId>& results, 
       return false;
     }
     if (!runs) continue;
-    for (const ir::ValueId id : node->op == "If" ? node->inputs : ir::reads_of(*node)) {
+    for (const ir::ValueId id : needed_by(*node)) {
       if (id != ir::absent) needed[static_cast<size_t>(id)] = true;
     }
   }
