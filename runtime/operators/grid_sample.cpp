@@ -44,8 +44,9 @@ struct SampledAxis {
     return outside == Outside::border ? std::fmax(std::fmin(at, extent - 1.0), 0.0) : reflected(at);
   }
 
-  /// The element at a whole number; -1 where there is none.
+  /// The element at a whole number; -1 where there is none. NaN is 0, as a cast makes it in the definition.
   int64_t element(double whole) const {
+    if (std::isnan(whole)) whole = 0;
     const auto last = static_cast<double>(size - 1);
     if (outside == Outside::reflection) whole = reflected(whole);
     if (outside == Outside::border) whole = std::fmax(std::fmin(whole, last), 0.0);
