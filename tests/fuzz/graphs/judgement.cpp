@@ -138,9 +138,10 @@ Tensor shaken(const Tensor& tensor, runtime::Random& random) {
   return result;
 }
 
-/// A fast transform sums differences where its definition sums products: of infinities and NaN among the
-/// operands, one may make infinities or numbers and the other NaN.
-bool is_fourier(std::string_view op) { return op == "DFT" || op == "STFT"; }
+/// These sum in another form than their definitions: a fast transform differences of terms, a product with
+/// quantised weights a block before it multiplies by its scale. Of infinities and NaN among the operands, one
+/// form may make infinities or numbers and the other NaN.
+bool sums_otherwise(std::string_view op) { return op == "DFT" || op == "STFT" || op == "MatMulNBits"; }
 
 Tensor no_infinities(const Tensor& tensor) {
   if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
@@ -181,7 +182,8 @@ class ShakenExecutor final : public runtime::NodeExecutor {
       results = ir::evaluate(program, operands);
     } else if (!moves_) {
       results = ir::evaluate(with_rounded_expressions(without_hidden_terms(program), 0, random_), operands);
-      if (is_fourier(node.op)) std::transform(results.begin(), results.end(), results.begin(), no_infinities);
+      if (sums_otherwise(node.op))
+        std::transform(results.begin(), results.end(), results.begin(), no_infinities);
     } else {
       results = moved(program, operands);
     }
@@ -194,7 +196,7 @@ class ShakenExecutor final : public runtime::NodeExecutor {
   std::vector<Tensor> moved(const ir::Program& program, std::vector<Tensor>& operands) {
     const std::vector<Tensor> exact = ir::evaluate(program, operands);
     for (Tensor& operand : operands) operand = shaken(operand, random_);
-    std::vector<Tensor> results = ir::evaluate(with_rounded_expressions(program, 1, random_), operands);
+    std::vector<Tensor> results = ir::evaluate(with_rounded_expressions(program, 2, random_), operands);
     for (size_t k = 0; k < results.size(); ++k) {
       results[k] = shaken(results[k], random_);
       if (results[k].defined() && ir::is_float(results[k].type()) && results[k].shape() == exact[k].shape())

@@ -1,6 +1,7 @@
 #include "tests/fuzz/graphs/rounded_expressions.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/expression_replacer.h"
 
@@ -47,23 +48,32 @@ bool rounds(const Expr& expr) {
 class Rounding final : public ir::ExpressionReplacer {
  public:
   Rounding(const ir::Program& program, double units, runtime::Random& random)
-      : ExpressionReplacer(program), units_(units), random_(random) {}
+      : ExpressionReplacer(program), units_(units), random_(random), is_sum_(program.tensors.size(), false) {
+    is_wide_ = std::any_of(program.tensors.begin(), program.tensors.end(),
+                           [](const ir::TensorDecl& tensor) { return tensor.type == ElementType::f64; });
+    for (const ir::Stage& stage : program.stages) {
+      for (const ir::TensorId id : stage.results)
+        is_sum_[static_cast<size_t>(id)] = stage.kind == ir::StageKind::reduce;
+    }
+  }
 
  protected:
   ExprId replaced(const Expr& expr) override {
     const ExprId exact = append(expr);
-    if (!rounds(expr)) return exact;
-    const bool is_wide = expr.type == ElementType::f64;
-    const double unit = is_wide ? 0x1p-52 : 0x1p-23;
+    const bool reads_sum =
+        ir::is_float(expr.type) && expr.op == ScalarOp::load && is_sum_[static_cast<size_t>(expr.integer)];
+    if (!rounds(expr) && !reads_sum) return exact;
+    const double unit = is_wide_ ? 0x1p-52 : 0x1p-23;
     Expr factor;
     factor.op = ScalarOp::real;
     factor.type = expr.type;
     factor.real = 1 + units_ * unit * random_.real();
     const ExprId moved = joined(ScalarOp::mul, expr.type, exact, append(factor));
-    if (is_wide) return moved;
+    if (is_wide_) return moved;
     // Through float64, as ir::rounded does: a cast to the same type is none.
-    const ExprId rounded =
-        joined(ScalarOp::cast, ElementType::f32, joined(ScalarOp::cast, ElementType::f64, moved));
+    const bool is_f64 = expr.type == ElementType::f64;
+    const ExprId rounded = joined(ScalarOp::cast, ElementType::f32,
+                                  is_f64 ? moved : joined(ScalarOp::cast, ElementType::f64, moved));
     return expr.type == ElementType::f32 ? rounded : joined(ScalarOp::cast, expr.type, rounded);
   }
 
@@ -81,6 +91,8 @@ class Rounding final : public ir::ExpressionReplacer {
 
   double units_;
   runtime::Random& random_;
+  bool is_wide_ = false;      ///< some tensor is of float64
+  std::vector<bool> is_sum_;  ///< by tensors: of a reduction, whose order of terms is free
 };
 
 class HiddenTerms final : public ir::ExpressionReplacer {

@@ -5,10 +5,10 @@
 
 namespace axrun::tests {
 
-/// The program with every float operation of its expressions rounded to float32, or to float64 where it
-/// computes in that, as kernels round it; the interpreter alone rounds only what is stored. Each operation's
-/// result is moved before, by a factor of its own of up to `units` roundings: 0 rounds only, and so finds the
-/// zeros of cancelled differences.
+/// The program with every float operation of its expressions, and every sum that they read, rounded to
+/// float32, or to float64 where it has tensors of it, as kernels round it; the interpreter alone rounds only
+/// what is stored. Each operation's result is moved before, by a factor of its own of up to `units`
+/// roundings: 0 rounds only, and so finds the zeros of cancelled differences.
 ir::Program with_rounded_expressions(const ir::Program& program, double units, runtime::Random& random);
 
 /// The program, if it sums anything, without what zeros and masks hide: infinities and NaN become 0 where
