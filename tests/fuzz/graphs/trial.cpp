@@ -8,6 +8,7 @@
 #include "onnx_import/import.h"
 #include "onnx_import/tensor_file.h"
 #include "runtime/session.h"
+#include "tests/fuzz/graphs/unread.h"
 
 namespace axrun::tests {
 namespace {
@@ -52,40 +53,6 @@ struct Tier {
     return session ? outcome_of([&] { return session->run(inputs); }) : refusal;
   }
 };
-
-/// Inputs whose elements a node needs when it runs; what branches read may be needed.
-std::vector<ir::ValueId> needed_by(const ir::Node& node) {
-  if (node.op == "Shape" || node.op == "Size" || node.op == "EyeLike") return {};
-  if (node.op == "CastLike") return {node.inputs[0]};
-  return node.op == "If" ? node.inputs : ir::reads_of(node);
-}
-
-/// Whether the named node is in the graph, or a body of it, but none of these results there follows from it:
-/// it need not run. Nor need what only branches read. The names in `refusal` lead to it, each in quotes.
-bool is_unread(const ir::Graph& graph, const std::vector<ir::ValueId>& results, const std::string& refusal) {
-  std::vector<bool> needed(graph.values.size(), false);
-  for (const ir::ValueId id : results) needed[static_cast<size_t>(id)] = true;
-  const auto is_needed = [&](ir::ValueId id) { return id != ir::absent && needed[static_cast<size_t>(id)]; };
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    const bool runs = std::any_of(node->outputs.begin(), node->outputs.end(), is_needed);
-    if (refusal.find("'" + node->name + "'") != std::string::npos) {
-      if (!runs) return true;
-      for (const ir::Graph* body : ir::bodies_of(*node)) {
-        std::vector<ir::ValueId> wanted = body->outputs;
-        for (size_t k = 0; node->op == "If" && k < node->outputs.size(); ++k) {
-          if (!is_needed(node->outputs[k])) std::erase(wanted, body->outputs[k]);
-        }
-        if (is_unread(*body, wanted, refusal)) return true;
-      }
-      return false;
-    }
-    if (!runs) continue;
-    for (const ir::ValueId id : needed_by(*node)) {
-      if (id != ir::absent) needed[static_cast<size_t>(id)] = true;
-    }
-  }
-  return false;
-}
 
 /// Whether the node that refuses in the reference does so here, too, when its results are wanted: else they
 /// decide nothing (only their sizes are asked for), and it need not run.
