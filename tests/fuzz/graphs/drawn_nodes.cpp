@@ -225,7 +225,11 @@ class DrawnNode {
     return made;
   }
 
-  double real() { return random().pick({-1.0, -0.5, 0.5, 1.0, 2.0, 0.0}); }
+  double real() { return random().pick({-1.0, -0.5, 0.5, 1.0, 2.0, growth().strict ? 1.5 : 0.0}); }
+
+  /// Keys may be the same. Where ONNX Runtime answers, too, they differ: of equal ones the last counts in
+  /// ONNX, the first there. Nor is alpha 0 there: Celu divides by it.
+  int64_t shift() { return growth().strict ? 0 : random().integer(-1, 1); }
 
   void add_attribute(std::string_view word) {
     using Kind = Attribute::Kind;
@@ -238,6 +242,10 @@ class DrawnNode {
     const auto list = [&](int64_t count, int64_t low, int64_t high) {
       std::vector<int64_t>& integers = attribute(name, Kind::integers).integers;
       for (int64_t k = 0; k < count; ++k) integers.push_back(random().integer(low, high));
+    };
+    const auto distinct = [&](int64_t count) {
+      std::vector<int64_t>& integers = attribute(name, Kind::integers).integers;
+      for (int64_t k = 0; k < count; ++k) integers.push_back(2 * k + random().integer(0, 1));
     };
     const int64_t rank = first().rank();
     switch (value[0]) {
@@ -269,13 +277,13 @@ class DrawnNode {
         attribute(name, Kind::integers).integers = random().permutation(rank);
         return;
       case 'I':
-        return list(random().integer(1, 4), 0, 2);
+        return growth().strict ? distinct(random().integer(1, 4)) : list(random().integer(1, 4), 0, 2);
       case 'O':
         return list(2, 1, 2);
       case 'D':
         return list(4, 0, 1);
       case 'V':
-        return list(length_, 0, 9);
+        return growth().strict ? distinct(length_) : list(length_, 0, 9);
       case 'r':
         attribute(name, Kind::real).real = real();
         return;
@@ -283,8 +291,7 @@ class DrawnNode {
       case 'F': {
         const int64_t count = value[0] == 'R' ? length_ : extent(first().rank() - 1, 1);
         std::vector<double>& reals = attribute(name, Kind::reals).reals;
-        for (int64_t k = 0; k < count; ++k)
-          reals.push_back(0.5 * static_cast<double>(k + random().integer(-1, 1)));
+        for (int64_t k = 0; k < count; ++k) reals.push_back(0.5 * static_cast<double>(k + shift()));
         return;
       }
       case 'w':
