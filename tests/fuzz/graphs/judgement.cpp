@@ -107,6 +107,12 @@ bool is_exact(std::string_view op) {
   return exact.count(op) > 0;
 }
 
+/// Whether a scatter adds or multiplies: of equal indices in an order that is free.
+bool accumulates(const ir::Node& node) {
+  const auto reduction = node.attributes.find("reduction");
+  return reduction != node.attributes.end() && reduction->second.string != "none";
+}
+
 /// Sums of few products of such numbers are exact in their type, in any order.
 bool is_coarse(const Tensor& tensor) {
   const double finest = tensor.type() == ElementType::f32 || tensor.type() == ElementType::f64 ? 0.0625 : 0.5;
@@ -178,7 +184,7 @@ class ShakenExecutor final : public runtime::NodeExecutor {
       return !operand.defined() || !ir::is_float(operand.type()) || is_coarse(operand);
     });
     std::vector<Tensor> results;
-    if (is_exact(node.op) || (is_ring(node.op) && coarse)) {
+    if ((is_exact(node.op) && !accumulates(node)) || (is_ring(node.op) && coarse)) {
       results = ir::evaluate(program, operands);
     } else if (!moves_) {
       results = ir::evaluate(with_rounded_expressions(without_hidden_terms(program), 0, random_), operands);
