@@ -128,10 +128,17 @@ struct Definitions::Entry {
   std::vector<bool> wanted;
   std::vector<Operand> operands;
   std::shared_ptr<const Program> program;  ///< null: more must be known than was
+  bool sizes_were_at_hand = false;         ///< then with guards
+  std::vector<SizeGuard> guards;
 };
 
-std::shared_ptr<const Program> Definitions::define(const Node& node,
-                                                   const std::vector<OperandInfo>& operands) {
+std::shared_ptr<const Program> Definitions::define(const Node& node, const std::vector<OperandInfo>& operands,
+                                                   SizesAtHand* sizes) {
+  // Without sizes at hand, what names leave open is refused or not looked at: no guards speak of it.
+  const auto fits = [&](const Entry& entry) {
+    return entry.sizes_were_at_hand == (sizes != nullptr) && entry.fits(node, operands) &&
+           (sizes == nullptr || sizes->adopt(entry.guards));
+  };
   const bool keeps = !closed_ && node.custom == nullptr && !has_bodies(node);
   const size_t hash = keeps ? hash_of(node, operands) : 0;
   if (keeps) {
@@ -139,21 +146,26 @@ std::shared_ptr<const Program> Definitions::define(const Node& node,
     {
       const std::lock_guard lock(mutex_);
       const auto [first, last] = entries_.equal_range(hash);
-      const auto found =
-          std::find_if(first, last, [&](const auto& entry) { return entry.second->fits(node, operands); });
+      const auto found = std::find_if(first, last, [&](const auto& entry) { return fits(*entry.second); });
       if (found != last) known = found->second;
     }
     if (known) return known->program;
   }
   Consulted consulted;
+  // Guards that are there already are this definition's, too: they are noted apart.
+  SizesAtHand own = sizes != nullptr ? sizes->without_guards() : SizesAtHand({});
+  if (sizes != nullptr) consulted.sizes = &own;
   std::shared_ptr<const Program> program;
   try {
     program = std::make_shared<const Program>(define_node(node, operands, &consulted));
   } catch (const NotYetKnown&) {
   }
+  if (sizes != nullptr) sizes->adopt(own.guards());
   if (!keeps) return program;
   auto entry = std::make_shared<Entry>(node, operands, consulted);
   entry->program = program;
+  entry->sizes_were_at_hand = sizes != nullptr;
+  entry->guards = own.guards();
   const std::lock_guard lock(mutex_);
   if (!closed_ && entries_.size() < most_entries) {
     if (program) evaluated_.try_emplace(program.get());
@@ -188,8 +200,9 @@ std::vector<Tensor> Definitions::evaluate(const Program& program, const std::vec
 }
 
 std::vector<std::optional<Dims>> Definitions::evaluate_symbolic(
-    const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit) {
-  if (closed_) return ir::evaluate_symbolic(program, operands, limit);
+    const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit,
+    SizesAtHand* sizes) {
+  if (closed_ || sizes != nullptr) return ir::evaluate_symbolic(program, operands, limit, sizes);
   {
     const std::lock_guard lock(mutex_);
     const auto known = evaluated_.find(&program);

@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "ir/operator.h"
 #include "ir/program.h"
+#include "ir/sizes_at_hand.h"
 
 namespace axrun::ir {
 
@@ -17,17 +18,19 @@ namespace axrun::ir {
 /// once more when its plan is built, and many a model repeats a layer. Two nodes have one program when they
 /// agree in all that its definition looked at: operator, attributes, which results are wanted, types and
 /// sizes of the operands, and those of their values that it asked for. What a program that is kept gives for
-/// a few small values is computed once. May be used by threads at once.
+/// a few small values is computed once. Where sizes are at hand, programs that these have decided on are kept
+/// with their guards. May be used by threads at once.
 class Definitions {
  public:
   /// As define_node, which is asked where nothing fits; null where that is NotYetKnown.
-  std::shared_ptr<const Program> define(const Node& node, const std::vector<OperandInfo>& operands);
+  std::shared_ptr<const Program> define(const Node& node, const std::vector<OperandInfo>& operands,
+                                        SizesAtHand* sizes = nullptr);
 
   /// As the functions of these names (ir/evaluate.h).
   std::vector<Tensor> evaluate(const Program& program, const std::vector<Tensor>& operands);
   std::vector<std::optional<Dims>> evaluate_symbolic(const Program& program,
                                                      const std::vector<std::optional<Dims>>& operands,
-                                                     int64_t limit);
+                                                     int64_t limit, SizesAtHand* sizes = nullptr);
 
   /// Lets everything go; from then on nothing is kept.
   void close();

@@ -8,6 +8,8 @@
 
 namespace axrun::ir {
 
+class SizesAtHand;
+
 /// The reference interpreter: the semantics of tensor expressions, in float64 and exact integers.
 struct EvaluateOptions {
   /// Keep f32 results (and stages in between) in f64 storage. Operands may be stored so in any case: an f64
@@ -25,9 +27,10 @@ std::vector<Tensor> evaluate(const Program& program, const std::vector<Tensor>& 
 
 /// Evaluates small integer programs over symbolic sizes: operands[k] gives the row-major elements of operand
 /// k as Dims (empty optional: unknown). An output whose elements cannot all be expressed is an empty
-/// optional. At most `limit` elements per output.
+/// optional. At most `limit` elements per output. What depends on more than the names is what the sizes at
+/// hand say, where there are any.
 std::vector<std::optional<Dims>> evaluate_symbolic(const Program& program,
                                                    const std::vector<std::optional<Dims>>& operands,
-                                                   int64_t limit = 64);
+                                                   int64_t limit = 64, SizesAtHand* sizes = nullptr);
 
 }  // namespace axrun::ir

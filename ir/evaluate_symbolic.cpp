@@ -8,6 +8,7 @@
 #include "ir/evaluate.h"
 #include "ir/grammar.h"
 #include "ir/size_value.h"
+#include "ir/sizes_at_hand.h"
 
 namespace axrun::ir {
 namespace {
@@ -27,8 +28,9 @@ constexpr int64_t largest_space = 65536;
 class SymbolicEvaluator {
  public:
   /// Evaluates what the outputs of integers with at most `limit` elements need.
-  SymbolicEvaluator(const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit)
-      : program_(program), tensors_(program.tensors.size()) {
+  SymbolicEvaluator(const Program& program, const std::vector<std::optional<Dims>>& operands, int64_t limit,
+                    SizesAtHand* sizes)
+      : program_(program), sizes_(sizes), tensors_(program.tensors.size()) {
     for (size_t k = 0; k < program.operands.size() && k < operands.size(); ++k) {
       const TensorId id = program.operands[k];
       if (id == none || !operands[k]) continue;
@@ -229,7 +231,7 @@ class SymbolicEvaluator {
     // The bounds of the type are neutral, whatever the other side is.
     const bool neutral = (op == ScalarOp::min || op == ScalarOp::max) && left[0] && !is_float(type) &&
                          left[0]->numerator == Dim(integer_identity(stage.monoid.kind, type));
-    return {neutral ? right[0] : SizeArithmetic(op, type).binary(left[0], right[0])};
+    return {neutral ? right[0] : SizeArithmetic(op, type, sizes_).binary(left[0], right[0])};
   }
 
   /// The value at the current point. Expressions are computed in order of need, each once.
@@ -290,7 +292,7 @@ class SymbolicEvaluator {
     }
     const ElementType type = program_.exprs[static_cast<size_t>(expr.args[0])].type;
     if (type == ElementType::u64 || type == ElementType::string) return std::nullopt;
-    const SizeArithmetic arithmetic(expr.op, type);
+    const SizeArithmetic arithmetic(expr.op, type, sizes_);
     if (argument_count(expr.op) == 2) return arithmetic.binary(argument(expr, 0), argument(expr, 1));
     return argument(expr, 0) ? arithmetic.unary(*argument(expr, 0)) : std::nullopt;
   }
@@ -298,7 +300,7 @@ class SymbolicEvaluator {
   Maybe load(const Expr& expr) const {
     if (expr.args[0] != none) {
       const Maybe& guard = argument(expr, 0);
-      auto excluded = guard ? equal(guard->numerator, Dim(0)) : std::nullopt;
+      auto excluded = guard ? equal(guard->numerator, Dim(0), sizes_) : std::nullopt;
       if (!excluded) return std::nullopt;
       if (*excluded) return argument(expr, 1);
     }
@@ -307,8 +309,10 @@ class SymbolicEvaluator {
     int64_t position = 0;
     for (size_t d = 0; d < expr.indices.size(); ++d) {
       const Maybe& index = known_[static_cast<size_t>(expr.indices[d])].value;
-      if (!index || !index->is_constant()) return std::nullopt;
-      const int64_t at = index->numerator.value();
+      if (!index || index->denominator != 1) return std::nullopt;
+      const auto fixed = sizes_ != nullptr ? sizes_->fix(index->numerator) : index->numerator.constant();
+      if (!fixed) return std::nullopt;
+      const int64_t at = *fixed;
       if (at < 0 || at >= tensor->shape[d]) return std::nullopt;
       position = position * tensor->shape[d] + at;
     }
@@ -317,7 +321,7 @@ class SymbolicEvaluator {
 
   Maybe select(const Expr& expr) const {
     const Maybe& condition = argument(expr, 0);
-    auto otherwise = condition ? equal(condition->numerator, Dim(0)) : std::nullopt;
+    auto otherwise = condition ? equal(condition->numerator, Dim(0), sizes_) : std::nullopt;
     if (otherwise) return argument(expr, *otherwise ? 2 : 1);
     const Maybe& a = argument(expr, 1);
     const Maybe& b = argument(expr, 2);
@@ -329,7 +333,7 @@ class SymbolicEvaluator {
     if (!a) return std::nullopt;
     const ElementType from = program_.exprs[static_cast<size_t>(expr.args[0])].type;
     if (expr.type == ElementType::boolean) {
-      auto zero = equal(a->numerator, Dim(0));
+      auto zero = equal(a->numerator, Dim(0), sizes_);
       return zero ? truth(!*zero) : std::nullopt;
     }
     if (is_float(expr.type)) {
@@ -337,7 +341,7 @@ class SymbolicEvaluator {
       const bool exact = expr.type == ElementType::f32 || expr.type == ElementType::f64;
       return exact ? a : std::nullopt;
     }
-    Maybe whole = is_float(from) ? truncated(*a) : a;
+    Maybe whole = is_float(from) ? truncated(*a, sizes_) : a;
     if (!whole) return std::nullopt;
     auto constant = whole->numerator.constant();
     if (constant) {
@@ -355,6 +359,7 @@ class SymbolicEvaluator {
     Maybe value;
   };
   const Program& program_;
+  SizesAtHand* sizes_;
   std::vector<std::optional<Elements>> tensors_;
   std::vector<int64_t> point_;
   std::vector<Maybe> parameters_;
@@ -365,8 +370,8 @@ class SymbolicEvaluator {
 
 std::vector<std::optional<Dims>> evaluate_symbolic(const Program& program,
                                                    const std::vector<std::optional<Dims>>& operands,
-                                                   int64_t limit) {
-  const SymbolicEvaluator evaluator(program, operands, limit);
+                                                   int64_t limit, SizesAtHand* sizes) {
+  const SymbolicEvaluator evaluator(program, operands, limit, sizes);
   std::vector<std::optional<Dims>> outputs;
   for (size_t k = 0; k < program.outputs.size(); ++k) outputs.push_back(evaluator.output(k, limit));
   return outputs;

@@ -1,11 +1,14 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <list>
 #include <utility>
 
 #include "ir/definitions.h"
 #include "ir/error.h"
 #include "ir/evaluate.h"
+#include "ir/open_sizes.h"
+#include "ir/sizes_at_hand.h"
 #include "ir/view.h"
 
 namespace axrun::ir {
@@ -79,12 +82,45 @@ std::vector<OperandInfo> Inference::operands_of(const Node& node) const {
 
 std::shared_ptr<const Program> Inference::define(const Node& node) const {
   if (is_graph_operator(node.domain, node.op)) return nullptr;
-  if (options_.definitions != nullptr) return options_.definitions->define(node, operands_of(node));
+  if (options_.sizes != nullptr && !keeps_sizes_open(node)) return define_with_numbers(node);
+  return define(node, operands_of(node));
+}
+
+std::shared_ptr<const Program> Inference::define(const Node& node,
+                                                 const std::vector<OperandInfo>& operands) const {
+  if (options_.definitions != nullptr) return options_.definitions->define(node, operands, options_.sizes);
+  Consulted consulted;
+  consulted.sizes = options_.sizes;
   try {
-    return std::make_shared<const Program>(define_node(node, operands_of(node)));
+    return std::make_shared<const Program>(define_node(node, operands, &consulted));
   } catch (const NotYetKnown&) {
     return nullptr;
   }
+}
+
+std::shared_ptr<const Program> Inference::define_with_numbers(const Node& node) const {
+  std::vector<OperandInfo> operands = operands_of(node);
+  std::list<Tensor> values;
+  // False where a name is not one of the sizes.
+  const auto fix = [&](Dims& dims) {
+    return std::all_of(dims.begin(), dims.end(), [&](Dim& dim) {
+      const auto number = dim.is_constant() ? dim.constant() : options_.sizes->fix(dim);
+      if (number) dim = Dim(*number);
+      return number.has_value();
+    });
+  };
+  for (size_t k = 0; k < operands.size(); ++k) {
+    OperandInfo& operand = operands[k];
+    if (!operand.dims || !fix(*operand.dims) || operand.elements == nullptr) continue;
+    Dims elements = *operand.elements;
+    if (!fix(elements)) continue;
+    ValueFact fact;
+    fact.type = operand.type;
+    fact.dims = operand.dims;
+    operand.constant = &values.emplace_back(tensor_of(fact, elements));
+    operand.elements = nullptr;
+  }
+  return define(node, operands);
 }
 
 std::vector<ValueFact> output_facts(const Program& program) {
@@ -181,9 +217,10 @@ void Inference::fold_elements(const Node& node, const Program& program) {
       operands[k] = to_dims(known.constant.to_ints());
     }
   }
-  const auto results = options_.definitions != nullptr
-                           ? options_.definitions->evaluate_symbolic(program, operands, symbolic_limit)
-                           : evaluate_symbolic(program, operands, symbolic_limit);
+  const auto results =
+      options_.definitions != nullptr
+          ? options_.definitions->evaluate_symbolic(program, operands, symbolic_limit, options_.sizes)
+          : evaluate_symbolic(program, operands, symbolic_limit, options_.sizes);
   for (size_t k = 0; k < node.outputs.size() && k < results.size(); ++k) {
     if (node.outputs[k] == absent || !results[k] || !small_integers(fact(node.outputs[k]))) continue;
     ValueFact& known = fact(node.outputs[k]);

@@ -12,6 +12,7 @@
 namespace axrun::ir {
 
 class Definitions;
+class SizesAtHand;
 
 /// What is known of one value before the run (or at one point of it).
 struct ValueFact {
@@ -31,6 +32,10 @@ class Inference {
     int64_t fold_bytes = int64_t{1} << 16;
     bool fold = true;
     Definitions* definitions = nullptr;  ///< asked for programs and their results, where given
+    /// Asked what the named sizes of the facts leave open: what is found then holds where the guards noted
+    /// there do. Operators that are not known to ask for all they take for granted
+    /// (keeps_sizes_open) see numbers in place of names.
+    SizesAtHand* sizes = nullptr;
   };
 
   /// Starts from the graph's own constants and the declared types and dims of its inputs.
@@ -59,6 +64,9 @@ class Inference {
   void run();
 
  private:
+  /// As define_node; null where that is NotYetKnown.
+  std::shared_ptr<const Program> define(const Node& node, const std::vector<OperandInfo>& operands) const;
+  std::shared_ptr<const Program> define_with_numbers(const Node& node) const;
   void set_constant(ValueId id, const Tensor& constant);
   bool fold_constants(const Node& node, const Program& program);
   void fold_elements(const Node& node, const Program& program);

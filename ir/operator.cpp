@@ -9,6 +9,7 @@
 #include "ir/error_place.h"
 #include "ir/graph_operators.h"
 #include "ir/lasting.h"
+#include "ir/sizes_at_hand.h"
 
 namespace axrun::ir {
 namespace {
@@ -175,9 +176,19 @@ Dims OperatorContext::elements(int k) const {
 }
 
 std::vector<int64_t> OperatorContext::integers(int k) const {
-  const auto values = constant_dims(elements(k));
-  if (!values) throw NotYetKnown{fmt::format("value of input {}", k)};
-  return *values;
+  std::vector<int64_t> values;
+  for (const Dim& element : elements(k)) values.push_back(fixed(element));
+  return values;
+}
+
+std::optional<int64_t> OperatorContext::number(const Dim& dim) const {
+  if (dim.is_constant() || sizes() == nullptr) return dim.constant();
+  return sizes()->fix(dim);
+}
+
+int64_t OperatorContext::fixed(const Dim& dim) const {
+  if (const auto value = number(dim)) return *value;
+  throw NotYetKnown{fmt::format("the size {}", dim.to_string())};
 }
 
 const Tensor& OperatorContext::constant(int k) const {
@@ -272,6 +283,9 @@ bool OperatorContext::equal(const Dim& a, const Dim& b) const {
   if (a == b) return true;
   const Dim difference = a - b;
   if (difference.is_constant()) return difference.value() == 0;
+  if (sizes() != nullptr) {
+    if (const auto here = sizes()->equal(a, b)) return *here;
+  }
   throw NotYetKnown{fmt::format("whether {} equals {}", a.to_string(), b.to_string())};
 }
 
@@ -281,12 +295,34 @@ bool OperatorContext::less(const Dim& a, const Dim& b) const {
   // Sizes are non-negative, which max() knows.
   if (max(difference, Dim(0)) == Dim(0)) return false;
   if (max(difference - Dim(1), Dim(0)) == difference - Dim(1)) return true;
+  if (sizes() != nullptr) {
+    if (const auto here = sizes()->at_least(a, b)) return !*here;
+  }
   throw NotYetKnown{fmt::format("whether {} is less than {}", a.to_string(), b.to_string())};
+}
+
+bool OperatorContext::is(const Dim& dim, int64_t number) const {
+  if (dim.is_constant()) return dim.value() == number;
+  const Dim wanted(number);
+  if (max(dim, wanted + 1) == dim || max(dim, wanted - 1) == wanted - 1) return false;
+  return sizes() != nullptr && sizes()->equal(dim, wanted).value_or(false);
+}
+
+bool OperatorContext::may_be_at_least(const Dim& a, const Dim& b) const {
+  const Dim difference = a - b;
+  if (difference.is_constant()) return difference.value() >= 0;
+  if (max(difference, Dim(0)) == difference) return true;
+  return sizes() == nullptr || sizes()->at_least(a, b).value_or(true);
 }
 
 Dims OperatorContext::broadcast(const std::vector<Dims>& shapes) const {
   size_t rank = 0;
   for (const Dims& shape : shapes) rank = std::max(rank, shape.size());
+  const auto refuse = [&] {
+    std::string list;
+    for (const Dims& s : shapes) list += (list.empty() ? "" : ", ") + to_string(s);
+    fail(fmt::format("shapes {} cannot be broadcast together", list));
+  };
   Dims result(rank, Dim(1));
   for (size_t d = 0; d < rank; ++d) {
     // Dimension d counted from the right. A constant other than 1 decides; otherwise all symbols must agree.
@@ -298,16 +334,29 @@ Dims OperatorContext::broadcast(const std::vector<Dims>& shapes) const {
       if (chosen == Dim(1)) {
         chosen = dim;
       } else if (dim.is_constant() && chosen.is_constant()) {
-        std::string list;
-        for (const Dims& s : shapes) list += (list.empty() ? "" : ", ") + to_string(s);
-        fail(fmt::format("shapes {} cannot be broadcast together", list));
-      } else {
+        refuse();
+      } else if (sizes() == nullptr) {
         throw NotYetKnown{fmt::format("whether {} equals {}", dim.to_string(), chosen.to_string())};
+      } else if (!equal(dim, chosen) && !is_one(dim)) {
+        if (!is_one(chosen)) refuse();
+        chosen = dim;
+      } else if (dim.is_constant()) {
+        chosen = dim;
       }
     }
     result[rank - 1 - d] = chosen;
   }
   return result;
+}
+
+bool OperatorContext::broadcasts_to(const Dims& shape, const Dims& whole) const {
+  if (shape.size() > whole.size()) return false;
+  const size_t skipped = whole.size() - shape.size();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const Dim& dim = shape[d];
+    if (dim != whole[skipped + d] && !is(dim, 1) && !equal(dim, whole[skipped + d])) return false;
+  }
+  return true;
 }
 
 Dim OperatorContext::unknown_dim(int output, int dimension) const {

@@ -30,10 +30,14 @@ struct NotYetKnown {
   std::string what;
 };
 
+class SizesAtHand;
+
 /// What a definition looked at besides operator, attributes, wanted results, types and sizes.
 struct Consulted {
   uint64_t values = 0;  ///< bit k: the value of operand k; the last bit is that of all further ones
   bool name = false;    ///< of the node
+  /// Asked what named sizes leave open; null: that is NotYetKnown.
+  SizesAtHand* sizes = nullptr;
 
   static uint64_t bit(size_t k) { return uint64_t{1} << std::min<size_t>(k, 63); }
   bool asked(size_t k) const { return (values & bit(k)) != 0; }
@@ -61,7 +65,7 @@ class OperatorContext {
   /// Elements of an integer input as Dims (symbolic where they come from shapes); throws NotYetKnown if
   /// unknown.
   Dims elements(int k) const;
-  /// The same, all constant; throws NotYetKnown otherwise.
+  /// The same, all constant (where sizes are at hand: made so by guards); throws NotYetKnown otherwise.
   std::vector<int64_t> integers(int k) const;
   /// The constant value of an input of any type; throws NotYetKnown if unknown.
   const Tensor& constant(int k) const;
@@ -93,16 +97,29 @@ class OperatorContext {
     if (!condition) fail(text);
   }
 
-  // Symbolic decisions: true or false when certain, NotYetKnown otherwise.
+  // Symbolic decisions: true or false when certain, what is so for the sizes at hand, NotYetKnown otherwise.
   bool equal(const Dim& a, const Dim& b) const;
   bool is_one(const Dim& a) const { return equal(a, Dim(1)); }
   bool less(const Dim& a, const Dim& b) const;
+  /// False where it is certain that the dim is another number, or so for the sizes at hand; also where nobody
+  /// knows.
+  bool is(const Dim& dim, int64_t number) const;
+  /// True where it is certain, or so for the sizes at hand; also where nobody knows: for checks, which are
+  /// made again where the sizes are known.
+  bool may_be_at_least(const Dim& a, const Dim& b) const;
   /// NumPy broadcasting of shapes (ONNX, "Broadcasting in ONNX"); refuses shapes that cannot agree.
   Dims broadcast(const std::vector<Dims>& shapes) const;
+  /// Whether the one shape broadcasts to the other without making it larger.
+  bool broadcasts_to(const Dims& shape, const Dims& whole) const;
   /// A dim only execution can tell (NonZero's count): a symbol named after the node's output.
   Dim unknown_dim(int output, int dimension) const;
+  /// The dim's value; one that has names has to have that of the sizes at hand. NotYetKnown otherwise.
+  int64_t fixed(const Dim& dim) const;
+  /// The same; nothing where nobody knows.
+  std::optional<int64_t> number(const Dim& dim) const;
 
  private:
+  SizesAtHand* sizes() const { return consulted_ != nullptr ? consulted_->sizes : nullptr; }
   const Attribute* find(std::string_view name) const;
   const OperandInfo& info(int k) const;  ///< for type and sizes
   const Node& node_;

@@ -20,8 +20,11 @@ struct SizeValue {
 /// A value, or nothing where it is not known.
 using MaybeSize = std::optional<SizeValue>;
 
-/// Whether two sizes are equal, where that is certain for all values of their symbols.
-std::optional<bool> equal(const Dim& a, const Dim& b);
+class SizesAtHand;
+
+/// Whether two sizes are equal, where that is certain for all values of their symbols; otherwise, where there
+/// are sizes at hand, what these say.
+std::optional<bool> equal(const Dim& a, const Dim& b, SizesAtHand* sizes = nullptr);
 
 /// 1 or 0, where the truth is known.
 MaybeSize truth(std::optional<bool> value);
@@ -30,14 +33,15 @@ MaybeSize truth(std::optional<bool> value);
 MaybeSize from_real(double value);
 
 /// The value rounded towards zero, where its sign is certain.
-MaybeSize truncated(const SizeValue& a);
+MaybeSize truncated(const SizeValue& a, SizesAtHand* sizes = nullptr);
 
 /// Arithmetic of exact values. Integers of a type wrap only where constant: sizes never reach a type's
-/// bounds.
+/// bounds. What is not certain for all sizes is what the sizes at hand say, where there are any.
 class SizeArithmetic {
  public:
   /// `type` is the operands'.
-  SizeArithmetic(ScalarOp op, ElementType type) : op_(op), type_(type) {}
+  SizeArithmetic(ScalarOp op, ElementType type, SizesAtHand* sizes = nullptr)
+      : op_(op), type_(type), sizes_(sizes) {}
 
   MaybeSize unary(const SizeValue& a) const;
   MaybeSize binary(const MaybeSize& a, const MaybeSize& b) const;
@@ -50,6 +54,7 @@ class SizeArithmetic {
 
   ScalarOp op_;
   ElementType type_;
+  SizesAtHand* sizes_;
 };
 
 }  // namespace axrun::ir

@@ -1,5 +1,7 @@
 #include "ir/view.h"
 
+#include <algorithm>
+
 #include "ir/tensor.h"
 
 namespace axrun::ir {
@@ -22,6 +24,61 @@ void accumulate(AffineIndex& index, const AffineIndex& other, int64_t sign) {
   index.constant += sign * other.constant;
   for (size_t a = 0; a < index.coefficients.size(); ++a)
     index.coefficients[a] += sign * other.coefficients[a];
+}
+
+/// constant + sum of coefficients[a] * axis a, over named sizes.
+struct OpenIndex {
+  Dim constant;
+  Dims coefficients;
+};
+
+bool is_constant(const OpenIndex& index) {
+  return std::all_of(index.coefficients.begin(), index.coefficients.end(),
+                     [](const Dim& one) { return one == Dim(0); });
+}
+
+/// Empty when the expression is not affine in the stage's axes.
+std::optional<OpenIndex> open_index(const Program& program, const Stage& stage, ExprId id) {
+  const Expr& expr = program.exprs[static_cast<size_t>(id)];
+  OpenIndex index{0, Dims(stage.axes.size(), 0)};
+  switch (expr.op) {
+    case ScalarOp::integer:
+      index.constant = expr.integer;
+      return index;
+    case ScalarOp::extent:
+      index.constant = expr.dim;
+      return index;
+    case ScalarOp::axis:
+      index.coefficients.at(static_cast<size_t>(expr.integer)) = 1;
+      return index;
+    case ScalarOp::add:
+    case ScalarOp::sub:
+    case ScalarOp::mul: {
+      auto a = open_index(program, stage, expr.args[0]), b = open_index(program, stage, expr.args[1]);
+      if (!a || !b) return std::nullopt;
+      if (expr.op == ScalarOp::mul) {
+        if (is_constant(*a)) std::swap(a, b);
+        if (!is_constant(*b)) return std::nullopt;
+        a->constant = a->constant * b->constant;
+        for (Dim& one : a->coefficients) one = one * b->constant;
+        return a;
+      }
+      const Dim sign = expr.op == ScalarOp::add ? 1 : -1;
+      a->constant = a->constant + b->constant * sign;
+      for (size_t k = 0; k < a->coefficients.size(); ++k)
+        a->coefficients[k] = a->coefficients[k] + b->coefficients[k] * sign;
+      return a;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+int operand_of(const Program& program, TensorId tensor) {
+  for (size_t k = 0; k < program.operands.size(); ++k) {
+    if (program.operands[k] == tensor) return static_cast<int>(k);
+  }
+  return -1;
 }
 
 bool is_constant(const AffineIndex& index) {
@@ -69,13 +126,19 @@ std::optional<AffineIndex> affine_index(const Program& program, const Stage& sta
   return index;
 }
 
-int viewed_operand(const Program& program) {
-  if (program.stages.size() != 1 || program.outputs.empty()) return -1;
+bool only_moves(const Program& program) {
+  if (program.stages.size() != 1 || program.outputs.empty()) return false;
   const Stage& stage = program.stages[0];
   if (stage.kind != StageKind::map || stage.results.size() != 1 || program.outputs[0] != stage.results[0])
-    return -1;
+    return false;
   const Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
-  if (body.op != ScalarOp::load || body.args[0] != none) return -1;
+  return body.op == ScalarOp::load && body.args[0] == none;
+}
+
+int viewed_operand(const Program& program) {
+  if (!only_moves(program)) return -1;
+  const Stage& stage = program.stages[0];
+  const Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
   const TensorDecl& from = program.tensors[static_cast<size_t>(body.integer)];
   const TensorDecl& to = program.tensors[static_cast<size_t>(stage.results[0])];
   const auto from_shape = constant_dims(from.dims);
@@ -104,10 +167,33 @@ int viewed_operand(const Program& program) {
   for (size_t a = 0; a < wanted.size(); ++a) {
     if (stage.axes[a].extent.value() > 1 && wanted[a] != position.coefficients[a]) return -1;
   }
-  for (size_t k = 0; k < program.operands.size(); ++k) {
-    if (program.operands[k] == body.integer) return static_cast<int>(k);
+  return operand_of(program, static_cast<TensorId>(body.integer));
+}
+
+int viewed_at_all_sizes(const Program& program) {
+  if (!only_moves(program)) return -1;
+  const Stage& stage = program.stages[0];
+  const Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
+  const TensorDecl& from = program.tensors[static_cast<size_t>(body.integer)];
+  const TensorDecl& to = program.tensors[static_cast<size_t>(stage.results[0])];
+  if (from.type != to.type || product(from.dims) != product(to.dims)) return -1;
+  OpenIndex position{0, Dims(stage.axes.size(), 0)};
+  Dim stride = 1;
+  for (size_t d = from.dims.size(); d-- > 0;) {
+    const auto index = open_index(program, stage, body.indices[d]);
+    if (!index) return -1;
+    position.constant = position.constant + index->constant * stride;
+    for (size_t a = 0; a < position.coefficients.size(); ++a)
+      position.coefficients[a] = position.coefficients[a] + index->coefficients[a] * stride;
+    stride = stride * from.dims[d];
   }
-  return -1;
+  if (position.constant != Dim(0)) return -1;
+  Dim wanted = 1;
+  for (size_t a = stage.axes.size(); a-- > 0;) {
+    if (stage.axes[a].extent != Dim(1) && position.coefficients[a] != wanted) return -1;
+    wanted = wanted * stage.axes[a].extent;
+  }
+  return operand_of(program, static_cast<TensorId>(body.integer));
 }
 
 }  // namespace axrun::ir

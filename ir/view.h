@@ -20,5 +20,9 @@ std::optional<AffineIndex> affine_index(const Program& program, const Stage& sta
 /// Squeeze, Identity, a Transpose that only moves dims of size 1); -1 when there is none, or dims are
 /// symbolic.
 int viewed_operand(const Program& program);
+/// The same where that holds for all sizes; -1 also where it depends on them, or nobody knows.
+int viewed_at_all_sizes(const Program& program);
+/// Whether output 0 is made of elements of one tensor, each where an index says: what is no view otherwise.
+bool only_moves(const Program& program);
 
 }  // namespace axrun::ir

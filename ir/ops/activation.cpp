@@ -148,7 +148,7 @@ void define_prelu(const OperatorContext& context, Builder& b) {
     context.check(context.is_one(size) || context.equal(size, x.dims()[1]),
                   "the slope must have one element or one per channel");
   } else {
-    context.check(slope.rank() <= x.rank() && context.broadcast({x.dims(), slope.dims()}) == x.dims(),
+    context.check(context.broadcasts_to(slope.dims(), x.dims()),
                   "the slope does not broadcast to the input's shape");
   }
   b.output(b.map(x.dims(), [&](const Indices& i) {

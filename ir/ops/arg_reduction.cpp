@@ -18,7 +18,7 @@ void define_arg(const OperatorContext& context, Builder& b) {
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", 0), x.rank()));
   const bool last = flag(context, "select_last_index", false);
   const Dim& extent = x.dims()[axis];
-  context.check(extent != Dim(0), "there is no extreme of no elements");
+  context.check(!context.is(extent, 0), "there is no extreme of no elements");
   std::vector<bool> which(x.dims().size(), false);
   which[axis] = true;
   const ReducedDims dims(x.dims(), std::move(which), flag(context, "keepdims", true));

@@ -53,7 +53,7 @@ AttentionResult attention(Builder& b, const AttentionShape& shape, const Attenti
 Scalar attention_scale(const OperatorContext& context, Builder& b, ElementType type, const Dim& size) {
   const double scale = context.real("scale", 0);
   if (scale != 0) return b.literal(type, scale);
-  if (const auto constant = size.constant()) {
+  if (const auto constant = context.number(size)) {
     return b.literal(type, 1 / std::sqrt(static_cast<double>(std::max<int64_t>(*constant, 1))));
   }
   return 1.0 / sqrt(cast(type, b.extent(size)));

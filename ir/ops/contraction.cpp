@@ -71,7 +71,7 @@ Scalar load_parameter(const OperatorContext& context, const MatrixProduct& shape
     return x({index});
   }
   const Dims whole = joined(shape.batch, matrix);
-  if (x.dims().size() > whole.size() || context.broadcast({x.dims(), whole}) != whole) {
+  if (!context.broadcasts_to(x.dims(), whole)) {
     context.fail(fmt::format("a scale or zero point of shape {} does not fit {}", to_string(x.dims()),
                              to_string(whole)));
   }
@@ -141,7 +141,7 @@ Scalar scaled(const Scalar& value, double factor) {
 void check_addend(const OperatorContext& context, const TensorRef& addend, const Dims& result) {
   const bool exact = context.version() < 7 && context.integer("broadcast", 0) == 0;
   if (exact) return check_dims(context, addend, result, "C");
-  if (addend.dims().size() > 2 || context.broadcast({addend.dims(), result}) != result) {
+  if (!context.broadcasts_to(addend.dims(), result)) {
     context.fail(
         fmt::format("C of shape {} cannot be broadcast to {}", to_string(addend.dims()), to_string(result)));
   }

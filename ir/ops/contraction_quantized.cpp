@@ -20,7 +20,7 @@ TensorRef centered_matrix(const OperatorContext& context, Builder& b, const Tens
   const bool vector = !single && zero.rank() == 1 && axis >= 0;
   if (vector) {
     check_dims(context, zero, {x.dims()[static_cast<size_t>(axis)]}, "a zero point");
-  } else if (!single && (zero.rank() > x.rank() || context.broadcast({zero.dims(), x.dims()}) != x.dims())) {
+  } else if (!single && !context.broadcasts_to(zero.dims(), x.dims())) {
     context.fail(
         fmt::format("a zero point of shape {} does not fit {}", to_string(zero.dims()), to_string(x.dims())));
   }

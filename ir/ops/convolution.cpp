@@ -45,7 +45,7 @@ Dims weight_kernel(const OperatorContext& context, const Dims& input, const Dims
   }
   const Dims kernel = part(weight, 2, weight.size());
   for (const Dim& size : kernel) {
-    context.check(!size.is_constant() || size.value() > 0, "a kernel dimension is 0");
+    context.check(context.may_be_at_least(size, 1), "a kernel dimension is 0");
   }
   check_kernel_shape(context, kernel);
   return kernel;

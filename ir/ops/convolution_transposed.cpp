@@ -74,7 +74,7 @@ std::vector<TransposedAxis> transposed_axes(const OperatorContext& context, cons
       axis.pad = padded ? attributes.pads[d] : 0;
       axis.output = padded ? size - attributes.pads[d] - attributes.pads[rank + d] : size;
     }
-    context.check(!axis.output.is_constant() || axis.output.value() >= 0, "the padding exceeds the output");
+    context.check(context.may_be_at_least(axis.output, 0), "the padding exceeds the output");
     axes.push_back(axis);
   }
   return axes;

@@ -22,7 +22,7 @@ void define_flex_attention(const OperatorContext& context, Builder& b) {
   const Dim queries = q.dims()[2];
   const Dim keys = k.dims()[2];
   const Dim size = q.dims()[3];
-  context.check(!key_heads.is_constant() || key_heads.value() > 0, "there are no key heads");
+  context.check(context.may_be_at_least(key_heads, 1), "there are no key heads");
   context.check(context.equal(floor_mod(q.dims()[1], key_heads), Dim(0)), "the query heads make no groups");
   check_dims(context, k, {batch, key_heads, keys, size}, "K");
   check_dims(context, v, {batch, key_heads, keys, v.dims()[3]}, "V");

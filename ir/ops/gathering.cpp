@@ -47,7 +47,7 @@ void define_gather_nd(const OperatorContext& context, Builder& b) {
   context.check(x.rank() >= 1 && indices.rank() >= 1, "scalars cannot be indexed");
   const int64_t most = std::min(x.rank(), indices.rank()) - 1;
   const auto batch = static_cast<size_t>(bounded_integer(context, "batch_dims", 0, 0, most));
-  const auto length = static_cast<size_t>(known_value(indices.dims().back()));
+  const auto length = static_cast<size_t>(context.fixed(indices.dims().back()));
   context.check(length >= 1 && length <= x.dims().size() - batch,
                 "the index tuples do not fit the input's rank");
   const size_t outer = indices.dims().size() - 1;
@@ -75,7 +75,7 @@ void define_one_hot(const OperatorContext& context, Builder& b) {
   require_rank(context, 2, 1);
   context.check(context.equal(values.dims()[0], Dim(2)), "values must be [off, on]");
   const Dim depth = single_size(context, 1, "the depth");
-  context.check(!depth.is_constant() || depth.value() >= 0, "the depth is negative");
+  context.check(context.may_be_at_least(depth, 0), "the depth is negative");
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", -1), indices.rank() + 1));
   Dims dims = indices.dims();
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), depth);

@@ -49,7 +49,7 @@ void define_constant(const OperatorContext& context, Builder& b) {
 
 void define_constant_of_shape(const OperatorContext& context, Builder& b) {
   const Dims dims = context.elements(0);
-  for (const Dim& dim : dims) context.check(!dim.is_constant() || dim.value() >= 0, "a size is negative");
+  for (const Dim& dim : dims) context.check(context.may_be_at_least(dim, 0), "a size is negative");
   const Tensor* given = context.tensor("value");
   context.check(given == nullptr || given->size() == 1, "attribute 'value' must have one element");
   const Tensor value = given != nullptr ? *given : Tensor::scalar(ElementType::f32, 0);
@@ -74,7 +74,7 @@ void define_eye_like(const OperatorContext& context, Builder& b) {
 void define_integer_range(const OperatorContext& context, Builder& b) {
   const Dim start = single_size(context, 0, "start");
   const Dim limit = single_size(context, 1, "limit");
-  const int64_t delta = known_value(single_size(context, 2, "delta"));
+  const int64_t delta = context.fixed(single_size(context, 2, "delta"));
   context.check(delta != 0, "delta is 0");
   const Dim span = delta > 0 ? limit - start : start - limit;
   const Dim stride = delta > 0 ? Dim(delta) : Dim(0) - Dim(delta);

@@ -173,7 +173,7 @@ void define_affine_grid(const OperatorContext& context, Builder& b) {
   const Dims size = context.elements(1);
   context.check(size.size() == 4 || size.size() == 5, "size must have 4 or 5 entries");
   for (const Dim& dim : size) {
-    context.check(!dim.is_constant() || dim.value() >= 0, "size has a negative entry");
+    context.check(context.may_be_at_least(dim, 0), "size has a negative entry");
   }
   const Dims spatial = part(size, 2, size.size());
   const auto rank = static_cast<int64_t>(spatial.size());

@@ -125,7 +125,7 @@ Dims split_sizes(const OperatorContext& context, const Dim& whole) {
   context.check(static_cast<int64_t>(sizes.size()) == count, "one size per output is needed");
   Dim sum = 0;
   for (const Dim& size : sizes) {
-    context.check(!size.is_constant() || size.value() >= 0, "a size is negative");
+    context.check(context.may_be_at_least(size, 0), "a size is negative");
     sum = sum + size;
   }
   context.check(context.equal(sum, whole),

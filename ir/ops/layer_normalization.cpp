@@ -23,7 +23,7 @@ ElementType stash_type(const OperatorContext& context, ElementType type) {
 
 TensorRef parameter(const OperatorContext& context, Builder& b, int k, const TensorRef& x) {
   const TensorRef p = real_operand(b, context, k);
-  if (p.rank() > x.rank() || context.broadcast({p.dims(), x.dims()}) != x.dims()) {
+  if (!context.broadcasts_to(p.dims(), x.dims())) {
     context.fail(fmt::format("input {} of shape {} cannot be broadcast to {}", k, to_string(p.dims()),
                              to_string(x.dims())));
   }

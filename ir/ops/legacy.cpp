@@ -91,7 +91,7 @@ void given_tensor_fill(const OperatorContext& context, Builder& b) {
   }
   const ElementType type = context.has(0) ? context.type(0) : ElementType::f32;
   context.check(is_real_type(type), fmt::format("type {} is not a float type", name_of(type)));
-  for (const Dim& dim : dims) context.check(!dim.is_constant() || dim.value() >= 0, "a size is negative");
+  for (const Dim& dim : dims) context.check(context.may_be_at_least(dim, 0), "a size is negative");
   const auto values = context.reals("values");
   context.check(context.equal(product(dims), Dim(static_cast<int64_t>(values.size()))),
                 fmt::format("{} values for shape {}", values.size(), to_string(dims)));

@@ -39,7 +39,7 @@ Memory read_memory(const OperatorContext& context, Builder& b, const RecurrentNo
   m.hidden = hidden;
   m.values = read(memory_input, 3);
   check_dims(context, m.values, {node.batch, m.steps(), m.depth()}, "M");
-  context.check(!m.steps().is_constant() || m.steps().value() > 0, "M has no steps");
+  context.check(context.may_be_at_least(m.steps(), 1), "M has no steps");
   const TensorRef to_keys = read(memory_layer_input, 3);
   m.size = to_keys.dims()[2];
   check_dims(context, to_keys, {directions, m.depth(), m.size}, "MW");

@@ -68,7 +68,7 @@ void LogitTerms::read_buffered_mask() {
     context_.fail(fmt::format("a mask of shape {}", to_string(dims)));
   }
   // As above, one of a single column masks nothing where there are more keys.
-  if (!(dims.back() == Dim(1))) columns_.push_back(dims.back());
+  if (!context_.is(dims.back(), 1)) columns_.push_back(dims.back());
 }
 
 void LogitTerms::read_bias(int k) {
@@ -83,7 +83,7 @@ void LogitTerms::read_bias(int k) {
     dims[3] = bias_.dims()[3];
     columns_.push_back(dims[3]);
   }
-  if (context_.broadcast({bias_.dims(), dims}) != dims) refuse();
+  if (!context_.broadcasts_to(bias_.dims(), dims)) refuse();
 }
 
 Scalar LogitTerms::exists(const Scalar& key) const {
@@ -116,7 +116,7 @@ Scalar LogitTerms::bias_at(const Indices& i) const {
   const Dims dims = shape_.scores();
   Indices at = i;
   for (size_t d = 0; d < 3; ++d) {
-    if (bias_.dims()[d] != dims[d]) at[d] = b_.integer(0);
+    if (bias_.dims()[d] != dims[d] && context_.is_one(bias_.dims()[d])) at[d] = b_.integer(0);
   }
   return bias_.padded(at, 0);
 }
@@ -130,7 +130,7 @@ Scalar LogitTerms::kept(const Indices& i) const {
                                            : Indices{batch, b_.integer(0), i[2] + past_(), key};
     if (!buffered_) return cast(ElementType::i32, mask_(at)) > 0;
     const Scalar is_kept = cast(ElementType::i32, mask_.padded(at, 1)) > 0;
-    if (!(mask_.dims().back() == Dim(1))) return is_kept;
+    if (!context_.is(mask_.dims().back(), 1)) return is_kept;
     return logical_or(is_kept, past_() + shape_.queries > 1);
   }
   const Scalar before_end = key < cast(ElementType::i64, mask_({batch}));

@@ -81,7 +81,7 @@ void skip_group_norm(const OperatorContext& context, Builder& b) {
   const TensorRef gamma = shaped_operand(b, context, 1, {norm.channels}, "gamma");
   const TensorRef beta = shaped_operand(b, context, 2, {norm.channels}, "beta");
   const TensorRef skip = real_operand(b, context, 3);
-  const bool is_whole = skip.rank() == x.rank() && context.broadcast({skip.dims(), x.dims()}) == x.dims();
+  const bool is_whole = skip.rank() == x.rank() && context.broadcasts_to(skip.dims(), x.dims());
   if (!is_whole) check_dims(context, skip, {x.dims()[0], norm.channels}, "skip");
   TensorRef bias;
   if (context.has(4)) bias = shaped_operand(b, context, 4, {norm.channels}, "the bias");

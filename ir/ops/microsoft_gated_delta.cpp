@@ -275,7 +275,7 @@ class GatedDeltaNet {
     if (delta_) captures.push_back(beta_);
     if (ragged()) captures.push_back(owner_);
     const double given = context_.real("scale", 0);
-    const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(known_value(key_size_)));
+    const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(context_.fixed(key_size_)));
     return b_.scan(ragged() ? lead_[0] : length_, captures, {state_},
                    [&](Builder& inner, const auto& captured, const auto& states) {
                      size_t next = 3;

@@ -219,11 +219,11 @@ class GroupQueryAttention : public CachedAttention {
   /// attention_bias (B or 1, heads or 1, S, total).
   Scalar bias_at(ElementType type, const Indices& i) const {
     const Dims dims = {batch_, heads_, length_, total_};
-    if (context_.broadcast({bias_.dims(), dims}) != dims) {
+    if (!context_.broadcasts_to(bias_.dims(), dims)) {
       context_.fail(fmt::format("attention_bias of shape {}", to_string(bias_.dims())));
     }
-    const Scalar batch = bias_.dims()[0] == batch_ ? i[0] : b_.integer(0);
-    const Scalar head = bias_.dims()[1] == heads_ ? i[1] : b_.integer(0);
+    const Scalar batch = context_.is(bias_.dims()[0], 1) ? b_.integer(0) : i[0];
+    const Scalar head = context_.is(bias_.dims()[1], 1) ? b_.integer(0) : i[1];
     return cast(type, bias_.guarded({batch, head, i[2], i[3]}, i[3] < total_, b_.literal(bias_.type(), 0)));
   }
 
@@ -264,7 +264,7 @@ class SparseAttention : public CachedAttention {
     context_.check(starts.rank() == 2 && columns.rank() == 2, "the indices of blocks must be matrices");
     layouts_ = starts.dims()[0];
     blocks_ = starts.dims()[1] - 1;
-    context_.check(!layouts_.is_constant() || layouts_.value() > 0, "there are no layouts");
+    context_.check(context_.may_be_at_least(layouts_, 1), "there are no layouts");
     context_.check(context_.equal(floor_mod(heads_, layouts_), Dim(0)),
                    "the layouts do not divide the heads");
     check_dims(context_, columns, {layouts_, columns.dims()[1]}, "block_col_indices");

@@ -98,7 +98,7 @@ Streams read_streams(const OperatorContext& context, Builder& b) {
   context.check(!s.flat || context.equal(s.size * s.count, dims.back()),
                 fmt::format("{} branches do not divide {}", branches, to_string(dims)));
   for (const Dim& dim : {s.count, s.size}) {
-    context.check(!dim.is_constant() || dim.value() > 0, fmt::format("streams of shape {}", to_string(dims)));
+    context.check(context.may_be_at_least(dim, 1), fmt::format("streams of shape {}", to_string(dims)));
   }
   return s;
 }

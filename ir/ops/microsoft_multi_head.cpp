@@ -191,7 +191,7 @@ class StateBuffer {
   /// indirection[i, j, t].
   StateBuffer(const OperatorContext& context, Builder& b, const AttentionShape& shape, const Dim& places,
               const InputPlaces& inputs)
-      : b_(b), queries_(shape.queries), places_(places) {
+      : context_(context), b_(b), queries_(shape.queries), places_(places) {
     length_ = typed_operand(b, context, inputs.past_length, {ElementType::i32});
     only_element(context, b, length_, "past_sequence_length");
     if (const Tensor* known = context.operand(inputs.past_length).constant) {
@@ -223,7 +223,8 @@ class StateBuffer {
     return b_.map(buffer.dims(), [&](const Indices& i) {
       const Scalar place = i[2] - past();
       const Scalar is_new = logical_and(place >= 0, place < queries_);
-      if (queries_ == Dim(1)) return select(is_new, fresh({i[0], i[1], b_.integer(0), i[3]}), buffer(i));
+      if (context_.is(queries_, 1))
+        return select(is_new, fresh({i[0], i[1], b_.integer(0), i[3]}), buffer(i));
       return fresh.guarded({i[0], i[1], place, i[3]}, is_new, buffer(i));
     });
   }
@@ -247,10 +248,11 @@ class StateBuffer {
     if (!context.has(k) || context.rank(k) < 2) return;
     const Dim& columns = context.dims(k).back();
     context.check(
-        columns == Dim(1) || !context.less(columns, keys),
+        context.is(columns, 1) || !context.less(columns, keys),
         fmt::format("input {} has {} columns for {} keys", k, columns.to_string(), keys.to_string()));
   }
 
+  const OperatorContext& context_;
   Builder& b_;
   Dim queries_, places_;
   TensorRef length_, indirection_;

@@ -109,7 +109,7 @@ void skip_normalization(const OperatorContext& context, Builder& b, bool simplif
   const Dims& dims = x.dims();
   const Dim& width = dims.back();
   const TensorRef skip = real_operand(b, context, 1);
-  if (skip.rank() > x.rank() || context.broadcast({skip.dims(), dims}) != dims) {
+  if (skip.rank() > x.rank() || !context.broadcasts_to(skip.dims(), dims)) {
     context.fail(fmt::format("skip of shape {} does not fit {}", to_string(skip.dims()), to_string(dims)));
   }
   const TensorRef gamma = vector_operand(context, b, 2, width);
@@ -203,9 +203,8 @@ void embed_and_normalize(const OperatorContext& context, Builder& b, const Embed
   TensorRef position_ids;
   if (has_positions && context.has(8)) {
     position_ids = ids_operand(8);
-    context.check(
-        position_ids.rank() == 2 && context.broadcast({position_ids.dims(), ids.dims()}) == ids.dims(),
-        fmt::format("position_ids of shape {}", to_string(position_ids.dims())));
+    context.check(position_ids.rank() == 2 && context.broadcasts_to(position_ids.dims(), ids.dims()),
+                  fmt::format("position_ids of shape {}", to_string(position_ids.dims())));
   }
   check_dims(context, gamma, {width}, "gamma");
   check_dims(context, beta, {width}, "beta");

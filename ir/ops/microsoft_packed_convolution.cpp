@@ -23,7 +23,7 @@ void varlen_causal_convolution(const OperatorContext& context, Builder& b) {
   require_rank(context, 1, 3);
   const Dim channels = x.dims()[1], kernel = w.dims()[2];
   check_dims(context, w, {channels, Dim(1), kernel}, "the weight");
-  context.check(!kernel.is_constant() || kernel.value() > 0, "the kernel is empty");
+  context.check(context.may_be_at_least(kernel, 1), "the kernel is empty");
   const int64_t dilation = bounded_integer(context, "dilation", 1, 1, int64_t{1} << 30);
   const Dim history = (kernel - 1) * dilation;
   const std::string activation = context.string("activation", "none");

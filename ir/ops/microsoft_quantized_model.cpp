@@ -36,8 +36,7 @@ void qgemm(const OperatorContext& context, Builder& b) {
   TensorRef added;
   if (context.has(6)) {
     added = typed_operand(b, context, 6, {i32});
-    context.check(added.rank() <= 2 && context.broadcast({added.dims(), dims}) == dims,
-                  "C does not broadcast to the product");
+    context.check(context.broadcasts_to(added.dims(), dims), "C does not broadcast to the product");
   }
   const TensorRef sum = b.sum(dims, {depth}, [&](const Indices& i, const Indices& r) {
     const Scalar a = x_turned ? x({r[0], i[0]}) : x({i[0], r[0]});

@@ -11,7 +11,7 @@ PackedRequests::PackedRequests(const OperatorContext& context, Builder& b, int k
   const TensorRef given = typed_operand(b, context, k, {i32});
   require_rank(context, k, 1);
   count_ = given.dims()[0] - 1;
-  context.check(!count_.is_constant() || count_.value() > 0, "cumulative_sequence_length has no request");
+  context.check(context.may_be_at_least(count_, 1), "cumulative_sequence_length has no request");
   // Read beyond its end where an offset is wrong.
   const TensorRef right = b.map(
       {Dim(1)}, [&](const Indices& i) { return i[0]; }, "growing_offsets");

@@ -43,7 +43,7 @@ class GroupedChoice {
     size_ = divided(context, experts_, Dim(groups), "the experts");
     chosen_ = bounded_integer(context, "top_k", 0, 1, most);
     const Dim open = size_ * chosen_groups;
-    context.check(!open.is_constant() || chosen_ <= open.value(),
+    context.check(context.may_be_at_least(open, chosen_),
                   fmt::format("{} experts of {} are to be chosen", chosen_, open.to_string()));
     if (chosen_groups < groups) choose_groups(Dim(groups), chosen_groups, judged);
     place_ = places(

@@ -40,8 +40,8 @@ void word_conv_embedding(const OperatorContext& context, Builder& b) {
   states("conv_window_size", width);
   states("char_embedding_size", size);
   const Dim windows = most - width + 1;
-  context.check(!windows.is_constant() || windows.value() > 0, "the filters are wider than a word");
-  context.check(!width.is_constant() || width.value() > 0, "the filters are empty");
+  context.check(context.may_be_at_least(windows, 1), "the filters are wider than a word");
+  context.check(context.may_be_at_least(width, 1), "the filters are empty");
 
   const TensorRef length = b.sum({words}, {most}, [&](const Indices& i, const Indices& r) {
     const Scalar counts = logical_and(text({i[0], b.integer(0)}) > 0, text({i[0], r[0]}) > 0);

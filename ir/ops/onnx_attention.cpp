@@ -108,7 +108,7 @@ void check_mask(const OperatorContext& context, const AttentionNode& a) {
   const Dims scores = a.score_dims();
   for (size_t k = 1; k < dims.size(); ++k) {
     const Dim& dim = dims[dims.size() - 1 - k];
-    if (dim != Dim(1) && !context.equal(dim, scores[3 - k])) {
+    if (!context.is(dim, 1) && !context.equal(dim, scores[3 - k])) {
       context.fail(fmt::format("the mask {} does not broadcast to {}", to_string(dims), to_string(scores)));
     }
   }
@@ -125,12 +125,12 @@ AttentionNode attention_node(const OperatorContext& context, Builder& b) {
   a.k = heads_of(context, b, k_input, kv_heads);
   a.v = heads_of(context, b, v_input, kv_heads);
   context.check(a.k.tensor.type() == a.q.tensor.type(), "Q and K must have one type");
-  context.check(!a.k.heads.is_constant() || a.k.heads.value() > 0, "there are no key heads");
+  context.check(context.may_be_at_least(a.k.heads, 1), "there are no key heads");
   check_shapes(context, a);
   a.group = floor_div(a.q.heads, a.k.heads);
   a.type = a.q.tensor.type();
   a.scale = context.real("scale", 0);
-  if (!context.has_attribute("scale")) a.scale = 1 / std::sqrt(static_cast<double>(known_value(a.q.size)));
+  if (!context.has_attribute("scale")) a.scale = 1 / std::sqrt(static_cast<double>(context.fixed(a.q.size)));
   a.softcap = context.real("softcap", 0);
   a.causal = flag(context, "is_causal", false);
   a.left_window = bounded_integer(context, "left_window_size", -1, -1, most);
@@ -182,11 +182,11 @@ Scalar bias_at(const OperatorContext& context, Builder& b, const AttentionNode& 
     const Dims& dims = a.mask.dims();
     Indices at;
     for (size_t d = 0; d < dims.size(); ++d) {
-      const bool spread = d + 1 < dims.size() && dims[d] == Dim(1);
+      const bool spread = d + 1 < dims.size() && context.is(dims[d], 1);
       at.push_back(spread ? b.integer(0) : i[4 - dims.size() + d]);
     }
     // Before opset 24 the last dimension broadcasts; since then missing keys are masked.
-    if (dims.back() == Dim(1) && context.version() < 24) at.back() = b.integer(0);
+    if (context.is(dims.back(), 1) && context.version() < 24) at.back() = b.integer(0);
     const Scalar covered = at.back() < dims.back();
     const Scalar mask = a.mask.guarded(at, covered, b.literal(a.mask.type(), 0));
     allowed = logical_and(allowed, covered);

@@ -62,15 +62,15 @@ void build_pad(const OperatorContext& context, Builder& b, const std::vector<Mar
   Dims dims;
   for (size_t d = 0; d < margins.size(); ++d) {
     for (const Dim& pad : {margins[d].before, margins[d].after}) {
-      context.check(!pad.is_constant() || (pad.value() >= -largest && pad.value() <= largest),
+      context.check(context.may_be_at_least(pad, -largest) && context.may_be_at_least(largest, pad),
                     "absurd padding");
     }
     const Dim size = x.dims()[d] + margins[d].before + margins[d].after;
-    context.check(!size.is_constant() || size.value() >= 0, "more is removed than there is");
+    context.check(context.may_be_at_least(size, 0), "more is removed than there is");
     const Kept kept = kept_of(margins[d], x.dims()[d]);
     const Dim count = kept.high - kept.low;
-    const bool nothing = mode != PadMode::constant && count.is_constant() && count.value() <= 0;
-    context.check(!nothing || size == Dim(0), "nothing is left to repeat");
+    const bool nothing = mode != PadMode::constant && !context.may_be_at_least(count, 1);
+    context.check(!nothing || context.is(size, 0), "nothing is left to repeat");
     dims.push_back(size);
   }
   b.output(b.map(dims, [&](const Indices& i) {

@@ -124,8 +124,7 @@ void define_max_unpool(const OperatorContext& context, Builder& b) {
   for (size_t d = 0; d < rank; ++d) {
     implied.push_back((spatial[d] - 1) * attributes.strides[d] + kernel[d] - attributes.pads[d] -
                       attributes.pads[rank + d]);
-    context.check(!implied.back().is_constant() || implied.back().value() >= 0,
-                  "the padding exceeds the output");
+    context.check(context.may_be_at_least(implied.back(), 0), "the padding exceeds the output");
   }
   Dims result = implied;
   if (context.has(2)) {

@@ -31,7 +31,7 @@ Granularity granularity(const OperatorContext& context, const Dims& x, const Dim
   const int64_t block = bounded_integer(context, "block_size", 0, 0, std::numeric_limits<int32_t>::max());
   if (scale.empty()) return g;
   if (scale.size() == 1 && block == 0) {
-    if (scale[0] == Dim(1)) return g;
+    if (context.is(scale[0], 1)) return g;
     g.kind = Granularity::Kind::axis;
     g.axis = static_cast<size_t>(context.axis(context.integer("axis", 1), static_cast<int>(x.size())));
     if (context.equal(scale[0], x[g.axis])) return g;

@@ -27,13 +27,13 @@ std::string_view describe(TypeClass wanted) {
 
 /// In the order of ONNX's numbers; undefined where axrun has no such type.
 constexpr std::array<ElementType, 29> types_by_code = {
-    ElementType::undefined,  ElementType::f32,       ElementType::u8,         ElementType::i8,
-    ElementType::u16,        ElementType::i16,       ElementType::i32,        ElementType::i64,
-    ElementType::string,     ElementType::boolean,   ElementType::f16,        ElementType::f64,
-    ElementType::u32,        ElementType::u64,       ElementType::undefined,  ElementType::undefined,
-    ElementType::bf16,       ElementType::f8e4m3fn,  ElementType::f8e4m3fnuz, ElementType::f8e5m2,
-    ElementType::f8e5m2fnuz, ElementType::u4,        ElementType::i4,         ElementType::f4e2m1,
-    ElementType::f8e8m0,     ElementType::u2,        ElementType::i2,         ElementType::f6e2m3,
+    ElementType::undefined,  ElementType::f32,      ElementType::u8,         ElementType::i8,
+    ElementType::u16,        ElementType::i16,      ElementType::i32,        ElementType::i64,
+    ElementType::string,     ElementType::boolean,  ElementType::f16,        ElementType::f64,
+    ElementType::u32,        ElementType::u64,      ElementType::undefined,  ElementType::undefined,
+    ElementType::bf16,       ElementType::f8e4m3fn, ElementType::f8e4m3fnuz, ElementType::f8e5m2,
+    ElementType::f8e5m2fnuz, ElementType::u4,       ElementType::i4,         ElementType::f4e2m1,
+    ElementType::f8e8m0,     ElementType::u2,       ElementType::i2,         ElementType::f6e2m3,
     ElementType::f6e3m2};
 
 }  // namespace
@@ -91,11 +91,6 @@ ElementType type_attribute(const OperatorContext& context, std::string_view name
   if (const auto type = element_type_of_code(code)) return *type;
   if (code <= 0) context.fail(fmt::format("attribute '{}' = {} is no element type", name, code));
   context.unsupported(fmt::format("element type number {} in attribute '{}'", code, name));
-}
-
-int64_t known_value(const Dim& dim) {
-  if (!dim.is_constant()) throw NotYetKnown{fmt::format("the size {}", dim.to_string())};
-  return dim.value();
 }
 
 Dim single_size(const OperatorContext& context, int input, const std::string& what) {

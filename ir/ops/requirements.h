@@ -41,9 +41,6 @@ inline bool flag(const OperatorContext& context, std::string_view name, bool oth
   return context.integer(name, otherwise ? 1 : 0) != 0;
 }
 
-/// The dim's value; NotYetKnown while it is symbolic.
-int64_t known_value(const Dim& dim);
-
 /// The single number that input k holds, as a size; floats are truncated. `what` names it in the error.
 Dim single_size(const OperatorContext& context, int input, const std::string& what);
 

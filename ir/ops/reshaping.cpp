@@ -21,16 +21,16 @@ Dims reshape_target(const OperatorContext& context, const Dims& from, const Dims
   bool empty = false;
   int inferred = -1;
   for (size_t d = 0; d < asked.size(); ++d) {
-    if (asked[d] == Dim(-1)) {
+    if (context.is(asked[d], -1)) {
       context.check(inferred < 0, "the new shape has more than one -1");
       inferred = static_cast<int>(d);
-    } else if (asked[d] == Dim(0) && !allow_zero) {
+    } else if (!allow_zero && context.is(asked[d], 0)) {
       context.check(d < from.size(), "a 0 in the new shape has no dimension to copy");
       dims[d] = from[d];
       copied[d] = true;
-      empty = empty || from[d] == Dim(0);
+      empty = empty || context.is(from[d], 0);
     } else {
-      context.check(!asked[d].is_constant() || asked[d].value() >= 0, "the new shape has a negative size");
+      context.check(context.may_be_at_least(asked[d], 0), "the new shape has a negative size");
       dims[d] = asked[d];
       given = given * asked[d];
     }
@@ -43,14 +43,16 @@ Dims reshape_target(const OperatorContext& context, const Dims& from, const Dims
     context.fail(fmt::format("shape {} cannot become {}", to_string(from), to_string(asked)));
   };
   if (inferred >= 0) {
-    if (given == Dim(0)) refuse();
+    if (context.is(given, 0)) refuse();
     const Dim size = floor_div(available, given);
     dims[static_cast<size_t>(inferred)] = size;
-    if (available.is_constant() && given.is_constant() && size * given != available) refuse();
+    const Dim rest = floor_mod(available, given);
+    if (rest.is_constant() ? rest.value() != 0 : !context.may_be_at_least(0, rest)) refuse();
   } else {
     // Sizes that only execution can compare are taken at their word; they are compared there.
     const Dim difference = available - given;
-    if (difference.is_constant() && difference.value() != 0 && !empty) refuse();
+    const bool differs = !context.may_be_at_least(difference, 0) || !context.may_be_at_least(0, difference);
+    if (differs && !empty) refuse();
   }
   return dims;
 }
@@ -130,7 +132,7 @@ void define_unsqueeze(const OperatorContext& context, Builder& b) {
 
 void check_sizes(const OperatorContext& context, const Dims& sizes) {
   for (const Dim& size : sizes) {
-    context.check(!size.is_constant() || size.value() >= 0, "a size is negative");
+    context.check(context.may_be_at_least(size, 0), "a size is negative");
   }
 }
 
@@ -174,7 +176,7 @@ void define_tile(const OperatorContext& context, Builder& b) {
 /// Until opset 5: one repeat count, along one axis; both of the input's type.
 void define_tile_axis(const OperatorContext& context, Builder& b) {
   const TensorRef x = operand(b, context, 0);
-  const int64_t axis = known_value(single_size(context, 2, "the axis"));
+  const int64_t axis = context.fixed(single_size(context, 2, "the axis"));
   Dims repeats(x.dims().size(), Dim(1));
   repeats[static_cast<size_t>(context.axis(axis, x.rank()))] = single_size(context, 1, "the number of tiles");
   build_tile(context, b, x, repeats);

@@ -209,7 +209,7 @@ void check_axis(const OperatorContext& context, const ResizeAxis& axis) {
   const bool from_nothing = axis.input.is_constant() && axis.input.value() == 0 &&
                             axis.output.is_constant() && axis.output.value() > 0;
   context.check(!from_nothing, "an empty dimension cannot be resized");
-  context.check(!axis.output.is_constant() || axis.output.value() >= 0, "an output size is negative");
+  context.check(context.may_be_at_least(axis.output, 0), "an output size is negative");
 }
 
 std::vector<double> scales_of(const OperatorContext& context, int k, size_t count) {
@@ -250,9 +250,9 @@ void set_sizes(const OperatorContext& context, Resizing& resizing, const std::ve
                 "attribute 'keep_aspect_ratio_policy' may not be '" + policy + "'");
   std::optional<double> scale;
   for (size_t k = 0; k < axes.size(); ++k) {
-    const int64_t input = known_value(at(k).input);
+    const int64_t input = context.fixed(at(k).input);
     context.check(input > 0, "an empty dimension has no aspect ratio");
-    const double ratio = static_cast<double>(known_value(sizes[k])) / static_cast<double>(input);
+    const double ratio = static_cast<double>(context.fixed(sizes[k])) / static_cast<double>(input);
     scale = !scale ? ratio : policy == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
   }
   for (size_t k = 0; k < axes.size(); ++k) {

@@ -124,7 +124,8 @@ Filter filter_of(const OperatorContext& context, const Resizing& resizing, const
     if (axis.scale) {
       scale = *axis.scale;
     } else {
-      scale = static_cast<double>(known_value(axis.output)) / static_cast<double>(known_value(axis.input));
+      scale =
+          static_cast<double>(context.fixed(axis.output)) / static_cast<double>(context.fixed(axis.input));
     }
     if (scale < 1) filter.shrink = scale;
     // An axis without output points has no filter.

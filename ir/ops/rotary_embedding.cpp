@@ -14,7 +14,7 @@ void define_rotary_embedding(const OperatorContext& context, Builder& b) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   const Heads x = heads_of(context, b, 0, bounded_integer(context, "num_heads", 0, 0, most));
   const bool interleaved = flag(context, "interleaved", false);
-  const int64_t size = known_value(x.size);
+  const int64_t size = context.fixed(x.size);
   const int64_t stated = bounded_integer(context, "rotary_embedding_dim", 0, 0, most);
   const int64_t rotated = stated == 0 ? size : stated;
   context.check(rotated % 2 == 0 && rotated <= size, "the rotated part must be even and within the head");

@@ -76,7 +76,7 @@ void define_scatter_nd(const OperatorContext& context, Builder& b) {
   const TensorRef x = operand(b, context, 0);
   const Dims index_dims = context.dims(1);
   context.check(x.rank() >= 1 && !index_dims.empty(), "scalars cannot be indexed");
-  const auto length = static_cast<size_t>(known_value(index_dims.back()));
+  const auto length = static_cast<size_t>(context.fixed(index_dims.back()));
   context.check(length <= x.dims().size(), "the index tuples do not fit the input's rank");
   const size_t outer = index_dims.size() - 1;
   const Dims dims = joined(part(index_dims, 0, outer), part(x.dims(), length, x.dims().size()));
@@ -120,7 +120,7 @@ void define_tensor_scatter(const OperatorContext& context, Builder& b) {
   context.check(mode == "linear" || mode == "circular", "attribute 'mode' must be linear or circular");
   const Dim length = cache.dims()[axis];
   const Dim excess = update.dims()[axis] - length;
-  context.check(!excess.is_constant() || excess.value() <= 0, "the update is longer than the cache");
+  context.check(context.may_be_at_least(0, excess), "the update is longer than the cache");
   TensorRef starts;
   if (context.has(2)) {
     require_type(context, 2, TypeClass::integer);

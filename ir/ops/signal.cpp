@@ -19,7 +19,7 @@ Dim size_input(const OperatorContext& context, Builder& b, int k, int64_t least)
   const Dims values = context.elements(k);
   context.check(values.size() == 1, fmt::format("input {} must be one number", k));
   const Dim& value = values[0];
-  context.check(!value.is_constant() || value.value() >= least,
+  context.check(context.may_be_at_least(value, Dim(least)),
                 fmt::format("input {} is {}, less than {}", k, value.to_string(), least));
   return value;
 }
@@ -45,7 +45,7 @@ Scalar turned(const TensorRef& roots, const Dim& n, const Scalar& frequency, con
 
 /// Checks the trailing dimension of real (1) or complex (2) signals.
 bool is_complex(const OperatorContext& context, const Dims& dims) {
-  const int64_t last = known_value(dims.back());
+  const int64_t last = context.fixed(dims.back());
   context.check(last == 1 || last == 2, "the last dimension must be 1 (real) or 2 (complex)");
   return last == 2;
 }
@@ -83,7 +83,7 @@ Transform transform_of(const OperatorContext& context, Builder& b, const Dims& d
   const Dim& size = dims[t.axis];
   const bool to_real = t.onesided && t.inverse;
   t.length = context.has(1) ? size_input(context, b, 1, 1) : to_real ? 2 * (size - 1) : size;
-  context.check(!t.length.is_constant() || t.length.value() >= 0, "the transformed dimension is empty");
+  context.check(context.may_be_at_least(t.length, 0), "the transformed dimension is empty");
   t.available = min(size, to_real ? floor_div(t.length, Dim(2)) + 1 : t.length);
   return t;
 }
@@ -138,7 +138,7 @@ void define_stft(const OperatorContext& context, Builder& b) {
   }
   const bool onesided = flag(context, "onesided", true) && !complex;
   const Dim room = size - length;
-  context.check(!room.is_constant() || room.value() >= 0, "a frame is longer than the signal");
+  context.check(context.may_be_at_least(room, 0), "a frame is longer than the signal");
   const Dims result = {signal.dims()[0], floor_div(room, step) + 1,
                        onesided ? floor_div(length, Dim(2)) + 1 : length, Dim(2)};
   const TensorRef roots = roots_of_unity(b, length);

@@ -144,7 +144,7 @@ void define_center_crop_pad(const OperatorContext& context, Builder& b) {
   const std::vector<int> places = context.axes(axes, x.rank());
   for (size_t k = 0; k < places.size(); ++k) {
     const auto d = static_cast<size_t>(places[k]);
-    context.check(!asked[k].is_constant() || asked[k].value() >= 0, "a size is negative");
+    context.check(context.may_be_at_least(asked[k], 0), "a size is negative");
     const bool crop = !context.less(dims[d], asked[k]);
     padded = padded || !crop;
     offsets[d] =

@@ -34,7 +34,7 @@ void define_causal_convolution(const OperatorContext& context, Builder& b) {
   const Dim kernel = w.dims()[2];
   check_dims(context, w, {x.dims()[channel_axis], Dim(1), kernel}, "the weight");
   const Dim history = (kernel - 1) * dilation;
-  context.check(!history.is_constant() || history.value() >= 0, "the kernel is empty");
+  context.check(context.may_be_at_least(history, 0), "the kernel is empty");
   const Dims state_dims = ordered(x.dims()[0], x.dims()[channel_axis], history);
   TensorRef bias;
   TensorRef past;
@@ -105,7 +105,7 @@ LinearAttentionNode linear_attention_node(const OperatorContext& context, Builde
   context.check(context.has(4) == n.gated && context.has(5) == n.delta,
                 "decay and beta must be given as the update rule asks");
   n.scale = context.real("scale", 0);
-  if (n.scale == 0) n.scale = 1 / std::sqrt(static_cast<double>(known_value(n.q.size)));
+  if (n.scale == 0) n.scale = 1 / std::sqrt(static_cast<double>(context.fixed(n.q.size)));
   if (context.has(3)) {
     real_operand(b, context, 3);
     n.past = shaped_operand(b, context, 3, n.state_dims(), "past_state");

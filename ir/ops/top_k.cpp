@@ -29,9 +29,9 @@ void build_top_k(const OperatorContext& context, Builder& b, const Dim& k) {
   const auto axis = static_cast<size_t>(context.axis(context.integer("axis", -1), x.rank()));
   const bool largest = flag(context, "largest", true);
   const Dim length = x.dims()[axis];
-  context.check(!k.is_constant() || k.value() >= 0, "k is negative");
+  context.check(context.may_be_at_least(k, 0), "k is negative");
   const Dim excess = k - length;
-  context.check(!excess.is_constant() || excess.value() <= 0,
+  context.check(context.may_be_at_least(0, excess),
                 fmt::format("k = {} but the axis has {} elements", k.to_string(), length.to_string()));
   const TensorRef rank = b.sum(x.dims(), {length}, [&](const Indices& i, const Indices& other) {
     Indices at = i;

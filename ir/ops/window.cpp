@@ -69,7 +69,7 @@ Dim window_count(const OperatorContext& context, const Window& window, size_t d,
     const Dim start_past_end = (count - 1) * stride - (window.input[d] + window.pads_begin[d]);
     count = count - max(Dim(0), min(Dim(1), start_past_end + 1));
   }
-  if (count.is_constant() && count.value() < 0) {
+  if (!context.may_be_at_least(count, 0)) {
     context.fail(fmt::format("the window of {} does not fit into dimension {} of size {}",
                              window.reach(d).to_string(), d + 2, window.input[d].to_string()));
   }

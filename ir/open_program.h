@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ir/program.h"
+#include "ir/size_program.h"
+
+namespace axrun::ir {
+
+/// A program over named sizes that is given numbers again and again: where its sizes stand is found once.
+class OpenProgram {
+ public:
+  /// Its sizes become part of `sizes`.
+  OpenProgram(std::shared_ptr<const Program> program, SizeProgram& sizes);
+
+  /// With the numbers that SizeProgram::run has left; the very program where nothing in it is open.
+  std::shared_ptr<const Program> at(const std::vector<int64_t>& values) const;
+  bool is_open() const { return !places_.empty() || !steps_.empty(); }
+  const Program& program() const { return *program_; }
+  /// Where its sizes are among the numbers, perhaps several times.
+  std::vector<size_t> values() const;
+
+ private:
+  struct Place {
+    enum class Kind : uint8_t { tensor_dim, extent, axis, reduce_axis, length };
+    Kind kind;
+    uint32_t owner;  ///< tensor, expression or stage
+    uint32_t index;  ///< of the dim or axis
+    size_t value;
+  };
+  void find(const Dim& dim, Place::Kind kind, size_t owner, size_t index, SizeProgram& sizes);
+
+  std::shared_ptr<const Program> program_;
+  std::vector<Place> places_;
+  std::vector<std::pair<size_t, OpenProgram>>
+      steps_;  ///< of scans, by stage, where something in them is open
+};
+
+}  // namespace axrun::ir
