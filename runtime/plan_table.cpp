@@ -29,7 +29,7 @@ PlanTable::Pinned PlanTable::find(const std::vector<RuntimeValue>& inputs,
     EpochDomain::Pin pin = epochs_.pin();
     if (const Table* table = table_.load()) {
       for (const Entry& entry : *table) {
-        if (!matches(entry.shapes, inputs)) continue;
+        if (!matches(*entry.shapes, inputs)) continue;
         if (table->size() > 1) entry.used->store(clock_.fetch_add(1, std::memory_order_relaxed));
         return {std::move(pin), entry.plan.get()};
       }
@@ -46,7 +46,7 @@ void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<co
   const Table* old = table_.load();
   auto table = old != nullptr ? std::make_unique<Table>(*old) : std::make_unique<Table>();
   const auto same =
-      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return e.shapes == shapes; });
+      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return *e.shapes == shapes; });
   if (same != table->end()) {
     same->plan = std::move(plan);
   } else {
@@ -55,7 +55,8 @@ void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<co
         return a.used->load() < b.used->load();
       }));
     }
-    table->push_back({shapes, std::move(plan), std::make_shared<std::atomic<uint64_t>>(clock_.fetch_add(1))});
+    table->push_back({std::make_shared<const std::vector<ir::Shape>>(shapes), std::move(plan),
+                      std::make_shared<std::atomic<uint64_t>>(clock_.fetch_add(1))});
   }
   replace_table(std::move(table));
 }
@@ -67,7 +68,7 @@ bool PlanTable::replace(const std::vector<ir::Shape>& shapes, const Plan* expect
   if (old == nullptr) return false;
   auto table = std::make_unique<Table>(*old);
   const auto same =
-      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return e.shapes == shapes; });
+      std::find_if(table->begin(), table->end(), [&](const Entry& e) { return *e.shapes == shapes; });
   if (same == table->end() || same->plan.get() != expected) return false;
   same->plan = std::move(plan);
   replace_table(std::move(table));
@@ -78,7 +79,7 @@ std::shared_ptr<const Plan> PlanTable::current(const std::vector<ir::Shape>& sha
   const EpochDomain::Pin pin = epochs_.pin();
   if (const Table* table = table_.load()) {
     for (const Entry& entry : *table) {
-      if (entry.shapes == shapes) return entry.plan;
+      if (*entry.shapes == shapes) return entry.plan;
     }
   }
   return nullptr;
@@ -97,7 +98,7 @@ std::vector<std::vector<ir::Shape>> PlanTable::shapes() {
   std::vector<std::vector<ir::Shape>> shapes;
   const EpochDomain::Pin pin = epochs_.pin();
   if (const Table* table = table_.load()) {
-    for (const Entry& entry : *table) shapes.push_back(entry.shapes);
+    for (const Entry& entry : *table) shapes.push_back(*entry.shapes);
   }
   return shapes;
 }

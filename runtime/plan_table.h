@@ -48,7 +48,7 @@ class PlanTable {
 
  private:
   struct Entry {
-    std::vector<ir::Shape> shapes;
+    std::shared_ptr<const std::vector<ir::Shape>> shapes;
     std::shared_ptr<const Plan> plan;
     std::shared_ptr<std::atomic<uint64_t>> used;
   };

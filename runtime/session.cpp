@@ -265,6 +265,8 @@ std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& 
   return profiler.steps();
 }
 
+FormCounts Session::form_counts() const { return state_->forms->counts(); }
+
 std::shared_ptr<const Plan> Session::current_plan(const std::vector<ir::Shape>& shapes) {
   return state_->plans.current(shapes);
 }

@@ -25,6 +25,7 @@
 #include "ir/dim.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
+#include "runtime/form_counts.h"
 #include "runtime/metrics.h"
 #include "runtime/optimizer_status.h"
 #include "runtime/value.h"
@@ -204,6 +205,9 @@ class AXRUN_API Session {
   DivergenceSearch first_divergence(const std::vector<RuntimeValue>& inputs, double tolerance,
                                     const RunControl* control = nullptr,
                                     const std::function<void(size_t nodes)>& agreed = {});
+
+  /// How its plans came to be.
+  FormCounts form_counts() const;
 
   /// The plan in force for these input shapes, and its replacement by another one prepared for the same
   /// shapes. Runs under way finish on the plan they started with. The replaced plan is freed when no run can

@@ -110,6 +110,7 @@ SessionState::SessionState(ir::Model loaded, const SessionOptions& given,
     }
     outputs.push_back(std::move(port));
   }
+  forms = std::make_unique<PlanForms>(model.graph);
   start_optimizer(std::move(load));
 }
 
@@ -371,7 +372,7 @@ std::vector<ValueFact> facts_of_inputs(const std::vector<RuntimeValue>& values) 
 
 std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>& values,
                                                 const PlanOptions& how) const {
-  return build_plan(model.graph, model.graph->inputs, facts_of_inputs(values), how);
+  return forms->plan(facts_of_inputs(values), how);
 }
 
 std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<RuntimeValue>& values) const {

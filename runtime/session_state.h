@@ -12,6 +12,7 @@
 #include "ir/definitions.h"
 #include "runtime/aside.h"
 #include "runtime/optimizer/optimizer.h"
+#include "runtime/plan/plan_forms.h"
 #include "runtime/plan_table.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
@@ -79,6 +80,7 @@ class SessionState {
   /// Until the first plan has been built.
   std::shared_ptr<ir::Definitions> definitions = std::make_shared<ir::Definitions>();
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
+  std::unique_ptr<PlanForms> forms;  ///< of the model's graph
   PlanTable plans;
   std::mutex other_sizes_mutex;
   std::optional<bool> other_sizes;  ///< some plan could be made; empty: nobody knows

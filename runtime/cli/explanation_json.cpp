@@ -4,6 +4,7 @@
 
 #include "jit/target_file.h"
 #include "runtime/cli/explanation.h"
+#include "runtime/cli/forms_report.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/optimiser_report.h"
 #include "runtime/version.h"
@@ -163,6 +164,7 @@ Json explanation_json(const Explanation& explanation) {
           {"latency_over_time", std::move(latency)},
           {"splits", std::move(splits)},
           {"steps", std::move(steps)},
+          {"plans", forms_json(record.forms)},
           {"optimiser", std::move(optimiser)},
           {"notes", record.notes}};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/cli/explanation.h"
+#include "runtime/cli/forms_report.h"
 
 namespace axrun::cli {
 
@@ -167,6 +168,7 @@ std::string explanation_text(const Explanation& explanation, bool details) {
     }
     text += algebra_text(status.algebra, details);
   }
+  text += forms_text(record.forms, details);
   text += splits_text(explanation.splits, details);
   for (const std::string& note : record.notes) text += fmt::format("note: {}\n", note);
   std::vector<const ExplainedStep*> order;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "runtime/cli/forms_report.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/optimiser_report.h"
 #include "runtime/cli/record.h"
@@ -115,6 +116,7 @@ std::string json_report(const Record& record, const Options& options) {
   json["outputs"] = Json::array();
   for (const OutputRecord& output : record.outputs) json["outputs"].push_back(output_json(output));
   json["kernels"] = steps_json(record.steps, record.measurement.times_ms.size());
+  json["plans"] = forms_json(record.forms);
   if (record.measurement.optimisation.asked)
     json["optimiser"] = optimiser_json(record.measurement.optimisation);
   if (record.divergence) {

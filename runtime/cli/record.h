@@ -39,6 +39,7 @@ struct Record {
   std::string search;              ///< why a search for it has found none; empty where there was no search
   std::vector<std::string> notes;  ///< what the user should know: noise, options without effect
   int64_t peak_rss_bytes = 0;
+  runtime::FormCounts forms;  ///< how plans came to be
 
   bool matches() const;
   ExitCode exit_code() const;

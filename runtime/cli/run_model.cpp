@@ -244,6 +244,7 @@ MeasuredModel measured_model(const Options& options, Clock::time_point process_s
   record.nodes = model.session->model().graph->nodes.size();
   record.opsets = model.session->model().opsets;
   record.threads = model.session->threads();
+  record.forms = model.session->form_counts();
   record.machine = runtime::describe_machine();
   return model;
 }

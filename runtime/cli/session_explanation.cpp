@@ -16,6 +16,7 @@ std::string explanation_of(runtime::Session& session, const std::vector<runtime:
   const auto steps = session.profile_runs(inputs, runs, control);
   Record record;
   record.threads = session.threads();
+  record.forms = session.form_counts();
   record.machine = runtime::describe_machine();
   record.measurement.optimisation.status = session.optimizer_status();
   const jit::Target target = jit::calibrated(runtime::host_target());

@@ -42,7 +42,7 @@ size_t KernelLibrary::alternatives_left(const Entry& entry) const {
 }
 
 void KernelLibrary::alternative_tried(Entry& entry, double speedup) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   ++entry.record.alternatives_tried;
   entry.record.alternative_speedup = std::max(entry.record.alternative_speedup, speedup);
 }
@@ -65,7 +65,7 @@ void take_evidence(OptimizedKernel& record, const OptimizedKernel& evidence) {
 
 void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedKernel& evidence,
                               KernelVerdict verdict) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   AXRUN_ASSERT(entry.generated && verdict.use);
   if (choose(entry, verdict.sizes).use) verdict.speedup *= entry.record.speedup;
   entry.earlier.push_back({std::move(*entry.generated), std::exchange(entry.verdicts, {}), entry.record});
@@ -108,7 +108,7 @@ bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code)
 }
 
 void KernelLibrary::confirm(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   const auto confirm_one = [&](Entry& one) {
     if (!one.generated) return;
     const auto seen = one.generated->code.get() == code

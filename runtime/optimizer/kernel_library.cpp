@@ -118,7 +118,7 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised_at(
 }
 
 std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, const SizeValues& sizes) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   const bool open = std::any_of(entry.ranges.begin(), entry.ranges.end(),
                                 [](const ir::loop::Size& range) { return range.low != range.high; });
   // Without a kind there is no schedule, whatever the sizes are.
@@ -147,6 +147,11 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, c
   entry.specialised.push_back(made);
   order_.push_back(made);
   return made;
+}
+
+uint64_t KernelLibrary::next_version() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
 KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vector<int>& nodes,
@@ -301,7 +306,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   const std::vector<ir::Shape> shapes = input_shapes(plan, step);
   const GroupKey key(&plan.graph(), step.nodes);
   {
-    const std::lock_guard lock(mutex_);
+    const Change change(*this);
     const auto forms = forms_.find(key);
     if (forms != forms_.end() && forms->second.size() >= most_fixed_forms) {
       place.reason = "it has met too many shapes";

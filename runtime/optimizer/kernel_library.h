@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -57,6 +58,7 @@ class KernelLibrary final : public KernelSource {
 
   Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override;
   std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override;
+  std::optional<uint64_t> version() const override { return version_.load(std::memory_order_acquire); }
 
   /// One expression with its constants; lives as long as the library.
   struct Entry;
@@ -215,7 +217,22 @@ class KernelLibrary final : public KernelSource {
   /// What is shown of the entry. Under the lock.
   static OptimizedKernel record_of(const Entry& entry);
 
+  /// While it lives, what the library answers may change.
+  class Change {
+   public:
+    explicit Change(KernelLibrary& library) : lock_(library.mutex_), library_(library) {}
+    ~Change() { library_.version_.store(next_version(), std::memory_order_release); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+    KernelLibrary& library_;
+  };
+  static uint64_t next_version();
+
   Options options_;
+  std::atomic<uint64_t> version_{next_version()};
   mutable std::mutex mutex_;
   std::map<GroupKey, std::vector<std::shared_ptr<Form>>> forms_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;

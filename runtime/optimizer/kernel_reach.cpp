@@ -23,7 +23,7 @@ bool KernelLibrary::reaches(const Entry& entry, const SizeValues& sizes) const {
 }
 
 void KernelLibrary::extend(Entry& entry, const GeneratedCode& code, const std::string& gate) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   if (!entry.generated || entry.generated->code != code.code) return;
   entry.generated->tested = code.tested;
   entry.record.gate += (entry.record.gate.empty() ? "" : "; then ") + gate;
@@ -31,7 +31,7 @@ void KernelLibrary::extend(Entry& entry, const GeneratedCode& code, const std::s
 }
 
 void KernelLibrary::stays_within(Entry& entry, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   entry.stays_within = reason;
 }
 
@@ -51,7 +51,7 @@ OptimizedKernel KernelLibrary::record_of(const Entry& entry) {
 std::shared_ptr<const jit::KernelCode> KernelLibrary::withdraw(Entry& entry, const std::string& reason) {
   std::shared_ptr<const jit::KernelCode> code;
   {
-    const std::lock_guard lock(mutex_);
+    const Change change(*this);
     if (entry.generated) code = entry.generated->code;
     if (TriedKernel* const trial = trial_of(entry, entry.record.rank)) {
       trial->end = TriedKernel::End::not_passed;

@@ -5,9 +5,7 @@
 #include "runtime/optimizer/kernel_library.h"
 
 namespace axrun::runtime {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 const char* name_of(TriedKernel::End end) {
   switch (end) {

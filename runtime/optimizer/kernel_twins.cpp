@@ -8,7 +8,7 @@ namespace axrun::runtime {
 
 void KernelLibrary::serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
                              const std::vector<int>& twins) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   const auto found = forms_.find({&graph, nodes});
   if (found != forms_.end()) forms_[{&other, twins}] = std::vector(found->second);
   const auto joined = joined_.find(&graph);
@@ -18,13 +18,13 @@ void KernelLibrary::serve_as(const ir::Graph& graph, const std::vector<int>& nod
 }
 
 void KernelLibrary::forget(const ir::Graph& graph) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   std::erase_if(forms_, [&](const auto& form) { return form.first.first == &graph; });
   joined_.erase(&graph);
 }
 
 bool KernelLibrary::know_joined(const ir::Graph& graph, const std::vector<int>& nodes) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   std::vector<std::vector<int>>& known = joined_[&graph];
   if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
   known.push_back(nodes);

@@ -47,7 +47,7 @@ const StepExpression& KernelLibrary::expression(const Entry& entry) const {
 }
 
 void KernelLibrary::resumed() {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   resumes_ = false;
 }
 
@@ -81,12 +81,13 @@ void KernelLibrary::refuse(Entry& entry, const std::string& reason, std::optiona
   entry.record.state = OptimizedKernel::State::refused;
   entry.record.reason = reason;
   const auto told = told_of(entry.record);
+  version_.store(next_version(), std::memory_order_release);
   lock.unlock();
   if (told) tell_candidate(*told);
 }
 
 void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   entry.record.kind = code.kind;
   entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
   entry.generated = std::move(code);
@@ -110,6 +111,7 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
   // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
   if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
   const auto told = told_of(entry.record);
+  version_.store(next_version(), std::memory_order_release);
   lock.unlock();
   if (told) tell_candidate(*told);
 }
@@ -117,7 +119,7 @@ void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
 void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {
   std::shared_ptr<Entry> special;
   {
-    const std::lock_guard lock(mutex_);
+    const Change change(*this);
     if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
   }
   Entry& blamed = special ? *special : entry;

@@ -43,7 +43,7 @@ void PlanBuilder::find_consumers() {
 
 bool PlanBuilder::joinable(const std::vector<int>& nodes) const {
   for (const int n : nodes) {
-    if (!programs_[static_cast<size_t>(n)]) return false;
+    if (structure_of(n) == nullptr) return false;
     for (const ValueId id : graph_->nodes[static_cast<size_t>(n)].outputs) {
       if (id == ir::absent) continue;
       for (const int reader : consumers_[static_cast<size_t>(id)]) {
@@ -95,11 +95,10 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
   const auto source_of = [&](ValueId id, std::vector<int>& views) {
     for (;;) {
       const auto found = producer.find(id);
-      if (id == ir::absent || found == producer.end() || inference_->is_constant(id)) return -1;
+      if (id == ir::absent || found == producer.end() || is_constant(id)) return -1;
       const int n = found->second;
       if (owner[static_cast<size_t>(n)] >= 0) return owner[static_cast<size_t>(n)];
-      const auto& program = programs_[static_cast<size_t>(n)];
-      const int operand = program ? ir::viewed_operand(*program) : -1;
+      const int operand = viewed_input(n);
       if (operand < 0 || uses_[static_cast<size_t>(id)] != 1) return -1;
       views.push_back(n);
       id = graph_->nodes[static_cast<size_t>(n)].inputs[static_cast<size_t>(operand)];

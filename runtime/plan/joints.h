@@ -13,9 +13,9 @@ struct Joint {
   Step step;                  ///< of the nodes of all, and of the views in between; it has no kernel yet
 };
 
-/// Every chain of so many steps with kernels (two or three) of which the last one can do the work of all: what
-/// else reads their results comes after it. Which of them are worth a step of their own is for the expression
-/// of the joint step to say: whether there is a schedule for it, and what that takes.
+/// Every chain of so many steps with kernels (two or three) of which the last one can do the work of all:
+/// what else reads their results comes after it. Which of them are worth a step of their own is for the
+/// expression of the joint step to say: whether there is a schedule for it, and what that takes.
 std::vector<Joint> joints_of(const Plan& plan, size_t count);
 
 }  // namespace axrun::runtime

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/plan/kernel.h"
@@ -22,6 +24,9 @@ class KernelSource {
   /// Sets of nodes (by position, in order) that had better be one step where `find` has a kernel for them.
   /// Each is made of groups that fusion forms, or of such groups and earlier sets.
   virtual std::vector<std::vector<int>> joined_groups(const ir::Graph&) { return {}; }
+  /// A number that no source of the process had before what this one answers last changed; nothing where it
+  /// keeps no count of that: then it is asked every time.
+  virtual std::optional<uint64_t> version() const { return std::nullopt; }
 };
 
 }  // namespace axrun::runtime

@@ -33,7 +33,7 @@ std::optional<std::vector<ValueFact>> facts_for(const std::string& key, size_t v
 // Bodies
 // ----------------------------------------------------------------------------------------------------------
 
-BodyPlans::BodyPlans(const ir::Node& node, const std::vector<ValueFact>& facts, const PlanOptions& options)
+BodyPlans::BodyPlans(const ir::Node& node, const FactTable& facts, const PlanOptions& options)
     : node_(node), options_(options) {
   for (const auto& [name, attribute] : node.attributes) {
     std::vector<std::shared_ptr<ir::Graph>> graphs = attribute.graphs;

@@ -16,7 +16,7 @@ namespace axrun::runtime {
 class BodyPlans {
  public:
   /// facts: of the enclosing graph, for what the bodies capture; only constants are taken from it.
-  BodyPlans(const ir::Node& node, const std::vector<ir::ValueFact>& facts, const PlanOptions& options);
+  BodyPlans(const ir::Node& node, const FactTable& facts, const PlanOptions& options);
 
   /// Runs the operator. `read` makes its second argument a value of the enclosing graph.
   std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs,

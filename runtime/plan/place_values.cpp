@@ -32,7 +32,7 @@ void PlanBuilder::place_values() {
   plan_->places_.assign(values, {});
   plan_->graph_ = graph_;
   plan_->live_in_ = live_in_;
-  plan_->facts_ = inference_->take_facts();
+  plan_->facts_ = facts_;
 
   // 1. Places that are given.
   std::vector<ValuePlace> fixed(values);

@@ -19,7 +19,7 @@ constexpr size_t part_alignment = 64;
 bool PlanBuilder::has_own_place(ValueId id) {
   const ValueId owner = root(id);
   const auto at = static_cast<size_t>(owner);
-  if (slot_[at] || inference_->is_constant(owner)) return false;
+  if (slot_[at] || is_constant(owner)) return false;
   const auto shares = [&](ValueId other) { return root(other) == owner; };
   if (std::any_of(live_in_.begin(), live_in_.end(), shares)) return false;
   for (size_t k = 0; k < graph_->outputs.size(); ++k) {
@@ -31,9 +31,9 @@ bool PlanBuilder::has_own_place(ValueId id) {
 bool PlanBuilder::place_parts(int n) {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
   if (node.op != "Concat" || !node.domain.empty() || !options_.reuse_buffers) return false;
-  if (!programs_[static_cast<size_t>(n)] || node.inputs.size() < 2) return false;
+  if (structure_of(n) == nullptr || node.inputs.size() < 2) return false;
   const ValueId whole = node.outputs[0];
-  const ir::Shape shape = *ir::constant_dims(*inference_->fact(whole).dims);
+  const ir::Shape shape = *ir::constant_dims(*fact(whole).dims);
   const auto attribute = node.attributes.find("axis");
   if (attribute == node.attributes.end()) return false;
   const auto rank = static_cast<int64_t>(shape.size());
@@ -48,11 +48,11 @@ bool PlanBuilder::place_parts(int n) {
         parts_.count(part) != 0 ||
         std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.part == part; });
     if (taken || offset % part_alignment != 0 || !has_own_place(part)) return false;
-    const ir::ValueFact& fact = inference_->fact(input);
-    const int64_t count = ir::element_count(*ir::constant_dims(*fact.dims));
+    const ir::ValueFact& known = fact(input);
+    const int64_t count = ir::element_count(*ir::constant_dims(*known.dims));
     if (count == 0) return false;
     parts.push_back({part, offset});
-    offset += static_cast<size_t>(count) * ir::size_of(fact.type);
+    offset += static_cast<size_t>(count) * ir::size_of(known.type);
   }
   for (const Part& one : parts) parts_[one.part] = {whole, one.offset};
   return true;

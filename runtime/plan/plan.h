@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 #include "ir/infer.h"
+#include "runtime/plan/fact_table.h"
 #include "runtime/plan/kernel.h"
 #include "runtime/plan/run_times.h"
 #include "runtime/value.h"
@@ -157,7 +158,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Plan& otherwise() const;
 
   std::shared_ptr<const ir::Graph> graph_;
-  std::vector<ir::ValueFact> facts_;
+  FactTable facts_;
   std::vector<ValuePlace> places_;
   std::vector<ir::ValueId> live_in_;
   std::vector<Step> steps_;

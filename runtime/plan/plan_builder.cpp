@@ -18,14 +18,6 @@ namespace axrun::runtime {
 using ir::ValueFact;
 using ir::ValueId;
 
-namespace {
-
-bool dims_known(const ValueFact& fact) {
-  return fact.type != ir::ElementType::undefined && fact.dims && ir::constant_dims(*fact.dims).has_value();
-}
-
-}  // namespace
-
 PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int> nodes,
                          std::vector<ValueId> live_in, std::vector<ValueFact> facts,
                          std::vector<bool> outputs, bool is_continuation, const PlanOptions& options)
@@ -35,7 +27,7 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int
       outputs_(std::move(outputs)),
       is_continuation_(is_continuation),
       options_(options),
-      initial_facts_(std::move(facts)) {}
+      given_facts_(std::move(facts)) {}
 
 const PlanBuilder::Stage PlanBuilder::stages[] = {
     {"infer nodes", &PlanBuilder::infer_nodes},   {"find needed nodes", &PlanBuilder::find_needed},
@@ -48,7 +40,8 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   const char* knob = knob_value(KnobName::validate);
   const bool validating = knob != nullptr && std::string_view(knob) == "on";
   plan_ = std::shared_ptr<Plan>(new Plan);
-  plan_->recipe_ = std::make_shared<PlanRecipe>(PlanRecipe{nodes_, outputs_, is_continuation_, options_});
+  plan_->recipe_ =
+      std::make_shared<PlanRecipe>(PlanRecipe{nodes_, outputs_, is_continuation_, options_, form_, numbers_});
   for (const Stage& stage : stages) {
     (this->*stage.run)();
     if (validating) validate(stage);
@@ -79,8 +72,12 @@ void PlanBuilder::validate(const Stage& stage) const {
   }
 }
 
-bool PlanBuilder::known(ValueId id) const {
-  return !pending_[static_cast<size_t>(id)] && dims_known(inference_->fact(id));
+bool PlanBuilder::dims_known(const ValueFact& fact) const {
+  const auto is_known = [&](const ir::Dim& dim) {
+    return dim.is_constant() || (sizes_ != nullptr && sizes_->value(dim).has_value());
+  };
+  return fact.type != ir::ElementType::undefined && fact.dims &&
+         std::all_of(fact.dims->begin(), fact.dims->end(), is_known);
 }
 
 void PlanBuilder::defer(int node) {
@@ -91,9 +88,13 @@ void PlanBuilder::defer(int node) {
 }
 
 void PlanBuilder::infer_nodes() {
+  if (form_) return take_form();
   const size_t values = graph_->values.size();
-  inference_ = std::make_unique<ir::Inference>(
-      *graph_, ir::Inference::Options{.definitions = options_.definitions.get()}, std::move(initial_facts_));
+  ir::Inference inference(*graph_, {.definitions = options_.definitions.get(), .sizes = sizes_},
+                          std::move(given_facts_));
+  const auto known = [&](ValueId id) {
+    return !pending_[static_cast<size_t>(id)] && dims_known(inference.fact(id));
+  };
   programs_.resize(graph_->nodes.size());
   pending_.assign(values, false);
   slot_.assign(values, false);
@@ -113,7 +114,7 @@ void PlanBuilder::infer_nodes() {
       for (ValueId id : node.outputs) {
         if (id == ir::absent) continue;
         slot_[static_cast<size_t>(id)] = true;
-        inference_->fact(id) = ValueFact();
+        inference.fact(id) = ValueFact();
       }
       continue;
     }
@@ -126,9 +127,13 @@ void PlanBuilder::infer_nodes() {
       continue;
     }
     auto& program = programs_[static_cast<size_t>(n)];
-    program = inference_->define(node);
+    program = inference.define(node);
     if (!program) {
-      const std::vector<ValueId> asked_for = values_asked_for(node);
+      if (sizes_ != nullptr) {
+        defer(n);
+        continue;
+      }
+      const std::vector<ValueId> asked_for = values_asked_for(node, inference);
       if (is_continuation_ && n == nodes_.front() && asked_for.empty()) {
         throw PlacedError(
             Fault::unsupported,
@@ -139,28 +144,41 @@ void PlanBuilder::infer_nodes() {
       defer(n);
       continue;
     }
-    inference_->conclude(node, *program);
+    inference.conclude(node, *program);
+    if (sizes_ != nullptr) drop_untold_elements(node, inference);
     scheduled_.push_back(n);
     for (ValueId id : node.outputs) {
       if (id == ir::absent) continue;
-      const ValueFact& fact = inference_->fact(id);
-      if (fact.constant.defined()) continue;
+      const ValueFact& fact = inference.fact(id);
+      if (fact.constant.defined() || fact.elements) continue;
       if (!dims_known(fact) || fact.type == ir::ElementType::string) slot_[static_cast<size_t>(id)] = true;
     }
   }
+  facts_ = FactTable(inference.take_facts());
 }
 
-std::vector<ValueId> PlanBuilder::values_asked_for(const ir::Node& node) const {
+void PlanBuilder::drop_untold_elements(const ir::Node& node, ir::Inference& inference) const {
+  for (const ValueId id : node.outputs) {
+    if (id == ir::absent || !inference.fact(id).elements) continue;
+    const ir::Dims& elements = *inference.fact(id).elements;
+    const bool told = std::all_of(elements.begin(), elements.end(),
+                                  [&](const ir::Dim& one) { return sizes_->value(one).has_value(); });
+    if (!told) inference.fact(id).elements.reset();
+  }
+}
+
+std::vector<ValueId> PlanBuilder::values_asked_for(const ir::Node& node,
+                                                   const ir::Inference& inference) const {
   ir::Consulted consulted;
   try {
-    ir::define_node(node, inference_->operands_of(node), &consulted);
+    ir::define_node(node, inference.operands_of(node), &consulted);
   } catch (const ir::NotYetKnown&) {
   }
   std::vector<ValueId> asked_for, others;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     const ValueId id = node.inputs[k];
-    if (id == ir::absent || inference_->is_constant(id)) continue;
-    const ValueFact& fact = inference_->fact(id);
+    if (id == ir::absent || inference.is_constant(id)) continue;
+    const ValueFact& fact = inference.fact(id);
     if (!Continuation::may_need_content(fact.type, *ir::constant_dims(*fact.dims))) continue;
     if (consulted.asked(k)) {
       asked_for.push_back(id);
@@ -175,8 +193,8 @@ std::vector<ValueId> PlanBuilder::values_asked_for(const ir::Node& node) const {
 
 std::vector<ValueId> PlanBuilder::reads_of_node(int n) const {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
-  const auto& program = programs_[static_cast<size_t>(n)];
-  if (!program) return ir::reads_of(node);
+  const ir::Program* program = structure_of(n);
+  if (program == nullptr) return ir::reads_of(node);
   std::vector<ValueId> reads;
   for (size_t k = 0; k < program->operands.size() && k < node.inputs.size(); ++k) {
     if (program->operands[k] != ir::none) reads.push_back(node.inputs[k]);
@@ -185,6 +203,7 @@ std::vector<ValueId> PlanBuilder::reads_of_node(int n) const {
 }
 
 void PlanBuilder::find_needed() {
+  if (form_) return;
   std::vector<bool> needed(graph_->values.size(), false);
   uses_.assign(graph_->values.size(), 0);
   const auto need = [&](ValueId id) {
@@ -199,7 +218,7 @@ void PlanBuilder::find_needed() {
   }
   for (int n : deferred_) {
     for (ValueId id : ir::reads_of(graph_->nodes[static_cast<size_t>(n)])) {
-      if (pending_[static_cast<size_t>(id)] || inference_->is_constant(id)) continue;
+      if (pending_[static_cast<size_t>(id)] || is_constant(id)) continue;
       if (std::find(tail_live_in_.begin(), tail_live_in_.end(), id) == tail_live_in_.end()) {
         tail_live_in_.push_back(id);
         need(id);
@@ -210,7 +229,7 @@ void PlanBuilder::find_needed() {
   for (auto n = scheduled_.rbegin(); n != scheduled_.rend(); ++n) {
     const ir::Node& node = graph_->nodes[static_cast<size_t>(*n)];
     const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
-      return id != ir::absent && needed[static_cast<size_t>(id)] && !inference_->is_constant(id);
+      return id != ir::absent && needed[static_cast<size_t>(id)] && !is_constant(id);
     });
     if (!wanted) continue;
     kept.push_back(*n);
@@ -225,10 +244,17 @@ void PlanBuilder::form_groups() {
     for (int n : scheduled_) groups_.push_back({{n}});
     return;
   }
-  const FusionInput input{*graph_, scheduled_, programs_, inference_->facts(), uses_};
-  groups_ = fuse(input);
-  join_byte_groups(input, groups_);
-  if (options_.kernels) join_groups(options_.kernels->joined_groups(*graph_));
+  const FusionInput input{*graph_, scheduled_, programs_, facts_, uses_};
+  if (!form_ || form_->groups.empty()) {
+    groups_ = fuse(input);
+    join_byte_groups(input, groups_);
+    if (form_) return;
+  }
+  const auto sets =
+      options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
+  if (sets.empty()) return;
+  if (form_) groups_ = form_->groups;
+  join_groups(sets);
 }
 
 ValueId PlanBuilder::root(ValueId id) {
@@ -243,8 +269,7 @@ void PlanBuilder::join(ValueId from, ValueId into) { alias_[static_cast<size_t>(
 
 bool PlanBuilder::make_view(int n) {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
-  const auto& program = programs_[static_cast<size_t>(n)];
-  const int operand = program ? ir::viewed_operand(*program) : -1;
+  const int operand = viewed_input(n);
   if (operand < 0 || node.outputs.empty() || node.outputs[0] == ir::absent) return false;
   const ValueId input = node.inputs[static_cast<size_t>(operand)];
   if (slot_[static_cast<size_t>(input)] || slot_[static_cast<size_t>(node.outputs[0])]) return false;
@@ -252,13 +277,23 @@ bool PlanBuilder::make_view(int n) {
     if (node.outputs[k] != ir::absent && uses_[static_cast<size_t>(node.outputs[k])] > 0) return false;
   }
   join(node.outputs[0], input);
+  views_.emplace_back(node.outputs[0], input);
   return true;
 }
 
 void PlanBuilder::make_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
-  for (const Group& group : groups_) make_steps_of(group);
+  // Those of the form, unless some were joined.
+  for (const Group& group : groups_.empty() && form_ ? form_->groups : groups_) {
+    StepShelf::Key key;
+    if (take_steps(group, key)) continue;
+    const size_t steps = plan_->steps_.size();
+    const int open = plan_->open_steps_;
+    views_.clear();
+    make_steps_of(group);
+    shelve_steps(group, std::move(key), steps, open);
+  }
 }
 
 void PlanBuilder::make_steps_of(const Group& group) {
@@ -284,7 +319,7 @@ void PlanBuilder::make_steps_of(const Group& group) {
 void PlanBuilder::make_node_step(int n) {
   if (make_view(n) || place_parts(n)) return;
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
-  const auto& program = programs_[static_cast<size_t>(n)];
+  const auto& program = program_of(n);
   const bool in_slots = !program || touches_strings(n) ||
                         std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
                           return id != ir::absent && slot_[static_cast<size_t>(id)];
@@ -301,7 +336,7 @@ void PlanBuilder::make_node_step(int n) {
   if (program) {
     step.program = program;
   } else {
-    step.bodies = std::make_shared<BodyPlans>(node, inference_->facts(), options_);
+    step.bodies = std::make_shared<BodyPlans>(node, facts_, options_);
     plan_->has_nested_ = true;
   }
   plan_->steps_.push_back(std::move(step));
@@ -310,7 +345,7 @@ void PlanBuilder::make_node_step(int n) {
 bool PlanBuilder::touches_strings(int n) const {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
   const auto is_string = [&](ValueId id) {
-    return id != ir::absent && inference_->fact(id).type == ir::ElementType::string;
+    return id != ir::absent && fact(id).type == ir::ElementType::string;
   };
   return std::any_of(node.inputs.begin(), node.inputs.end(), is_string) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), is_string);
@@ -318,7 +353,7 @@ bool PlanBuilder::touches_strings(int n) const {
 
 bool PlanBuilder::gives_bytes(const Group& group) const {
   const ir::Node& last = graph_->nodes[static_cast<size_t>(group.nodes.back())];
-  const ir::ElementType type = inference_->fact(last.outputs[0]).type;
+  const ir::ElementType type = fact(last.outputs[0]).type;
   return ir::is_integer(type) && ir::size_of(type) == 1;
 }
 
@@ -352,7 +387,7 @@ StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
   const auto port_of = [&](ValueId id) {
     StepPort port;
     if (id == ir::absent) return port;
-    const ValueFact& fact = inference_->fact(id);
+    const ValueFact& fact = this->fact(id);
     port.present = true;
     port.type = fact.type;
     port.shape = *ir::constant_dims(*fact.dims);
@@ -361,7 +396,7 @@ StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
   };
   for (int n : nodes) {
     context.group.push_back(&graph_->nodes[static_cast<size_t>(n)]);
-    context.programs.push_back(programs_[static_cast<size_t>(n)].get());
+    context.programs.push_back(program_of(n).get());
   }
   find_ports(nodes, context.input_ids, context.output_ids);
   for (const ValueId id : context.input_ids) context.inputs.push_back(port_of(id));
@@ -411,7 +446,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
   step.outputs = context.output_ids;
   // What the expression does not read may never have been computed.
   if (group.nodes.size() == 1) {
-    const ir::Program& program = *programs_[static_cast<size_t>(group.nodes.front())];
+    const ir::Program& program = *structure_of(group.nodes.front());
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const bool read = k < program.operands.size() && program.operands[k] != ir::none;
       if (!read) step.inputs[k] = ir::absent;
@@ -434,7 +469,8 @@ void PlanBuilder::attach_continuation() {
 
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
   const PlanRecipe& recipe = *plan.recipe_;
-  std::vector<ValueFact> facts = plan.facts_;
+  if (recipe.form) return {recipe.form, recipe.numbers, options != nullptr ? *options : recipe.options};
+  std::vector<ValueFact> facts = plan.facts_.list();
   // What nodes of the plan compute is found anew.
   for (const int n : recipe.nodes) {
     for (const ValueId id : plan.graph_->nodes[static_cast<size_t>(n)].outputs) {
@@ -466,6 +502,16 @@ std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const i
   std::shared_ptr<const Plan> made = build_plan(std::move(graph), plan.live_in_ids(), facts, options);
   made->prepare_nested(plan);
   return made;
+}
+
+PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ValueFact> facts,
+                                const PlanOptions& options) {
+  std::vector<int> nodes(graph->nodes.size());
+  for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = static_cast<int>(n);
+  std::vector<bool> outputs(graph->outputs.size(), true);
+  std::vector<ValueId> live_in = graph->inputs;
+  return {std::move(graph), std::move(nodes), std::move(live_in), std::move(facts), std::move(outputs), false,
+          options};
 }
 
 std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,

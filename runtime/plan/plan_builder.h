@@ -6,26 +6,19 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "runtime/plan/group.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_form.h"
 
 namespace axrun::runtime {
-
-/// A set of nodes that one kernel will execute, in graph order; the kernel runs where the last one stands.
-struct Group {
-  std::vector<int> nodes;
-  /// The groups that it was joined from, in order: they stand in for it where no kernel takes the whole.
-  std::vector<Group> parts = {};
-  /// The parts run as one step, one after another, until it is known that no kernel takes the whole.
-  bool is_sequence = false;
-};
 
 /// What fusion looks at: nodes that will be executed, with their programs, and the facts of every value.
 struct FusionInput {
   const ir::Graph& graph;
   const std::vector<int>& nodes;                                    ///< in order
   const std::vector<std::shared_ptr<const ir::Program>>& programs;  ///< per node of the graph
-  const std::vector<ir::ValueFact>& facts;
+  const FactTable& facts;
   const std::vector<int>& uses;  ///< per value: reads by `nodes`, outputs and others
 };
 
@@ -45,6 +38,9 @@ struct PlanRecipe {
   std::vector<bool> outputs;
   bool is_continuation;
   PlanOptions options;
+  /// What it was bound from, and the numbers; null: it was made for these very shapes.
+  std::shared_ptr<const PlanForm> form = nullptr;
+  std::vector<int64_t> numbers = {};
 };
 
 /// Builds a plan for some nodes of a graph; build() is a pipeline of named stages.
@@ -55,7 +51,16 @@ class PlanBuilder {
   PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int> nodes,
               std::vector<ir::ValueId> live_in, std::vector<ir::ValueFact> facts, std::vector<bool> outputs,
               bool is_continuation, const PlanOptions& options);
+  /// For numbers that the form has let through. Throws Error where the plan cannot be for them after all.
+  PlanBuilder(std::shared_ptr<const PlanForm> form, std::vector<int64_t> numbers, const PlanOptions& options);
   std::shared_ptr<const Plan> build();
+  /// Instead of build(), for facts over names: the first stages, as far as these sizes decide them. False,
+  /// with the reason, where something depends on more.
+  bool infer_open(ir::SizesAtHand& sizes, std::string& reason);
+  /// What infer_open() has found.
+  void describe(PlanForm& form) const;
+  /// Instead of build(), of a form without groups: those that fusion forms at these numbers.
+  const std::vector<Group>& groups();
   /// See joints_of (runtime/plan/joints.h); instead of build().
   std::vector<Joint> joints(const Plan& plan, size_t count);
   const PlanOptions& options() const { return options_; }
@@ -68,6 +73,19 @@ class PlanBuilder {
   };
   static const Stage stages[];
   void infer_nodes();
+  /// Of results whose elements hang on more than the sizes at hand.
+  void drop_untold_elements(const ir::Node& node, ir::Inference& inference) const;
+  void take_form();
+  /// At this plan's sizes; null: it has none.
+  const std::shared_ptr<const ir::Program>& program_of(int node) const;
+  /// The same, perhaps over names: what it reads and gives. Null: it has none.
+  const ir::Program* structure_of(int node) const;
+  /// The input of which the node's result is a view; -1: it is none.
+  int viewed_input(int node) const;
+  /// Steps of the group from the form's shelf. False where they have to be made.
+  bool take_steps(const Group& group, StepShelf::Key& key);
+  /// Puts there what has become of it since there were so many steps.
+  void shelve_steps(const Group& group, StepShelf::Key key, size_t steps, int open);
   void find_needed();
   void form_groups();
   void make_steps();
@@ -79,11 +97,16 @@ class PlanBuilder {
 
   /// Throws Error(internal) where what a stage left is not well-formed.
   void validate(const Stage& stage) const;
-  bool known(ir::ValueId id) const;
+  const ir::ValueFact& fact(ir::ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  /// By itself, or told by the sizes alone.
+  bool is_constant(ir::ValueId id) const {
+    return fact(id).constant.defined() || (sizes_ != nullptr && fact(id).elements.has_value());
+  }
+  bool dims_known(const ir::ValueFact& fact) const;
   void defer(int node);
   /// The contents that the definition of such a node wants to see, as far as a continuation gives any. None:
   /// it will never say what the node computes.
-  std::vector<ir::ValueId> values_asked_for(const ir::Node& node) const;
+  std::vector<ir::ValueId> values_asked_for(const ir::Node& node, const ir::Inference& inference) const;
   void make_steps_of(const Group& group);
   void make_node_step(int node);
   /// Kernels are given addresses of numbers: nodes that read or give strings are evaluated.
@@ -128,10 +151,15 @@ class PlanBuilder {
   std::vector<bool> outputs_;
   bool is_continuation_;
   PlanOptions options_;
-  std::unique_ptr<ir::Inference> inference_;
-  std::vector<ir::ValueFact> initial_facts_;
+  std::vector<ir::ValueFact> given_facts_;
+  FactTable facts_;                   ///< when nodes have been inferred
+  ir::SizesAtHand* sizes_ = nullptr;  ///< while facts have names in them
+  std::shared_ptr<const PlanForm> form_;
+  std::vector<int64_t> numbers_;
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< of the group at hand
 
-  std::vector<std::shared_ptr<const ir::Program>> programs_;  ///< per node of the graph
+  /// Per node of the graph; of a form's nodes those that were asked for (program_of).
+  mutable std::vector<std::shared_ptr<const ir::Program>> programs_;
   std::vector<int> scheduled_;
   std::vector<int> deferred_;
   std::vector<ir::ValueId> values_needed_;
@@ -153,6 +181,10 @@ PlanBuilder builder_like(const Plan& plan, const PlanOptions* options = nullptr)
 
 /// A plan for the same shapes of another graph, which computes the same from the same inputs; with what is
 /// nested in it.
+/// For a whole graph, with these facts of its constants and inputs.
+PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ir::ValueFact> facts,
+                                const PlanOptions& options);
+
 std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const ir::Graph> graph,
                                        std::shared_ptr<KernelSource> kernels);
 

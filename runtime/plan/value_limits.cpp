@@ -27,8 +27,8 @@ bool is_within(const float* values, int64_t begin, int64_t end, float most) {
 void PlanBuilder::place_limits() {
   if (!graph_->limits) return;
   for (const auto& [id, most] : graph_->limits->most) {
-    const ir::ValueFact& fact = inference_->fact(id);
-    const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
+    const ir::ValueFact& known = fact(id);
+    const auto shape = known.dims ? ir::constant_dims(*known.dims) : std::nullopt;
     // It is given, or a step writes it, or several write its parts where it will be read. Roots are those of
     // views so far: later on what is written in place of it has the same one.
     const auto is_part = [&](ir::ValueId other) {
@@ -47,8 +47,8 @@ void PlanBuilder::place_limits() {
         if (is_there || is_part(output)) limit.steps = s + 1;
       }
     }
-    const bool has_place = !slot_[static_cast<size_t>(root(id))] && !inference_->is_constant(root(id));
-    if (!shape || fact.type != ir::ElementType::f32 || !has_place || (!is_there && limit.steps == 0)) {
+    const bool has_place = !slot_[static_cast<size_t>(root(id))] && !is_constant(root(id));
+    if (!shape || known.type != ir::ElementType::f32 || !has_place || (!is_there && limit.steps == 0)) {
       throw Error(Fault::unsupported,
                   "a limit of the graph's cannot be watched: value '" + graph_->value(id).name + "'");
     }

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/infer.h"
+#include "ir/open_program.h"
+#include "ir/size_program.h"
+#include "ir/sizes_at_hand.h"
+#include "runtime/form_counts.h"
+#include "runtime/plan/group.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/step_shelf.h"
+
+namespace axrun::runtime {
+
+/// What is decided of a graph once, for all sizes of its inputs that a few comparisons let through: which
+/// nodes are executed, what they compute, over named sizes, and which of them one kernel may execute
+/// together. Plans are bound from it: given numbers. Immutable once made.
+struct PlanForm {
+  /// Larger extents are left open.
+  static constexpr int64_t most_fixed = 1;
+
+  /// An axis of a live-in. Extents of 0 and 1 decide too much to be left open: they are part of the form.
+  struct OpenAxis {
+    size_t live_in, axis;
+    std::string name;
+  };
+  struct FixedAxis {
+    size_t live_in, axis;
+    int64_t extent;
+  };
+  /// A comparison with 0 of what the program over sizes gives.
+  struct Guard {
+    size_t value;
+    ir::SizeGuard::Relation relation;
+    std::string text;
+  };
+  /// What the program over sizes gives of one value.
+  struct OpenFact {
+    ir::ValueId id;
+    std::vector<size_t> dims;
+    std::vector<size_t> elements;  ///< of an integer tensor that the sizes alone tell
+  };
+
+  std::shared_ptr<const ir::Graph> graph;
+  std::vector<ir::ValueId> live_in;
+  std::vector<OpenAxis> open;  ///< the first numbers, in order
+  std::vector<FixedAxis> fixed;
+  std::vector<Guard> guards;
+  ir::SizeProgram sizes{{}};
+  std::shared_ptr<const std::vector<ir::ValueFact>> facts;  ///< of all values, over names
+  std::vector<OpenFact> open_facts;
+  std::shared_ptr<const std::vector<int32_t>> places;    ///< per value: in open_facts, or -1
+  std::vector<std::optional<ir::OpenProgram>> programs;  ///< per node
+  /// Per node: the input of which its result is a view for all sizes, -1 for none; or:
+  static constexpr int by_size = -2;
+  std::vector<int> views;
+  std::vector<int> scheduled;
+  std::vector<bool> slot;
+  std::vector<int> uses;
+  std::vector<Group> groups;
+  /// Per group: the numbers that its steps depend on; nothing where they are made for every plan.
+  std::vector<std::optional<std::vector<size_t>>> group_sizes;
+  mutable StepShelf shelf;
+
+  /// What the program over sizes gives for live-ins of these facts; nothing where the form is not for them.
+  std::optional<std::vector<int64_t>> numbers(const std::vector<ir::ValueFact>& live_in_facts) const;
+  FormCounts::Form describe() const;
+  /// With these numbers. Nothing where a size is negative.
+  std::optional<FactTable> facts_at(const std::vector<int64_t>& numbers) const;
+};
+
+/// The form for live-ins like these, all with numbers for dims; the names of their sizes are those that the
+/// graph has for them. Null where there is none: with the reason, where other sizes would not help (no size
+/// is open, or what a node computes depends on more than sizes), and without one where these are at fault.
+std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph,
+                                          const std::vector<ir::ValueFact>& live_in_facts,
+                                          const PlanOptions& options, std::string& reason);
+
+}  // namespace axrun::runtime

@@ -1,0 +1,65 @@
+#include "runtime/plan/plan_forms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/plan/plan_builder.h"
+
+namespace axrun::runtime {
+
+PlanForms::Bound PlanForms::find(const std::vector<ir::ValueFact>& live_in_facts,
+                                 const PlanOptions& options) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!counts_.reason.empty()) return {};
+    for (auto form = forms_.begin(); form != forms_.end(); ++form) {
+      auto numbers = (*form)->numbers(live_in_facts);
+      if (!numbers) continue;
+      std::rotate(forms_.begin(), form, std::next(form));
+      return {forms_.front(), std::move(*numbers)};
+    }
+  }
+  std::string reason;
+  std::shared_ptr<const PlanForm> made = make_form(graph_, live_in_facts, options, reason);
+  auto numbers = made ? made->numbers(live_in_facts) : std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (!numbers) {
+    counts_.reason = reason;
+    return {};
+  }
+  // Making one takes longer than a plan for the very sizes does.
+  if (++counts_.made > 2 * most_forms && counts_.bound < 2 * counts_.made)
+    counts_.reason = "most sizes have come with a form of their own";
+  forms_.insert(forms_.begin(), made);
+  if (forms_.size() > most_forms) forms_.pop_back();
+  return {made, std::move(*numbers)};
+}
+
+std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& live_in_facts,
+                                            const PlanOptions& options) {
+  Bound bound = find(live_in_facts, options);
+  if (bound.form != nullptr) {
+    try {
+      std::shared_ptr<const Plan> plan = PlanBuilder(bound.form, std::move(bound.numbers), options).build();
+      const std::lock_guard lock(mutex_);
+      ++counts_.bound;
+      return plan;
+    } catch (const Error&) {
+      // The plan for these very sizes says better what is wrong with them.
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.unbound;
+  }
+  return build_plan(graph_, graph_->inputs, live_in_facts, options);
+}
+
+FormCounts PlanForms::counts() const {
+  const std::lock_guard lock(mutex_);
+  FormCounts counts = counts_;
+  for (const auto& form : forms_) counts.forms.push_back(form->describe());
+  return counts;
+}
+
+}  // namespace axrun::runtime
