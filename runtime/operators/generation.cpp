@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ir/evaluate.h"
+#include "ir/view.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/operators/indexing_parts.h"
 
@@ -47,8 +48,57 @@ std::unique_ptr<Kernel> make_fill(const StepContext& context) {
   return std::make_unique<FillKernel>(std::move(value), context.outputs[0].count());
 }
 
+/// Element i is start + i * step, wrapped to its type.
+class ProgressionKernel final : public Kernel {
+ public:
+  ProgressionKernel(ir::ElementType type, int64_t start, int64_t step, int64_t count)
+      : type_(type), start_(start), step_(step), count_(count) {}
+  void run(const KernelCall& call) const override {
+    if (type_ == ir::ElementType::i64) {
+      fill(static_cast<int64_t*>(call.outputs[0]));
+    } else {
+      fill(static_cast<int32_t*>(call.outputs[0]));
+    }
+  }
+  std::string describe() const override { return "progression"; }
+
+ private:
+  template <typename T>
+  void fill(T* to) const {
+    for (int64_t i = 0; i < count_; ++i)
+      to[i] = static_cast<T>(static_cast<uint64_t>(start_) +
+                             static_cast<uint64_t>(i) * static_cast<uint64_t>(step_));
+  }
+
+  ir::ElementType type_;
+  int64_t start_, step_, count_;
+};
+
+/// A map of one axis whose value is affine in it.
+std::unique_ptr<Kernel> make_progression(const StepContext& context) {
+  if (context.fused() || context.outputs[0].rank() != 1) return nullptr;
+  const ir::ElementType type = context.outputs[0].type;
+  if (type != ir::ElementType::i64 && type != ir::ElementType::i32) return nullptr;
+  const ir::Program& program = *context.programs[0];
+  if (program.stages.size() != 1 || program.outputs.size() != 1) return nullptr;
+  const ir::Stage& stage = program.stages[0];
+  if (stage.kind != ir::StageKind::map || stage.results[0] != program.outputs[0] || stage.axes.size() != 1)
+    return nullptr;
+  ir::ExprId value = stage.body[0];
+  const ir::Expr& body = ir::expr_of(program, value);
+  if (body.op == ScalarOp::cast) value = body.args[0];
+  if (ir::expr_of(program, value).type != ir::ElementType::i64) return nullptr;
+  const auto index = ir::affine_index(program, stage, value);
+  if (!index) return nullptr;
+  return std::make_unique<ProgressionKernel>(type, index->constant, index->coefficients[0],
+                                             context.outputs[0].count());
+}
+
 }  // namespace
 
-void generator_factories(std::vector<FactoryEntry>& table) { table.push_back({"*", "*", make_fill}); }
+void generator_factories(std::vector<FactoryEntry>& table) {
+  table.push_back({"*", "*", make_fill});
+  table.push_back({"*", "*", make_progression});
+}
 
 }  // namespace axrun::runtime

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/error_place.h"
 #include "ir/view.h"
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/plan_builder.h"

@@ -172,6 +172,24 @@ Case constant_of_shape(Random& random) {
   return c;
 }
 
+Case range(Random& random) {
+  Case c;
+  const ElementType type = random.pick({ElementType::i64, ElementType::i32, ElementType::i16});
+  const auto number = [&](int64_t value) {
+    ir::Tensor tensor = ir::Tensor::allocate(type, {});
+    tensor.set_int(0, value);
+    return tensor;
+  };
+  const int64_t start = random.integer(-20, 20), delta = random.pick<int64_t>({-7, -1, 1, 1, 3});
+  const int64_t limit = start + delta * random.integer(0, 40) - random.integer(0, 1);
+  NodeBuilder(c, "Range", 11)
+      .constant(number(start))
+      .constant(number(limit))
+      .constant(number(delta))
+      .output();
+  return c;
+}
+
 }  // namespace
 
 void movement_generators(std::vector<GeneratorEntry>& table) {
@@ -185,6 +203,7 @@ void movement_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Pad", pad});
   table.push_back({"", "Gather", gather});
   table.push_back({"", "ConstantOfShape", constant_of_shape});
+  table.push_back({"", "Range", range});
 }
 
 }  // namespace axrun::runtime
