@@ -41,6 +41,21 @@ PlanTable::Pinned PlanTable::find(const std::vector<RuntimeValue>& inputs,
   }
 }
 
+PlanTable::Hold::Hold(PlanTable& table, std::vector<ir::Shape> shapes)
+    : table_(table), shapes_(std::move(shapes)) {
+  const std::lock_guard lock(table_.writers_);
+  table_.held_.push_back(shapes_);
+}
+
+PlanTable::Hold::~Hold() {
+  const std::lock_guard lock(table_.writers_);
+  table_.held_.erase(std::find(table_.held_.begin(), table_.held_.end(), shapes_));
+}
+
+bool PlanTable::is_held(const Entry& entry) const {
+  return std::find(held_.begin(), held_.end(), *entry.shapes) != held_.end();
+}
+
 void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan) {
   const std::lock_guard lock(writers_);
   const Table* old = table_.load();
@@ -51,9 +66,12 @@ void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<co
     same->plan = std::move(plan);
   } else {
     if (table->size() >= capacity_) {
-      table->erase(std::min_element(table->begin(), table->end(), [](const Entry& a, const Entry& b) {
-        return a.used->load() < b.used->load();
-      }));
+      auto oldest = table->end();
+      for (auto entry = table->begin(); entry != table->end(); ++entry) {
+        if (is_held(*entry)) continue;
+        if (oldest == table->end() || entry->used->load() < oldest->used->load()) oldest = entry;
+      }
+      if (oldest != table->end()) table->erase(oldest);
     }
     table->push_back({std::make_shared<const std::vector<ir::Shape>>(shapes), std::move(plan),
                       std::make_shared<std::atomic<uint64_t>>(clock_.fetch_add(1))});

@@ -33,6 +33,19 @@ class PlanTable {
   Pinned find(const std::vector<RuntimeValue>& inputs,
               const std::function<std::shared_ptr<const Plan>()>& build);
 
+  /// While it lives, the plan for these shapes is not dropped for others.
+  class Hold {
+   public:
+    Hold(PlanTable& table, std::vector<ir::Shape> shapes);
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    PlanTable& table_;
+    std::vector<ir::Shape> shapes_;
+  };
+
   /// Puts a plan in force for these shapes, replacing the one there.
   void publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan);
   /// The same, but only where `expected` is in force; false otherwise.
@@ -53,6 +66,7 @@ class PlanTable {
     std::shared_ptr<std::atomic<uint64_t>> used;
   };
   using Table = std::vector<Entry>;
+  bool is_held(const Entry& entry) const;
   void replace_table(std::unique_ptr<Table> table);
 
   EpochDomain epochs_;
@@ -60,6 +74,7 @@ class PlanTable {
   std::atomic<uint64_t> clock_{0};
   std::mutex writers_;
   size_t capacity_;
+  std::vector<std::vector<ir::Shape>> held_;
 };
 
 /// Shapes of tensor values; empty for others.

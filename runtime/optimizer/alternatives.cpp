@@ -141,6 +141,8 @@ bool PlanImprover::try_alternative(const Task& task, const std::function<void()>
 void PlanImprover::try_alternatives(const std::function<bool()>& wanted) try {
   if (place_.background.is_assured()) become_idle();
   const OptimizerJob job = later_.front().job;
+  const PlanTable::Hold hold(*host_.plans, job.shapes);
+  bring_back(job);
   const auto interrupted = [&] { return place_.stop.requested() || board_.frozen() || wanted(); };
   const auto forget = [&] {
     const Background::Piece piece(place_.background);

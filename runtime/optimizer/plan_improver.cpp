@@ -160,7 +160,18 @@ void PlanImprover::set_left(int64_t left) {
   board_.update([&](OptimizerStatus& status) { status.left = left; });
 }
 
+void PlanImprover::bring_back(const OptimizerJob& job) {
+  if (host_.plans->current(job.shapes) != nullptr) return;
+  const PhaseClock::In phase(clock_, "build plans");
+  const Background::Piece piece(place_.background);
+  host_.plans->publish(job.shapes, host_.build(job.inputs, library_));
+}
+
 void PlanImprover::improve(const OptimizerJob& job) try {
+  // Where sizes change from run to run, theirs had to give way before its turn came: what is found for it
+  // serves others of like sizes.
+  const PlanTable::Hold hold(*host_.plans, job.shapes);
+  bring_back(job);
   std::shared_ptr<const Plan> plan = host_.plans->current(job.shapes);
   if (!plan) return;
   clear_job();

@@ -296,6 +296,8 @@ class PlanImprover {
                             const OptimizerJob& job);
   /// The plan with the factories' kernels, what is nested in it left out.
   const Plan& fallback_of(const std::shared_ptr<const Plan>& plan);
+  /// A plan for the job's shapes is in force, made anew where others have taken its place.
+  void bring_back(const OptimizerJob& job);
   /// Builds a plan with all that the library has, and puts it in force where it is no slower.
   void swap(const OptimizerJob& job);
   /// Where its place is still taken by `now`: `better`, until real runs say otherwise.

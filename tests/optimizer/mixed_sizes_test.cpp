@@ -1,0 +1,77 @@
+// Sizes that change from run to run, more of them than plans are kept.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/optimizer/plan_tree.h"
+#include "runtime/plan_table.h"
+#include "tests/optimizer/answers.h"
+#include "tests/optimizer/knobs.h"
+#include "tests/runtime/models.h"
+
+namespace axrun::tests {
+namespace {
+
+using namespace runtime;
+
+ModelMaker layers() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {ir::Dim::symbol("rows"), 24});
+  ir::ValueId a = m.node("MatMul", {x, m.weights({24, 40}, 1)});
+  a = m.node("Relu", {m.node("Add", {a, m.weights({40}, 2)})});
+  a = m.node("MatMul", {m.node("Mul", {a, m.node("Sigmoid", {a})}), m.weights({40, 16}, 3)});
+  m.output(m.node("Softmax", {a}, {{"axis", ModelMaker::attribute(int64_t{-1})}}));
+  return m;
+}
+
+TEST(MixedSizes, NewOnesFindWhatWasGeneratedForOthers) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_CACHE", "off"}};
+  const ModelMaker model = layers();
+  SessionOptions options = one_thread();
+  options.plan_cache = 2;
+  const auto session = model.session(options);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const int64_t rows : {40, 70, 50, 90, 60, 110})
+      session->run({RuntimeValue(ModelMaker::random({rows, 24}, 9))});
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience)) << text_of(session->optimizer_status());
+  for (const int64_t rows : {41, 77, 103}) {
+    const Values input = {RuntimeValue(ModelMaker::random({rows, 24}, 4))};
+    const ir::Tensor got = session->run(input)[0].tensor, want = fallback_answer(model, input);
+    ASSERT_EQ(got.shape(), want.shape());
+    for (int64_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got.get_real(i), want.get_real(i), 1e-5) << rows;
+    const auto plan = session->current_plan({{rows, 24}});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_GT(generated_steps(*plan), 0) << text_of(session->optimizer_status());
+    EXPECT_EQ(session->form_counts().made, 1U);
+  }
+}
+
+/// A plan of nothing in particular.
+std::shared_ptr<const Plan> some_plan(Session& session, int64_t rows) {
+  session.run({RuntimeValue(ModelMaker::random({rows, 24}, 9))});
+  return session.current_plan({{rows, 24}});
+}
+
+TEST(MixedSizes, HeldPlansDoNotGiveWay) {
+  const auto session = layers().session(one_thread(Tier::fallback));
+  PlanTable table(2);
+  const auto shapes = [](int64_t rows) { return std::vector<ir::Shape>{{rows, 24}}; };
+  table.publish(shapes(5), some_plan(*session, 5));
+  {
+    const PlanTable::Hold hold(table, shapes(5));
+    for (const int64_t rows : {6, 7, 8}) table.publish(shapes(rows), some_plan(*session, rows));
+    EXPECT_NE(table.current(shapes(5)), nullptr);
+    EXPECT_EQ(table.shapes().size(), 2U);
+    EXPECT_NE(table.current(shapes(8)), nullptr) << "the newest";
+    const PlanTable::Hold other(table, shapes(8));
+    table.publish(shapes(9), some_plan(*session, 9));
+    EXPECT_EQ(table.shapes().size(), 3U) << "nobody could give way";
+  }
+  table.publish(shapes(10), some_plan(*session, 10));
+  table.publish(shapes(11), some_plan(*session, 11));
+  EXPECT_EQ(table.current(shapes(5)), nullptr);
+}
+
+}  // namespace
+}  // namespace axrun::tests
