@@ -9,7 +9,7 @@ set(axrun_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/axrun)
 # before there was a folder of axrun's own to name, is found as well. Installed, headers name each other in the first way.
 set(axrun_public_headers
     ir/api.h ir/dim.h ir/error.h ir/error_place.h ir/graph.h ir/tensor.h ir/types.h
-    runtime/axrun_c.h runtime/axrun_operators.h runtime/error_code.h runtime/log.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h
+    runtime/axrun_c.h runtime/axrun_operators.h runtime/error_code.h runtime/form_counts.h runtime/log.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h
     runtime/session.h runtime/value.h)
 foreach(header ${axrun_public_headers})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${header})
