@@ -1,5 +1,7 @@
 #include "ir/graph.h"
 
+#include <algorithm>
+
 namespace axrun::ir {
 
 ValueId Graph::add_value(Value value) {
@@ -43,6 +45,29 @@ std::vector<ValueId> reads_of(const Node& node) {
     for (const auto& [outer, inner] : body->captures) reads.push_back(outer);
   }
   return reads;
+}
+
+bool is_whole(const Graph& graph) {
+  std::vector<bool> there(graph.values.size(), false);
+  const auto make = [&](ValueId id) {
+    const bool before = there[static_cast<size_t>(id)];
+    there[static_cast<size_t>(id)] = true;
+    return !before;
+  };
+  for (size_t id = 0; id < graph.values.size(); ++id) there[id] = graph.values[id].constant.defined();
+  for (const ValueId id : graph.inputs) there[static_cast<size_t>(id)] = true;
+  for (const auto& [outer, inner] : graph.captures) there[static_cast<size_t>(inner)] = true;
+  const auto is_there = [&](ValueId id) { return there[static_cast<size_t>(id)]; };
+  for (const Node& node : graph.nodes) {
+    const std::vector<ValueId> reads = reads_of(node);
+    if (!std::all_of(reads.begin(), reads.end(), is_there)) return false;
+    for (const ValueId id : node.outputs) {
+      // Weights that are widened are constants, with their nodes beside them.
+      const bool folded = id != absent && graph.value(id).constant.defined();
+      if (id != absent && !make(id) && !folded) return false;
+    }
+  }
+  return std::all_of(graph.outputs.begin(), graph.outputs.end(), is_there);
 }
 
 }  // namespace axrun::ir

@@ -106,6 +106,8 @@ AXRUN_API std::vector<Graph*> bodies_of(Node& node);
 AXRUN_API std::vector<const Graph*> bodies_of(const Node& node);
 /// Every value a node reads: its inputs, then what its bodies capture. Without `absent`.
 AXRUN_API std::vector<ValueId> reads_of(const Node& node);
+/// Whether what is read is there before that, and everything is made once.
+bool is_whole(const Graph& graph);
 
 struct Model {
   std::shared_ptr<Graph> graph;

@@ -145,6 +145,7 @@ struct AlgebraReport {
   std::vector<Window> windows;  ///< of the graph that was tried last
   double speedup = 0;           ///< of the model with it, over the plan before; 0: not measured
   double seconds = 0;           ///< that it took
+  std::string trouble;          ///< of the helper, that left something out
 };
 
 /// Which convolutions are computed by bilinear algorithms.

@@ -119,6 +119,7 @@ std::string algebra_text(const runtime::AlgebraReport& report, bool details) {
   std::string text = fmt::format("algebra: {}{}; {} proved rules, {} windows looked at\n", report.outcome,
                                  report.speedup > 0 ? ", " + ratio_text(report.speedup) : "", report.rules,
                                  report.looked_at);
+  if (!report.trouble.empty()) text += fmt::format("  {}\n", report.trouble);
   for (const runtime::AlgebraReport::Window& window : report.windows) {
     text += fmt::format("  {}:\n", fmt::join(window.values, ", "));
     for (const runtime::AlgebraReport::Rule& rule : window.rules)

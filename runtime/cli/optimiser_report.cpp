@@ -82,13 +82,9 @@ Json algebra_json(const runtime::AlgebraReport& report) {
                        {"cost_before", window.before},
                        {"cost_after", window.after}});
   }
-  return {{"outcome", report.outcome},
-          {"rules", report.rules},
-          {"found", report.found},
-          {"looked_at", report.looked_at},
-          {"speedup", number(report.speedup)},
-          {"seconds", report.seconds},
-          {"windows", std::move(windows)}};
+  return {{"outcome", report.outcome}, {"trouble", report.trouble},     {"rules", report.rules},
+          {"found", report.found},     {"looked_at", report.looked_at}, {"speedup", number(report.speedup)},
+          {"seconds", report.seconds}, {"windows", std::move(windows)}};
 }
 
 }  // namespace

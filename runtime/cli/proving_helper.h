@@ -2,7 +2,7 @@
 
 #include "runtime/host_target.h"
 #include "runtime/optimizer/candidate.h"
-#include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/proving_by_worker.h"
 #include "runtime/optimizer/worker_process.h"
 
 namespace axrun::cli {

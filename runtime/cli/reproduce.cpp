@@ -24,11 +24,12 @@ std::string evidence_text(const verify::Evidence& evidence) {
   return fmt::format("{}: {} ({:.2f} s)", verify::name_of(evidence.verdict), evidence.text, evidence.seconds);
 }
 
-int exit_code_of(const runtime::WorkerAnswer& answer) {
+int exit_code_of(const runtime::WorkerAnswer& answer, bool is_search) {
   using runtime::WorkerFailure;
   if (answer.failure == WorkerFailure::timed_out) return exit_timeout;
   if (answer.failure != WorkerFailure::none) return exit_internal;
   const runtime::WorkerReply& reply = answer.reply;
+  if (is_search) return answer.found ? exit_ok : exit_internal;
   if (reply.refusal.empty()) return exit_ok;
   if (reply.proof.verdict == verify::Verdict::refuted) return exit_refuted;
   if (reply.proof.verdict == verify::Verdict::unknown) return exit_unknown;
@@ -39,15 +40,16 @@ int exit_code_of(const runtime::WorkerAnswer& answer) {
 
 int reproduce(const std::string& folder, bool json) {
   const runtime::WorkerRequest request = runtime::read_reproducer(folder);
-  jit::require_runnable(request.target, folder);
+  if (!request.search) jit::require_runnable(request.target, folder);
   const runtime::StopSignal stop;
   runtime::WorkerProcess worker({});
-  const runtime::WorkerAnswer answer = worker.ask(request, answer_seconds, stop);
+  runtime::WorkerAnswer answer = worker.ask(request, answer_seconds, stop);
+  if (answer.found) answer.reply.refusal.clear();
   const bool answered = answer.failure == runtime::WorkerFailure::none;
   const std::string failure =
       answered ? ""
                : fmt::format("the helper process {}: {}", runtime::name_of(answer.failure), answer.reason);
-  const int code = exit_code_of(answer);
+  const int code = exit_code_of(answer, request.search.has_value());
   if (json) {
     std::fputs(line_of({{"schema_version", 1},
                         {"version", runtime::version()},

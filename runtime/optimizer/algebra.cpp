@@ -9,26 +9,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "ir/error.h"
 #include "runtime/optimizer/comparison.h"
 #include "runtime/optimizer/freed_memory.h"
-#include "runtime/optimizer/pieces.h"
 #include "runtime/optimizer/plan_improver.h"
-#include "runtime/optimizer/thread_time.h"
+#include "runtime/optimizer/searching.h"
 #include "runtime/optimizer/twins.h"
 #include "runtime/plan/plan_builder.h"
+#include "runtime/warm/graph_image.h"
 #include "runtime/warm/warm_start.h"
-#include "search/algebra/graph_rewrite.h"
-#include "search/algebra/kernel_cost.h"
 
 namespace axrun::runtime {
 namespace {
 
-using search::algebra::GraphRewrite;
 using search::algebra::Movement;
-using search::algebra::RewrittenWindow;
-using Windows = std::vector<RewrittenWindow>;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* rewritten_outcome = "rewritten";
@@ -36,48 +31,10 @@ constexpr const char* rewritten_outcome = "rewritten";
 constexpr size_t most_waiting = 4, most_shapes = 4;
 /// What the steps of windows that are alike must take of the model's time.
 constexpr double least_share = 0.01;
-/// Of saturation, in processor time: of one window, and of all.
-constexpr double window_seconds = 0.5, most_seconds = 20;
-constexpr int most_terms = 2500, most_rounds = 4;
-constexpr size_t most_matches = 80;
 /// Besides all windows at once: windows that are alike, one kind after the other.
 constexpr size_t most_kinds = 8;
 /// Trials begin no later than that, by the clock.
 constexpr auto most_trial_time = std::chrono::seconds(60);
-
-/// The pieces that proofs interrupt, for as long as they are worked in.
-class AtWork {
- public:
-  AtWork(Pieces*& place, Pieces& pieces) : place_(place) { place_ = &pieces; }
-  ~AtWork() { place_ = nullptr; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
- private:
-  Pieces*& place_;
-};
-
-std::vector<AlgebraReport::Window> described(const Windows& found, const ir::Graph& graph,
-                                             const KnownRules& rules) {
-  std::vector<AlgebraReport::Window> windows;
-  for (const RewrittenWindow& one : found) {
-    AlgebraReport::Window window;
-    for (const ir::ValueId id : one.values) window.values.push_back(graph.value(id).name);
-    for (const auto& [id, forward] : one.uses) {
-      const auto rule = rules.find(id);
-      if (!rule) continue;
-      window.rules.push_back(
-          {id, search::algebra::equation(*rule), forward,
-           std::string(verify::name_of(rule->equality.verdict)),
-           std::string(verify::name_of((forward ? rule->safety : rule->safety_back).verdict)), rule->origin});
-    }
-    window.steps = one.text;
-    window.before = one.before;
-    window.after = one.after;
-    windows.push_back(std::move(window));
-  }
-  return windows;
-}
 
 }  // namespace
 
@@ -144,8 +101,9 @@ std::shared_ptr<const Plan> PlanImprover::plan_rewritten(const std::shared_ptr<c
   return plan;
 }
 
-bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const Windows& windows,
-                                 const OptimizerJob& job, AlgebraReport& report) {
+bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const WindowsAnswer& found,
+                                 const std::vector<size_t>& windows, const OptimizerJob& job,
+                                 AlgebraReport& report) {
   const std::shared_ptr<const Plan> now = host_.plans->current(job.shapes);
   if (!now || !now->complete()) return false;
   // What is in force already stays.
@@ -158,17 +116,26 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const 
     return false;
   };
   AlgebraReport tried = report;
-  tried.windows = described(windows, base->graph(), *rules_);
+  tried.windows.clear();
   auto recipe = std::make_shared<AlgebraRecipe>();
+  std::set<std::string> names;
+  for (const size_t k : windows) {
+    const WindowsAnswer::Window& one = found.windows[k];
+    tried.windows.push_back(one.report);
+    recipe->windows.push_back(one.window.recipe);
+    for (const auto& [id, forward] : one.window.uses) names.insert(id);
+  }
+  for (const std::string& id : names) recipe->rules.push_back(found.rules_used.at(id));
+  std::string image;
+  try {
+    image = searched(WorkerStage::writing_graph,
+                     write(GraphQuestion{outline_of(*base, ConstantContents::unknown), recipe->windows}));
+  } catch (const SearchFailed& failed) {
+    return refuse(failed.what());
+  }
   {
     const Background::Piece piece(place_.background);
-    std::set<std::string> names;
-    for (const RewrittenWindow& window : windows) {
-      recipe->windows.push_back(window.recipe);
-      for (const auto& [id, forward] : window.uses) names.insert(id);
-    }
-    for (const std::string& id : names) recipe->rules.push_back(search::algebra::print(*rules_->find(id)));
-    made = rewritten_graph(base->graph(), recipe->windows, place_.pool);
+    made = folded_graph(read_graph(image, base->graph()), place_.pool);
   }
   if (made.graph == nullptr) return refuse("windows do not fit together");
   if (made.takes_too_much) return refuse("new constants would take too much memory");
@@ -196,90 +163,69 @@ bool PlanImprover::try_rewritten(const std::shared_ptr<const Plan>& base, const 
   return true;
 }
 
-bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
-                           const std::function<bool()>& interrupted, AlgebraReport& report) {
-  Pieces pieces(place_.background);
-  const AtWork at_work(pieces_, pieces);
-  const ir::Inference facts = facts_of(*now);
-  const auto go_on = [&] {
-    pieces.give_way();
-    return !interrupted();
-  };
-  const auto rules = rules_->usable_for(facts, go_on);
-  report.rules = static_cast<int>(rules.size());
-  if (interrupted()) return false;
-  pieces.pause();
+bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const std::string& outline,
+                           const OptimizerJob& job, const std::function<bool()>& interrupted,
+                           AlgebraReport& report) {
+  WindowsQuestion question;
+  question.outline = outline;
+  question.least_share = settings_.force_algebra ? 0 : least_share;
   const TreeTimes tree = step_times(*now, job);
-  pieces.resume();
-  const std::vector<double> times = tree.own_times(*now);
-  std::map<ir::ValueId, size_t> step_of;
+  question.times = tree.own_times(*now);
+  for (double& time : question.times) time /= tree.total();
   for (size_t s = 0; s < now->steps().size(); ++s)
     for (const int n : now->steps()[s].nodes)
-      for (const ir::ValueId id : now->graph().nodes[static_cast<size_t>(n)].outputs) step_of[id] = s;
-  const double end = seconds_of_thread() + most_seconds;
-  double window_end = end;
-  search::algebra::GraphRewriteOptions options;
-  options.saturation.most_terms = most_terms;
-  options.saturation.most_rounds = most_rounds;
-  options.saturation.most_matches = most_matches;
-  options.saturation.stop = [&] { return place_.stop.requested() || seconds_of_thread() > window_end; };
+      for (const ir::ValueId id : now->graph().nodes[static_cast<size_t>(n)].outputs)
+        question.step_of[id] = static_cast<uint32_t>(s);
   // Two conversions that meet would be none: which layout is the fastest has been measured already.
-  options.apart = [&](ir::ValueId id) { return is_stored_otherwise(now->graph().value(id)); };
-  options.go_on = [&] {
-    const double now_at = seconds_of_thread();
-    window_end = std::min(now_at + window_seconds, end);
-    return go_on() && now_at < end;
-  };
-  options.weight = [&](const std::vector<ir::ValueId>& values) {
-    std::set<size_t> steps;
-    for (const ir::ValueId id : values)
-      if (const auto step = step_of.find(id); step != step_of.end()) steps.insert(step->second);
-    double taken = 0;
-    for (const size_t s : steps) taken += times[s];
-    return std::max(taken / tree.total(), 1e-9);
-  };
-  options.least_weight = settings_.force_algebra ? 0 : least_share;
+  for (size_t id = 0; id < now->graph().values.size(); ++id)
+    if (is_stored_otherwise(now->graph().values[id])) question.apart.insert(static_cast<ir::ValueId>(id));
   report.outcome = "as the model: nothing would be cheaper";
   std::string tried;
   for (const Movement movement : {Movement::is_free, Movement::costs}) {
-    options.cost = search::algebra::kernel_cost(movement);
-    GraphRewrite found = search::algebra::rewrite_graph(facts, rules, options);
+    question.movement = movement;
+    const auto ask = [&] {
+      question.known = rules_->known();
+      return write(question);
+    };
+    const WindowsAnswer found =
+        read_windows_answer(searched_with_rules(WorkerStage::rewriting_windows, ask, interrupted));
+    report.rules = found.rules;
     report.looked_at += found.looked_at;
     if (interrupted()) return false;
     std::string text;
-    for (const auto& window : found.windows) text += window.text;
-    if (!found.graph || text == tried) continue;
+    for (const auto& one : found.windows) text += one.window.text;
+    if (found.windows.empty() || text == tried) continue;
     tried = text;
-    pieces.pause();
-    const bool swapped = try_windows(now, found.windows, job, report, interrupted);
-    pieces.resume();
-    if (swapped) return true;
+    if (try_windows(now, found, job, report, interrupted)) return true;
     if (place_.stop.requested() || board_.frozen()) return false;
   }
   return false;
 }
 
-bool PlanImprover::try_windows(const std::shared_ptr<const Plan>& base, const Windows& windows,
+bool PlanImprover::try_windows(const std::shared_ptr<const Plan>& base, const WindowsAnswer& found,
                                const OptimizerJob& job, AlgebraReport& report,
                                const std::function<bool()>& interrupted) {
   const Clock::time_point end = Clock::now() + most_trial_time;
-  report.windows = described(windows, base->graph(), *rules_);
-  if (try_rewritten(base, windows, job, report)) return true;
+  std::vector<size_t> windows(found.windows.size());
+  std::iota(windows.begin(), windows.end(), size_t{0});
+  report.windows.clear();
+  for (const WindowsAnswer::Window& one : found.windows) report.windows.push_back(one.report);
+  if (try_rewritten(base, found, windows, job, report)) return true;
   const AlgebraReport all = report;
   // What one kind spares another may cost: by themselves, on top of those that pay.
+  const auto kind_of = [&](size_t k) -> const std::string& { return found.windows[k].window.recipe.text; };
   std::vector<std::string> kinds;
-  for (const RewrittenWindow& window : windows)
-    if (std::find(kinds.begin(), kinds.end(), window.recipe.text) == kinds.end())
-      kinds.push_back(window.recipe.text);
+  for (const size_t k : windows)
+    if (std::find(kinds.begin(), kinds.end(), kind_of(k)) == kinds.end()) kinds.push_back(kind_of(k));
   std::set<std::string> taken;
   for (size_t k = 0; k < std::min(kinds.size(), most_kinds) && kinds.size() > 1; ++k) {
     if (interrupted() || Clock::now() > end) break;
     std::set<std::string> tried = taken;
     tried.insert(kinds[k]);
-    Windows some;
-    for (const RewrittenWindow& window : windows)
-      if (tried.count(window.recipe.text) != 0) some.push_back(window);
-    if (try_rewritten(base, some, job, report)) taken = std::move(tried);
+    std::vector<size_t> some;
+    for (const size_t window : windows)
+      if (tried.count(kind_of(window)) != 0) some.push_back(window);
+    if (try_rewritten(base, found, some, job, report)) taken = std::move(tried);
   }
   if (taken.empty()) report = all;
   return !taken.empty();
@@ -308,17 +254,19 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
     report.outcome = "as the model: its plan is another one already";
   } else {
     if (!symbolic_) symbolic_.emplace(host_.graph);
-    if (!rules_) know_rules();
+    if (!rules_) rules_.emplace(warm_ ? warm_->rules() : nullptr);
     try {
-      if (!look_for_rules(*now, interrupted)) return;
+      const std::string outline = outline_of(*now, ConstantContents::known);
+      if (!look_for_rules(outline, interrupted, report.trouble)) return;
       const PhaseClock::In phase(clock_, "choose algebra");
-      swapped = rewrite(now, job, interrupted, report);
-    } catch (const std::exception& error) {  // whatever search/algebra does
+      swapped = rewrite(now, outline, job, interrupted, report);
+    } catch (const std::exception& error) {  // whatever search/algebra has done to the helper
       report.outcome = fmt::format("as the model: {}", error.what());
     }
     if (interrupted() && !swapped) return;
   }
   report.found = rules_ ? rules_->found() : 0;
+  if (rules_ && report.trouble.empty()) report.trouble = rules_->left_out();
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   board_.update([&](OptimizerStatus& status) {
     status.algebra = report;
@@ -333,28 +281,28 @@ void PlanImprover::try_algebra(const std::function<bool()>& wanted) try {
 } catch (const RunStopped&) {
 }
 
-void PlanImprover::know_rules() {
-  const auto ask = prover_by(worker_, tools_, place_.stop);
-  rules_.emplace(warm_ ? warm_->rules() : nullptr,
-                 [this, ask](const search::algebra::Sides& sides, const std::vector<ir::loop::Size>& sizes) {
-                   pieces_->pause();
-                   auto evidence = ask(sides, sizes);
-                   pieces_->resume();
-                   return evidence;
-                 });
-}
-
-bool PlanImprover::look_for_rules(const Plan& plan, const std::function<bool()>& interrupted) {
+bool PlanImprover::look_for_rules(const std::string& outline, const std::function<bool()>& interrupted,
+                                  std::string& trouble) {
   const PhaseClock::In phase(clock_, "look for rules");
   if (warm_ && warm_->is_examined()) return true;
   bool complete = false;
-  {
-    Pieces pieces(place_.background);
-    const AtWork at_work(pieces_, pieces);
-    complete = rules_->discover(facts_of(plan), host_.graph->name, [&] {
-      pieces.give_way();
-      return !interrupted();
-    });
+  try {
+    const auto ask = [&] { return write(RulesQuestion{outline, host_.graph->name, rules_->known()}); };
+    RulesAnswer answer =
+        read_rules_answer(searched_with_rules(WorkerStage::looking_for_rules, ask, interrupted));
+    complete = answer.complete;
+    rules_->replace(std::move(answer.rules));
+  } catch (const std::exception& error) {
+    // What has been found until then is there.
+    trouble = fmt::format("rules were not looked for to the end: {}", error.what());
+  }
+  if (const auto merge = rules_->to_be_merged()) {
+    try {
+      const SearchListener listener{{}, [&](std::string_view note) { rules_->note(note); }};
+      rules_->store(searched(WorkerStage::merging_rules, write(*merge), listener));
+    } catch (const SearchFailed& failed) {
+      trouble = fmt::format("rules were not stored: {}", failed.what());
+    }
   }
   if (interrupted()) return false;
   // Where the worker fails, what is known has to do.

@@ -11,21 +11,21 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
-#include "ir/error.h"
+#include "runtime/optimizer/bilinear_question.h"
 #include "runtime/optimizer/freed_memory.h"
 #include "runtime/optimizer/plan_improver.h"
+#include "runtime/optimizer/searching.h"
 #include "runtime/optimizer/step_expression.h"
-#include "search/algebra/bilinear_graph.h"
-#include "verify/bilinear_identity.h"
+#include "runtime/plan/value_limits.h"
+#include "runtime/warm/graph_image.h"
 
 namespace axrun::runtime {
 namespace {
 
 using search::algebra::BilinearChoice;
-using search::algebra::BilinearGraph;
 using search::algebra::BilinearSite;
-using search::algebra::Sides;
 using Clock = std::chrono::steady_clock;
 
 /// Sides of tiles that are tried.
@@ -41,35 +41,6 @@ constexpr size_t most_transformed_bytes = size_t{1} << 30;
 constexpr size_t most_bilinear_growth = 1024;
 /// Of one proof, by the clock.
 constexpr double proof_seconds = 30;
-
-struct Made {
-  std::shared_ptr<const ir::Graph> graph;
-  std::vector<search::algebra::BilinearNodes> nodes;
-  std::vector<FoldedNode> folded;
-};
-
-/// With its limits. Null where there is none.
-Made made_of(const std::shared_ptr<const ir::Graph>& graph, const std::vector<BilinearChoice>& choices,
-             ThreadPool& pool) {
-  size_t bytes = 0;
-  for (const BilinearChoice& one : choices) bytes += search::algebra::transformed_bytes(one);
-  if (bytes > most_transformed_bytes) return {};
-  BilinearGraph made = search::algebra::with_bilinear(*graph, choices);
-  std::vector<FoldedNode> folded =
-      fold_weights(*made.graph, pool, {most_bilinear_growth, most_transformed_bytes});
-  auto limits = std::make_shared<ir::GraphLimits>();
-  limits->otherwise = graph;
-  for (size_t k = 0; k < choices.size(); ++k) {
-    const ir::Tensor& filters = made.graph->value(made.nodes[k].transformed).constant;
-    if (!filters.defined()) return {};
-    const float most = search::algebra::bilinear_limit(choices[k].outputs, filters);
-    if (most <= 0) return {};
-    const auto [place, fresh] = limits->most.emplace(choices[k].site.image, most);
-    place->second = std::min(place->second, most);
-  }
-  made.graph->limits = std::move(limits);
-  return {std::move(made.graph), std::move(made.nodes), std::move(folded)};
-}
 
 /// The values with which a site's time counts: its own and those of conversions between layouts around it,
 /// which may be part of the same kernel.
@@ -98,6 +69,41 @@ double time_of(const Plan& plan, const std::vector<double>& times, const std::se
 
 }  // namespace
 
+/// A graph with convolutions computed so, and its limits; null where there is none.
+struct PlanImprover::BilinearMade {
+  std::shared_ptr<const ir::Graph> graph;
+  std::vector<search::algebra::BilinearNodes> nodes;
+  std::vector<FoldedNode> folded;
+};
+
+PlanImprover::BilinearMade PlanImprover::with_bilinear(const std::shared_ptr<const Plan>& plan,
+                                                       const std::vector<BilinearChoice>& choices) {
+  const std::string question = write(BilinearQuestion{outline_of(*plan, ConstantContents::unknown), choices});
+  BilinearAnswer answer =
+      read_bilinear_answer(searched(WorkerStage::writing_bilinear_graph, question), choices.size());
+  const Background::Piece piece(place_.background);
+  const auto filters_take = std::accumulate(answer.bytes.begin(), answer.bytes.end(), 0.0);
+  if (filters_take > static_cast<double>(most_transformed_bytes)) return {};
+  const std::shared_ptr<ir::Graph> graph = read_graph(answer.image, plan->graph());
+  if (graph == nullptr) return {};
+  std::vector<FoldedNode> folded =
+      fold_weights(*graph, place_.pool, {most_bilinear_growth, most_transformed_bytes});
+  auto limits = std::make_shared<ir::GraphLimits>();
+  limits->otherwise = plan->shared_graph();
+  for (size_t k = 0; k < choices.size(); ++k) {
+    const ir::ValueId id = answer.nodes[k].transformed;
+    if (id < 0 || static_cast<size_t>(id) >= graph->values.size()) return {};
+    const ir::Tensor& filters = graph->value(id).constant;
+    if (filters.type() != ir::ElementType::f32 || filters.rank() != 3) return {};
+    const float most = bilinear_limit(answer.rooms[k], filters);
+    if (most <= 0) return {};
+    const auto [place, fresh] = limits->most.emplace(choices[k].site.image, most);
+    place->second = std::min(place->second, most);
+  }
+  graph->limits = std::move(limits);
+  return {graph, std::move(answer.nodes), std::move(folded)};
+}
+
 /// By name.
 struct PlanImprover::BilinearKinds {
   /// Convolutions that are alike.
@@ -110,19 +116,16 @@ struct PlanImprover::BilinearKinds {
   std::map<std::string, Kind> all;
 };
 
-bool PlanImprover::is_proved(const BilinearChoice& choice) {
-  const std::string key = fmt::format("{} by {}", choice.site.kind(), choice.outputs);
-  if (const auto known = bilinear_proofs_.find(key); known != bilinear_proofs_.end()) return known->second;
-  const auto coefficients = search::algebra::bilinear_coefficients(choice.outputs);
-  if (verify::prove_bilinear(coefficients).verdict != verify::Verdict::proved)
-    return bilinear_proofs_[key] = false;
-  const search::algebra::Prover prover = prover_by(worker_, tools_, place_.stop, proof_seconds);
-  for (const Sides& sides : search::algebra::bilinear_obligations(choice)) {
-    const auto evidence = prover(sides, {});
-    if (!evidence) return false;  // no answer: asked again for other shapes
-    if (evidence->equality.verdict != verify::Verdict::proved) return bilinear_proofs_[key] = false;
+bool PlanImprover::is_proved(const BilinearChoice& choice, const std::string& kind, double& growth) {
+  const auto key = std::pair(kind, choice.outputs);
+  auto known = bilinear_proofs_.find(key);
+  if (known == bilinear_proofs_.end()) {
+    const BilinearProof proof = read_bilinear_proof(
+        searched(WorkerStage::proving_bilinear_algorithm, write_choice(choice), {}, proof_seconds));
+    known = bilinear_proofs_.emplace(key, proof).first;
   }
-  return bilinear_proofs_[key] = true;
+  growth = known->second.growth;
+  return known->second.verdict == verify::Verdict::proved;
 }
 
 bool PlanImprover::time_bilinear(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
@@ -138,11 +141,7 @@ bool PlanImprover::time_bilinear(const std::shared_ptr<const Plan>& now, const O
       }
     }
     if (choices.empty()) continue;
-    Made made;
-    {
-      const Background::Piece piece(place_.background);
-      made = made_of(now->shared_graph(), choices, place_.pool);
-    }
+    const BilinearMade made = with_bilinear(now, choices);
     if (!made.graph) continue;
     const std::shared_ptr<const Plan> plan = plan_rewritten(now, made.graph, job);
     if (plan) {
@@ -187,11 +186,14 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
     return done(false, "as they are: not all steps of the plan are its own");
   BilinearKinds kinds;
   {
+    const std::string convolutions =
+        searched(WorkerStage::looking_for_convolutions, outline_of(*now, ConstantContents::unknown));
     const TreeTimes tree = step_times(*now, job);
     const std::vector<double> times = tree.own_times(*now);
     const Background::Piece piece(place_.background);
-    for (BilinearSite& site : search::algebra::bilinear_sites(facts_of(*now)))
-      kinds.all[site.kind()].sites.push_back(std::move(site));
+    for (FoundConvolution& found :
+         read_convolutions(convolutions, now->graph().nodes.size(), now->graph().values.size()))
+      kinds.all[found.kind].sites.push_back(std::move(found.site));
     for (auto& [name, kind] : kinds.all)
       for (const BilinearSite& site : kind.sites)
         kind.direct += time_of(*now, times, with_conversions(now->graph(), site, {site.result}));
@@ -205,15 +207,21 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
     return done(false, "as they are: stopped");
 
   std::vector<BilinearChoice> choices;
+  std::string trouble;
   for (auto& [name, kind] : kinds.all) {
-    double least = kind.direct * (1 - least_bilinear_gain);
+    double growth = 0, least = kind.direct * (1 - least_bilinear_gain);
     for (size_t t = 0; t < tiles.size(); ++t) {
       const bool is_better =
           settings_.force_bilinear ? kind.outputs == 0 : kind.by_tile[t] > 0 && kind.by_tile[t] < least;
       if (!is_better) continue;
       rest_when_throttled();
       if (place_.stop.requested() || board_.frozen()) return done(false, "as they are: stopped");
-      if (!is_proved({kind.sites.front(), tiles[t]})) continue;
+      try {
+        if (!is_proved({kind.sites.front(), tiles[t]}, name, growth)) continue;
+      } catch (const SearchFailed& failed) {  // the other ones are none the worse
+        trouble = fmt::format("; {} by {}x{}: {}", name, tiles[t], tiles[t], failed.what());
+        continue;
+      }
       least = kind.by_tile[t];
       kind.outputs = tiles[t];
     }
@@ -221,14 +229,10 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
                             kind.by_tile[0], kind.by_tile[1]});
     if (kind.outputs == 0) continue;
     for (const BilinearSite& site : kind.sites) choices.push_back({site, kind.outputs});
-    report.growth = std::max(report.growth, search::algebra::bilinear_growth(kind.outputs));
+    report.growth = std::max(report.growth, growth);
   }
-  if (choices.empty()) return done(false, "as they are: none is faster");
-  Made made;
-  {
-    const Background::Piece piece(place_.background);
-    made = made_of(now->shared_graph(), choices, place_.pool);
-  }
+  if (choices.empty()) return done(false, "as they are: none is faster" + trouble);
+  BilinearMade made = with_bilinear(now, choices);
   if (!made.graph) return done(false, "as they are: filters would take too much memory, or are no numbers");
   const auto refuse = [&](const std::string& why) {
     forget_graph(made.graph);
@@ -253,7 +257,7 @@ bool PlanImprover::use_bilinear(const OptimizerJob& job) try {
     if (when_folded_) when_folded_(std::move(made.folded));
   }
   return done(true, "bilinear");
-} catch (const std::exception& error) {  // whatever search/algebra does
+} catch (const std::exception& error) {  // whatever search/algebra has done to the helper
   board_.update([&](OptimizerStatus& status) {
     status.bilinear.outcome = fmt::format("as they are: {}", error.what());
   });

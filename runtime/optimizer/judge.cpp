@@ -159,6 +159,12 @@ WorkerReply judge_candidate(const WorkerRequest& request, const JudgeReports& re
   reports.entering(WorkerStage::reading);
   if (request.identity) return judge_identity(request, reports);
   WorkerReply reply;
+  if (request.search) {
+    reports.entering(*request.search);
+    reply.found = answer_of_search(request, reports);
+    reply.refusal = "a search is no kernel";
+    return reply;
+  }
   const ir::Program expression = ir::parse(request.expression);
   WorkerLowering lowering;
   if (request.program.empty() || request.lowered.empty()) {

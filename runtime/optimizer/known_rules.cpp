@@ -4,10 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "ir/text.h"
-#include "runtime/optimizer/candidate.h"
-#include "runtime/optimizer/worker_process.h"
-#include "runtime/warm/kept_rules.h"
 #include "search/algebra/model_terms.h"
 
 namespace axrun::runtime {
@@ -15,7 +11,6 @@ namespace {
 
 using namespace search::algebra;
 
-constexpr unsigned solver_milliseconds = 500;
 /// So often rules of rules are looked into.
 constexpr int most_rounds = 2;
 /// In a session nobody waits for more.
@@ -32,49 +27,47 @@ bool includes(const std::set<std::string>& all, const std::set<std::string>& som
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-DiscoveryOptions options_with(const Prover& prover, int& found, const std::function<bool()>& go_on) {
+}  // namespace
+
+KnownRules::KnownRules(std::unique_ptr<RuleStore> store, RuleSet rules, Prover prover,
+                       ConstantContent content)
+    : store_(std::move(store)),
+      prover_(std::move(prover)),
+      content_(std::move(content)),
+      rules_(std::move(rules)),
+      discovery_(rules_, options()) {}
+
+KnownRules::KnownRules(std::unique_ptr<RuleStore> store, Prover prover, ConstantContent content)
+    : KnownRules(std::move(store), store ? RuleSet::load(*store) : RuleSet(), std::move(prover),
+                 std::move(content)) {}
+
+KnownRules::KnownRules(RuleSet rules, Prover prover, ConstantContent content)
+    : KnownRules(nullptr, std::move(rules), std::move(prover), std::move(content)) {}
+
+DiscoveryOptions KnownRules::options() {
   DiscoveryOptions options;
-  options.prover = prover;
+  options.prover = prover_;
   options.seconds = most_seconds;
-  options.found = [&found](const Rule&) { ++found; };
-  options.go_on = [&go_on] { return !go_on || go_on(); };
+  options.found = [this](const Rule& rule) {
+    ++found_;
+    if (rule_found_) rule_found_(rule);
+  };
+  options.split = [this](const Split& split) {
+    if (split_found_) split_found_(split);
+  };
+  options.go_on = [this] { return !go_on_ || go_on_(); };
   return options;
 }
 
-}  // namespace
-
-Prover prover_by(WorkerProcess& worker, const CandidateTools& tools, const StopSignal& stop,
-                 double proof_seconds) {
-  return
-      [&worker, &tools, &stop, proof_seconds](
-          const Sides& sides, const std::vector<ir::loop::Size>& sizes) -> std::optional<IdentityEvidence> {
-        WorkerRequest request;
-        request.expression = ir::print(sides.left);
-        request.lowered = ir::print(sides.right);
-        request.identity = sizes;
-        request.target = tools.target;
-        request.solver_milliseconds = solver_milliseconds;
-        request.proof_seconds = proof_seconds;
-        const WorkerAnswer answer = worker.ask(request, 10 * proof_seconds, stop);
-        if (answer.failure == WorkerFailure::none)
-          return IdentityEvidence{answer.reply.proof, answer.reply.safety, answer.reply.safety_back};
-        // It may be the identity's fault that the worker is gone.
-        if (answer.failure == WorkerFailure::crashed || answer.failure == WorkerFailure::timed_out)
-          return IdentityEvidence{{verify::Verdict::unknown, answer.reason, 0}, {}, {}};
-        return std::nullopt;
-      };
+void KnownRules::when_found(std::function<void(const Rule&)> rule, std::function<void(const Split&)> split) {
+  rule_found_ = std::move(rule);
+  split_found_ = std::move(split);
 }
-
-KnownRules::KnownRules(std::unique_ptr<RuleStore> store, Prover prover)
-    : store_(std::move(store)),
-      prover_(std::move(prover)),
-      rules_(store_ ? RuleSet::load(*store_) : RuleSet()),
-      discovery_(rules_, options_with(prover_, found_, go_on_)) {}
 
 bool KnownRules::discover(const ir::Inference& facts, const std::string& origin, const GoOn& go_on) {
   go_on_ = go_on;
   const int before = found_;
-  const ModelTerms terms(facts);
+  const ModelTerms terms(facts, {}, content_);
   const DiscoveryCounts counts =
       discovery_.examine(terms.terms(), origin, [&](TermId id) { return terms.value_name(id); });
   go_on_ = nullptr;
@@ -84,7 +77,7 @@ bool KnownRules::discover(const ir::Inference& facts, const std::string& origin,
 
 std::vector<std::shared_ptr<const Rule>> KnownRules::usable_for(const ir::Inference& facts,
                                                                 const GoOn& go_on) {
-  const ModelTerms model(facts);
+  const ModelTerms model(facts, {}, content_);
   std::set<std::string> names;
   for (TermId id = 0; id < model.terms().size(); ++id)
     if (model.terms()[id].operation >= 0) names.insert(model.terms().name(id));

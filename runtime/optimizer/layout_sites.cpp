@@ -193,7 +193,8 @@ std::vector<search::layouts::PriceTerm> terms_of(const LayoutSites& sites, const
 
 }  // namespace
 
-LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double microseconds_per_byte) {
+LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double microseconds_per_byte,
+                              const ChooseLayouts& choose) {
   namespace problem_of = search::layouts;
   problem_of::LayoutProblem problem;
   problem.layouts = layout_count;
@@ -216,7 +217,7 @@ LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double
     node.terms = terms_of(sites, site);
     problem.nodes.push_back(std::move(node));
   }
-  const problem_of::LayoutChoice choice = problem_of::choose_layouts(problem);
+  const problem_of::LayoutChoice choice = choose(problem);
 
   LayoutDecision decision;
   decision.reads.resize(plan.steps().size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -50,7 +51,11 @@ struct LayoutDecision {
 /// Everything channels-last that can be: what the prices of the sites are measured on.
 LayoutDecision all_channels_last(const Plan& plan, const LayoutSites& sites);
 
-/// What is expected to take least. microseconds_per_byte: of a conversion, for bytes of the value.
-LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double microseconds_per_byte);
+/// What is expected to take least. microseconds_per_byte: of a conversion, for bytes of the value. choose:
+/// who finds that, which is the helper where a session wants it.
+using ChooseLayouts =
+    std::function<search::layouts::LayoutChoice(const search::layouts::LayoutProblem& problem)>;
+LayoutDecision decide_layouts(const Plan& plan, const LayoutSites& sites, double microseconds_per_byte,
+                              const ChooseLayouts& choose);
 
 }  // namespace axrun::runtime

@@ -6,10 +6,13 @@
 // layouts are chosen for all values at once (search/layouts); the plan with them comes into force where it is
 // clearly faster as a whole. Where a kernel is refused or slow its conversions are steps of their own.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/error.h"
 #include "runtime/optimizer/layout_trial.h"
+#include "runtime/optimizer/layouts_question.h"
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/warm/warm_start.h"
 
@@ -156,7 +159,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const std::vector<double> times = tree.own_times(*now);
   const double total = tree.total();
   LayoutReport report;
-  const auto done = [&](bool swapped, const char* why) {
+  const auto done = [&](bool swapped, const std::string& why) {
     report.outcome = why;
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     set_left(0);
@@ -187,11 +190,20 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
 
   std::shared_ptr<const Plan> better;
   LaidOut laid_out;
+  LayoutDecision decision;
+  try {
+    const auto choose = [&](const search::layouts::LayoutProblem& problem) {
+      return read_layout_choice(searched(WorkerStage::choosing_layouts, write_layout_problem(problem)),
+                                problem);
+    };
+    decision = settings_.force_layouts
+                   ? all_channels_last(*now, trial->sites())
+                   : decide_layouts(*now, trial->sites(), trial->microseconds_per_byte(), choose);
+  } catch (const std::exception& error) {  // whatever search/layouts has done to the helper
+    return done(false, fmt::format("plain: {}", error.what()));
+  }
   {
     const Background::Piece piece(place_.background);
-    const LayoutDecision decision =
-        settings_.force_layouts ? all_channels_last(*now, trial->sites())
-                                : decide_layouts(*now, trial->sites(), trial->microseconds_per_byte());
     report.gap = decision.gap;
     report.expected = decision.gain_microseconds / total;
     report.values = decision.values_moved;

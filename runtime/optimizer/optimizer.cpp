@@ -8,6 +8,7 @@
 #include "ir/error.h"
 #include "runtime/log.h"
 #include "runtime/optimizer/freed_memory.h"
+#include "runtime/optimizer/searching.h"
 #include "runtime/warm/warm_start.h"
 
 namespace axrun::runtime {
@@ -51,7 +52,7 @@ Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWor
                   [this](const Background::Place& place) { work(place); }) {
   board_.set_state(State::waiting);
   if (!warm_) return;
-  load_programs_.add(warm_->load(*library_, layouts_, host_.packs));
+  load_programs_.add(warm_->load(*library_, layouts_, host_.packs, graphs_by_helper(settings_.worker)));
   for (const auto& choice : layouts_.all()) {
     if (choice->algebra)
       board_.update([&](OptimizerStatus& status) { status.algebra = choice->algebra->report; });

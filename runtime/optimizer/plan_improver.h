@@ -13,31 +13,27 @@
 
 #include "runtime/memory_groups.h"
 #include "runtime/optimizer/background.h"
+#include "runtime/optimizer/bilinear_question.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/chosen_layouts.h"
+#include "runtime/optimizer/graph_outline.h"
 #include "runtime/optimizer/kernel_library.h"
-#include "runtime/optimizer/known_rules.h"
 #include "runtime/optimizer/load_programs.h"
 #include "runtime/optimizer/paired_rounds.h"
 #include "runtime/optimizer/phase_clock.h"
 #include "runtime/optimizer/plan_comparison.h"
 #include "runtime/optimizer/plan_tree.h"
 #include "runtime/optimizer/schedule_kind.h"
+#include "runtime/optimizer/session_rules.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer/step_shares.h"
 #include "runtime/optimizer/throttling.h"
 #include "runtime/plan/joints.h"
 #include "runtime/plan_table.h"
 
-namespace axrun::search::algebra {
-struct BilinearChoice;
-struct RewrittenWindow;
-}  // namespace axrun::search::algebra
-
 namespace axrun::runtime {
 
 class LayoutTrial;
-class Pieces;
 class WarmStart;
 struct Experience;
 
@@ -68,6 +64,8 @@ struct OptimizerSettings {
   bool bilinear = false;        ///< convolutions may be computed by bilinear algorithms
   bool force_bilinear = false;  ///< they are, wherever there are any
   WorkerOptions worker;
+  /// Of the helper's processor: what is searched (layouts, identities) ends that says nothing for so long.
+  double search_seconds = 30;
   std::string reproducers;  ///< folder for candidates that something was wrong with; empty: none
   LowerFunction lower;      ///< see CandidateTools
 };
@@ -266,27 +264,40 @@ class PlanImprover {
   /// is the faster way, and puts a plan with all of these in force. True where it has.
   bool use_bilinear(const OptimizerJob& job);
   struct BilinearKinds;
+  struct BilinearMade;
+  /// The plan's graph with these choices, written by the helper. Throws as searched().
+  BilinearMade with_bilinear(const std::shared_ptr<const Plan>& plan,
+                             const std::vector<search::algebra::BilinearChoice>& choices);
   /// What convolutions of each kind take by each tile. False where told to stop.
   bool time_bilinear(const std::shared_ptr<const Plan>& now, const OptimizerJob& job, BilinearKinds& kinds);
   /// Of plans that are not made any more.
   void forget_graph(const std::shared_ptr<const ir::Graph>& graph);
-  /// That the nodes of the choice's kind compute what the convolution does.
-  bool is_proved(const search::algebra::BilinearChoice& choice);
-  void know_rules();
-  /// False where it is to be gone on with another time.
-  bool look_for_rules(const Plan& plan, const std::function<bool()>& interrupted);
+  /// That the nodes of the choice's kind compute what the convolution does. growth: of rounding errors.
+  /// Throws as searched().
+  bool is_proved(const search::algebra::BilinearChoice& choice, const std::string& kind, double& growth);
+  /// The helper's answer to a question about search/. Throws SearchFailed where there is none, RunStopped,
+  /// CannotGoOn. No piece of background work may last meanwhile.
+  std::string searched(WorkerStage search, const std::string& question, const SearchListener& listener = {},
+                       double proof_seconds = 2);
+  /// The same, of a question that has the session's rules in it: what is said of these meanwhile is known
+  /// however it ends, and an identity whose proof ends the helper is left out from then on.
+  std::string searched_with_rules(WorkerStage search, const std::function<std::string()>& question,
+                                  const std::function<bool()>& interrupted);
+  /// What the plan's graph is, for the helper.
+  std::string outline_of(const Plan& plan, ConstantContents contents);
+  /// False where it is to be gone on with another time. trouble: why the helper did not come to an end.
+  bool look_for_rules(const std::string& outline, const std::function<bool()>& interrupted,
+                      std::string& trouble);
   /// Puts a plan of a rewritten graph in the place of `now` where that is the faster one. True where it has;
   /// the report says what was tried, and why not.
-  bool rewrite(const std::shared_ptr<const Plan>& now, const OptimizerJob& job,
+  bool rewrite(const std::shared_ptr<const Plan>& now, const std::string& outline, const OptimizerJob& job,
                const std::function<bool()>& interrupted, AlgebraReport& report);
   /// Those windows of the graph of `base` that pay, all or kinds of them.
-  bool try_windows(const std::shared_ptr<const Plan>& base,
-                   const std::vector<search::algebra::RewrittenWindow>& windows, const OptimizerJob& job,
-                   AlgebraReport& report, const std::function<bool()>& interrupted);
-  /// All of these, against the plan in force.
-  bool try_rewritten(const std::shared_ptr<const Plan>& base,
-                     const std::vector<search::algebra::RewrittenWindow>& windows, const OptimizerJob& job,
-                     AlgebraReport& report);
+  bool try_windows(const std::shared_ptr<const Plan>& base, const WindowsAnswer& found,
+                   const OptimizerJob& job, AlgebraReport& report, const std::function<bool()>& interrupted);
+  /// Those of these windows, all of them in order, against the plan in force.
+  bool try_rewritten(const std::shared_ptr<const Plan>& base, const WindowsAnswer& found,
+                     const std::vector<size_t>& windows, const OptimizerJob& job, AlgebraReport& report);
   /// A plan of the graph with all kernels and joints that can be had; null where told to stop.
   std::shared_ptr<const Plan> plan_rewritten(const std::shared_ptr<const Plan>& now,
                                              const std::shared_ptr<const ir::Graph>& graph,
@@ -371,7 +382,7 @@ class PlanImprover {
   std::set<std::vector<ir::Shape>> laid_out_;
   /// Shapes for which bilinear algorithms have been looked at, and what has been proved, by kind and tile.
   std::set<std::vector<ir::Shape>> bilinear_;
-  std::map<std::string, bool> bilinear_proofs_;
+  std::map<std::pair<std::string, int>, BilinearProof> bilinear_proofs_;
   /// Of the job at hand: joined before there were kernels for the parts.
   std::vector<JointTask> joined_early_;
   /// Whose default kernels and joints are settled, and whose alternatives, or layouts, are not.
@@ -383,8 +394,7 @@ class PlanImprover {
   /// Whose graphs are to be rewritten, when nothing else is left to do.
   std::deque<OptimizerJob> algebra_;
   std::set<std::vector<ir::Shape>> rewritten_;  ///< shapes for which that was done
-  std::optional<KnownRules> rules_;             ///< when first needed
-  Pieces* pieces_ = nullptr;                    ///< of the work that asks for proofs
+  std::optional<SessionRules> rules_;           ///< when first needed
   std::function<void(std::vector<FoldedNode>)> when_folded_;
   std::function<void()> when_bilinear_decided_;
 };

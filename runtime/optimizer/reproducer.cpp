@@ -18,12 +18,25 @@ namespace fs = std::filesystem;
 
 constexpr size_t most_folders = 32;
 constexpr const char* request_file = "request";
+constexpr const char* question_file = "question";
 
 void write(const fs::path& file, const std::string& content) {
   std::ofstream stream(file, std::ios::binary);
   stream << content;
   stream.close();
   if (!stream) throw Error(Fault::user, "cannot write " + file.string());
+}
+
+std::string content_of(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t length = fs::file_size(file, error);
+  if (error) throw Error(Fault::user, fmt::format("cannot read '{}': {}", file.string(), error.message()));
+  if (length > longest_request) throw Error(Fault::user, fmt::format("'{}' is too long", file.string()));
+  std::string content(length, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.read(content.data(), static_cast<std::streamsize>(length)))
+    throw Error(Fault::user, fmt::format("cannot read '{}'", file.string()));
+  return content;
 }
 
 std::string about(const WorkerRequest& request, const std::string& what, const std::string& why) {
@@ -35,7 +48,7 @@ std::string about(const WorkerRequest& request, const std::string& what, const s
   return text + fmt::format(
                     "\nseed {}, target {}\n\nexpression   what the kernel is to compute\n"
                     "program      its loops; empty: lowering gives them\nrequest      all of it, as `axrun "
-                    "reproduce` reads it\n",
+                    "reproduce` reads it\nquestion     where something else is searched: about what\n",
                     request.seed, request.target.name);
 }
 
@@ -49,7 +62,9 @@ std::string write_reproducer(const std::string& directory, const WorkerRequest& 
   std::string name = what;
   for (char& letter : name) letter = letter == ' ' || letter == '/' ? '-' : letter;
   const fs::path folder =
-      fs::path(directory) / fmt::format("{}-{:016x}", name, hash_of_code(text.data(), text.size()));
+      fs::path(directory) / fmt::format("{}-{:016x}", name,
+                                        hash_of_code(text.data(), text.size()) ^
+                                            hash_of_code(request.question.data(), request.question.size()));
   fs::create_directories(directory);
   chmod(directory.c_str(), S_IRWXU);
   const auto present = std::distance(fs::directory_iterator(directory), fs::directory_iterator());
@@ -63,6 +78,7 @@ std::string write_reproducer(const std::string& directory, const WorkerRequest& 
     write(fresh / request_file, text);
     write(fresh / "expression", request.expression);
     write(fresh / "program", request.program);
+    if (request.search) write(fresh / question_file, request.question);
     write(fresh / "README", about(request, what, why));
     fs::rename(fresh, folder);
   } catch (...) {
@@ -75,16 +91,9 @@ std::string write_reproducer(const std::string& directory, const WorkerRequest& 
 }
 
 WorkerRequest read_reproducer(const std::string& folder) {
-  const fs::path file = fs::path(folder) / request_file;
-  std::error_code error;
-  const uintmax_t length = fs::file_size(file, error);
-  if (error) throw Error(Fault::user, fmt::format("cannot read '{}': {}", file.string(), error.message()));
-  if (length > longest_request) throw Error(Fault::user, fmt::format("'{}' is too long", file.string()));
-  std::string text(length, '\0');
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.read(text.data(), static_cast<std::streamsize>(length)))
-    throw Error(Fault::user, fmt::format("cannot read '{}'", file.string()));
-  return request_from(text);
+  WorkerRequest request = request_from(content_of(fs::path(folder) / request_file));
+  if (request.search) request.question = content_of(fs::path(folder) / question_file);
+  return request;
 }
 
 }  // namespace axrun::runtime

@@ -1,6 +1,6 @@
 #include "runtime/optimizer/rewritten_graph.h"
 
-#include "search/algebra/graph_writer.h"
+#include <utility>
 
 namespace axrun::runtime {
 namespace {
@@ -19,14 +19,12 @@ size_t bytes_of(const std::vector<FoldedNode>& folded) {
 
 }  // namespace
 
-RewrittenGraph rewritten_graph(const ir::Graph& model,
-                               const std::vector<search::algebra::WindowRecipe>& windows, ThreadPool& pool) {
+RewrittenGraph folded_graph(std::shared_ptr<ir::Graph> graph, ThreadPool& pool) {
   RewrittenGraph made;
-  const std::shared_ptr<ir::Graph> graph = search::algebra::rewritten(model, windows);
   if (graph == nullptr) return made;
   made.folded = fold_weights(*graph, pool, {most_growth, most_constant_bytes});
   made.takes_too_much = bytes_of(made.folded) > most_constant_bytes;
-  made.graph = graph;
+  made.graph = std::move(graph);
   return made;
 }
 

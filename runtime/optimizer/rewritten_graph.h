@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,15 +18,17 @@ struct AlgebraRecipe {
   AlgebraReport report;            ///< whose windows are those above, in order
 };
 
-/// The model's graph with windows of it computed in another way. What new nodes compute of constants alone is
-/// there already.
+/// The graph with windows of it computed in another way: ordinary nodes, of which nothing is folded yet. Null
+/// where the recipes do not fit. Throws where they make no sense, or nobody can say.
+using MakeGraph = std::function<std::shared_ptr<ir::Graph>(
+    const ir::Graph& from, const std::vector<search::algebra::WindowRecipe>& windows)>;
+
+/// Such a graph in which what new nodes compute of constants alone is there already.
 struct RewrittenGraph {
-  std::shared_ptr<const ir::Graph> graph;  ///< null where the recipes do not fit
+  std::shared_ptr<const ir::Graph> graph;  ///< null: there is none
   std::vector<FoldedNode> folded;
   bool takes_too_much = false;  ///< memory, for new constants
 };
-/// The same for the same graph and recipes, node by node. Throws Error where recipes make no sense.
-RewrittenGraph rewritten_graph(const ir::Graph& model,
-                               const std::vector<search::algebra::WindowRecipe>& windows, ThreadPool& pool);
+RewrittenGraph folded_graph(std::shared_ptr<ir::Graph> graph, ThreadPool& pool);
 
 }  // namespace axrun::runtime

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -239,9 +240,10 @@ WorkerAnswer WorkerProcess::start(const StopSignal& stop) {
   return {};
 }
 
-WorkerAnswer WorkerProcess::ask(const WorkerRequest& request, double seconds, const StopSignal& stop) {
+WorkerAnswer WorkerProcess::ask(const WorkerRequest& request, double seconds, const StopSignal& stop,
+                                const SearchListener& listener) {
   send(request, seconds, stop);
-  return answer(seconds, stop);
+  return answer(seconds, stop, listener);
 }
 
 void WorkerProcess::send(const WorkerRequest& request, double seconds, const StopSignal& stop) {
@@ -259,11 +261,14 @@ void WorkerProcess::send(const WorkerRequest& request, double seconds, const Sto
   paced.proof_seconds /= share_;
   paced.solver_milliseconds = static_cast<unsigned>(paced.solver_milliseconds / share_);
   const std::string text = to_text(paced);
-  if (text.size() > longest_request) {
+  searches_ = request.search.has_value();
+  if (std::max(text.size(), request.question.size()) > longest_request) {
     failed_to_send_.emplace().reply.refusal = "the candidate is too large to be sent to the worker";
     return;
   }
-  const Transfer sent = send_message(socket_, text, after(seconds), &stop);
+  Transfer sent = send_message(socket_, text, after(seconds), &stop);
+  if (sent == Transfer::done && searches_)
+    sent = send_message(socket_, request.question, after(seconds), &stop);
   if (sent != Transfer::done) failed_to_send_ = failed(sent, taking, seconds);
 }
 
@@ -286,18 +291,39 @@ Transfer WorkerProcess::serve(const ScheduleMessage& message, double seconds, co
   return Transfer::done;
 }
 
-WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop) {
+Transfer WorkerProcess::hear(SearchMessage message, double seconds, const StopSignal& stop,
+                             const SearchListener& listener, std::optional<std::string>& found) {
+  if (!searches_) return Transfer::malformed;
+  if (message == SearchMessage::may_go_on) {
+    const bool goes_on = !listener.may_go_on || listener.may_go_on();
+    return send_message(socket_, goes_on ? "1" : "0", after(seconds), &stop);
+  }
+  std::string bytes;
+  const Transfer got = receive(bytes, longest_reply, seconds, stop);
+  if (got != Transfer::done) return got;
+  if (message == SearchMessage::found) {
+    found = std::move(bytes);
+  } else if (listener.note) {
+    listener.note(bytes);
+  }
+  return Transfer::done;
+}
+
+WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop, const SearchListener& listener) {
   if (failed_to_send_) return *std::exchange(failed_to_send_, std::nullopt);
   AXRUN_ASSERT(running());
   seconds /= sent_share_;
   std::string during = taking;
   std::optional<WorkerLowering> lowering;
+  std::optional<std::string> found;
   const auto end_with = [&](WorkerAnswer answer) {
     answer.lowering = std::move(lowering);
+    if (answer.failure == WorkerFailure::none) answer.found = std::move(found);
     return answer;
   };
-  // A few stages, the schedules of a product's tiles, then the answer: more is no worker.
-  int stages_left = 16, schedules_left = 4096;
+  // A few stages, the schedules of a product's tiles, then the answer: more is no worker. A search says
+  // something of every part of a model, and may be told to stop.
+  int stages_left = searches_ ? 1 << 24 : 16, schedules_left = 4096;
   while (stages_left > 0 && schedules_left > 0) {
     std::string bytes;
     Transfer got = receive(bytes, longest_reply, seconds, stop);
@@ -309,6 +335,7 @@ WorkerAnswer WorkerProcess::answer(double seconds, const StopSignal& stop) {
       if (message.reply) return end_with({WorkerFailure::none, "", std::move(*message.reply)});
       (message.schedules ? schedules_left : stages_left) -= 1;
       if (message.schedules) got = serve(*message.schedules, seconds, stop);
+      if (message.search) got = hear(*message.search, seconds, stop, listener, found);
       if (got != Transfer::done) return end_with(failed(got, during, seconds));
     } catch (const Error& error) {
       end();

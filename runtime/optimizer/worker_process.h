@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,14 @@ struct WorkerAnswer {
   WorkerReply reply;   ///< where it did not
   /// Where it has lowered something, also where it failed later.
   std::optional<WorkerLowering> lowering = {};
+  /// What a search has found; without it, and without a failure, the reply says why it was refused.
+  std::optional<std::string> found = {};
+};
+
+/// What is asked of the host while the worker searches, and told. None: it goes on, and nobody listens.
+struct SearchListener {
+  std::function<bool()> may_go_on = {};
+  std::function<void(std::string_view)> note = {};
 };
 
 struct WorkerOptions {
@@ -56,11 +65,12 @@ class WorkerProcess {
 
   /// Waits for the answer: `seconds`, and longer while the worker has work and only lacks a processor (how
   /// much it may use is limited by itself). A worker that failed in any way is ended.
-  WorkerAnswer ask(const WorkerRequest& request, double seconds, const StopSignal& stop);
+  WorkerAnswer ask(const WorkerRequest& request, double seconds, const StopSignal& stop,
+                   const SearchListener& listener = {});
   /// The same in two: the worker works while its host does something else. Every `send` needs its `answer`
   /// before the next one; what fails while sending is told there.
   void send(const WorkerRequest& request, double seconds, const StopSignal& stop);
-  WorkerAnswer answer(double seconds, const StopSignal& stop);
+  WorkerAnswer answer(double seconds, const StopSignal& stop, const SearchListener& listener = {});
 
   /// Of one processor, that it may use for requests sent from now on; they are given as much more time.
   void set_share(double share) { share_ = share; }
@@ -81,6 +91,9 @@ class WorkerProcess {
   WorkerAnswer failed(Transfer transfer, const std::string& during, double seconds);
   /// Does what the worker asks of the schedules that are kept.
   Transfer serve(const ScheduleMessage& message, double seconds, const StopSignal& stop);
+  /// Tells the listener what the worker says while it searches; `found`: all that it has found.
+  Transfer hear(SearchMessage message, double seconds, const StopSignal& stop, const SearchListener& listener,
+                std::optional<std::string>& found);
   /// Kills and forgets it; the status it ended with, where that was before and the system tells.
   int end();
 
@@ -92,6 +105,7 @@ class WorkerProcess {
   int failed_starts_ = 0;
   double share_ = 1;
   double sent_share_ = 1;  ///< of the request that is to be answered
+  bool searches_ = false;  ///< that one asks for a search
   std::optional<WorkerAnswer> failed_to_send_;
 };
 

@@ -14,10 +14,22 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int protocol = 5;
+constexpr int protocol = 6;
 constexpr size_t longest_text = 4096;
-constexpr std::array<std::string_view, 5> stage_names = {"reading", "lowering", "proving", "compiling",
-                                                         "testing"};
+constexpr std::array<std::string_view, 13> stage_names = {"reading",
+                                                          "lowering",
+                                                          "proving",
+                                                          "compiling",
+                                                          "testing",
+                                                          "choosing layouts",
+                                                          "looking for rules",
+                                                          "merging rules",
+                                                          "rewriting windows",
+                                                          "writing a graph",
+                                                          "looking for convolutions",
+                                                          "writing a bilinear graph",
+                                                          "proving a bilinear algorithm"};
+constexpr std::array<std::string_view, 3> search_messages = {"may I go on", "note", "found"};
 constexpr std::array<std::string_view, 3> schedule_asks = {"load", "save", "reject"};
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(Fault::user, what); }
@@ -208,6 +220,18 @@ ScheduleMessage schedules_from(const Json& json) {
   return {static_cast<ScheduleMessage::Kind>(found - schedule_asks.begin()), text_of(json, "key")};
 }
 
+WorkerStage stage_of(const std::string& name) {
+  const auto found = std::find(stage_names.begin(), stage_names.end(), name);
+  if (found == stage_names.end()) refuse("it is at no stage that there is");
+  return static_cast<WorkerStage>(found - stage_names.begin());
+}
+
+SearchMessage search_message_of(const std::string& name) {
+  const auto found = std::find(search_messages.begin(), search_messages.end(), name);
+  if (found == search_messages.end()) refuse("it says of a search what nobody understands");
+  return static_cast<SearchMessage>(found - search_messages.begin());
+}
+
 }  // namespace
 
 std::string to_text(const WorkerRequest& request) {
@@ -222,6 +246,7 @@ std::string to_text(const WorkerRequest& request) {
                   {"lower_only", request.lower_only},
                   {"keeps_schedules", request.keeps_schedules},
                   {"identity", request.identity ? json_of(*request.identity) : Json()},
+                  {"search", request.search ? Json(name_of(*request.search)) : Json()},
                   {"target", json_of(request.target)},
                   {"seed", request.seed},
                   {"solver_milliseconds", request.solver_milliseconds},
@@ -258,6 +283,10 @@ WorkerRequest request_from(std::string_view text) {
   request.lower_only = flag_of(json, "lower_only");
   request.keeps_schedules = flag_of(json, "keeps_schedules");
   if (!member(json, "identity").is_null()) request.identity = sizes_of(json, "identity");
+  if (!member(json, "search").is_null()) {
+    request.search = stage_of(text_of(json, "search"));
+    if (*request.search < WorkerStage::choosing_layouts) refuse("'search' is no search");
+  }
   request.target = target_from(member(json, "target"));
   request.seed = unsigned_of(json, "seed");
   request.solver_milliseconds = static_cast<unsigned>(integer_of(json, "solver_milliseconds", 1, 1 << 30));
@@ -300,17 +329,17 @@ std::string to_text(const ScheduleMessage& message) {
       {{"schedules", {{"ask", schedule_asks[static_cast<size_t>(message.kind)]}, {"key", message.key}}}});
 }
 
+std::string to_text(SearchMessage message) {
+  return printed({{"search", search_messages[static_cast<size_t>(message)]}});
+}
+
 std::string to_text(WorkerStage stage) { return printed({{"stage", name_of(stage)}}); }
 
 WorkerMessage message_from(std::string_view text) {
   const Json json = parsed(text);
   WorkerMessage message;
   if (json.contains("stage")) {
-    const std::string name = text_of(json, "stage");
-    for (size_t k = 0; k < stage_names.size(); ++k) {
-      if (name == stage_names[k]) message.stage = static_cast<WorkerStage>(k);
-    }
-    if (!message.stage) refuse("it is at no stage that there is");
+    message.stage = stage_of(text_of(json, "stage"));
     return message;
   }
   if (json.contains("lowering")) {
@@ -319,6 +348,10 @@ WorkerMessage message_from(std::string_view text) {
   }
   if (json.contains("schedules")) {
     message.schedules = schedules_from(member(json, "schedules"));
+    return message;
+  }
+  if (json.contains("search")) {
+    message.search = search_message_of(text_of(json, "search"));
     return message;
   }
   const Json& answer = member(json, "reply");

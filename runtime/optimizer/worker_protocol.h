@@ -13,8 +13,27 @@
 
 namespace axrun::runtime {
 
+/// What the worker does; it says so before each stage, so that its end can be explained. From
+/// choosing_layouts on they are what else of search/ it is asked for.
+enum class WorkerStage : uint8_t {
+  reading,
+  lowering,
+  proving,
+  compiling,
+  testing,
+  choosing_layouts,
+  looking_for_rules,
+  merging_rules,
+  rewriting_windows,
+  writing_graph,
+  looking_for_convolutions,
+  writing_bilinear_graph,
+  proving_bilinear_algorithm
+};
+std::string_view name_of(WorkerStage stage);
+
 /// What the worker program is asked: to lower an expression, and to prove, compile, test and time the loop
-/// program; or to prove an identity.
+/// program; or to prove an identity; or for something else of search/.
 struct WorkerRequest {
   std::string program;     ///< text of the loop program; empty: the one that lowering gives
   std::string expression;  ///< text of the tensor expression it is to compute: tested against this
@@ -33,13 +52,22 @@ struct WorkerRequest {
   /// There is no kernel: are `expression` and `lowered` equal, and each as safe as the other, for all of
   /// these sizes?
   std::optional<std::vector<ir::loop::Size>> identity;
+  /// This of search/ is wanted: of the other members only the target and limits count. `question` says of
+  /// what (search_questions.h); it is sent in a frame of its own, behind the request.
+  std::optional<WorkerStage> search = {};
+  std::string question = {};
   jit::Target target;
   uint64_t seed = 1;
   unsigned solver_milliseconds = 2000;  ///< per question
   double proof_seconds = 30;
-  double processor_seconds = 120;  ///< of the whole answer: the system kills the worker beyond
-  double processor_share = 1;      ///< of one processor that the worker may use meanwhile
+  /// Of the whole answer, or of what is searched between two signs of life: the system kills the worker
+  /// beyond.
+  double processor_seconds = 120;
+  double processor_share = 1;  ///< of one processor that the worker may use meanwhile
 };
+
+/// WorkerRequest::solver_milliseconds of identities.
+inline constexpr unsigned milliseconds_of_identity = 500;
 
 /// What lowering gives; the worker sends it before it goes on, so that its host has it whatever follows.
 struct WorkerLowering {
@@ -61,6 +89,10 @@ struct ScheduleMessage {
   std::string key;
 };
 
+/// What the worker says while it searches: it asks whether to go on, which is answered by a frame of "1" or
+/// of "0"; or it tells what it has found so far, or all of it, as the frame that follows.
+enum class SearchMessage : uint8_t { may_go_on, note, found };
+
 /// What it answers. Without `refusal` both pieces of evidence are accepted ones.
 struct WorkerReply {
   std::string refusal;  ///< why the kernel cannot live; empty: it can
@@ -73,11 +105,9 @@ struct WorkerReply {
   uint64_t code_bytes = 0;
   uint64_t code_hash = 0;        ///< hash_of_code
   double processor_seconds = 0;  ///< that the whole answer took the worker
+  /// What a search has found: refused as a kernel. It has been sent before the reply.
+  std::optional<std::string> found = {};
 };
-
-/// What the worker does; it says so before each stage, so that its end can be explained.
-enum class WorkerStage : uint8_t { reading, lowering, proving, compiling, testing };
-std::string_view name_of(WorkerStage stage);
 
 /// Longest messages that either side takes: programs are texts of megabytes where much is written out.
 inline constexpr size_t longest_request = size_t{64} << 20;
@@ -96,12 +126,14 @@ std::string to_text(const WorkerReply& reply);
 std::string to_text(WorkerStage stage);
 std::string to_text(const WorkerLowering& lowering);
 std::string to_text(const ScheduleMessage& message);
-/// A message of the worker: what it is about to do, what it has lowered, what it wants to know, or the
-/// answer.
+std::string to_text(SearchMessage message);
+/// A message of the worker: what it is about to do, what it has lowered or found, what it wants to know, or
+/// the answer.
 struct WorkerMessage {
   std::optional<WorkerStage> stage;
   std::optional<WorkerLowering> lowering;
   std::optional<ScheduleMessage> schedules;
+  std::optional<SearchMessage> search;
   std::optional<WorkerReply> reply;
 };
 /// Takes nothing on trust: whatever is not exactly a message of the worker is Error(user). Texts for people

@@ -53,14 +53,34 @@ WorkerReply refusal(const std::string& why) {
   return reply;
 }
 
+/// A host that is gone does not want it to go on.
+bool is_wanted_on() {
+  std::string answer;
+  return answered(to_text(SearchMessage::may_go_on)) &&
+         receive_message(host_socket, answer, 1, far(), nullptr) == Transfer::done && answer == "1";
+}
+
+void tell(SearchMessage message, const std::string& bytes) {
+  if (answered(to_text(message))) answered(bytes);
+}
+
 WorkerReply reply_to(const std::string& text, const Judge& judge) {
   try {
-    const WorkerRequest request = request_from(text);
+    WorkerRequest request = request_from(text);
+    if (request.search &&
+        receive_message(host_socket, request.question, longest_request, far(), nullptr) != Transfer::done)
+      return refusal("the question is missing");
     const double before = processor_seconds();
     limit_processor_time(request.processor_seconds);
     keep_to_share(request.processor_share);
     WorkerReply reply = judge(request, {[](WorkerStage stage) { answered(to_text(stage)); },
-                                        [](const WorkerLowering& lowering) { answered(to_text(lowering)); }});
+                                        [](const WorkerLowering& lowering) { answered(to_text(lowering)); },
+                                        [seconds = request.processor_seconds] {
+                                          limit_processor_time(seconds);
+                                          return is_wanted_on();
+                                        },
+                                        [](const std::string& note) { tell(SearchMessage::note, note); }});
+    if (reply.found) tell(SearchMessage::found, *reply.found);
     reply.processor_seconds = processor_seconds() - before;
     return reply;
   } catch (const std::bad_alloc&) {

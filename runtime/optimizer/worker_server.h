@@ -11,6 +11,11 @@ namespace axrun::runtime {
 struct JudgeReports {
   std::function<void(WorkerStage)> entering;  ///< before each of its stages
   std::function<void(const WorkerLowering&)> lowered;
+  /// Of a search, now and then: whether the host wants it to go on. From then on it has its processor time
+  /// anew.
+  std::function<bool()> may_go_on;
+  /// What the host shall know even if the search does not end.
+  std::function<void(const std::string&)> note;
 };
 
 /// Answers one request.
@@ -27,8 +32,11 @@ inline constexpr int host_socket = 0;
 /// and processor time.
 int serve_requests(int argument_count, char** arguments, const Judge& judge);
 
-/// Lowers what is to be lowered, proves, compiles, tests and times; or proves an identity.
+/// Lowers what is to be lowered, proves, compiles, tests and times; or proves an identity; or searches.
 WorkerReply judge_candidate(const WorkerRequest& request, const JudgeReports& reports,
                             const LowerFunction& lower);
+
+/// The answer to a question about search/ (search_questions.h). Throws whatever search/ throws.
+std::string answer_of_search(const WorkerRequest& request, const JudgeReports& reports);
 
 }  // namespace axrun::runtime

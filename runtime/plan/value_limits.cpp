@@ -68,6 +68,20 @@ bool is_within(const ValueLimit& limit, const Frame& frame, ThreadPool& pool) {
   return within.load(std::memory_order_relaxed);
 }
 
+float bilinear_limit(double room, const ir::Tensor& transformed) {
+  const ir::Shape& shape = transformed.shape();
+  const auto* weights = transformed.as<float>();
+  double largest_row = 1;
+  for (int64_t row = 0; row < shape[0] * shape[1]; ++row) {
+    double sum = 0;
+    for (int64_t c = 0; c < shape[2]; ++c) sum += std::fabs(static_cast<double>(*weights++));
+    if (!std::isfinite(sum)) return 0;
+    largest_row = std::max(largest_row, sum);
+  }
+  // Any partial sum, in any order, is below the sum of magnitudes; rounding adds less than as much again.
+  return static_cast<float>(room / largest_row);
+}
+
 const Plan& Plan::otherwise() const {
   const std::lock_guard lock(otherwise_mutex_);
   if (!otherwise_) otherwise_ = build_like(*this, graph_->limits->otherwise, recipe_->options.kernels);

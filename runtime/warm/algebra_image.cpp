@@ -9,19 +9,16 @@
 #include "runtime/warm/lists.h"
 #include "runtime/warm/model_identity.h"
 #include "runtime/warm/warm_keys.h"
+#include "runtime/warm/window_image.h"
 
 namespace axrun::runtime {
 namespace {
 
 using cache::Reader;
 using cache::Writer;
-using search::algebra::WindowRecipe;
 
 /// Of one model: each is a graph.
 constexpr size_t most_rewrites = 16;
-constexpr size_t longest_rule = size_t{1} << 20;
-/// Steps in words are for people.
-constexpr size_t longest_steps = size_t{16} << 10;
 
 struct Kept {
   std::vector<ir::Shape> shapes;
@@ -34,56 +31,18 @@ void write(Writer& out, const AlgebraReport& report) {
   out.put(report.outcome).put(static_cast<int32_t>(report.rules)).put(static_cast<int32_t>(report.looked_at));
   out.put(report.speedup);
   put_count(out, report.windows.size());
-  for (const AlgebraReport::Window& window : report.windows) {
-    put_count(out, window.values.size());
-    for (const std::string& value : window.values) out.put(value);
-    put_count(out, window.rules.size());
-    for (const AlgebraReport::Rule& rule : window.rules)
-      out.put(rule.name)
-          .put(rule.equation)
-          .put(rule.forward)
-          .put(rule.equality)
-          .put(rule.safety)
-          .put(rule.origin);
-    out.put(std::string_view(window.steps).substr(0, longest_steps)).put(window.before).put(window.after);
-  }
+  for (const AlgebraReport::Window& window : report.windows) write_report(out, window);
 }
 
 AlgebraReport read_report(Reader& in) {
-  const auto text = [&] { return std::string(in.text(longest_rule)); };
   AlgebraReport report;
-  report.outcome = text();
+  report.outcome = in.text(longest_rule);
   report.rules = in.get<int32_t>();
   report.looked_at = in.get<int32_t>();
   report.speedup = in.get<double>();
   report.windows.resize(in.count(28));
-  for (AlgebraReport::Window& window : report.windows) {
-    window.values.resize(in.count(4));
-    for (std::string& value : window.values) value = text();
-    window.rules.resize(in.count(21));
-    for (AlgebraReport::Rule& rule : window.rules) {
-      rule.name = text();
-      rule.equation = text();
-      rule.forward = in.get<bool>();
-      rule.equality = text();
-      rule.safety = text();
-      rule.origin = text();
-    }
-    window.steps = text();
-    window.before = in.get<double>();
-    window.after = in.get<double>();
-  }
+  for (AlgebraReport::Window& window : report.windows) window = read_report_of_window(in);
   return report;
-}
-
-void write(Writer& out, const std::vector<WindowRecipe>& windows) {
-  put_count(out, windows.size());
-  for (const WindowRecipe& window : windows) {
-    out.put(window.text);
-    put_all(out, window.values);
-    put_count(out, window.roots.size());
-    for (const auto& root : window.roots) put_all(out, root);
-  }
 }
 
 void write_rewrite(Writer& out, const ChosenLayouts::Choice& choice) {
@@ -92,7 +51,7 @@ void write_rewrite(Writer& out, const ChosenLayouts::Choice& choice) {
   out.put(choice.base ? write_layouts({choice.base}) : std::string());
   for (const uint8_t byte : structure_of(*choice.graph)) out.put(byte);
   const AlgebraRecipe& algebra = *choice.algebra;
-  write(out, algebra.windows);
+  write_windows(out, algebra.windows);
   put_count(out, algebra.rules.size());
   for (const std::string& rule : algebra.rules) out.put(rule);
   write(out, algebra.report);
@@ -104,13 +63,7 @@ Kept read_one(Reader& in) {
   for (ir::Shape& shape : kept.shapes) shape = get_all<int64_t>(in);
   kept.layouts = in.text(longest_layouts);
   for (uint8_t& byte : kept.structure) byte = in.get<uint8_t>();
-  kept.algebra.windows.resize(in.count(12));
-  for (WindowRecipe& window : kept.algebra.windows) {
-    window.text = in.text(longest_rule);
-    window.values = get_all<ir::ValueId>(in);
-    window.roots.resize(in.count(4));
-    for (auto& root : window.roots) root = get_all<ir::ValueId>(in);
-  }
+  kept.algebra.windows = read_windows(in);
   kept.algebra.rules.resize(in.count(4));
   for (std::string& rule : kept.algebra.rules) rule = in.text(longest_rule);
   kept.algebra.report = read_report(in);
@@ -138,12 +91,12 @@ std::string write_rewrites(const std::vector<std::shared_ptr<const ChosenLayouts
 cache::Hash name_of_rewrite(const AlgebraRecipe& recipe, const cache::Hash& structure) {
   Writer out;
   for (const uint8_t byte : structure) out.put(byte);
-  write(out, recipe.windows);
+  write_windows(out, recipe.windows);
   return cache::hash_of_bytes(out.text().data(), out.text().size());
 }
 
 std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Graph& model, ThreadPool& pool,
-                                          const FindGraph& find) {
+                                          const MakeGraph& make, const FindGraph& find) {
   std::optional<std::vector<Kept>> list = read_all(bytes);
   if (!list) return std::nullopt;
   ReadRewrites read;
@@ -161,7 +114,7 @@ std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Grap
       const auto fits = [&](const auto& graph) { return graph && structure_of(*graph) == one.structure; };
       RewrittenGraph made;
       if (find) made.graph = find(name_of_rewrite(one.algebra, one.structure), from);
-      if (!fits(made.graph)) made = rewritten_graph(from, one.algebra.windows, pool);
+      if (!fits(made.graph)) made = folded_graph(make(from, one.algebra.windows), pool);
       if (!fits(made.graph)) return std::nullopt;
       std::move(made.folded.begin(), made.folded.end(), std::back_inserter(read.folded));
       read.choices.push_back({std::move(one.shapes),
@@ -169,7 +122,7 @@ std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Grap
                               std::make_shared<const AlgebraRecipe>(std::move(one.algebra)),
                               std::move(base),
                               std::move(made.graph)});
-    } catch (const Error&) {
+    } catch (const std::exception&) {  // recipes that make no sense, or nobody who makes the graph
       return std::nullopt;
     }
   }

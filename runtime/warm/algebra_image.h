@@ -30,7 +30,7 @@ struct ReadRewrites {
   std::vector<FoldedNode> folded;  ///< of those that were made again
 };
 std::optional<ReadRewrites> read_rewrites(std::string_view bytes, const ir::Graph& model, ThreadPool& pool,
-                                          const FindGraph& find = nullptr);
+                                          const MakeGraph& make, const FindGraph& find = nullptr);
 
 /// What such bytes say, whatever model they are of: without graphs. Nothing for bytes that make no sense.
 std::optional<std::vector<AlgebraRecipe>> rewrites_in(std::string_view bytes);

@@ -7,7 +7,7 @@
 
 #include "ir/error.h"
 #include "runtime/warm/lists.h"
-#include "search/algebra/graph_writer.h"
+#include "runtime/warm/node_image.h"
 
 namespace axrun::runtime {
 namespace {
@@ -20,21 +20,11 @@ using ir::Node;
 using ir::Tensor;
 using ir::ValueId;
 
-constexpr size_t longest_word = size_t{1} << 16;
 constexpr uint32_t is_new = ~uint32_t{0};
 /// Of constants in files.
 constexpr size_t alignment = 64;
 
 size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-bool has_text(const Node& node) {
-  return node.custom == nullptr &&
-         std::all_of(node.attributes.begin(), node.attributes.end(), [](const auto& named) {
-           const Attribute::Kind kind = named.second.kind;
-           return kind != Attribute::Kind::tensor && kind != Attribute::Kind::tensors &&
-                  kind != Attribute::Kind::graph && kind != Attribute::Kind::graphs;
-         });
-}
 
 /// Attributes of nodes that stay do not change.
 bool is_same(const Node& a, const Node& b) {
@@ -61,9 +51,9 @@ class ImageWriter {
         out_.put(place->second);
         continue;
       }
-      if (!has_text(node)) return std::nullopt;
+      if (!has_image(node)) return std::nullopt;
       out_.put(is_new);
-      put(node);
+      write_node(out_, node);
     }
     image_.text = std::move(out_).text();
     return std::move(image_);
@@ -83,11 +73,8 @@ class ImageWriter {
     Writer added;
     for (size_t id = from_.values.size(); id < made_.values.size(); ++id) {
       const ir::Value& value = made_.values[id];
-      added.put(value.name).put(value.kind).put(value.type).put(value.dims.has_value());
-      if (value.dims) {
-        put_count(added, value.dims->size());
-        for (const ir::Dim& dim : *value.dims) added.put(dim.to_string());
-      }
+      added.put(value.name).put(value.kind).put(value.type);
+      write_dims(added, value.dims);
       put(added, value.constant);
     }
     out_.put(changed).append(changes);
@@ -100,20 +87,6 @@ class ImageWriter {
     put_all(out, tensor.shape());
     image_.constants.push_back(tensor);
   }
-  void put(const Node& node) {
-    out_.put(node.name).put(node.domain).put(node.op).put(node.version).put(node.rewritten);
-    put_all(out_, node.inputs);
-    put_all(out_, node.outputs);
-    put_count(out_, node.attributes.size());
-    for (const auto& [name, attribute] : node.attributes) {
-      out_.put(name).put(attribute.kind).put(attribute.integer).put(attribute.real).put(attribute.string);
-      put_all(out_, attribute.integers);
-      put_all(out_, attribute.reals);
-      put_count(out_, attribute.strings.size());
-      for (const std::string& one : attribute.strings) out_.put(one);
-    }
-  }
-
   const Graph &made_, &from_;
   Writer out_;
   GraphImage image_;
@@ -121,26 +94,24 @@ class ImageWriter {
 
 class ImageReader {
  public:
-  ImageReader(const std::shared_ptr<const cache::MappedFile>& file, const Graph& from)
-      : file_(file), from_(from), in_(file->text()) {}
+  ImageReader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const Graph& from)
+      : bytes_(bytes), owner_(std::move(owner)), from_(from), in_({}) {}
 
-  std::shared_ptr<const Graph> run() {
-    Reader head(file_->text());
-    const std::string_view text = head.text(file_->bytes().size());
+  std::shared_ptr<Graph> run() {
+    Reader head({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()});
+    const std::string_view text = head.text(bytes_.size());
     if (head.failed()) return nullptr;
-    at_ = aligned(file_->bytes().size() - head.left());
+    at_ = aligned(bytes_.size() - head.left());
     in_ = Reader(text);
     if (in_.get<uint64_t>() != from_.values.size()) return nullptr;
     auto made = std::make_shared<Graph>(from_);
     values(*made);
     nodes(*made);
-    if (!in_.finished() || !search::algebra::is_whole(*made)) return nullptr;
+    if (!in_.finished() || !ir::is_whole(*made)) return nullptr;
     return made;
   }
 
  private:
-  std::string word() { return std::string(in_.text(longest_word)); }
-
   void values(Graph& made) {
     const size_t changed = in_.count(5);
     for (size_t k = 0; k < changed; ++k) {
@@ -151,13 +122,10 @@ class ImageReader {
     const size_t added = in_.count(8);
     for (size_t k = 0; k < added; ++k) {
       ir::Value value;
-      value.name = word();
+      value.name = in_.text(longest_name);
       value.kind = in_.get<ir::ValueKind>();
       value.type = in_.get<ir::ElementType>();
-      if (in_.get<bool>()) {
-        value.dims.emplace(in_.count(4));
-        for (ir::Dim& dim : *value.dims) dim = ir::parse_dim(word());
-      }
+      value.dims = read_dims(in_);
       value.constant = constant();
       if (!is_right(value)) in_.fail();
       if (in_.failed()) return;
@@ -185,15 +153,15 @@ class ImageReader {
       return {};
     }
     const auto count = static_cast<size_t>(ir::element_count(shape));
-    const size_t size = ir::size_of(type), there = file_->bytes().size();
+    const size_t size = ir::size_of(type), there = bytes_.size();
     if (at_ > there || count > (there - at_) / size) {
       in_.fail();
       return {};
     }
     // Not writable: whoever tries ends there.
-    auto* const data = const_cast<std::byte*>(file_->bytes().data()) + at_;
+    auto* const data = const_cast<std::byte*>(bytes_.data()) + at_;
     at_ += aligned(count * size);
-    return Tensor::borrow(type, shape, data, file_);
+    return Tensor::borrow(type, shape, data, owner_);
   }
 
   void nodes(Graph& made) {
@@ -203,7 +171,7 @@ class ImageReader {
     for (size_t k = 0; k < count && !in_.failed(); ++k) {
       const auto place = in_.get<uint32_t>();
       if (place == is_new) {
-        made.nodes.push_back(node());
+        made.nodes.push_back(read_node(in_));
       } else if (place < from_.nodes.size() && !taken[place]) {
         taken[place] = true;
         made.nodes.push_back(from_.nodes[place]);
@@ -216,32 +184,8 @@ class ImageReader {
           if (id < ir::absent || (id >= 0 && static_cast<size_t>(id) >= made.values.size())) in_.fail();
     }
   }
-  Node node() {
-    Node node;
-    node.name = word();
-    node.domain = word();
-    node.op = word();
-    node.version = in_.get<int>();
-    node.rewritten = in_.get<bool>();
-    node.inputs = get_all<ValueId>(in_);
-    node.outputs = get_all<ValueId>(in_);
-    const size_t attributes = in_.count(37);
-    for (size_t k = 0; k < attributes; ++k) {
-      Attribute& attribute = node.attributes[word()];
-      attribute.kind = in_.get<Attribute::Kind>();
-      attribute.integer = in_.get<int64_t>();
-      attribute.real = in_.get<double>();
-      attribute.string = word();
-      attribute.integers = get_all<int64_t>(in_);
-      attribute.reals = get_all<double>(in_);
-      attribute.strings.resize(in_.count(4));
-      for (std::string& one : attribute.strings) one = word();
-    }
-    if (node.attributes.size() != attributes || !has_text(node)) in_.fail();
-    return node;
-  }
-
-  const std::shared_ptr<const cache::MappedFile>& file_;
+  const std::span<const std::byte> bytes_;
+  const std::shared_ptr<const void> owner_;
   const Graph& from_;
   Reader in_;
   size_t at_ = 0;  ///< of the next constant in the file
@@ -270,13 +214,26 @@ std::optional<GraphImage> image_of(const Graph& made, const Graph& from) {
   return ImageWriter(made, from).run();
 }
 
-std::shared_ptr<const Graph> read_graph(const std::shared_ptr<const cache::MappedFile>& file,
-                                        const Graph& from) {
+std::string GraphImage::bytes_in_one() const {
+  std::string all(bytes(), '\0');
+  write(std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+std::shared_ptr<Graph> read_graph(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                  const Graph& from) {
   try {
-    return ImageReader(file, from).run();
+    return ImageReader(bytes, std::move(owner), from).run();
   } catch (const Error&) {
     return nullptr;  // sizes that cannot be
   }
+}
+
+std::shared_ptr<Graph> read_graph(std::string_view bytes, const Graph& from) {
+  const auto owner = std::make_shared<Tensor>(
+      Tensor::allocate_uninitialized(ir::ElementType::u8, {static_cast<int64_t>(bytes.size())}));
+  std::memcpy(owner->data(), bytes.data(), bytes.size());
+  return read_graph({owner->as<std::byte>(), bytes.size()}, owner, from);
 }
 
 }  // namespace axrun::runtime

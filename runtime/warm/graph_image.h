@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "runtime/cache/store.h"
 
 namespace axrun::runtime {
 
@@ -21,14 +20,17 @@ struct GraphImage {
   /// Of the text and the constants in one file.
   size_t bytes() const;
   void write(std::span<std::byte> file) const;
+  std::string bytes_in_one() const;
 };
 
 /// Nothing where what is new has no such text: bodies, tensors as attributes, custom operators.
 std::optional<GraphImage> image_of(const ir::Graph& made, const ir::Graph& from);
 
-/// The graph again, with constants that lie in the file. Null for files that make no sense with `from`:
-/// whoever wrote it is trusted with nothing but that.
-std::shared_ptr<const ir::Graph> read_graph(const std::shared_ptr<const cache::MappedFile>& file,
-                                            const ir::Graph& from);
+/// The graph again, with constants that lie in these bytes, which the owner keeps. Null for bytes that make
+/// no sense with `from`: whoever wrote them is trusted with nothing but that.
+std::shared_ptr<ir::Graph> read_graph(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                      const ir::Graph& from);
+/// The same, with constants of its own.
+std::shared_ptr<ir::Graph> read_graph(std::string_view bytes, const ir::Graph& from);
 
 }  // namespace axrun::runtime

@@ -29,14 +29,6 @@ std::unique_ptr<search::algebra::RuleStore> rules_in(std::shared_ptr<cache::Stor
   return std::make_unique<RulesInCache>(std::move(store));
 }
 
-void keep_rules(search::algebra::RuleStore& store, const search::algebra::RuleSet& rules) {
-  search::algebra::RuleSet known = search::algebra::RuleSet::load(store);
-  bool more = false;
-  for (const auto& [id, rule] : rules.rules()) more = known.add(rule) || more;
-  for (const auto& [id, split] : rules.splits()) more = known.add(split) || more;
-  if (more) known.save(store);
-}
-
 std::string key_of_examined(const ir::Graph& graph) {
   return fmt::format("rules were looked for in models like {}", cache::to_text(structure_of(graph)));
 }

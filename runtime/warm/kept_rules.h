@@ -13,9 +13,6 @@ namespace axrun::runtime {
 /// proved again before it is used.
 std::unique_ptr<search::algebra::RuleStore> rules_in(std::shared_ptr<cache::Store> store);
 
-/// Adds to the store what it lacks; what others have stored meanwhile stays.
-void keep_rules(search::algebra::RuleStore& store, const search::algebra::RuleSet& rules);
-
 /// Of an entry that is there where rules have been looked for in models of this structure.
 std::string key_of_examined(const ir::Graph& graph);
 

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "ir/error.h"
 #include "runtime/cache/bytes.h"
 
 namespace axrun::runtime {
@@ -25,6 +27,11 @@ std::vector<T> get_all(cache::Reader& in) {
   std::vector<T> list(in.count(sizeof(T)));
   for (T& one : list) one = in.get<T>();
   return list;
+}
+
+/// Everything was read, and made sense; throws Error(user) where not.
+inline void require_finished(const cache::Reader& in, const char* what) {
+  if (!in.finished()) throw Error(Fault::user, std::string("it makes no sense as ") + what);
 }
 
 }  // namespace axrun::runtime

@@ -11,7 +11,7 @@
 #include "ir/text.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/kernel_sizes.h"
-#include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/proving_by_worker.h"
 #include "runtime/warm/algebra_image.h"
 #include "runtime/warm/plans_image.h"
 #include "runtime/warm/shapes_image.h"

@@ -124,7 +124,8 @@ void WarmStart::fetch(ThreadPool& pool) {
   }
 }
 
-std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs) {
+std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs,
+                                        const MakeGraph& make) {
   if (key_.empty()) return {};
   if (!packs_anew_) library.prepared().start_from(weights_);
   if (packs != nullptr && !packs_anew_) packs->prepared().start_from(weights_);
@@ -140,11 +141,12 @@ std::vector<FoldedNode> WarmStart::load(KernelLibrary& library, ChosenLayouts& l
     const std::string key = key_of_graph(name);
     const auto file = store_->get_file(key);
     if (!file) return nullptr;
-    auto graph = read_graph(file, base);
+    const std::shared_ptr<const ir::Graph> graph = read_graph(file->bytes(), file, base);
     if (!graph) store_->reject_file(key);
     return graph;
   };
-  std::optional<ReadRewrites> rewrites = read_rewrites(in.text(longest_rewrites), *graph_, pool_, kept_graph);
+  std::optional<ReadRewrites> rewrites =
+      read_rewrites(in.text(longest_rewrites), *graph_, pool_, make, kept_graph);
   if (choices && rewrites)
     std::move(rewrites->choices.begin(), rewrites->choices.end(), std::back_inserter(*choices));
   LibraryImage::Graphs graphs = graphs_;

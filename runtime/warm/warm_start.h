@@ -39,9 +39,11 @@ class WarmStart {
   WarmStart(std::shared_ptr<cache::Store> store, std::shared_ptr<const ir::Graph> graph, std::string settings,
             ThreadPool& pool, bool packs_anew = false);
 
-  /// Before library and packs (may be null) are used. What cannot be used leaves all as they are. Returns
+  /// Before library and packs (may be null) are used. make: asked for graphs that are not stored as they are.
+  /// What cannot be used leaves all as they are. Returns
   /// what was computed of constants for graphs that were chosen.
-  std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs);
+  std::vector<FoldedNode> load(KernelLibrary& library, ChosenLayouts& layouts, PackCache* packs,
+                               const MakeGraph& make);
   /// The one set of shapes that earlier processes have met, where it is one: known of those that have left
   /// something.
   const std::vector<ir::Shape>& shapes() const { return shapes_; }

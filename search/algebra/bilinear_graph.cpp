@@ -387,17 +387,8 @@ size_t transformed_bytes(const BilinearChoice& choice) {
   return static_cast<size_t>(points * points * choice.site.channels * choice.site.results) * sizeof(float);
 }
 
-float bilinear_limit(int outputs, const ir::Tensor& transformed) {
+double bilinear_room(int outputs) {
   const verify::BilinearCoefficients coefficients = bilinear_coefficients(outputs);
-  const ir::Shape& shape = transformed.shape();  // points, results, channels
-  const auto* weights = transformed.as<float>();
-  double largest_row = 1;
-  for (int64_t row = 0; row < shape[0] * shape[1]; ++row) {
-    double sum = 0;
-    for (int64_t c = 0; c < shape[2]; ++c) sum += std::fabs(static_cast<double>(*weights++));
-    if (!std::isfinite(sum)) return 0;
-    largest_row = std::max(largest_row, sum);
-  }
   const auto magnitude = [](const BilinearAlgorithm::Matrix& rows, bool by_column) {
     double largest = 1;
     const size_t lines = by_column ? rows.front().size() : rows.size();
@@ -410,9 +401,8 @@ float bilinear_limit(int outputs, const ir::Tensor& transformed) {
     return largest;
   };
   // Any partial sum, in any order, is below the sum of magnitudes; rounding adds less than as much again.
-  const double most = static_cast<double>(std::numeric_limits<float>::max()) / 4 / largest_row /
-                      magnitude(coefficients.b, false) / magnitude(coefficients.a, true);
-  return static_cast<float>(most);
+  return static_cast<double>(std::numeric_limits<float>::max()) / 4 / magnitude(coefficients.b, false) /
+         magnitude(coefficients.a, true);
 }
 
 }  // namespace axrun::search::algebra

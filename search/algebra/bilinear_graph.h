@@ -61,8 +61,8 @@ double bilinear_growth(int outputs);
 /// What the choice's transformed filters take.
 size_t transformed_bytes(const BilinearChoice& choice);
 
-/// Up to which magnitude of the image's elements nothing overflows on the way, whatever they are; 0 where
-/// filters are no numbers. transformed: the filters.
-float bilinear_limit(int outputs, const ir::Tensor& transformed);
+/// Up to which magnitude of the image's elements nothing overflows on the way, whatever they are, where sums
+/// of the magnitudes of transformed filters over channels are 1 at most.
+double bilinear_room(int outputs);
 
 }  // namespace axrun::search::algebra

@@ -106,7 +106,7 @@ struct Looked {
 GraphRewrite rewrite_graph(const ir::Inference& facts, const std::vector<std::shared_ptr<const Rule>>& rules,
                            const GraphRewriteOptions& options) {
   GraphRewrite result;
-  const ModelTerms terms(facts, options.apart);
+  const ModelTerms terms(facts, options.apart, options.content);
   GraphWriter writer(facts.graph(), terms);
   const std::vector<Weighed> windows = weighed_windows(facts.graph(), terms, writer, options);
   std::map<std::string, Looked> looked;

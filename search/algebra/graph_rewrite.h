@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/infer.h"
+#include "search/algebra/model_terms.h"
 #include "search/algebra/window_recipe.h"
 
 namespace axrun::search::algebra {
@@ -32,6 +33,7 @@ struct GraphRewriteOptions {
   double least_weight = 0;  ///< of windows that are alike, together; those of less are left out
   /// Values that stay, and at which windows end; none: no such values.
   std::function<bool(ir::ValueId)> apart;
+  ConstantContent content;      ///< as in ModelTerms
   std::function<bool()> go_on;  ///< asked before every window; none: always
 };
 

@@ -276,29 +276,6 @@ bool apply(ir::Graph& graph, const WindowRecipe& recipe, Terms::Definitions& kno
 
 }  // namespace
 
-bool is_whole(const ir::Graph& graph) {
-  std::vector<bool> there(graph.values.size(), false);
-  const auto make = [&](ValueId id) {
-    const bool before = there[static_cast<size_t>(id)];
-    there[static_cast<size_t>(id)] = true;
-    return !before;
-  };
-  for (size_t id = 0; id < graph.values.size(); ++id) there[id] = graph.values[id].constant.defined();
-  for (const ValueId id : graph.inputs) there[static_cast<size_t>(id)] = true;
-  for (const auto& [outer, inner] : graph.captures) there[static_cast<size_t>(inner)] = true;
-  const auto is_there = [&](ValueId id) { return there[static_cast<size_t>(id)]; };
-  for (const Node& node : graph.nodes) {
-    const std::vector<ValueId> reads = ir::reads_of(node);
-    if (!std::all_of(reads.begin(), reads.end(), is_there)) return false;
-    for (const ValueId id : node.outputs) {
-      // Weights that are widened are constants, with their nodes beside them.
-      const bool folded = id != ir::absent && graph.value(id).constant.defined();
-      if (id != ir::absent && !make(id) && !folded) return false;
-    }
-  }
-  return std::all_of(graph.outputs.begin(), graph.outputs.end(), is_there);
-}
-
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes) {
   AXRUN_ASSERT(!graph.limits);  // of values that would not be there
   auto changed = std::make_shared<ir::Graph>(graph);

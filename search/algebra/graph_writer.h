@@ -16,9 +16,6 @@ namespace axrun::search::algebra {
 /// Null where the recipes do not fit it. Throws Error(user) for texts that make no sense.
 std::shared_ptr<ir::Graph> rewritten(const ir::Graph& graph, const std::vector<WindowRecipe>& recipes);
 
-/// Whether what is read is there before that, and everything is made once.
-bool is_whole(const ir::Graph& graph);
-
 /// Finds recipes that fit together.
 class GraphWriter {
  public:

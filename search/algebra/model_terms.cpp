@@ -9,17 +9,18 @@
 namespace axrun::search::algebra {
 namespace {
 
-std::string name_of(const ir::Tensor& tensor) {
+uint64_t hash_of(const ir::Tensor& tensor) {
   uint64_t hash = 14695981039346656037u;
   const auto* bytes = tensor.as<unsigned char>();
   for (size_t k = 0; k < tensor.bytes(); ++k) hash = (hash ^ bytes[k]) * 1099511628211u;
-  return fmt::format("constant_{}_{:016x}", ir::name_of(tensor.type()), hash);
+  return hash;
 }
 
 }  // namespace
 
-ModelTerms::ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart)
-    : inference_(inference) {
+ModelTerms::ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart,
+                       const ConstantContent& content)
+    : inference_(inference), content_(content ? content : hash_of) {
   const ir::Graph& graph = inference.graph();
   for (const ir::ValueId id : graph.inputs) add_leaf(id);
   for (const auto& [outer, inner] : graph.captures) add_leaf(inner);
@@ -49,7 +50,8 @@ void ModelTerms::add_leaf(ir::ValueId value) {
     ids_[value] = terms_.literal(fact.type, fact.constant.get_real(0), *fact.dims);
     return;
   }
-  const std::string name = constant ? name_of(fact.constant) + ir::to_string(*fact.dims)
+  const std::string name = constant ? fmt::format("constant_{}_{:016x}{}", ir::name_of(fact.type),
+                                                  content_(fact.constant), ir::to_string(*fact.dims))
                                     : "value_" + inference_.graph().value(value).name;
   ids_[value] = terms_.leaf(name, {fact.type, *fact.dims, constant});
 }

@@ -9,13 +9,17 @@
 
 namespace axrun::search::algebra {
 
+/// Of a constant: equal where its bytes are.
+using ConstantContent = std::function<uint64_t(const ir::Tensor&)>;
+
 /// The values of a graph as terms over its inputs and constants. Constants of one element are literals,
 /// others are named by content. Nodes that have no term (bodies, unknown ranks) make leaves.
 class ModelTerms {
  public:
   /// The inference must have run. apart: values that are leaves however the graph computes them; none: no
-  /// others.
-  explicit ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart = {});
+  /// others. content: none: a hash of all bytes.
+  explicit ModelTerms(const ir::Inference& inference, const std::function<bool(ir::ValueId)>& apart = {},
+                      const ConstantContent& content = {});
 
   const Terms& terms() const { return terms_; }
   /// no_term where type or dims are unknown.
@@ -32,6 +36,7 @@ class ModelTerms {
   TermId part_of(const ir::Node& node);
 
   const ir::Inference& inference_;
+  const ConstantContent content_;
   Terms terms_;
   std::map<ir::ValueId, TermId> ids_;
   std::vector<TermId> outputs_;

@@ -3,10 +3,10 @@
 
 namespace axrun::search::algebra {
 
-Prover prover_here(double seconds) {
+Prover prover_here(double seconds, unsigned milliseconds) {
   verify::ProofOptions options;
   options.seconds = seconds;
-  options.solver_milliseconds = 500;
+  options.solver_milliseconds = milliseconds;
   options.counterexample_seconds = 0;
   return [options](const Sides& both, const std::vector<ir::loop::Size>& sizes) {
     IdentityEvidence found;

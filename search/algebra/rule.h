@@ -64,8 +64,9 @@ struct IdentityEvidence {
 /// Who decides; nothing where there is no answer at present.
 using Prover = std::function<std::optional<IdentityEvidence>(const Sides& sides,
                                                              const std::vector<ir::loop::Size>& sizes)>;
-/// In this process, which needs verify/ for it. seconds: for each proof, by the clock.
-Prover prover_here(double seconds = 10);
+/// In this process, which needs verify/ for it. seconds: for each proof, by the clock; milliseconds: for each
+/// question to the solver.
+Prover prover_here(double seconds = 10, unsigned milliseconds = 500);
 
 /// Asks for the proofs, for safety only where equality is proved; the rule is established after that, unless
 /// there was no answer.

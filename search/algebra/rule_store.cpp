@@ -115,6 +115,14 @@ RuleSet RuleSet::load(RuleStore& store) {
   }
 }
 
+void keep_rules(RuleStore& store, const RuleSet& rules) {
+  RuleSet known = RuleSet::load(store);
+  bool more = false;
+  for (const auto& [id, rule] : rules.rules()) more = known.add(rule) || more;
+  for (const auto& [id, split] : rules.splits()) more = known.add(split) || more;
+  if (more) known.save(store);
+}
+
 void RuleSet::establish(const Prover& prover) {
   for (const auto& [id, rule] : rules_)
     if (!rule->established) algebra::establish(*rule, prover);

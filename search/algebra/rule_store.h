@@ -52,6 +52,9 @@ class RuleSet {
   std::map<std::string, Split> splits_;
 };
 
+/// Adds to the store what it lacks; what others have stored meanwhile stays.
+void keep_rules(RuleStore& store, const RuleSet& rules);
+
 /// The split with the equations of its rules and what is known of them: for people.
 std::string print(const Split& split, const RuleSet& rules);
 

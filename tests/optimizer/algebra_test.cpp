@@ -6,6 +6,7 @@
 #include "runtime/host_target.h"
 #include "runtime/optimizer/candidate.h"
 #include "runtime/optimizer/known_rules.h"
+#include "runtime/optimizer/proving_by_worker.h"
 #include "runtime/optimizer/step_expression.h"
 #include "runtime/optimizer/worker_process.h"
 #include "runtime/plan/fold_weights.h"

@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/value_limits.h"
 #include "runtime/session.h"
+#include "search/algebra/bilinear_graph.h"
 #include "tests/cache/folder.h"
 #include "tests/optimizer/answers.h"
 #include "tests/optimizer/knobs.h"
@@ -65,6 +67,19 @@ void expect_within_share(const ir::Tensor& got, const ir::Tensor& want, double s
   for (int64_t k = 0; k < want.size(); ++k) largest = std::max(largest, std::fabs(want.get_real(k)));
   for (int64_t k = 0; k < want.size(); ++k)
     ASSERT_NEAR(got.get_real(k), want.get_real(k), share * largest) << "element " << k;
+}
+
+TEST(BilinearPlans, LimitsKeepSumsFinite) {
+  ir::Tensor filters = ModelMaker::random({36, 8, 16}, 9);
+  const double room = search::algebra::bilinear_room(4);
+  const float limit = bilinear_limit(room, filters);
+  EXPECT_GT(limit, 1e30F);
+  for (int64_t k = 0; k < filters.size(); ++k) filters.set_real(k, filters.get_real(k) * 1e20);
+  EXPECT_NEAR(static_cast<double>(bilinear_limit(room, filters)) * 1e20 / static_cast<double>(limit), 1, 1e-3);
+  filters.set_real(5, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(bilinear_limit(room, filters), 0);
+  filters.set_real(5, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(bilinear_limit(room, filters), 0);
 }
 
 TEST(BilinearPlans, ComputeTheSame) {

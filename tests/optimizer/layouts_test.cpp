@@ -315,24 +315,29 @@ TEST(LayoutSites, AreNearWindows) {
   EXPECT_TRUE(find_layout_sites(*plan_of(model, {2, 6, 8}, session)).sites.empty());
 }
 
+search::layouts::LayoutChoice solved_here(const search::layouts::LayoutProblem& problem) {
+  return search::layouts::choose_layouts(problem);
+}
+
 TEST(LayoutSites, AreMovedWhereThatPaysForTheConversions) {
   std::unique_ptr<Session> session;
   const auto plan = plan_of(small_images(1), {1, 3, 10, 14}, session);
   LayoutSites found = find_layout_sites(*plan);
   for (LayoutSite& site : found.sites) site.plain_microseconds = 10;
-  EXPECT_EQ(decide_layouts(*plan, found, 1e-5).values_moved, 0) << "nothing is known to be faster";
+  EXPECT_EQ(decide_layouts(*plan, found, 1e-5, solved_here).values_moved, 0)
+      << "nothing is known to be faster";
   // One that is faster by little, another one by much; between them nothing has a price but the plain one.
   found.sites[1].last_microseconds = 9.8;
   found.sites[3].last_microseconds = 2;
-  const LayoutDecision cheap = decide_layouts(*plan, found, 1e-5);
+  const LayoutDecision cheap = decide_layouts(*plan, found, 1e-5, solved_here);
   EXPECT_EQ(std::count(cheap.moved.begin(), cheap.moved.end(), true), 1);
   EXPECT_TRUE(cheap.moved[3]);
   EXPECT_TRUE(cheap.is_best);
   EXPECT_GT(cheap.gain_microseconds, 5);
-  EXPECT_EQ(decide_layouts(*plan, found, 1).values_moved, 0) << "conversions are dear";
+  EXPECT_EQ(decide_layouts(*plan, found, 1, solved_here).values_moved, 0) << "conversions are dear";
   // Everything is, by a little each: conversions at the ends only.
   for (LayoutSite& site : found.sites) site.last_microseconds = 9.7;
-  const LayoutDecision all = decide_layouts(*plan, found, 1e-5);
+  const LayoutDecision all = decide_layouts(*plan, found, 1e-5, solved_here);
   EXPECT_EQ(std::count(all.moved.begin(), all.moved.end(), true),
             static_cast<std::ptrdiff_t>(found.sites.size()));
 }

@@ -20,7 +20,7 @@ using End = CandidateOutcome::End;
 
 WorkerOptions faulty() {
   WorkerOptions options;
-  options.program = AXRUN_FAULTY_LOWERING;
+  options.program = AXRUN_FAULTY_SEARCH;
   return options;
 }
 

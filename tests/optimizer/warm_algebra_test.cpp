@@ -14,6 +14,7 @@
 #include "runtime/warm/model_identity.h"
 #include "runtime/warm/recheck.h"
 #include "runtime/warm/warm_start.h"
+#include "search/algebra/graph_writer.h"
 #include "search/algebra/rule_store.h"
 #include "tests/cache/folder.h"
 #include "tests/optimizer/answers.h"
@@ -75,7 +76,7 @@ class WarmAlgebra : public testing::Test {
     WarmStart warm(open_store(folder_.path().string(), why), session->model().graph, "1 threads", *pool);
     KernelLibrary library(KernelLibrary::Options{false, false});
     ChosenLayouts layouts(library.mutex());
-    warm.load(library, layouts, nullptr);
+    warm.load(library, layouts, nullptr, search::algebra::rewritten);
     return layouts.all();
   }
 
@@ -133,7 +134,7 @@ TEST_F(WarmAlgebra, DamagedOnesAreRefused) {
   const auto session = model.session(options(Tier::fallback));
   const ir::Graph& graph = *session->model().graph;
   const auto pool = ThreadPool::make(1);
-  const auto whole = read_rewrites(bytes, graph, *pool);
+  const auto whole = read_rewrites(bytes, graph, *pool, search::algebra::rewritten);
   ASSERT_TRUE(whole.has_value());
   ASSERT_EQ(whole->choices.size(), 1U);
   EXPECT_EQ(whole->choices[0].graph->nodes.size(), choices[0]->graph->nodes.size());
@@ -145,14 +146,15 @@ TEST_F(WarmAlgebra, DamagedOnesAreRefused) {
   for (size_t at = 0; at < of_window + text.size() + 60; ++at) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 2);
-    const auto read = read_rewrites(damaged, graph, *pool);
+    const auto read = read_rewrites(damaged, graph, *pool, search::algebra::rewritten);
     if (!read) ++refused;
     for (size_t k = 0; read && k < read->choices.size(); ++k)
       EXPECT_EQ(read->choices[k].graph->nodes.size(), choices[0]->graph->nodes.size());
   }
   EXPECT_GT(refused, static_cast<int>(text.size()) / 2);
   for (size_t length = 0; length < bytes.size(); length += 7)
-    EXPECT_FALSE(read_rewrites(bytes.substr(0, length), graph, *pool).has_value());
+    EXPECT_FALSE(
+        read_rewrites(bytes.substr(0, length), graph, *pool, search::algebra::rewritten).has_value());
 }
 
 std::shared_ptr<const cache::MappedFile> file_of(cache::Store& store, const std::string& bytes) {
@@ -161,10 +163,10 @@ std::shared_ptr<const cache::MappedFile> file_of(cache::Store& store, const std:
   });
 }
 
-std::string bytes_of(const GraphImage& image) {
-  std::string bytes(image.bytes(), '\0');
-  image.write(std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+std::shared_ptr<const ir::Graph> kept_graph(cache::Store& store, const std::string& bytes,
+                                            const ir::Graph& from) {
+  const auto file = file_of(store, bytes);
+  return read_graph(file->bytes(), file, from);
 }
 
 void expect_equal(const ir::Graph& got, const ir::Graph& want) {
@@ -192,7 +194,7 @@ TEST_F(WarmAlgebra, GraphsAreKeptAsTheyAre) {
     WarmStart warm(open_store(folder_.path().string(), why), session->model().graph, "1 threads", *pool);
     KernelLibrary library(KernelLibrary::Options{false, false});
     ChosenLayouts layouts(library.mutex());
-    folded = warm.load(library, layouts, nullptr);
+    folded = warm.load(library, layouts, nullptr, search::algebra::rewritten);
     const auto all = layouts.all();
     return all.empty() ? nullptr : all[0]->graph;
   };
@@ -203,7 +205,7 @@ TEST_F(WarmAlgebra, GraphsAreKeptAsTheyAre) {
   // Without the file, by the recipe.
   const auto recipe = [&] {
     const auto bytes = write_rewrites(chosen(model, rows(32)));
-    return read_rewrites(bytes, *session->model().graph, *pool);
+    return read_rewrites(bytes, *session->model().graph, *pool, search::algebra::rewritten);
   }();
   ASSERT_TRUE(recipe.has_value());
   EXPECT_FALSE(recipe->folded.empty());
@@ -221,8 +223,8 @@ TEST_F(WarmAlgebra, DamagedGraphsAreRefused) {
   ASSERT_FALSE(image->constants.empty());
   std::string why;
   const auto store = open_store(folder_.path().string(), why);
-  const std::string bytes = bytes_of(*image);
-  const auto whole = read_graph(file_of(*store, bytes), from);
+  const std::string bytes = image->bytes_in_one();
+  const auto whole = kept_graph(*store, bytes, from);
   ASSERT_NE(whole, nullptr);
   expect_equal(*whole, *choices[0]->graph);
   int refused = 0;
@@ -230,7 +232,7 @@ TEST_F(WarmAlgebra, DamagedGraphsAreRefused) {
     for (const char bits : {1, 2, 64, -1}) {
       std::string damaged = bytes;
       damaged[at] = static_cast<char>(damaged[at] ^ bits);
-      const auto read = read_graph(file_of(*store, damaged), from);
+      const auto read = kept_graph(*store, damaged, from);
       if (read == nullptr) ++refused;
       for (size_t n = 0; read && n < read->nodes.size(); ++n)
         for (const ir::ValueId id : ir::reads_of(read->nodes[n]))
@@ -239,7 +241,7 @@ TEST_F(WarmAlgebra, DamagedGraphsAreRefused) {
   }
   EXPECT_GT(refused, static_cast<int>(image->text.size()));
   for (size_t length = 0; length < bytes.size(); length += 97)
-    EXPECT_EQ(read_graph(file_of(*store, bytes.substr(0, length)), from), nullptr) << length;
+    EXPECT_EQ(kept_graph(*store, bytes.substr(0, length), from), nullptr) << length;
 }
 
 TEST_F(WarmAlgebra, IsProvedAgain) {

@@ -11,6 +11,7 @@
 #include "runtime/plan/plan_builder.h"
 #include "runtime/warm/kept_weights.h"
 #include "runtime/warm/warm_start.h"
+#include "search/algebra/graph_writer.h"
 #include "tests/cache/folder.h"
 #include "tests/optimizer/bench.h"
 #include "tests/optimizer/knobs.h"
@@ -237,7 +238,7 @@ class PrecompiledPlan {
       : session_(model.session(one_thread(Tier::fallback))),
         warm_(std::move(store), session_->model().graph, "1 threads", *pool_),
         layouts_(library_.mutex()) {
-    warm_.load(library_, layouts_, packs_.get());
+    warm_.load(library_, layouts_, packs_.get(), search::algebra::rewritten);
     const std::shared_ptr<const ir::Graph> graph = session_->model().graph;
     PlanOptions how;
     how.packs = packs_;

@@ -45,6 +45,7 @@ TEST(WorkerProcess, EveryMisbehaviourIsAReasonAndTheNextCandidateIsServed) {
       {"killed", WorkerFailure::killed, "Killed) while testing"},
       {"terminated", WorkerFailure::killed, "Terminated) while testing"},
       {"asks", WorkerFailure::garbage, "no message"},
+      {"notes", WorkerFailure::garbage, "no message"},
       {"leave", WorkerFailure::exited, "status 0 while testing"},
       {"leave_with_7", WorkerFailure::exited, "status 7 while testing"},
       {"raw", WorkerFailure::garbage, "no message"},

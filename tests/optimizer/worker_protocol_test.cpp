@@ -48,11 +48,25 @@ TEST(WorkerProtocol, RequestsArriveAsTheyWereSent) {
   EXPECT_EQ(got.ranges[0].divisor, 2);
   EXPECT_EQ(got.rank, 3u);
   EXPECT_TRUE(got.lower_only && got.keeps_schedules);
-  EXPECT_FALSE(got.identity.has_value());
+  EXPECT_FALSE(got.identity.has_value() || got.search.has_value());
   WorkerRequest identity = sent;
   identity.identity = {{"m", 2, 3, 1}};
   ASSERT_TRUE(request_from(to_text(identity)).identity.has_value());
   EXPECT_EQ(request_from(to_text(identity)).identity->at(0).low, 2);
+}
+
+TEST(WorkerProtocol, SearchesArriveAsTheyWereSent) {
+  WorkerRequest sent;
+  sent.search = WorkerStage::looking_for_rules;
+  const std::string text = to_text(sent);
+  EXPECT_EQ(request_from(text).search, sent.search);
+  // Stages of candidates are nothing that can be asked for.
+  const std::string stage(name_of(*sent.search));
+  std::string other = text;
+  other.replace(other.find(stage), stage.size(), "proving");
+  EXPECT_THROW(request_from(other), Error);
+  for (const SearchMessage message : {SearchMessage::may_go_on, SearchMessage::note, SearchMessage::found})
+    EXPECT_EQ(message_from(to_text(message)).search, message);
 }
 
 WorkerLowering some_lowering() {
@@ -107,15 +121,18 @@ TEST(WorkerProtocol, DamagedMessagesAreRefusedOrRead) {
   WorkerReply reply;
   reply.proof = {verify::Verdict::proved, "p", 0};
   reply.gate = {verify::Verdict::tested, "t", 0};
-  const std::string texts[] = {
-      to_text(some_request()),       to_text(reply),
-      to_text(WorkerStage::testing), hello_text(),
-      to_text(ScheduleMessage{}),    to_text(WorkerLowering{"p", "e", {0, 1}, "map", "", 1, "default", 2})};
+  const std::string texts[] = {to_text(some_request()),
+                               to_text(reply),
+                               to_text(WorkerStage::testing),
+                               hello_text(),
+                               to_text(SearchMessage::note),
+                               to_text(ScheduleMessage{}),
+                               to_text(WorkerLowering{"p", "e", {0, 1}, "map", "", 1, "default", 2})};
   constexpr unsigned seed = 20240;
   std::mt19937 random(seed);
   int refused = 0;
   for (int round = 0; round < 4000; ++round) {
-    std::string text = texts[round % 6];
+    std::string text = texts[round % 7];
     for (unsigned change = random() % 3 + 1; change > 0; --change) {
       const size_t at = random() % text.size();
       if (random() % 3 == 0) {

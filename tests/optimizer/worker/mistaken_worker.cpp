@@ -14,11 +14,12 @@ namespace {
 
 WorkerReply judge_mistaken(const WorkerRequest& request, const JudgeReports& reports) {
   std::string text = request.program;
-  const auto lowered = [&](const WorkerLowering& lowering) {
+  JudgeReports watched = reports;
+  watched.lowered = [&](const WorkerLowering& lowering) {
     if (text.empty()) text = lowering.program;
     reports.lowered(lowering);
   };
-  WorkerReply reply = judge_candidate(request, {reports.entering, lowered}, search::lower);
+  WorkerReply reply = judge_candidate(request, watched, search::lower);
   const char* const edge = std::getenv("MISTAKEN_BEYOND");
   if (!reply.refusal.empty() || edge == nullptr) return reply;
   const ir::loop::LoopProgram program = ir::loop::parse(text);

@@ -63,6 +63,7 @@ WorkerReply misbehave(const WorkerRequest& request, const JudgeReports& reports)
   if (what == "suspended") kill(getpid(), SIGSTOP);
   if (what == "aborts") std::abort();
   if (what == "asks") send_raw(framed(to_text(ScheduleMessage{ScheduleMessage::Kind::load, "key"})));
+  if (what == "notes") send_raw(framed(to_text(SearchMessage::note)));
   if (what == "hang") pause();
   if (what == "spin") {
     for (;;) ++spins;

@@ -1,5 +1,6 @@
-// The worker program with a fault planted in its lowering: FAULT_IN_LOWERING says which, FAULTY_STAGE in
-// expressions with what in their text. Everything else is as in the worker itself.
+// The worker program with a fault planted in its search. In its lowering: FAULT_IN_LOWERING says which,
+// FAULTY_STAGE in expressions with what in their text. In what else it searches: FAULT_IN_SEARCH says which,
+// FAULTY_SEARCH at what stage of it. Everything else is as in the worker itself.
 
 #include <signal.h>
 #include <unistd.h>
@@ -35,7 +36,10 @@ bool is_one_of_the_first(int count, const std::string& file) {
 }
 
 void fail_as(const std::string& what) {
+  // As without sanitizers, which have handlers of their own.
+  for (const int fatal : {SIGSEGV, SIGILL, SIGBUS, SIGABRT}) signal(fatal, SIG_DFL);
   std::vector<int> none;
+  if (what == "segmentation fault once" && is_one_of_the_first(1, variable("FAULT_COUNT"))) *nowhere = 1;
   if (what == "segmentation fault") *nowhere = 1;
   // As in find_mapped_windows once: the standard library's own check, where it is built in.
   if (what == "assertion" && none.back() == 0) ++spins;
@@ -49,20 +53,23 @@ void fail_as(const std::string& what) {
 
 search::Lowered lower(const ir::Program& expression, const search::Sizes& sizes,
                       const std::vector<bool>& constant, const jit::Target& target, size_t rank) {
-  // As without sanitizers, which have handlers of their own.
-  for (const int fatal : {SIGSEGV, SIGILL, SIGBUS, SIGABRT}) signal(fatal, SIG_DFL);
   const std::string where = variable("FAULTY_STAGE");
   if (ir::print(expression).find(where) != std::string::npos) fail_as(variable("FAULT_IN_LOWERING"));
   return search::lower(expression, sizes, constant, target, rank);
+}
+
+WorkerReply judge(const WorkerRequest& request, const JudgeReports& reports) {
+  JudgeReports watched = reports;
+  watched.entering = [&](WorkerStage stage) {
+    reports.entering(stage);
+    if (request.search && name_of(stage) == variable("FAULTY_SEARCH")) fail_as(variable("FAULT_IN_SEARCH"));
+  };
+  return judge_candidate(request, watched, lower);
 }
 
 }  // namespace
 }  // namespace axrun::runtime
 
 int main(int argument_count, char** arguments) {
-  using namespace axrun::runtime;
-  return serve_requests(argument_count, arguments,
-                        [](const WorkerRequest& request, const JudgeReports& reports) {
-                          return judge_candidate(request, reports, lower);
-                        });
+  return axrun::runtime::serve_requests(argument_count, arguments, axrun::runtime::judge);
 }
