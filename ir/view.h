@@ -17,11 +17,9 @@ struct AffineIndex {
 std::optional<AffineIndex> affine_index(const Program& program, const Stage& stage, ExprId id);
 
 /// The operand position whose elements, in row-major order, are exactly the elements of output 0 (Reshape,
-/// Squeeze, Identity, a Transpose that only moves dims of size 1); -1 when there is none, or dims are
-/// symbolic.
+/// Squeeze, Identity, a Transpose that only moves dims of size 1), whatever the named sizes are; -1 when there
+/// is none, or that depends on them.
 int viewed_operand(const Program& program);
-/// The same where that holds for all sizes; -1 also where it depends on them, or nobody knows.
-int viewed_at_all_sizes(const Program& program);
 /// Whether output 0 is made of elements of one tensor, each where an index says: what is no view otherwise.
 bool only_moves(const Program& program);
 

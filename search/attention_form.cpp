@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -21,7 +21,7 @@ namespace {
 std::vector<int> axes_read(const Program& program, const Expr& load) {
   std::vector<int> axes;
   for (const ExprId index : load.indices) {
-    const auto linear = linear_form(program, index);
+    const auto linear = ir::linear_form(program, index);
     axes.push_back(linear ? linear->single_axis().value_or(ir::none) : ir::none);
   }
   return axes;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/grammar.h"
-#include "search/linear.h"
+#include "ir/linear.h"
 
 namespace axrun::search {
 
@@ -25,12 +25,12 @@ std::vector<AxisCondition> axis_conditions(const Program& program, const ir::Sta
   for (const ExprId id : ir::reachable(program, stage.body)) {
     const Expr& expr = program.exprs[static_cast<size_t>(id)];
     if (expr.op < ScalarOp::less || expr.op > ScalarOp::greater_equal) continue;
-    const auto left = linear_form(program, expr.args[0]), right = linear_form(program, expr.args[1]);
+    const auto left = ir::linear_form(program, expr.args[0]), right = ir::linear_form(program, expr.args[1]);
     if (!left || !right) continue;
     // difference < 0, or <= 0.
     const bool swapped = expr.op == ScalarOp::greater || expr.op == ScalarOp::greater_equal;
     const bool strict = expr.op == ScalarOp::less || expr.op == ScalarOp::greater;
-    Linear difference = swapped ? *right : *left;
+    ir::Linear difference = swapped ? *right : *left;
     difference += (swapped ? *left : *right) * Dim(-1);
     if (difference.coefficients.size() != 1) continue;
     const auto& [axis, factor] = *difference.coefficients.begin();

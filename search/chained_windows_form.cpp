@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -59,7 +59,7 @@ class ChainedWindowsFormFinder {
     const int window = form_.windows.epilogue == nullptr
                            ? group[0]
                            : form_.windows.epilogue_axes[static_cast<size_t>(group[0])];
-    const auto linear = linear_form(program_, index);
+    const auto linear = ir::linear_form(program_, index);
     const auto axis = linear ? linear->single_axis() : std::nullopt;
     if (window == ir::none || !axis) return false;
     if (extent_of(*form_.windows.reduction, window) != extent_of(*form_.sum.sum, *axis)) return false;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/grammar.h"
+#include "ir/linear.h"
 #include "search/epilogue.h"
-#include "search/linear.h"
 #include "search/product_form.h"
 #include "search/stage_values.h"
 #include "search/windows_form.h"
@@ -44,7 +44,7 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
   std::vector<GatheredForm::Shift> shifts(sum.reduce_axes.size());
   bool any = false;
   for (const ExprId id : read) {
-    const auto linear = linear_form(program, id);
+    const auto linear = ir::linear_form(program, id);
     if (!linear) return {};
     for (size_t k = 0; k < shifts.size(); ++k) {
       const ir::Dim step = linear->coefficient(static_cast<int>(sum.axes.size() + k));
@@ -62,7 +62,7 @@ std::vector<GatheredForm::Shift> shifts_of(const Program& program, const Gathere
     }
   }
   for (const ExprId id : read) {
-    const auto linear = linear_form(program, id);
+    const auto linear = ir::linear_form(program, id);
     for (size_t k = 0; k < shifts.size(); ++k) {
       if (!shifts[k].any()) continue;
       // Not every line goes with every place then.

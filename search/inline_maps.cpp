@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/rebuild.h"
 #include "search/scalar_cost.h"
 #include "search/stage_values.h"
@@ -69,7 +69,7 @@ std::map<TensorId, const Stage*> candidates(const Program& program, const SizeFa
 std::optional<Indices> split_index(ir::Builder& builder, const Scalar& index, const Dims& group,
                                    const Dims& scope) {
   Indices parts(group.size());
-  auto rest = linear_form(builder.program(), index.id());
+  auto rest = ir::linear_form(builder.program(), index.id());
   if (group.size() == 1) {
     parts[0] = index;
     return parts;
@@ -83,7 +83,7 @@ std::optional<Indices> split_index(ir::Builder& builder, const Scalar& index, co
     axes[static_cast<size_t>(axis)] = Scalar(&builder, builder.append(std::move(expr)));
   }
   for (size_t k = group.size(); k-- > 1;) {
-    Linear outer, inner;
+    ir::Linear outer, inner;
     Dim highest = 0;
     for (const auto& [axis, value] : rest->coefficients) {
       const Dim quotient = floor_div(value, group[k]);
@@ -105,10 +105,10 @@ std::optional<Indices> split_index(ir::Builder& builder, const Scalar& index, co
     }
     const auto room = (group[k] - 1 - highest).constant();
     if (!room || *room < 0) return std::nullopt;
-    parts[k] = to_scalar(builder, inner, axes);
+    parts[k] = ir::to_scalar(builder, inner, axes);
     rest = outer;
   }
-  parts[0] = to_scalar(builder, *rest, axes);
+  parts[0] = ir::to_scalar(builder, *rest, axes);
   return parts;
 }
 

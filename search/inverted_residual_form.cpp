@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ir/dim_polynomial.h"
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/stage_values.h"
 
 namespace axrun::search {
@@ -59,7 +59,7 @@ class InvertedResidualFormFinder {
       if (axes_of(program_, factor).count(form_.line) != 0) return false;
     }
     for (size_t d = 0; d < right.indices.size(); ++d) {
-      const auto index = linear_form(program_, right.indices[d]);
+      const auto index = ir::linear_form(program_, right.indices[d]);
       const bool last = d + 1 == right.indices.size();
       if (!index || index->coefficient(product.column) != Dim(last ? 1 : 0) ||
           index->coefficient(form_.line) != Dim(last ? form_.width : 0))
@@ -120,7 +120,7 @@ class InvertedResidualFormFinder {
     form_.dimensions.push_back(axis);
     if (axis == product.column) return true;
     if (axis == form_.line) return moves(index, extent);
-    const auto linear = linear_form(program_, index);
+    const auto linear = ir::linear_form(program_, index);
     const auto own = linear ? linear->single_axis() : std::nullopt;
     const std::vector<int>& outer = windows_.outer;
     if (!own || std::find(outer.begin(), outer.end(), *own) == outer.end()) return false;

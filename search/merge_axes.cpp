@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
+#include "ir/linear.h"
 #include "search/axis_cuts.h"
 #include "search/gathered_form.h"
-#include "search/linear.h"
 #include "search/rebuild.h"
 #include "search/stage_values.h"
 
@@ -67,12 +67,12 @@ class Choice {
   const Pairs& dims(TensorId tensor) const { return dims_[static_cast<size_t>(tensor)]; }
 
   /// The index of each merged dimension of a load; nothing where one is not linear.
-  static std::vector<std::optional<Linear>> merged_indices(const Program& program, const Expr& load,
-                                                           const Pairs& merged) {
+  static std::vector<std::optional<ir::Linear>> merged_indices(const Program& program, const Expr& load,
+                                                               const Pairs& merged) {
     const Dims& dims = program.tensors[static_cast<size_t>(load.integer)].dims;
-    std::vector<std::optional<Linear>> result;
+    std::vector<std::optional<ir::Linear>> result;
     for (size_t d = 0; d < load.indices.size(); ++d) {
-      const auto index = linear_form(program, load.indices[d]);
+      const auto index = ir::linear_form(program, load.indices[d]);
       if (d == 0 || !merged[d - 1]) {
         result.push_back(index);
         continue;
@@ -157,14 +157,14 @@ class Choice {
       }
       return;
     }
-    if (const auto linear = linear_form(program_, id)) return check_linear(s, *linear);
+    if (const auto linear = ir::linear_form(program_, id)) return check_linear(s, *linear);
     if (expr.op == ScalarOp::load) check_load(s, expr, seen);
     for (const ExprId argument : expr.args) {
       if (argument != ir::none) check_value(s, argument, seen);
     }
   }
 
-  void check_linear(size_t s, const Linear& linear) {
+  void check_linear(size_t s, const ir::Linear& linear) {
     const Stage& stage = program_.stages[s];
     for (size_t p = 0; p < axes_[s].size(); ++p) {
       const int outer = static_cast<int>(p);
@@ -176,11 +176,11 @@ class Choice {
 
   /// Whether a sum of products reads whole lines one after another, along its own last axes: these need not
   /// be one axis for that.
-  bool is_all_lines(const Stage& stage, const Expr& load, size_t d, const Linear& outer,
-                    const Linear& inner) const {
+  bool is_all_lines(const Stage& stage, const Expr& load, size_t d, const ir::Linear& outer,
+                    const ir::Linear& inner) const {
     const Dims& dims = program_.tensors[static_cast<size_t>(load.integer)].dims;
     const size_t axes = stage.axes.size();
-    const auto is = [&](const Linear& index, size_t axis, size_t dimension) {
+    const auto is = [&](const ir::Linear& index, size_t axis, size_t dimension) {
       return index.single_axis() == static_cast<int>(axis) && stage.axes[axis].extent == dims[dimension];
     };
     return d + 2 == dims.size() && axes >= 3 && is(outer, axes - 2, d) && is(inner, axes - 1, d + 1) &&
@@ -201,7 +201,7 @@ class Choice {
       if (used.count(last) == 0 && used.count(last - 1) == 0) continue;
       if (dims.size() < 2 || load.args[0] != ir::none) return false;
       for (size_t back : {0, 1}) {
-        const auto index = linear_form(program_, load.indices[dims.size() - 1 - back]);
+        const auto index = ir::linear_form(program_, load.indices[dims.size() - 1 - back]);
         const auto axis = static_cast<size_t>(last) - back;
         if (!index || index->single_axis() != static_cast<int>(axis) ||
             !(stage.axes[axis].extent == dims[dims.size() - 1 - back]))
@@ -215,8 +215,8 @@ class Choice {
     Pairs& dims = dims_[static_cast<size_t>(load.integer)];
     for (size_t d = 0; d + 1 < load.indices.size(); ++d) {
       if (!dims[d]) continue;
-      const auto outer = linear_form(program_, load.indices[d]);
-      const auto inner = linear_form(program_, load.indices[d + 1]);
+      const auto outer = ir::linear_form(program_, load.indices[d]);
+      const auto inner = ir::linear_form(program_, load.indices[d + 1]);
       const bool constant = outer && inner && outer->coefficients.empty() && inner->coefficients.empty();
       bool together = outer && inner && !outer->coefficients.empty() && !inner->coefficients.empty();
       if (together) {
@@ -291,8 +291,8 @@ class Merger {
       place.push_back(static_cast<int>(now.axes.size() + now.reduce_axes.size()) - 1);
       inner.push_back(true);
     }
-    const auto renamed = [&](const Linear& linear) {
-      Linear result;
+    const auto renamed = [&](const ir::Linear& linear) {
+      ir::Linear result;
       result.constant = linear.constant;
       for (const auto& [axis, value] : linear.coefficients) {
         const auto at = static_cast<size_t>(axis);
@@ -305,7 +305,7 @@ class Merger {
       for (auto axis = static_cast<size_t>(condition.axis); axis < merged.size() && merged[axis]; ++axis)
         bound = bound * extent_of(stage, axis + 1);
       const Scalar here = point[static_cast<size_t>(place[static_cast<size_t>(condition.axis)])];
-      const Scalar there = to_scalar(builder_, {{}, bound}, point);
+      const Scalar there = ir::to_scalar(builder_, {{}, bound}, point);
       return condition.below ? here < there : here >= there;
     };
     const Pairs& dims = choice_.dims(stage.results[0]);
@@ -319,7 +319,8 @@ class Merger {
       ScalarCopier copier(from_, builder_, [&](ScalarCopier& copy, ExprId id, const Expr& expr) {
         if (const auto found = conditions.find(id); found != conditions.end())
           return merged_condition(found->second, point);
-        if (const auto linear = linear_form(from_, id)) return to_scalar(builder_, renamed(*linear), point);
+        if (const auto linear = ir::linear_form(from_, id))
+          return ir::to_scalar(builder_, renamed(*linear), point);
         if (expr.op != ScalarOp::load) return Scalar();
         const auto tensor = static_cast<TensorId>(expr.integer);
         const Pairs& pairs = choice_.dims(tensor);
@@ -328,7 +329,8 @@ class Merger {
         for (size_t d = 0; d < expr.indices.size(); ++d) {
           if (d > 0 && pairs[d - 1]) continue;
           const auto& linear = merged_indices[indices.size()];
-          indices.push_back(linear ? to_scalar(builder_, renamed(*linear), point) : copy(expr.indices[d]));
+          indices.push_back(linear ? ir::to_scalar(builder_, renamed(*linear), point)
+                                   : copy(expr.indices[d]));
         }
         const TensorRef& source = tensors_.at(tensor);
         if (expr.args[0] == ir::none) return source(indices);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "ir/linear.h"
 #include "search/epilogue.h"
-#include "search/linear.h"
 #include "search/merge_axes.h"
 #include "search/piece.h"
 #include "search/rebuild.h"
@@ -35,7 +35,7 @@ bool is_identity(const Order& order) { return std::is_sorted(order.begin(), orde
 /// Whether an index moves with an axis and a reduce axis.
 bool is_windowed(const Program& program, const Stage& stage, ir::ExprId index) {
   const int axes = static_cast<int>(stage.axes.size());
-  const auto linear = linear_form(program, index);
+  const auto linear = ir::linear_form(program, index);
   return linear && linear->coefficients.size() >= 2 && linear->coefficients.begin()->first < axes &&
          linear->coefficients.rbegin()->first >= axes;
 }
@@ -78,7 +78,7 @@ bool reads_across(const Program& program) {
       const bool moves = std::any_of(load.indices.begin(), load.indices.end(),
                                      [&](ir::ExprId index) { return is_windowed(program, stage, index); });
       const auto along = [&](ir::ExprId index) {
-        const auto linear = linear_form(program, index);
+        const auto linear = ir::linear_form(program, index);
         return linear && linear->coefficient(axes.back()) != Dim(0);
       };
       if (moves && !along(load.indices.back()) &&
@@ -98,7 +98,7 @@ std::optional<Order> order_for(const Program& program, const Stage& stage, const
     if (static_cast<TensorId>(load.integer) != tensor) continue;
     std::vector<size_t> place;
     for (const ir::ExprId index : load.indices) {
-      const auto linear = linear_form(program, index);
+      const auto linear = ir::linear_form(program, index);
       if (!linear) return std::nullopt;
       size_t last = 0;
       bool of_result = false;

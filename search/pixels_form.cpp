@@ -1,6 +1,6 @@
 #include "search/pixels_form.h"
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/monoid_values.h"
 #include "search/window_move.h"
 
@@ -50,7 +50,7 @@ class PixelsFormFinder {
   }
 
   /// The reduce axes of an index.
-  std::vector<int> reduce_axes_of(const Linear& index) const {
+  std::vector<int> reduce_axes_of(const ir::Linear& index) const {
     std::vector<int> found;
     for (const auto& [axis, value] : index.coefficients) {
       const int number = axis - static_cast<int>(stage_.axes.size());
@@ -63,7 +63,7 @@ class PixelsFormFinder {
     const ir::Dims& dims = program_.tensors[static_cast<size_t>(load.integer)].dims;
     bool down = false, along = false;
     for (size_t d = 0; d < load.indices.size(); ++d) {
-      const auto index = linear_form(program_, load.indices[d]);
+      const auto index = ir::linear_form(program_, load.indices[d]);
       if (!index) return false;
       const bool by_line = index->coefficient(form_.sum.line) != Dim(0);
       const bool by_place = index->coefficient(form_.sum.place) != Dim(0);
@@ -82,7 +82,7 @@ class PixelsFormFinder {
     return down && along;
   }
 
-  bool make(const Linear& index, int axis, size_t dimension, const Dim& extent, PixelMove& move) const {
+  bool make(const ir::Linear& index, int axis, size_t dimension, const Dim& extent, PixelMove& move) const {
     const auto stride = index.coefficient(axis).constant(), start = index.constant.constant();
     if (!stride || *stride < 1 || !start) return false;
     move.dimension = dimension;
@@ -103,10 +103,10 @@ class PixelsFormFinder {
 
   /// Whether a comparison says that an index is in one of its bounds.
   bool bounds(ExprId comparison, const Expr& load, const PixelMove& move) const {
-    const auto margin = margin_of(program_, expr_of(program_, comparison));
-    const auto index = linear_form(program_, load.indices[move.dimension]);
+    const auto margin = ir::margin_of(program_, expr_of(program_, comparison));
+    const auto index = ir::linear_form(program_, load.indices[move.dimension]);
     if (!margin || !index) return false;
-    Linear above = *index * Dim(-1);
+    ir::Linear above = *index * Dim(-1);
     above.constant = above.constant + move.extent - 1;
     return *margin == *index || *margin == above;
   }

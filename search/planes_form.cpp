@@ -59,7 +59,7 @@ std::optional<PlanesForm> planes_of(const Program& program, const WindowsForm& f
   for (size_t d = 0; d < rank; ++d) {
     const std::set<int> axes = axes_of(program, load->indices[d]);
     if (d + 2 >= rank || axes.count(planes.plane) == 0) continue;
-    const auto linear = linear_form(program, load->indices[d]);
+    const auto linear = ir::linear_form(program, load->indices[d]);
     if (!linear || linear->single_axis() != planes.plane) return std::nullopt;
     ++of_plane;
   }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/linear.h"
 #include "ir/types.h"
-#include "search/linear.h"
 #include "search/monoid_values.h"
 #include "search/uniform_parts.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 
 namespace axrun::search {
 
@@ -85,7 +85,7 @@ class RowsFormFinder {
       if (from >= k || !one_axis_each(stage(from)) || known_[from] == known_[k]) continue;
       std::vector<int> own;  // the axis of k for each dimension; -1 where the index is something else
       for (const ExprId index : read.indices) {
-        const auto linear = linear_form(program_, index);
+        const auto linear = ir::linear_form(program_, index);
         own.push_back(linear ? linear->single_axis().value_or(-1) : -1);
       }
       std::vector<int> rows;
@@ -127,7 +127,7 @@ class RowsFormFinder {
       if (read.args[0] != ir::none) return "it reads another stage under a guard";
       if (!one_axis_each(stage(from))) return "it reads a reshaped stage";
       for (size_t g = 0; g < extents.size(); ++g) {
-        const auto linear = linear_form(program_, read.indices[static_cast<size_t>(rows_[from][g])]);
+        const auto linear = ir::linear_form(program_, read.indices[static_cast<size_t>(rows_[from][g])]);
         if (!linear || linear->single_axis() != rows_[k][g]) return "it reads another row";
       }
     }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/rows.h"
 #include "search/scalar_cost.h"
 #include "search/work.h"
@@ -22,7 +22,7 @@ int contiguous_loads(const PieceContext& context, const RowsForm& form, bool alo
     for (const ExprId load : loads_of(context.program, member.stage->body[0])) {
       const Expr& read = context.program.exprs[static_cast<size_t>(load)];
       if (read.indices.empty()) continue;
-      const auto last = linear_form(context.program, read.indices.back());
+      const auto last = ir::linear_form(context.program, read.indices.back());
       const bool reads_rows_and_columns = axes_of(context.program, load).size() > 1 || form.rows.empty();
       if (last && reads_rows_and_columns && last->coefficient(axes.back()) == Dim(1)) ++count;
     }

@@ -1,7 +1,7 @@
 #include "search/scalar_cost.h"
 
 #include "ir/grammar.h"
-#include "search/linear.h"
+#include "ir/linear.h"
 
 namespace axrun::search {
 
@@ -42,7 +42,7 @@ double cost_of(const Expr& expr) {
 double scalar_cost(const ir::Program& program, ir::ExprId id) {
   double cost = 0;
   for (const ir::ExprId reached : ir::reachable(program, {id})) {
-    if (!linear_form(program, reached)) cost += cost_of(program.exprs[static_cast<size_t>(reached)]);
+    if (!ir::linear_form(program, reached)) cost += cost_of(program.exprs[static_cast<size_t>(reached)]);
   }
   return cost;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/linear.h"
 #include "search/epilogue.h"
 #include "search/gathered_form.h"
-#include "search/linear.h"
 #include "search/piece.h"
 #include "search/product_form.h"
 #include "search/rebuild.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ir/grammar.h"
-#include "search/linear.h"
+#include "ir/linear.h"
 
 namespace axrun::search {
 
@@ -19,11 +19,11 @@ using ir::loop::Combine;
 using ir::loop::Level;
 using ir::loop::LoopKind;
 
-std::optional<Linear> position_of(const Program& program, const Expr& load) {
+std::optional<ir::Linear> position_of(const Program& program, const Expr& load) {
   const ir::TensorDecl& tensor = program.tensors[static_cast<size_t>(load.integer)];
-  Linear position;
+  ir::Linear position;
   for (size_t d = 0; d < load.indices.size(); ++d) {
-    const auto index = linear_form(program, load.indices[d]);
+    const auto index = ir::linear_form(program, load.indices[d]);
     if (!index) return std::nullopt;
     position = position * tensor.dims[d];
     position += *index;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "search/linear.h"
+#include "ir/linear.h"
 #include "search/piece.h"
 
 namespace axrun::search {
 
 /// The row-major position of what a load reads; nothing where it is not linear.
-std::optional<Linear> position_of(const ir::Program& program, const ir::Expr& load);
+std::optional<ir::Linear> position_of(const ir::Program& program, const ir::Expr& load);
 
 /// A map whose operands are contiguous along another axis than its result. Values that are worked out along
 /// that axis, the rows, pass through tiles in registers that are read along the result's last axis.

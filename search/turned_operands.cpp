@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "ir/linear.h"
 #include "search/epilogue.h"
-#include "search/linear.h"
 #include "search/piece.h"
 #include "search/rebuild.h"
 #include "search/stage_values.h"
@@ -61,7 +61,7 @@ Turns turns_of(const Program& program, size_t s) {
     const Expr& load = expr_of(program, id);
     std::optional<size_t> along;
     for (size_t d = 0; d < load.indices.size(); ++d) {
-      const auto linear = linear_form(program, load.indices[d]);
+      const auto linear = ir::linear_form(program, load.indices[d]);
       if (!linear || (along && linear->coefficient(order.back()) != Dim(0))) return {};
       if (linear->coefficient(order.back()) != Dim(0)) along = d;
     }

@@ -1,7 +1,7 @@
 #include "search/window_move.h"
 
 #include "ir/dim_polynomial.h"
-#include "search/linear.h"
+#include "ir/linear.h"
 
 namespace axrun::search {
 
@@ -38,7 +38,7 @@ std::optional<WindowMove> window_move(const Program& program, const ir::Stage& s
   WindowMove move;
   move.axis = axis;
   move.tap_axis = static_cast<int>(stage.axes.size()) + tap_number;
-  const auto linear = linear_form(program, index);
+  const auto linear = ir::linear_form(program, index);
   if (!linear || linear->coefficients.size() != 2) return std::nullopt;
   const auto length = stage.axes[static_cast<size_t>(axis)].extent.constant();
   const auto taps = stage.reduce_axes[static_cast<size_t>(tap_number)].extent.constant();
@@ -68,7 +68,7 @@ std::optional<std::vector<ExprId>> comparisons_of(const Program& program, ExprId
 }
 
 bool holds_inside(const Program& program, ExprId comparison, const WindowMove& move) {
-  const auto margin = margin_of(program, program.exprs[static_cast<size_t>(comparison)]);
+  const auto margin = ir::margin_of(program, program.exprs[static_cast<size_t>(comparison)]);
   if (!margin) return false;
   for (const auto& [axis, coefficient] : margin->coefficients) {
     if (!move.moves(axis) || !coefficient.is_constant()) return false;

@@ -44,7 +44,7 @@ class WindowsFormFinder {
 
  private:
   struct Read {
-    std::vector<Linear> indices;
+    std::vector<ir::Linear> indices;
     bool along_column = false;
   };
 
@@ -78,7 +78,7 @@ class WindowsFormFinder {
       Read read;
       const Expr& expr = expr_of(program_, load);
       for (const ExprId index : expr.indices) {
-        const auto linear = linear_form(program_, index);
+        const auto linear = ir::linear_form(program_, index);
         if (!linear) return "an index is not linear";
         read.indices.push_back(*linear);
         const Dim step = linear->coefficient(form_.column);
@@ -99,7 +99,7 @@ class WindowsFormFinder {
   /// Whether some index moves with both axes.
   bool moves(int axis, int reduce_number) const {
     return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) {
-      return std::any_of(read.indices.begin(), read.indices.end(), [&](const Linear& index) {
+      return std::any_of(read.indices.begin(), read.indices.end(), [&](const ir::Linear& index) {
         return index.coefficient(axis) != Dim(0) && index.coefficient(reduce_axis(reduce_number)) != Dim(0);
       });
     });
@@ -115,7 +115,7 @@ class WindowsFormFinder {
     };
     const auto moves_along = [](const Read& read, int axis) {
       return std::any_of(read.indices.begin(), read.indices.end(),
-                         [&](const Linear& index) { return index.coefficient(axis) != Dim(0); });
+                         [&](const ir::Linear& index) { return index.coefficient(axis) != Dim(0); });
     };
     // Channels-last: taps alone are reduced, and what they read belongs to a single element of the result.
     bool& channels_last = form_.channels_last;
@@ -146,7 +146,7 @@ class WindowsFormFinder {
     if (std::none_of(reads_.begin(), reads_.end(), [](const Read& read) { return read.along_column; }))
       return "nothing that is read varies along the last axis";
     for (const Read& read : reads_) {
-      for (const Linear& index : read.indices) {
+      for (const ir::Linear& index : read.indices) {
         if (form_.row == ir::none || !read.along_column) continue;
         form_.row_step = std::max(form_.row_step, index.coefficient(form_.row).constant().value_or(1));
       }
@@ -219,7 +219,7 @@ int axis_outside_of_windows(const Program& program, const WindowsForm& windows, 
   for (const ExprId id : loads_of(program, windows.reduction->body[0])) {
     const Expr& load = program.exprs[static_cast<size_t>(id)];
     if (static_cast<ir::TensorId>(load.integer) != tensor) continue;
-    const auto linear = linear_form(program, load.indices[dimension]);
+    const auto linear = ir::linear_form(program, load.indices[dimension]);
     const auto axis = linear ? linear->single_axis() : std::nullopt;
     const std::vector<int>& all = windows.outer;
     const bool outer = axis && std::find(all.begin(), all.end(), *axis) != all.end();
@@ -237,7 +237,7 @@ int64_t column_step(const Program& program, const WindowsForm& windows, ir::Tens
   for (const ExprId id : loads_of(program, windows.reduction->body[0])) {
     const Expr& load = program.exprs[static_cast<size_t>(id)];
     if (static_cast<ir::TensorId>(load.integer) != tensor) continue;
-    const auto linear = linear_form(program, load.indices.back());
+    const auto linear = ir::linear_form(program, load.indices.back());
     const auto here = linear ? linear->coefficient(windows.column).constant() : std::nullopt;
     if (!here || (step && *step != *here)) return 0;
     step = here;
@@ -258,7 +258,7 @@ std::optional<Interior> interior_of(const Program& program, const WindowsForm& f
     const Expr& expr = expr_of(program, id);
     if (expr.op < ScalarOp::less || expr.op > ScalarOp::greater_equal) continue;
     if (axes_of(program, id).count(axis) == 0) continue;
-    const auto margin = margin_of(program, expr);
+    const auto margin = ir::margin_of(program, expr);
     if (!margin || !margin->constant.is_constant()) return std::nullopt;
     // The least favourable tap.
     int64_t rest = margin->constant.value();

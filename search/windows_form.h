@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/linear.h"
 #include "ir/program.h"
-#include "search/linear.h"
 
 namespace axrun::search {
 

@@ -69,9 +69,7 @@ void PlanBuilder::describe(PlanForm& form) const {
     form.programs.emplace_back();
     if (program) form.programs.back().emplace(program, form.sizes);
     const bool is_open = program && form.programs.back()->is_open();
-    const int viewed = !program  ? -1
-                       : is_open ? ir::viewed_at_all_sizes(*program)
-                                 : ir::viewed_operand(*program);
+    const int viewed = program ? ir::viewed_operand(*program) : -1;
     form.views.push_back(viewed < 0 && is_open && ir::only_moves(*program) ? PlanForm::by_size : viewed);
   }
   form.scheduled = scheduled_;

@@ -1,12 +1,8 @@
-#include "search/linear.h"
+#include "ir/linear.h"
 
 #include "ir/types.h"
 
-namespace axrun::search {
-
-using ir::Dim;
-using ir::Expr;
-using ir::ScalarOp;
+namespace axrun::ir {
 
 Dim Linear::coefficient(int axis) const {
   const auto found = coefficients.find(axis);
@@ -40,9 +36,9 @@ std::optional<int> Linear::single_axis() const {
   return coefficients.begin()->first;
 }
 
-std::optional<Linear> linear_form(const ir::Program& program, ir::ExprId id) {
+std::optional<Linear> linear_form(const Program& program, ExprId id) {
   const Expr& expr = program.exprs[static_cast<size_t>(id)];
-  if (expr.type != ir::ElementType::i64) return std::nullopt;
+  if (expr.type != ElementType::i64) return std::nullopt;
   Linear result;
   switch (expr.op) {
     case ScalarOp::integer:
@@ -77,7 +73,7 @@ std::optional<Linear> linear_form(const ir::Program& program, ir::ExprId id) {
   return result;
 }
 
-std::optional<Linear> margin_of(const ir::Program& program, const Expr& comparison) {
+std::optional<Linear> margin_of(const Program& program, const Expr& comparison) {
   const bool rising = comparison.op == ScalarOp::less || comparison.op == ScalarOp::less_equal;
   const bool strict = comparison.op == ScalarOp::less || comparison.op == ScalarOp::greater;
   const auto left = linear_form(program, comparison.args[0]);
@@ -89,12 +85,12 @@ std::optional<Linear> margin_of(const ir::Program& program, const Expr& comparis
   return margin;
 }
 
-ir::Scalar to_scalar(ir::Builder& builder, const Linear& linear, const ir::Indices& axes) {
-  ir::Scalar sum = builder.integer(0);
+Scalar to_scalar(Builder& builder, const Linear& linear, const Indices& axes) {
+  Scalar sum = builder.integer(0);
   for (const auto& [axis, value] : linear.coefficients) {
     sum = sum + axes[static_cast<size_t>(axis)] * value;
   }
   return sum + linear.constant;
 }
 
-}  // namespace axrun::search
+}  // namespace axrun::ir

@@ -6,29 +6,29 @@
 #include "ir/builder.h"
 #include "ir/program.h"
 
-namespace axrun::search {
+namespace axrun::ir {
 
 /// An index expression that is linear in the axes of its stage: sum of coefficients[axis] * axis + constant.
 struct Linear {
-  std::map<int, ir::Dim> coefficients;  ///< none is 0
-  ir::Dim constant = 0;
+  std::map<int, Dim> coefficients;  ///< none is 0
+  Dim constant = 0;
 
-  ir::Dim coefficient(int axis) const;
+  Dim coefficient(int axis) const;
   Linear& operator+=(const Linear& other);
-  Linear operator*(const ir::Dim& factor) const;
+  Linear operator*(const Dim& factor) const;
   bool operator==(const Linear& other) const = default;
-  bool is_zero() const { return coefficients.empty() && constant == ir::Dim(0); }
+  bool is_zero() const { return coefficients.empty() && constant == Dim(0); }
   /// The axis, when the expression is just that.
   std::optional<int> single_axis() const;
 };
 
 /// Nothing where the expression is not linear, or depends on data.
-std::optional<Linear> linear_form(const ir::Program& program, ir::ExprId id);
+std::optional<Linear> linear_form(const Program& program, ExprId id);
 
 /// What is not negative exactly where a comparison of such expressions holds.
-std::optional<Linear> margin_of(const ir::Program& program, const ir::Expr& comparison);
+std::optional<Linear> margin_of(const Program& program, const Expr& comparison);
 
 /// The expression again, over new axes.
-ir::Scalar to_scalar(ir::Builder& builder, const Linear& linear, const ir::Indices& axes);
+Scalar to_scalar(Builder& builder, const Linear& linear, const Indices& axes);
 
-}  // namespace axrun::search
+}  // namespace axrun::ir
