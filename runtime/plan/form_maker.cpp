@@ -141,8 +141,10 @@ std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph
                                           const PlanOptions& options, std::string& reason) {
   try {
     return FormMaker(std::move(graph), live_in_facts, options).make(reason);
-  } catch (const Error&) {
-    // Where the sizes are at fault, the plan for these very sizes says so.
+  } catch (const Error& error) {
+    // Where the sizes are at fault, the plan for these very sizes says so; other sizes would not help
+    // otherwise.
+    if (error.fault() == Fault::internal || error.fault() == Fault::unsupported) reason = error.what();
     return nullptr;
   }
 }

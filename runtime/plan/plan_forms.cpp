@@ -7,22 +7,29 @@
 
 namespace axrun::runtime {
 
+PlanForms::Bound PlanForms::known(const std::vector<ir::ValueFact>& live_in_facts) {
+  for (auto form = forms_.begin(); form != forms_.end(); ++form) {
+    auto numbers = (*form)->numbers(live_in_facts);
+    if (!numbers) continue;
+    std::rotate(forms_.begin(), form, std::next(form));
+    return {forms_.front(), std::move(*numbers)};
+  }
+  return {};
+}
+
 PlanForms::Bound PlanForms::find(const std::vector<ir::ValueFact>& live_in_facts,
                                  const PlanOptions& options) {
   {
     const std::lock_guard lock(mutex_);
     if (!counts_.reason.empty()) return {};
-    for (auto form = forms_.begin(); form != forms_.end(); ++form) {
-      auto numbers = (*form)->numbers(live_in_facts);
-      if (!numbers) continue;
-      std::rotate(forms_.begin(), form, std::next(form));
-      return {forms_.front(), std::move(*numbers)};
-    }
+    if (Bound bound = known(live_in_facts); bound.form != nullptr) return bound;
   }
   std::string reason;
   std::shared_ptr<const PlanForm> made = make_form(graph_, live_in_facts, options, reason);
   auto numbers = made ? made->numbers(live_in_facts) : std::nullopt;
   const std::lock_guard lock(mutex_);
+  // Two threads may have made one for like sizes; the first is kept.
+  if (Bound bound = known(live_in_facts); bound.form != nullptr) return bound;
   if (!numbers) {
     counts_.reason = reason;
     return {};

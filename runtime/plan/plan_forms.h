@@ -31,6 +31,8 @@ class PlanForms {
     std::shared_ptr<const PlanForm> form;
     std::vector<int64_t> numbers;
   };
+  /// From a form that is there; none: null. Under the lock.
+  Bound known(const std::vector<ir::ValueFact>& live_in_facts);
   Bound find(const std::vector<ir::ValueFact>& live_in_facts, const PlanOptions& options);
 
   std::shared_ptr<const ir::Graph> graph_;
