@@ -161,10 +161,15 @@ void PlanImprover::set_left(int64_t left) {
 }
 
 void PlanImprover::bring_back(const OptimizerJob& job) {
-  if (host_.plans->current(job.shapes) != nullptr) return;
+  // In layouts of its own, it is made by the run that wants it.
+  if (host_.plans->current(job.shapes) != nullptr || layouts_.graph_for(job.shapes) != nullptr) return;
   const PhaseClock::In phase(clock_, "build plans");
   const Background::Piece piece(place_.background);
-  host_.plans->publish(job.shapes, host_.build(job.inputs, library_));
+  try {
+    host_.plans->publish(job.shapes, host_.build(job.inputs, library_));
+  } catch (const Error&) {
+    // The run that wants it says why there is none.
+  }
 }
 
 void PlanImprover::improve(const OptimizerJob& job) try {
