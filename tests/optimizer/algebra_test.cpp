@@ -15,6 +15,7 @@
 #include "search/algebra/kernel_cost.h"
 #include "tests/algebra/small_terms.h"
 #include "tests/optimizer/answers.h"
+#include "tests/optimizer/attention_model.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/runtime/models.h"
 #include "tests/runtime/options.h"
@@ -28,21 +29,6 @@ using ir::ValueId;
 using search::algebra::Rule;
 using search::algebra::RuleSet;
 using search::algebra::TermId;
-
-/// Queries, keys and values of one input, and attention over them.
-ModelMaker attention() {
-  ModelMaker m;
-  const ValueId x = m.input("x", ElementType::f32, {24, 32});
-  std::vector<ValueId> parts;
-  for (const uint64_t seed : {1, 3, 5})
-    parts.push_back(
-        m.node("Add", {m.node("MatMul", {x, m.weights({32, 16}, seed)}), m.weights({16}, seed + 1)}));
-  const ValueId turned =
-      m.node("Transpose", {parts[1]}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0})}});
-  const ValueId scores = m.node("Softmax", {m.node("MatMul", {parts[0], turned})});
-  m.output(m.node("MatMul", {scores, parts[2]}));
-  return m;
-}
 
 /// A product with a wide matrix and then with a narrow one, which together are narrow.
 ModelMaker low_rank(const ir::Dim& rows) {

@@ -75,7 +75,8 @@ TEST(BilinearPlans, LimitsKeepSumsFinite) {
   const float limit = bilinear_limit(room, filters);
   EXPECT_GT(limit, 1e30F);
   for (int64_t k = 0; k < filters.size(); ++k) filters.set_real(k, filters.get_real(k) * 1e20);
-  EXPECT_NEAR(static_cast<double>(bilinear_limit(room, filters)) * 1e20 / static_cast<double>(limit), 1, 1e-3);
+  EXPECT_NEAR(static_cast<double>(bilinear_limit(room, filters)) * 1e20 / static_cast<double>(limit), 1,
+              1e-3);
   filters.set_real(5, std::numeric_limits<double>::infinity());
   EXPECT_EQ(bilinear_limit(room, filters), 0);
   filters.set_real(5, std::numeric_limits<double>::quiet_NaN());

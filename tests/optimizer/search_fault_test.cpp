@@ -10,6 +10,7 @@
 
 #include "runtime/optimizer/reproducer.h"
 #include "search/lowering.h"
+#include "tests/optimizer/attention_model.h"
 #include "tests/optimizer/knobs.h"
 #include "tests/optimizer/served.h"
 
@@ -181,20 +182,7 @@ Searched algebra() {
   return with_algebra(std::move(m), {32, 256});
 }
 
-/// Queries, keys and values of one input, and attention over them: many identities.
-Searched much_algebra() {
-  ModelMaker m;
-  const ValueId x = m.input("x", ir::ElementType::f32, {24, 32});
-  std::vector<ValueId> parts;
-  for (const uint64_t seed : {1, 3, 5})
-    parts.push_back(
-        m.node("Add", {m.node("MatMul", {x, m.weights({32, 16}, seed)}), m.weights({16}, seed + 1)}));
-  const ValueId turned =
-      m.node("Transpose", {parts[1]}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0})}});
-  const ValueId scores = m.node("Softmax", {m.node("MatMul", {parts[0], turned})});
-  m.output(m.node("MatMul", {scores, parts[2]}));
-  return with_algebra(std::move(m), {24, 32});
-}
+Searched much_algebra() { return with_algebra(attention(), {24, 32}); }
 
 TEST(FaultInAlgebra, LeavesTheModelAsItIs) {
   for (const PlantedFault& fault : planted_faults) expect_survived(algebra(), fault, "rewriting windows");
