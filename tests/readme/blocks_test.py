@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import blocks
+import run_readme
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = """Words.
@@ -76,6 +77,38 @@ class Blocks(unittest.TestCase):
             self.assertIn(block.needs, ("", "onnxruntime"))
         outside = re.sub(r"(?ms)^```.*?^```$", "", text)
         self.assertEqual(re.findall(r"(?m)^    \S.*", outside), [])  # indented blocks would not be run
+
+
+class Built(unittest.TestCase):
+    """Whether there is something to build is seen although the first step of a build looks for new sources."""
+
+    def test_it_is_seen(self):
+        rules = """rule RERUN_CMAKE
+  command = touch build.ninja
+  generator = 1
+rule look
+  command = test -e looked || touch looked
+  restat = 1
+rule copy
+  command = cp $in $out
+build always: phony
+build looked: look | always
+build build.ninja: RERUN_CMAKE looked | source
+  pool = console
+build product: copy source
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            def write(name, text):
+                with open(os.path.join(folder, name), "w", encoding="utf8") as file:
+                    file.write(text)
+            write("source", "1")
+            write("build.ninja", rules)
+            self.assertFalse(run_readme.is_built(folder, ["product"]))
+            subprocess.run(["ninja", "-C", folder, "product"], check=True, stdout=subprocess.DEVNULL)
+            self.assertTrue(run_readme.is_built(folder, ["product"]))
+            write("source", "2")
+            os.utime(os.path.join(folder, "source"), (2**31, 2**31))
+            self.assertFalse(run_readme.is_built(folder, ["product"]))
 
 
 if __name__ == "__main__":
