@@ -198,7 +198,8 @@ void check_case(const GeneratorEntry& generator, uint64_t seed, Counts& counts) 
     if (attempt > 0) {
       sizes = Sizes(given, by_number);
       for (auto& [name, number] : sizes.numbers()) {
-        if (random.chance(by_number ? 60 : 25)) number += random.chance(30) ? number : random.integer(1, 4);
+        if (!random.chance(by_number ? 60 : 25)) continue;
+        number = random.chance(30) ? 2 * number : random.integer(2, number + 4);
       }
     }
     const Case other = at_sizes(given, sizes);

@@ -120,6 +120,15 @@ Case trilu(Random& random) {
   return c;
 }
 
+Case space_to_depth(Random& random) {
+  Case c;
+  NodeBuilder(c, "SpaceToDepth", newest)
+      .input(random.floats({random.integer(2, 3), 3, 2 * random.integer(1, 3), 2 * random.integer(1, 3)}))
+      .integer("blocksize", 2)
+      .output();
+  return c;
+}
+
 Case cast_like(Random& random) {
   Case c;
   NodeBuilder(c, "CastLike", newest)
@@ -333,6 +342,7 @@ std::vector<GeneratorEntry> sized_generators() {
                                        {"", "Squeeze", squeeze},
                                        {"", "Unsqueeze", unsqueeze},
                                        {"", "Trilu", trilu},
+                                       {"", "SpaceToDepth", space_to_depth},
                                        {"", "CastLike", cast_like},
                                        {"", "Clip", clip},
                                        {"", "QuantizeLinear", quantize},
