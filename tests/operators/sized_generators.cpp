@@ -207,20 +207,11 @@ Case product_of(Random& random, std::string_view op) {
   return c;
 }
 
-Case bias_gelu(Random& random) {
+/// Of rows and a vector as wide as they are.
+Case rows_and_vector(Random& random, std::string_view op) {
   Case c;
   const int64_t width = random.integer(2, 5);
-  NodeBuilder(c, "BiasGelu", 1, microsoft)
-      .input(random.floats({random.integer(2, 4), width}))
-      .input(random.floats({width}), random.chance(50))
-      .output();
-  return c;
-}
-
-Case simplified_normalization(Random& random) {
-  Case c;
-  const int64_t width = random.integer(2, 5);
-  NodeBuilder(c, "SimplifiedLayerNormalization", 1, microsoft)
+  NodeBuilder(c, op, 1, microsoft)
       .input(random.floats({random.integer(2, 4), width}))
       .input(random.floats({width}), random.chance(50))
       .output();
@@ -335,22 +326,24 @@ void add_products(std::vector<GeneratorEntry>& table, std::index_sequence<k...>)
 }  // namespace
 
 std::vector<GeneratorEntry> sized_generators() {
-  std::vector<GeneratorEntry> table = {{"", "Reshape", reshape},
-                                       {"", "Shape", reshape_as_told},
-                                       {"", "Size", counted},
-                                       {"", "Flatten", flatten},
-                                       {"", "Squeeze", squeeze},
-                                       {"", "Unsqueeze", unsqueeze},
-                                       {"", "Trilu", trilu},
-                                       {"", "SpaceToDepth", space_to_depth},
-                                       {"", "CastLike", cast_like},
-                                       {"", "Clip", clip},
-                                       {"", "QuantizeLinear", quantize},
-                                       {"", "DynamicQuantizeLinear", dynamic_quantize},
-                                       {"", "MatMulInteger", integer_product},
-                                       {"", "QLinearMatMul", quantized_product},
-                                       {microsoft, "BiasGelu", bias_gelu},
-                                       {microsoft, "SimplifiedLayerNormalization", simplified_normalization}};
+  std::vector<GeneratorEntry> table = {
+      {"", "Reshape", reshape},
+      {"", "Shape", reshape_as_told},
+      {"", "Size", counted},
+      {"", "Flatten", flatten},
+      {"", "Squeeze", squeeze},
+      {"", "Unsqueeze", unsqueeze},
+      {"", "Trilu", trilu},
+      {"", "SpaceToDepth", space_to_depth},
+      {"", "CastLike", cast_like},
+      {"", "Clip", clip},
+      {"", "QuantizeLinear", quantize},
+      {"", "DynamicQuantizeLinear", dynamic_quantize},
+      {"", "MatMulInteger", integer_product},
+      {"", "QLinearMatMul", quantized_product},
+      {microsoft, "BiasGelu", [](Random& random) { return rows_and_vector(random, "BiasGelu"); }},
+      {microsoft, "SimplifiedLayerNormalization",
+       [](Random& random) { return rows_and_vector(random, "SimplifiedLayerNormalization"); }}};
   add_elementwise(table, std::make_index_sequence<std::size(elementwise)>());
   add_reductions(table, std::make_index_sequence<std::size(reductions)>());
   add_microsoft(table, std::make_index_sequence<std::size(microsoft_elementwise)>());

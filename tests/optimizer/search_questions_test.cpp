@@ -15,6 +15,7 @@
 #include "runtime/warm/model_identity.h"
 #include "search/algebra/graph_writer.h"
 #include "tests/optimizer/control_models.h"
+#include "tests/optimizer/same_graph.h"
 
 namespace axrun::tests {
 namespace {
@@ -82,20 +83,6 @@ TEST(GraphOutline, HasEverythingButLargeConstantsAndBodies) {
   }
   for (size_t length = 0; length < bytes.size(); length += 11)
     EXPECT_THROW(GraphOutline{bytes.substr(0, length)}, Error);
-}
-
-void expect_same_graph(const ir::Graph& got, const ir::Graph& want) {
-  EXPECT_EQ(structure_of(got), structure_of(want));
-  ASSERT_EQ(got.values.size(), want.values.size());
-  for (size_t id = 0; id < want.values.size(); ++id) {
-    EXPECT_EQ(got.values[id].name, want.values[id].name);
-    const ir::Tensor &a = got.values[id].constant, &b = want.values[id].constant;
-    ASSERT_EQ(a.defined(), b.defined()) << id;
-    if (!b.defined() || a.data() == b.data()) continue;
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), b.bytes()), 0) << id;
-  }
-  ASSERT_EQ(got.nodes.size(), want.nodes.size());
-  for (size_t n = 0; n < want.nodes.size(); ++n) EXPECT_EQ(got.nodes[n].name, want.nodes[n].name);
 }
 
 /// The whole way of identities, by a helper: rules, windows, the graph.
