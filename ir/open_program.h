@@ -20,6 +20,7 @@ class OpenProgram {
   std::shared_ptr<const Program> at(const std::vector<int64_t>& values) const;
   bool is_open() const { return !places_.empty() || !steps_.empty(); }
   const Program& program() const { return *program_; }
+  const std::shared_ptr<const Program>& shared() const { return program_; }
   /// Where its sizes are among the numbers, perhaps several times.
   std::vector<size_t> values() const;
 

@@ -270,7 +270,10 @@ std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<Runti
   std::shared_ptr<const ir::Graph> graph = optimizer->layouts().graph_for(shapes);
   if (graph == nullptr) return nullptr;
   try {
-    return build_plan(graph, graph->inputs, facts_of_inputs(values), plan_options());
+    const std::vector<ValueFact> facts = facts_of_inputs(values);
+    PlanOptions how = plan_options();
+    how.assumptions = forms->assumptions(facts, how);
+    return build_plan(graph, graph->inputs, facts, how);
   } catch (const Error&) {
     // What comes from a cache may fit no values of these shapes.
     optimizer->layouts().drop(shapes);

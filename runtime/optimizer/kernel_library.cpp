@@ -15,8 +15,8 @@
 namespace axrun::runtime {
 namespace {
 
-/// Expressions at fixed shapes that one step may have beside the symbolic one.
-constexpr size_t most_fixed_forms = 4;
+/// Expressions at fixed shapes that one step may have beside those for open sizes, and of these.
+constexpr std::ptrdiff_t most_fixed_forms = 4, most_open_forms = 12;
 /// Entries for single sizes that an entry for a range may have.
 constexpr size_t most_specialised = 4;
 
@@ -66,13 +66,24 @@ std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
 
 }  // namespace
 
+bool KernelLibrary::has_room(const GroupKey& key, bool for_form) const {
+  const auto forms = forms_.find(key);
+  if (forms == forms_.end()) return true;
+  const auto count = std::count_if(forms->second.begin(), forms->second.end(), [&](const auto& form) {
+    return form->assumptions.empty() != for_form;
+  });
+  return count < (for_form ? most_open_forms : most_fixed_forms);
+}
+
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
+                                                                  std::string_view assumptions,
                                                                   const std::vector<ir::Shape>& shapes,
                                                                   const ConstantOf& constant,
                                                                   SizeValues& sizes) const {
   const auto forms = forms_.find(key);
   if (forms == forms_.end()) return nullptr;
   for (const std::shared_ptr<Form>& form : forms->second) {
+    if (!form->assumptions.empty() && form->assumptions != assumptions) continue;
     const bool granted = std::all_of(form->contents.begin(), form->contents.end(), [&](const auto& content) {
       const ir::Tensor* found = constant(content.first);
       return found != nullptr && same_content(*found, content.second);
@@ -176,10 +187,9 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
       if (at == context.input_ids.end()) return nullptr;
       return context.inputs[static_cast<size_t>(at - context.input_ids.begin())].constant;
     };
-    const std::shared_ptr<Form> form = matching_form(key, shapes, constant, sizes);
+    const std::shared_ptr<Form> form = matching_form(key, context.assumptions, shapes, constant, sizes);
     if (!form) {
-      const auto forms = forms_.find(key);
-      found.open = forms == forms_.end() || forms->second.size() < most_fixed_forms;
+      found.open = has_room(key, false) || (!context.assumptions.empty() && has_room(key, true));
       return found;
     }
     entry = form->entry;
@@ -292,7 +302,8 @@ std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan,
   };
   const std::lock_guard lock(mutex_);
   Place place;
-  const auto form = matching_form({&plan.graph(), step.nodes}, shapes, constant, place.sizes);
+  const auto form =
+      matching_form({&plan.graph(), step.nodes}, plan.assumptions(), shapes, constant, place.sizes);
   if (!form) return std::nullopt;
   place.entry = form->entry;
   place.reason = form->reason;
@@ -305,25 +316,35 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   Place place;
   const std::vector<ir::Shape> shapes = input_shapes(plan, step);
   const GroupKey key(&plan.graph(), step.nodes);
+  std::vector<ir::Shape> wanted;
+  for (const ir::ValueId id : step.outputs) {
+    if (id != ir::absent) wanted.push_back(*ir::constant_dims(*plan.fact(id).dims));
+  }
+  bool fixed_room = false, open_room = false;
   {
-    const Change change(*this);
-    const auto forms = forms_.find(key);
-    if (forms != forms_.end() && forms->second.size() >= most_fixed_forms) {
-      place.reason = "it has met too many shapes";
-      return place;
-    }
+    const std::lock_guard lock(mutex_);
+    fixed_room = has_room(key, false);
+    open_room = has_room(key, true);
   }
-  // The symbolic expression must be one of this very step: sizes that suit its inputs, and its outputs.
-  std::optional<StepExpression> expression = express(symbolic, step, place.reason);
-  std::optional<SizeValues> sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
-  if (sizes) {
-    std::vector<ir::Shape> wanted;
-    for (const ir::ValueId id : step.outputs) {
-      if (id != ir::absent) wanted.push_back(*ir::constant_dims(*plan.fact(id).dims));
-    }
-    if (output_shapes(*expression, *sizes) != wanted) sizes.reset();
-  }
+  // An expression for open sizes must be one of this very step: sizes that suit its inputs, and its outputs.
+  std::optional<StepExpression> expression;
+  std::optional<SizeValues> sizes;
+  const auto take = [&](std::optional<StepExpression> open) {
+    sizes = open ? sizes_for(*open, shapes) : std::nullopt;
+    if (sizes && output_shapes(*open, *sizes) != wanted) sizes.reset();
+    if (sizes) expression = std::move(open);
+  };
+  std::string assumptions;
   std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
+  if (fixed_room) take(express(symbolic, step, place.reason));
+  if (!sizes && open_room && plan.form() != nullptr) {
+    take(express(*plan.form(), step, place.reason));
+    if (sizes) assumptions = plan.assumptions();
+  }
+  if (!sizes && !fixed_room) {
+    place.reason = "it has met too many shapes";
+    return place;
+  }
   if (!sizes) {
     contents = contents_of(plan, step);
     expression = express(concrete, step, place.reason);
@@ -334,20 +355,21 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     closed->shapes = shapes;
     closed->contents = std::move(contents);
     closed->reason = place.reason;
-    const std::lock_guard lock(mutex_);
+    const Change change(*this);
     forms_[key].push_back(std::move(closed));
     return place;
   }
   auto form = std::make_shared<Form>();
   form->expression = std::make_shared<const StepExpression>(std::move(*expression));
   form->contents = std::move(contents);
+  form->assumptions = std::move(assumptions);
   place.sizes = *sizes;
   const search::Sizes ranges = ranges_around(*form->expression, *sizes);
   std::string entry_key = form->expression->text;
   for (const bool constant : form->expression->constant) entry_key += constant ? 'c' : '-';
   entry_key += text_of(ranges);
 
-  const std::lock_guard lock(mutex_);
+  const Change change(*this);
   std::shared_ptr<Entry>& entry = entries_[entry_key];
   if (!entry) {
     entry = std::make_shared<Entry>();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -205,8 +206,12 @@ class KernelLibrary final : public KernelSource {
   static std::shared_ptr<Entry> specialised_at(const std::vector<std::shared_ptr<Entry>>& entries,
                                                const SizeValues& sizes);
   using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
-  std::shared_ptr<Form> matching_form(const GroupKey& key, const std::vector<ir::Shape>& shapes,
-                                      const ConstantOf& constant, SizeValues& sizes) const;
+  std::shared_ptr<Form> matching_form(const GroupKey& key, std::string_view assumptions,
+                                      const std::vector<ir::Shape>& shapes, const ConstantOf& constant,
+                                      SizeValues& sizes) const;
+  /// Whether the group may get one more: those for fixed shapes are few, and so are those of forms. Under the
+  /// lock.
+  bool has_room(const GroupKey& key, bool for_form) const;
   /// What serves these sizes: the entry, or one specialised from it. Under the lock.
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
   static TriedKernel* trial_of(Entry& entry, int rank);

@@ -9,6 +9,7 @@
 #include "ir/error.h"
 #include "ir/known_scalars.h"
 #include "ir/text.h"
+#include "runtime/plan/plan_form.h"
 
 namespace axrun::runtime {
 namespace {
@@ -247,19 +248,23 @@ std::optional<StepExpression> express(Program program, std::vector<bool> constan
   return expression;
 }
 
-std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason) {
-  const ir::Graph& graph = facts.graph();
+namespace {
+
+/// fact: of a value; define: the program of a node, null where it has none.
+template <typename FactOf, typename Define>
+std::optional<StepExpression> express_step(const ir::Graph& graph, const Step& step, FactOf fact,
+                                           Define define, std::string& reason) {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ir::Part> parts;
   try {
     for (const int n : step.nodes) {
       const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
       for (const ir::ValueId id : ir::reads_of(node)) {
-        if (facts.fact(id).dims && facts.fact(id).type != ir::ElementType::undefined) continue;
+        if (fact(id).dims && fact(id).type != ir::ElementType::undefined) continue;
         reason = fmt::format("the dims of '{}' are unknown", graph.value(id).name);
         return std::nullopt;
       }
-      std::shared_ptr<const Program> program = facts.define(node);
+      std::shared_ptr<const Program> program = define(n);
       if (!program) {
         reason = fmt::format("{} '{}' has no expression for open sizes", node.op, node.name);
         return std::nullopt;
@@ -274,18 +279,37 @@ std::optional<StepExpression> express(const ir::Inference& facts, const Step& st
     Program program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
     std::vector<const ir::Tensor*> known;
     for (const ir::ValueId id : step.inputs) {
-      const bool constant = id != ir::absent && facts.is_constant(id);
-      known.push_back(constant ? &facts.fact(id).constant : nullptr);
+      const bool constant = id != ir::absent && fact(id).constant.defined();
+      known.push_back(constant ? &fact(id).constant : nullptr);
     }
     program = ir::bounded_scales(ir::with_known_scalars(program, known), known);
     std::vector<bool> constant;
     for (size_t k = 0; k < step.inputs.size(); ++k)
-      constant.push_back(program.operands[k] != ir::none && facts.is_constant(step.inputs[k]));
+      constant.push_back(program.operands[k] != ir::none && known[k] != nullptr);
     return express(std::move(program), std::move(constant), reason);
   } catch (const Error& error) {
     reason = error.what();
     return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason) {
+  const auto fact = [&](ir::ValueId id) -> const ir::ValueFact& { return facts.fact(id); };
+  const auto define = [&](int n) { return facts.define(facts.graph().nodes[static_cast<size_t>(n)]); };
+  return express_step(facts.graph(), step, fact, define, reason);
+}
+
+std::optional<StepExpression> express(const PlanForm& form, const Step& step, std::string& reason) {
+  const auto fact = [&](ir::ValueId id) -> const ir::ValueFact& {
+    return (*form.facts)[static_cast<size_t>(id)];
+  };
+  const auto define = [&](int n) -> std::shared_ptr<const Program> {
+    const auto& open = form.programs[static_cast<size_t>(n)];
+    return open ? open->shared() : nullptr;
+  };
+  return express_step(*form.graph, step, fact, define, reason);
 }
 
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {

@@ -63,6 +63,9 @@ class SymbolicFacts {
 /// none.
 std::optional<StepExpression> express(const ir::Inference& facts, const Step& step, std::string& reason);
 
+/// The same under what a form says of values: for all sizes that it lets through.
+std::optional<StepExpression> express(const PlanForm& form, const Step& step, std::string& reason);
+
 /// The same of a program by itself; constant: per operand.
 std::optional<StepExpression> express(ir::Program program, std::vector<bool> constant, std::string& reason);
 

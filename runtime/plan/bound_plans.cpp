@@ -22,7 +22,9 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const PlanForm> form, std::vector<int64
       is_continuation_(false),
       options_(options),
       form_(std::move(form)),
-      numbers_(std::move(numbers)) {}
+      numbers_(std::move(numbers)) {
+  options_.assumptions = form_->assumptions;
+}
 
 bool PlanBuilder::infer_open(ir::SizesAtHand& sizes, std::string& reason) {
   sizes_ = &sizes;

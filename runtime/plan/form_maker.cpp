@@ -56,6 +56,7 @@ class FormMaker {
     form_->sizes = ir::SizeProgram(names_of(form_->open));
     for (const ir::SizeGuard& guard : sizes.guards())
       form_->guards.push_back({form_->sizes.add(guard.difference), guard.relation, guard.to_string()});
+    form_->assumptions = fmt::format("{}", fmt::join(form_->describe().guards, "\n"));
     builder.describe(*form_);
     const auto numbers = form_->numbers(given_);
     if (!numbers) {

@@ -68,6 +68,7 @@ struct StepContext {
   std::vector<StepPort> outputs;
   int threads = 1;
   PackCache& packs;
+  std::string_view assumptions = {};  ///< of the plan (PlanOptions)
 
   bool fused() const { return group.size() > 1; }
   /// Input k of `node` itself: what the rest of the group reads comes after its inputs and does not count.

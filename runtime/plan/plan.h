@@ -23,6 +23,7 @@ class KernelSource;
 class PlanBuilder;
 class RunControl;
 struct NestedForm;
+struct PlanForm;
 struct NestedPlan;
 struct PlanOptions;
 struct PlanRecipe;
@@ -117,6 +118,10 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const ir::Graph& graph() const { return *graph_; }
   const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   bool complete() const { return continuation_ == nullptr; }
+  /// What it was bound from; null: it was made for these very shapes.
+  const PlanForm* form() const;
+  /// See PlanOptions.
+  const std::string& assumptions() const;
 
   /// The plans made so far of bodies and of what follows, those of one place used last first; not the ones
   /// inside of these.
@@ -211,6 +216,8 @@ struct PlanOptions {
   size_t memory_limit = ~size_t{0};              ///< of arena and outputs together
   size_t body_plans = 16;                        ///< plans kept per body, and continuations per plan
   std::shared_ptr<ir::Definitions> definitions;  ///< asked for programs of nodes; may be null
+  /// What the plan's sizes are known to keep to (PlanForm::assumptions); empty: nothing is said of them.
+  std::string assumptions = {};
 };
 
 /// Builds the plan of a whole graph. facts of live_in (graph inputs, then captures) must have constant dims

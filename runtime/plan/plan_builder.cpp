@@ -264,7 +264,7 @@ void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>
 
 StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(nodes.front())];
-  StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs};
+  StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs, options_.assumptions};
   const auto port_of = [&](ValueId id) {
     StepPort port;
     if (id == ir::absent) return port;
@@ -347,6 +347,9 @@ void PlanBuilder::attach_continuation() {
       std::make_unique<Continuation>(deferred_, tail_live_in_, values_needed_, outputs, options_);
   plan_->has_nested_ = true;
 }
+
+const PlanForm* Plan::form() const { return recipe_->form.get(); }
+const std::string& Plan::assumptions() const { return recipe_->options.assumptions; }
 
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
   const PlanRecipe& recipe = *plan.recipe_;

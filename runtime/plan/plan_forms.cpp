@@ -62,6 +62,12 @@ std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& li
   return build_plan(graph_, graph_->inputs, live_in_facts, options);
 }
 
+std::string PlanForms::assumptions(const std::vector<ir::ValueFact>& live_in_facts,
+                                   const PlanOptions& options) {
+  const Bound bound = find(live_in_facts, options);
+  return bound.form ? bound.form->assumptions : "";
+}
+
 FormCounts PlanForms::counts() const {
   const std::lock_guard lock(mutex_);
   FormCounts counts = counts_;

@@ -24,6 +24,9 @@ class PlanForms {
   std::shared_ptr<const Plan> plan(const std::vector<ir::ValueFact>& live_in_facts,
                                    const PlanOptions& options);
 
+  /// What sizes like these are known to keep to (PlanOptions); empty where there is no form for them.
+  std::string assumptions(const std::vector<ir::ValueFact>& live_in_facts, const PlanOptions& options);
+
   FormCounts counts() const;
 
  private:

@@ -306,6 +306,7 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
     out.put(entry == nullptr ? nobody : places.at(entry));
     put_count(out, one.form->shapes.size());
     for (const ir::Shape& shape : one.form->shapes) put_all(out, shape);
+    out.put(one.form->assumptions);
     put_count(out, one.form->contents.size());
     for (const auto& [id, tensor] : one.form->contents) {
       out.put(id);
@@ -398,6 +399,7 @@ bool LibraryImage::read(Reader& in, const std::shared_ptr<const void>& owner, Ke
     }
     form->shapes.resize(in.count(4));
     for (ir::Shape& shape : form->shapes) shape = get_all<int64_t>(in);
+    form->assumptions = in.text(longest_text);
     form->contents.resize(in.count(8));
     for (auto& [id, tensor] : form->contents) {
       id = in.get<ir::ValueId>();

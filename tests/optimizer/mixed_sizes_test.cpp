@@ -47,6 +47,45 @@ TEST(MixedSizes, NewOnesFindWhatWasGeneratedForOthers) {
   }
 }
 
+/// Columns of the result's rows, from the first one where there are many rows, otherwise from the second one; added to a
+/// second input of as many rows.
+ModelMaker columns_by_size() {
+  ModelMaker m;
+  const ir::ValueId x = m.input("x", ir::ElementType::f32, {ir::Dim::symbol("rows"), 24});
+  const ir::ValueId y = m.input("y", ir::ElementType::f32, {ir::Dim::symbol("lines"), 8});
+  const ir::ValueId rows = m.node("Gather", {m.node("Shape", {x}), m.integers({0})});
+  const ir::ValueId first =
+      m.node("Where", {m.node("Greater", {rows, m.integers({50})}), m.integers({0}), m.integers({1})});
+  const ir::ValueId last = m.node("Add", {first, m.integers({8})});
+  const ir::ValueId part = m.node("Slice", {x, first, last, m.integers({1})});
+  m.output(m.node("Sigmoid", {m.node("Add", {m.node("Sigmoid", {part}), y})}));
+  return m;
+}
+
+TEST(MixedSizes, KernelsServeThoseOfWhichTheSameIsTakenForGranted) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_CACHE", "off"}};
+  const ModelMaker model = columns_by_size();
+  const auto inputs = [](int64_t rows) {
+    return Values{RuntimeValue(ModelMaker::random({rows, 24}, 4)), RuntimeValue(ModelMaker::random({rows, 8}, 5))};
+  };
+  SessionOptions options = one_thread();
+  options.plan_cache = 2;
+  const auto session = model.session(options);
+  for (int turn = 0; turn < 4; ++turn) {
+    for (const int64_t rows : {60, 90, 30, 40, 75}) session->run(inputs(rows));
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience)) << text_of(session->optimizer_status());
+  for (const int64_t rows : {35, 66, 45, 81}) {
+    const ir::Tensor got = session->run(inputs(rows))[0].tensor, want = fallback_answer(model, inputs(rows));
+    ASSERT_EQ(got.shape(), want.shape());
+    for (int64_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got.get_real(i), want.get_real(i), 1e-5) << rows;
+    const auto plan = session->current_plan({{rows, 24}, {rows, 8}});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_GT(generated_steps(*plan), 0) << rows << " " << text_of(session->optimizer_status());
+  }
+  EXPECT_EQ(session->form_counts().made, 2U);
+}
+
 /// A plan of nothing in particular.
 std::shared_ptr<const Plan> some_plan(Session& session, int64_t rows) {
   session.run({RuntimeValue(ModelMaker::random({rows, 24}, 9))});
