@@ -39,9 +39,26 @@ std::vector<size_t> OpenProgram::values() const {
   return values;
 }
 
+std::shared_ptr<Program> OpenProgram::take_copy() const {
+  std::unique_ptr<Program> copy;
+  {
+    const std::lock_guard lock(spares_->mutex);
+    if (!spares_->programs.empty()) {
+      copy = std::move(spares_->programs.back());
+      spares_->programs.pop_back();
+    }
+  }
+  if (!copy) copy = std::make_unique<Program>(*program_);
+  return {copy.release(), [spares = spares_](Program* program) {
+            std::unique_ptr<Program> done(program);
+            const std::lock_guard lock(spares->mutex);
+            if (spares->programs.size() < Spares::most) spares->programs.push_back(std::move(done));
+          }};
+}
+
 std::shared_ptr<const Program> OpenProgram::at(const std::vector<int64_t>& values) const {
   if (!is_open()) return program_;
-  auto closed = std::make_shared<Program>(*program_);
+  std::shared_ptr<Program> closed = take_copy();
   for (const Place& place : places_) {
     const int64_t number = values[place.value];
     switch (place.kind) {
@@ -50,12 +67,11 @@ std::shared_ptr<const Program> OpenProgram::at(const std::vector<int64_t>& value
         break;
       case Place::Kind::extent: {
         Expr& expr = closed->exprs[place.owner];
-        expr.dim = number;
         // As definitions write the size where they know it.
-        if (expr.op == ScalarOp::extent) {
-          expr.op = ScalarOp::integer;
-          expr.integer = std::exchange(expr.dim, Dim(0)).value();
-        }
+        const bool is_number = program_->exprs[place.owner].op == ScalarOp::extent;
+        if (is_number) expr.op = ScalarOp::integer;
+        if (is_number) expr.integer = number;
+        expr.dim = is_number ? 0 : number;
         break;
       }
       case Place::Kind::axis:

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "ir/program.h"
@@ -33,8 +34,16 @@ class OpenProgram {
     size_t value;
   };
   void find(const Dim& dim, Place::Kind kind, size_t owner, size_t index, SizeProgram& sizes);
+  /// Copies that nobody has any more: giving one of them other numbers takes less time than a new one.
+  struct Spares {
+    static constexpr size_t most = 2;
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Program>> programs;
+  };
+  std::shared_ptr<Program> take_copy() const;
 
   std::shared_ptr<const Program> program_;
+  std::shared_ptr<Spares> spares_ = std::make_shared<Spares>();
   std::vector<Place> places_;
   std::vector<std::pair<size_t, OpenProgram>>
       steps_;  ///< of scans, by stage, where something in them is open

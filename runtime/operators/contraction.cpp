@@ -197,8 +197,8 @@ class GemmKernel final : public Kernel {
     double batch = 1;
     for (int i = 0; i < g.batch_rank; ++i) batch *= static_cast<double>(g.batch_extents[i]);
     flops_ = 2.0 * batch * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-    what_ = fmt::format("{}{}x{}x{}{}{}", batch > 1 ? fmt::format("{}x ", batch) : "", g.m, g.n, g.k,
-                        setup_.pack_b ? " packed" : "", context.fused() ? " +epilogue" : "");
+    batch_ = batch;
+    fused_ = context.fused();
   }
 
   void run(const KernelCall& call) const override {
@@ -230,7 +230,11 @@ class GemmKernel final : public Kernel {
     gemm(g, call.scratch, call.pool);
   }
 
-  std::string describe() const override { return "gemm " + what_; }
+  std::string describe() const override {
+    const GemmArguments& g = setup_.arguments;
+    return fmt::format("gemm {}{}x{}x{}{}{}", batch_ > 1 ? fmt::format("{}x ", batch_) : "", g.m, g.n, g.k,
+                       setup_.pack_b ? " packed" : "", fused_ ? " +epilogue" : "");
+  }
   size_t scratch_bytes() const override { return gemm_scratch_bytes(setup_.arguments, threads_); }
   // The residual is read element by element where it is added, unless the product reads it too.
   std::vector<int> in_place() const override {
@@ -244,7 +248,8 @@ class GemmKernel final : public Kernel {
   int threads_;
   int residual_ = -1;
   PackedWeights packed_;
-  std::string what_;
+  double batch_ = 1;
+  bool fused_ = false;
   double flops_ = 0;
 };
 

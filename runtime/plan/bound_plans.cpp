@@ -117,30 +117,53 @@ const std::vector<Group>& PlanBuilder::groups() {
   return groups_;
 }
 
-bool PlanBuilder::take_steps(const Group& group, StepShelf::Key& key) {
-  if (!form_ || group.number < 0) return false;
-  const auto& sizes = form_->group_sizes[static_cast<size_t>(group.number)];
-  const auto version = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
-  if (!sizes || !version) return false;
-  key.version = *version;
-  for (const size_t place : *sizes) key.sizes.push_back(numbers_[place]);
-  std::vector<std::shared_ptr<const Kernel>> kernels;
-  const auto made = form_->shelf.find(static_cast<size_t>(group.number), key, kernels);
+void PlanBuilder::outline(PlanForm& form) const {
+  form.node_outlines.resize(graph_->nodes.size());
+  for (const int n : scheduled_) {
+    if (form.programs[static_cast<size_t>(n)]) form.node_outlines[static_cast<size_t>(n)] = outline_of({n});
+  }
+  for (const Group& group : form.groups)
+    form.group_outlines.push_back(group.nodes.size() > 1 ? outline_of(group.nodes) : StepOutline());
+}
+
+void PlanBuilder::ask_board(size_t board) {
+  BoardInUse& own = boards_[board];
+  own.is_asked = true;
+  own.key.version = *version_;
+  for (const size_t place : form_->boards[board].sizes) own.key.sizes.push_back(numbers_[place]);
+  own.found = form_->shelf.find(board, own.key);
+  own.is_wanted = form_->shelf.wants(board);
+  if (own.is_wanted) own.made = own.found ? *own.found : StepShelf::Lot(form_->boards[board].groups);
+}
+
+bool PlanBuilder::take_steps(const Group& group) {
+  if (!form_ || group.number < 0 || !version_) return false;
+  const auto& place = form_->shelf_places[static_cast<size_t>(group.number)];
+  if (!place) return false;
+  if (!boards_[place->board].is_asked) ask_board(place->board);
+  const auto& lot = boards_[place->board].found;
+  const StepShelf::Made* made = lot ? (*lot)[place->place].get() : nullptr;
   if (made == nullptr) return false;
-  for (const auto& [view, of] : made->views) join(view, of);
+  const size_t before = plan_->steps_.size();
   for (size_t s = 0; s < made->steps.size(); ++s) {
+    std::shared_ptr<const Kernel> kernel = made->kernels[s].lock();
+    if (kernel == nullptr) {
+      plan_->steps_.resize(before);
+      return false;
+    }
     Step& step = plan_->steps_.emplace_back(made->steps[s]);
-    step.kernel = std::move(kernels[s]);
+    step.kernel = std::move(kernel);
     scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   }
+  for (const auto& [view, of] : made->views) join(view, of);
   plan_->open_steps_ += made->open;
   return true;
 }
 
-void PlanBuilder::shelve_steps(const Group& group, StepShelf::Key key, size_t steps, int open) {
-  if (!form_ || group.number < 0 || !form_->group_sizes[static_cast<size_t>(group.number)]) return;
-  if (options_.kernels && !options_.kernels->version()) return;
-  if (!form_->shelf.wants(static_cast<size_t>(group.number))) return;
+void PlanBuilder::shelve_steps(const Group& group, size_t steps, int open) {
+  if (!form_ || group.number < 0 || !version_) return;
+  const auto& place = form_->shelf_places[static_cast<size_t>(group.number)];
+  if (!place || !boards_[place->board].is_wanted) return;
   auto made = std::make_shared<StepShelf::Made>();
   for (size_t s = steps; s < plan_->steps_.size(); ++s) {
     const Step& step = plan_->steps_[s];
@@ -151,7 +174,16 @@ void PlanBuilder::shelve_steps(const Group& group, StepShelf::Key key, size_t st
   }
   made->views = views_;
   made->open = plan_->open_steps_ - open;
-  form_->shelf.keep(static_cast<size_t>(group.number), std::move(key), std::move(made));
+  BoardInUse& board = boards_[place->board];
+  board.made[place->place] = std::move(made);
+  board.is_new = true;
+}
+
+void PlanBuilder::fill_boards() {
+  for (size_t board = 0; board < boards_.size(); ++board) {
+    BoardInUse& own = boards_[board];
+    if (own.is_new) form_->shelf.keep(board, std::move(own.key), std::move(own.made));
+  }
 }
 
 }  // namespace axrun::runtime

@@ -63,8 +63,10 @@ class FormMaker {
       reason = "it is not for the sizes that it was made from";
       return nullptr;
     }
-    form_->groups = PlanBuilder(form_, *numbers, options_).groups();
+    PlanBuilder at_hand(form_, *numbers, options_);
+    form_->groups = at_hand.groups();
     number_groups();
+    at_hand.outline(*form_);
     return form_;
   }
 
@@ -95,11 +97,17 @@ class FormMaker {
   }
 
   void number_groups() {
+    std::map<std::vector<size_t>, size_t> boards;
     for (Group& group : form_->groups) {
-      group.number = static_cast<int>(form_->group_sizes.size());
-      form_->group_sizes.push_back(sizes_of(group));
+      group.number = static_cast<int>(form_->shelf_places.size());
+      form_->shelf_places.emplace_back();
+      const auto sizes = sizes_of(group);
+      if (!sizes) continue;
+      const size_t board = boards.emplace(*sizes, boards.size()).first->second;
+      if (board == form_->boards.size()) form_->boards.push_back({*sizes, 0});
+      form_->shelf_places.back() = {board, form_->boards[board].groups++};
     }
-    form_->shelf.resize(form_->groups.size());
+    form_->shelf.resize(form_->boards.size());
   }
 
   std::optional<std::vector<size_t>> sizes_of(const Group& group) const {

@@ -123,13 +123,16 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
     if (nodes.size() > most_nodes || nodes.back() != steps[chain.back()].nodes.back() || !joinable(nodes))
       return;
     Joint joint{chain, {}};
-    joint.step.nodes = nodes;
     joint.step.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
     for (const int n : nodes) {
       joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
     }
-    find_ports(nodes, joint.step.inputs, joint.step.outputs);
-    if (joint.step.inputs.size() > most_inputs) return;
+    std::vector<ir::ValueId> inputs, outputs;
+    find_ports(nodes, inputs, outputs);
+    if (inputs.size() > most_inputs) return;
+    joint.step.inputs = std::move(inputs);
+    joint.step.outputs = std::move(outputs);
+    joint.step.nodes = std::move(nodes);
     joints.push_back(std::move(joint));
   };
   for (size_t last = 0; last < steps.size(); ++last) {

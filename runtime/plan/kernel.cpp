@@ -98,20 +98,20 @@ const std::vector<FactoryEntry>& all_factories() {
   return table;
 }
 
-std::vector<KernelFactory> factories_for(std::string_view domain, std::string_view op) {
+const std::vector<KernelFactory>& factories_for(std::string_view domain, std::string_view op) {
   using Key = std::pair<std::string_view, std::string_view>;
   static const auto& index = lasting([] {
     std::map<Key, std::vector<KernelFactory>> built;
     for (const FactoryEntry& row : all_factories()) built[{row.domain, row.op}].push_back(row.make);
+    // Rows under the name "*" are tried for every operator: they read the expression, not the name.
+    const std::vector<KernelFactory> any = built[{"*", "*"}];
+    for (auto& [key, factories] : built) {
+      if (key != Key("*", "*")) factories.insert(factories.end(), any.begin(), any.end());
+    }
     return built;
   }());
   const auto found = index.find({domain, op});
-  std::vector<KernelFactory> factories = found == index.end() ? std::vector<KernelFactory>() : found->second;
-  // Rows under the name "*" are tried for every operator: they read the expression, not the name.
-  if (const auto any = index.find({"*", "*"}); any != index.end()) {
-    factories.insert(factories.end(), any->second.begin(), any->second.end());
-  }
-  return factories;
+  return found == index.end() ? index.at({"*", "*"}) : found->second;
 }
 
 std::unique_ptr<Kernel> make_interpreter_kernel(const StepContext& context) {

@@ -92,7 +92,7 @@ struct FactoryEntry {
 };
 
 /// The factories of an operator in the order in which they are to be tried.
-std::vector<KernelFactory> factories_for(std::string_view domain, std::string_view op);
+const std::vector<KernelFactory>& factories_for(std::string_view domain, std::string_view op);
 /// Every row: each is tested against the operator's expression.
 const std::vector<FactoryEntry>& all_factories();
 

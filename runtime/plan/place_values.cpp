@@ -16,7 +16,7 @@ using ir::ValueId;
 namespace {
 
 size_t bytes_of(const ValueFact& fact) {
-  const int64_t count = ir::element_count(*ir::constant_dims(*fact.dims));
+  const int64_t count = ir::product(*fact.dims).value();
   const size_t element = ir::size_of(fact.type);
   if (static_cast<uint64_t>(count) > (uint64_t{1} << 40) / std::max<size_t>(element, 1)) {
     throw Error(Fault::user, fmt::format("a tensor of shape {} is too large", ir::to_string(*fact.dims)));

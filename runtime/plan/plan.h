@@ -12,6 +12,7 @@
 #include "runtime/plan/fact_table.h"
 #include "runtime/plan/kernel.h"
 #include "runtime/plan/run_times.h"
+#include "runtime/plan/shared_list.h"
 #include "runtime/value.h"
 
 namespace axrun::runtime {
@@ -51,10 +52,10 @@ struct Step {
   std::shared_ptr<BodyPlans> bodies;
   std::shared_ptr<const ir::Program> program;
   const ir::Node* node = nullptr;  ///< the (first) node, for names
-  std::vector<ir::ValueId> inputs;
-  std::vector<ir::ValueId> outputs;
-  std::string ops;         ///< "Conv+Relu"
-  std::vector<int> nodes;  ///< of the graph, by position: what the kernel computes
+  SharedList<ir::ValueId> inputs;
+  SharedList<ir::ValueId> outputs;
+  std::string ops;        ///< "Conv+Relu"
+  SharedList<int> nodes;  ///< of the graph, by position: what the kernel computes
 };
 
 /// A value of which no element may be larger than that, nor be no number, where the plan is to be right.

@@ -165,16 +165,19 @@ bool PlanBuilder::make_view(int n) {
 void PlanBuilder::make_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
+  plan_->steps_.reserve(scheduled_.size());
+  if (form_) boards_.resize(form_->boards.size());
+  version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
   // Those of the form, unless some were joined.
   for (const Group& group : groups_.empty() && form_ ? form_->groups : groups_) {
-    StepShelf::Key key;
-    if (take_steps(group, key)) continue;
+    if (take_steps(group)) continue;
     const size_t steps = plan_->steps_.size();
     const int open = plan_->open_steps_;
     views_.clear();
     make_steps_of(group);
-    shelve_steps(group, std::move(key), steps, open);
+    shelve_steps(group, steps, open);
   }
+  fill_boards();
 }
 
 void PlanBuilder::make_steps_of(const Group& group) {
@@ -262,33 +265,68 @@ void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>
   }
 }
 
-StepContext PlanBuilder::context_of(const std::vector<int>& nodes) const {
-  const ir::Node& node = graph_->nodes[static_cast<size_t>(nodes.front())];
-  StepContext context{node, {}, {}, {}, {}, {}, {}, options_.threads, *options_.packs, options_.assumptions};
+StepOutline PlanBuilder::outline_of(const std::vector<int>& nodes) const {
+  StepOutline outline;
+  for (const int n : nodes) {
+    const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+    outline.group.push_back(&node);
+    outline.ops += (outline.ops.empty() ? "" : "+") + node.op;
+  }
+  find_ports(nodes, outline.inputs, outline.outputs);
+  std::vector<ValueId> reads = outline.inputs;
+  // What the expression does not read may never have been computed.
+  if (nodes.size() == 1) {
+    const ir::Program* program = structure_of(nodes.front());
+    for (size_t k = 0; program != nullptr && k < reads.size(); ++k) {
+      const bool read = k < program->operands.size() && program->operands[k] != ir::none;
+      if (!read) reads[k] = ir::absent;
+    }
+  }
+  outline.reads = std::move(reads);
+  outline.gives = outline.outputs;
+  outline.nodes = nodes;
+  return outline;
+}
+
+const StepOutline& PlanBuilder::outline_of(const Group& group, StepOutline& own) const {
+  if (form_ && group.nodes.size() == 1) {
+    const auto& known = form_->node_outlines[static_cast<size_t>(group.nodes.front())];
+    if (known) return *known;
+  }
+  if (form_ && group.number >= 0) return form_->group_outlines[static_cast<size_t>(group.number)];
+  return own = outline_of(group.nodes);
+}
+
+StepContext PlanBuilder::context_of(const StepOutline& outline) const {
+  StepContext context{*outline.group.front(), outline.group,    {},
+                      outline.inputs,         {},               outline.outputs,
+                      {},                     options_.threads, *options_.packs,
+                      options_.assumptions};
   const auto port_of = [&](ValueId id) {
     StepPort port;
     if (id == ir::absent) return port;
     const ValueFact& fact = this->fact(id);
     port.present = true;
     port.type = fact.type;
-    port.shape = *ir::constant_dims(*fact.dims);
+    port.shape.reserve(fact.dims->size());
+    for (const ir::Dim& dim : *fact.dims) port.shape.push_back(dim.value());
     if (fact.constant.defined()) port.constant = &fact.constant;
     return port;
   };
-  for (int n : nodes) {
-    context.group.push_back(&graph_->nodes[static_cast<size_t>(n)]);
-    context.programs.push_back(program_of(n).get());
-  }
-  find_ports(nodes, context.input_ids, context.output_ids);
-  for (const ValueId id : context.input_ids) context.inputs.push_back(port_of(id));
-  for (const ValueId id : context.output_ids) context.outputs.push_back(port_of(id));
+  context.programs.reserve(outline.nodes.size());
+  for (const int n : outline.nodes) context.programs.push_back(program_of(n).get());
+  context.inputs.reserve(outline.inputs.size());
+  for (const ValueId id : outline.inputs) context.inputs.push_back(port_of(id));
+  context.outputs.reserve(outline.outputs.size());
+  for (const ValueId id : outline.outputs) context.outputs.push_back(port_of(id));
   return context;
 }
 
 std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const StepContext& whole) const {
   std::vector<SequenceKernel::Part> parts;
   for (const Group& one : group.parts) {
-    const StepContext context = context_of(one.nodes);
+    StepOutline own;
+    const StepContext context = context_of(outline_of(one, own));
     SequenceKernel::Part part;
     part.kernel = make_kernel(context);
     if (part.kernel == nullptr) return nullptr;
@@ -306,10 +344,10 @@ std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const
 }
 
 bool PlanBuilder::make_group_step(const Group& group) {
-  const StepContext context = context_of(group.nodes);
+  StepOutline own;
+  const StepOutline& outline = outline_of(group, own);
+  const StepContext context = context_of(outline);
   Step step;
-  step.node = &context.node;
-  for (const ir::Node* member : context.group) step.ops += (step.ops.empty() ? "" : "+") + member->op;
   bool sequence = group.is_sequence;
   if (options_.kernels) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
@@ -321,18 +359,12 @@ bool PlanBuilder::make_group_step(const Group& group) {
   if (step.kernel == nullptr && sequence) step.kernel = sequence_of(group, context);
   if (step.kernel == nullptr && group.parts.empty()) step.kernel = make_kernel(context);
   if (step.kernel == nullptr) return false;
-  step.nodes = group.nodes;
+  step.node = &context.node;
+  step.ops = outline.ops;
+  step.nodes = outline.nodes;
+  step.inputs = outline.reads;
+  step.outputs = outline.gives;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
-  step.inputs = context.input_ids;
-  step.outputs = context.output_ids;
-  // What the expression does not read may never have been computed.
-  if (group.nodes.size() == 1) {
-    const ir::Program& program = *structure_of(group.nodes.front());
-    for (size_t k = 0; k < step.inputs.size(); ++k) {
-      const bool read = k < program.operands.size() && program.operands[k] != ir::none;
-      if (!read) step.inputs[k] = ir::absent;
-    }
-  }
   plan_->steps_.push_back(std::move(step));
   return true;
 }

@@ -61,6 +61,8 @@ class PlanBuilder {
   void describe(PlanForm& form) const;
   /// Instead of build(), of a form without groups: those that fusion forms at these numbers.
   const std::vector<Group>& groups();
+  /// After groups(): what steps of these and of single nodes read and give.
+  void outline(PlanForm& form) const;
   /// See joints_of (runtime/plan/joints.h); instead of build().
   std::vector<Joint> joints(const Plan& plan, size_t count);
   const PlanOptions& options() const { return options_; }
@@ -82,10 +84,19 @@ class PlanBuilder {
   const ir::Program* structure_of(int node) const;
   /// The input of which the node's result is a view; -1: it is none.
   int viewed_input(int node) const;
+  /// What lies on a board of the form's shelf for this plan's sizes, and what is to be put there.
+  struct BoardInUse {
+    StepShelf::Key key;
+    std::shared_ptr<const StepShelf::Lot> found;
+    StepShelf::Lot made;
+    bool is_asked = false, is_wanted = false, is_new = false;
+  };
+  void ask_board(size_t board);
   /// Steps of the group from the form's shelf. False where they have to be made.
-  bool take_steps(const Group& group, StepShelf::Key& key);
-  /// Puts there what has become of it since there were so many steps.
-  void shelve_steps(const Group& group, StepShelf::Key key, size_t steps, int open);
+  bool take_steps(const Group& group);
+  /// Has what has become of it since there were so many steps put there.
+  void shelve_steps(const Group& group, size_t steps, int open);
+  void fill_boards();
   void find_needed();
   void form_groups();
   void make_steps();
@@ -113,8 +124,11 @@ class PlanBuilder {
   bool touches_strings(int node) const;
   bool gives_bytes(const Group& group) const;
   bool make_group_step(const Group& group);
+  StepOutline outline_of(const std::vector<int>& nodes) const;
+  /// The form's, or else `own`, which it is made in.
+  const StepOutline& outline_of(const Group& group, StepOutline& own) const;
   /// What kernels of these nodes are made from.
-  StepContext context_of(const std::vector<int>& nodes) const;
+  StepContext context_of(const StepOutline& outline) const;
   /// The factories' kernels of a group's parts, one after another; null where a part has none.
   std::shared_ptr<const Kernel> sequence_of(const Group& group, const StepContext& whole) const;
   /// What a step of these nodes reads, the first node's inputs by position and then the others' in order of
@@ -157,6 +171,8 @@ class PlanBuilder {
   std::shared_ptr<const PlanForm> form_;
   std::vector<int64_t> numbers_;
   std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< of the group at hand
+  std::optional<uint64_t> version_;                         ///< of the kernel source, where it counts
+  std::vector<BoardInUse> boards_;                          ///< of the form's shelf
 
   /// Per node of the graph; of a form's nodes those that were asked for (program_of).
   mutable std::vector<std::shared_ptr<const ir::Program>> programs_;

@@ -13,6 +13,7 @@
 #include "runtime/form_counts.h"
 #include "runtime/plan/group.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/step_outline.h"
 #include "runtime/plan/step_shelf.h"
 
 namespace axrun::runtime {
@@ -66,8 +67,19 @@ struct PlanForm {
   std::vector<bool> slot;
   std::vector<int> uses;
   std::vector<Group> groups;
-  /// Per group: the numbers that its steps depend on; nothing where they are made for every plan.
-  std::vector<std::optional<std::vector<size_t>>> group_sizes;
+  std::vector<StepOutline> group_outlines;                ///< of those of several nodes
+  std::vector<std::optional<StepOutline>> node_outlines;  ///< of those that are executed
+  /// Where a group's steps lie on the shelf; none where they are made for every plan.
+  struct ShelfPlace {
+    size_t board, place;
+  };
+  std::vector<std::optional<ShelfPlace>> shelf_places;
+  /// Per board: the numbers that the steps on it depend on, and how many groups there are.
+  struct Board {
+    std::vector<size_t> sizes;
+    size_t groups = 0;
+  };
+  std::vector<Board> boards;
   mutable StepShelf shelf;
 
   /// What the program over sizes gives for live-ins of these facts; nothing where the form is not for them.

@@ -4,41 +4,36 @@
 
 namespace axrun::runtime {
 
-std::shared_ptr<const StepShelf::Made> StepShelf::find(size_t group, const Key& key,
-                                                       std::vector<std::shared_ptr<const Kernel>>& kernels) {
-  kernels.clear();
+std::shared_ptr<const StepShelf::Lot> StepShelf::find(size_t board, const Key& key) {
   const std::lock_guard lock(mutex_);
-  Group& own = groups_[group];
+  Board& own = boards_[board];
   ++own.misses;
   for (const Kept& one : own.kept) {
     if (!(one.key == key)) continue;
-    for (const auto& kernel : one.made->kernels) {
-      kernels.push_back(kernel.lock());
-      if (kernels.back() == nullptr) return nullptr;
-    }
     own.misses = 0;
-    return one.made;
+    return one.lot;
   }
   return nullptr;
 }
 
-bool StepShelf::wants(size_t group) {
+bool StepShelf::wants(size_t board) {
   const std::lock_guard lock(mutex_);
-  const uint32_t misses = groups_[group].misses;
+  const uint32_t misses = boards_[board].misses;
   return misses <= most_misses || misses % every == 0;
 }
 
-void StepShelf::keep(size_t group, Key key, std::shared_ptr<const Made> made) {
+void StepShelf::keep(size_t board, Key key, Lot lot) {
   const std::lock_guard lock(mutex_);
-  Group& own = groups_[group];
+  Board& own = boards_[board];
   // What a source knew before will not be asked for again; nor will what has no kernels.
   std::erase_if(own.kept, [&](const Kept& one) {
     return one.key.version != key.version || one.key.sizes == key.sizes;
   });
+  Kept kept{std::move(key), std::make_shared<const Lot>(std::move(lot))};
   if (own.kept.size() < most_kept) {
-    own.kept.push_back({std::move(key), std::move(made)});
+    own.kept.push_back(std::move(kept));
   } else {
-    own.kept[own.next++ % most_kept] = {std::move(key), std::move(made)};
+    own.kept[own.next++ % most_kept] = std::move(kept);
   }
 }
 

@@ -12,8 +12,8 @@
 namespace axrun::runtime {
 
 /// What became of the groups of a form for sizes that some plan was bound to. Most groups depend on few of
-/// the sizes: where these come again, so does what was made. Kernels stay as long as a plan has them. Safe
-/// from many threads.
+/// the sizes: where these come again, so does what was made. Groups that depend on the same sizes lie on one
+/// board. Kernels stay as long as a plan has them. Safe from many threads.
 class StepShelf {
  public:
   /// Of one group.
@@ -23,21 +23,21 @@ class StepShelf {
     std::vector<std::pair<ir::ValueId, ir::ValueId>> views;  ///< values, and what they are views of
     int open = 0;                                            ///< steps that may yet find something better
   };
-  /// What a group was made from.
+  /// Per group of a board; null: it has to be made.
+  using Lot = std::vector<std::shared_ptr<const Made>>;
+  /// What a board's groups were made from.
   struct Key {
-    std::vector<int64_t> sizes;  ///< those that it depends on
+    std::vector<int64_t> sizes;  ///< those that they depend on
     uint64_t version = 0;        ///< of what the kernel source knew
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  void resize(size_t groups) { groups_.resize(groups); }
-  size_t groups() const { return groups_.size(); }
-  /// With the kernels in `steps`; null: nothing is there.
-  std::shared_ptr<const Made> find(size_t group, const Key& key,
-                                   std::vector<std::shared_ptr<const Kernel>>& kernels);
-  /// Whether what was made of the group is worth keeping.
-  bool wants(size_t group);
-  void keep(size_t group, Key key, std::shared_ptr<const Made> made);
+  void resize(size_t boards) { boards_.resize(boards); }
+  /// Null: nothing is there.
+  std::shared_ptr<const Lot> find(size_t board, const Key& key);
+  /// Whether what was made of it is worth keeping.
+  bool wants(size_t board);
+  void keep(size_t board, Key key, Lot lot);
 
  private:
   /// For so many sizes each.
@@ -46,15 +46,15 @@ class StepShelf {
   static constexpr uint32_t most_misses = 16, every = 32;
   struct Kept {
     Key key;
-    std::shared_ptr<const Made> made;
+    std::shared_ptr<const Lot> lot;
   };
-  struct Group {
+  struct Board {
     std::vector<Kept> kept;
     size_t next = 0;      ///< which one gives way
     uint32_t misses = 0;  ///< since it was last of use
   };
   std::mutex mutex_;
-  std::vector<Group> groups_;
+  std::vector<Board> boards_;
 };
 
 }  // namespace axrun::runtime

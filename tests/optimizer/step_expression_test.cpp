@@ -113,7 +113,7 @@ TEST(StepExpression, WhereDataTellTheShapeThereIsNone) {
   const SymbolicFacts facts(session->model().graph);
   Step step;
   step.ops = "Expand";
-  step.nodes = {static_cast<int>(graph.nodes.size()) - 1};
+  step.nodes = std::vector<int>{static_cast<int>(graph.nodes.size()) - 1};
   step.node = &graph.nodes.back();
   step.inputs = step.node->inputs;
   step.outputs = step.node->outputs;
