@@ -37,10 +37,10 @@ void run_range(void* state, int worker, int64_t begin, int64_t end) {
 
 struct BoundKernel::State {
   std::shared_ptr<const CallableCode> code;
+  const Binder* binder = nullptr;    ///< of `code`
   std::vector<int64_t> arguments;    ///< sizes, offsets in the worker's memory, addresses of what is prepared
   std::vector<int64_t> iterations;   ///< per phase
   std::vector<bool> alone;           ///< per phase: one worker is done before others would have begun
-  std::vector<int> inputs, outputs;  ///< buffers
   /// Buffers in the shared scratch memory of each run.
   struct Shared {
     size_t argument, offset;
@@ -51,12 +51,10 @@ struct BoundKernel::State {
     size_t bytes = 0;
     std::shared_ptr<char> memory;
   };
-  std::vector<Part> parts;       ///< per phase that is computed once
-  std::vector<int> prepared_by;  ///< per buffer: the phase that has prepared it, none where it is not
-  std::vector<size_t> place;     ///< per prepared buffer: in the part's memory
-  std::vector<bool> unread;      ///< per input: by phases that are not prepared
+  std::vector<Part> parts;    ///< per phase that is computed once
+  std::vector<size_t> place;  ///< per prepared buffer: in the part's memory
+  std::vector<size_t> bytes;  ///< per buffer
   size_t shared_bytes = 0, worker_bytes = 0;
-  std::map<std::string, ir::Dim> sizes;
 
   void use(size_t part, std::shared_ptr<char> memory);
   /// Says what a part holds. given: inputs; keys: of the parts before.
@@ -81,16 +79,6 @@ std::shared_ptr<char> allocate_prepared(size_t bytes) {
   return {pages, static_cast<char*>(pages->data())};
 }
 
-int64_t value_of(const ir::Dim& dim, const std::map<std::string, ir::Dim>& sizes) {
-  return dim.substitute(sizes).value();
-}
-
-size_t bytes_of(const Signature::Buffer& buffer, const std::map<std::string, ir::Dim>& sizes) {
-  ir::Shape shape;
-  for (const ir::Dim& dim : buffer.dims) shape.push_back(std::max<int64_t>(0, value_of(dim, sizes)));
-  return static_cast<size_t>(ir::element_count(shape)) * ir::size_of(buffer.type);
-}
-
 }  // namespace
 
 BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
@@ -100,7 +88,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
   s.code = std::static_pointer_cast<const CallableCode>(code);
   const Signature& signature = s.code->signature();
   s.arguments.assign(static_cast<size_t>(signature.arguments), 0);
-  std::map<std::string, ir::Dim>& known = s.sizes;
+  std::vector<int64_t> values;
   for (size_t k = 0; k < signature.sizes.size(); ++k) {
     const ir::loop::Size& size = signature.sizes[k];
     const auto found = sizes.find(size.name);
@@ -114,59 +102,23 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       throw Error(Fault::user,
                   signature.name + " does not claim " + size.name + " = " + std::to_string(value));
     s.arguments[k] = value;
-    known[size.name] = value;
+    values.push_back(value);
   }
-  const size_t buffers = signature.buffers.size();
-  std::vector<bool> available(buffers, false);
-  for (size_t id = 0; id < buffers; ++id) {
-    if (signature.buffers[id].role == Role::input) {
-      available[id] = s.inputs.size() < constant.size() && constant[s.inputs.size()];
-      s.inputs.push_back(static_cast<int>(id));
-    } else if (signature.buffers[id].role == Role::output) {
-      s.outputs.push_back(static_cast<int>(id));
-    }
-  }
-  // The phases at the beginning that read constants only and write scratch memory that nothing else writes.
-  // Without constants nobody calls prepare.
-  s.prepared_by.assign(buffers, ir::none);
-  const bool prepares = std::find(constant.begin(), constant.end(), true) != constant.end();
-  while (prepares && s.parts.size() < signature.phases.size()) {
-    const Signature::Phase& phase = signature.phases[s.parts.size()];
-    bool fits = signature.only_fills_scratch(phase);
-    for (const int id : phase.reads) {
-      const auto at = static_cast<size_t>(id);
-      fits = fits &&
-             (available[at] || std::find(phase.writes.begin(), phase.writes.end(), id) != phase.writes.end());
-    }
-    for (const int id : phase.writes) {
-      for (size_t other = 0; other < signature.phases.size(); ++other) {
-        const auto& writes = signature.phases[other].writes;
-        if (other != s.parts.size() && std::find(writes.begin(), writes.end(), id) != writes.end())
-          fits = false;
-      }
-    }
-    if (!fits) break;
-    for (const int id : phase.writes) {
-      available[static_cast<size_t>(id)] = true;
-      s.prepared_by[static_cast<size_t>(id)] = static_cast<int>(s.parts.size());
-    }
-    s.parts.emplace_back();
-  }
-  s.unread.assign(s.inputs.size(), true);
-  for (size_t p = s.parts.size(); p < signature.phases.size(); ++p) {
-    for (size_t k = 0; k < s.inputs.size(); ++k) {
-      const auto& reads = signature.phases[p].reads;
-      if (std::find(reads.begin(), reads.end(), s.inputs[k]) != reads.end()) s.unread[k] = false;
-    }
-  }
+  s.binder = &s.code->binder(constant);
+  Binder::AtSizes at = s.binder->at(std::move(values));
+  s.bytes = std::move(at.bytes);
+  s.iterations = std::move(at.iterations);
+  s.parts.resize(s.binder->parts);
   // Places of scratch buffers.
+  const size_t buffers = signature.buffers.size();
   s.place.assign(buffers, 0);
   for (size_t id = 0; id < buffers; ++id) {
     const Signature::Buffer& buffer = signature.buffers[id];
     if (buffer.role != Role::scratch || buffer.argument == ir::none) continue;
-    const size_t bytes = aligned(bytes_of(buffer, known));
-    if (s.prepared_by[id] != ir::none) {
-      State::Part& part = s.parts[static_cast<size_t>(s.prepared_by[id])];
+    const size_t bytes = aligned(s.bytes[id]);
+    const int part_number = s.binder->prepared_by[id];
+    if (part_number != ir::none) {
+      State::Part& part = s.parts[static_cast<size_t>(part_number)];
       s.place[id] = part.bytes;
       part.bytes += bytes;
     } else if (buffer.per_worker) {
@@ -177,16 +129,10 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       s.shared_bytes += bytes;
     }
   }
-  for (const Signature::Phase& phase : signature.phases) {
-    int64_t iterations = 1;
-    if (phase.parallel) {
-      const int64_t extent = std::max<int64_t>(0, value_of(phase.extent, known));
-      iterations = (extent + phase.step - 1) / phase.step;
-    }
-    s.iterations.push_back(iterations);
+  for (size_t p = 0; p < signature.phases.size(); ++p) {
     // Two microseconds at most, however slow an operation is: what handing over takes.
     constexpr double few_lanes = 4096;
-    s.alone.push_back(phase.parallel && lanes_at(phase.lanes, known) < few_lanes);
+    s.alone.push_back(signature.phases[p].parallel && at.lanes[p] < few_lanes);
   }
 }
 
@@ -195,8 +141,8 @@ BoundKernel::BoundKernel(BoundKernel&&) noexcept = default;
 
 void BoundKernel::State::use(size_t part, std::shared_ptr<char> memory) {
   parts[part].memory = std::move(memory);
-  for (size_t id = 0; id < prepared_by.size(); ++id) {
-    if (prepared_by[id] != static_cast<int>(part)) continue;
+  for (size_t id = 0; id < binder->prepared_by.size(); ++id) {
+    if (binder->prepared_by[id] != static_cast<int>(part)) continue;
     arguments[static_cast<size_t>(code->signature().buffers[id].argument)] =
         static_cast<int64_t>(reinterpret_cast<intptr_t>(parts[part].memory.get() + place[id]));
   }
@@ -204,14 +150,19 @@ void BoundKernel::State::use(size_t part, std::shared_ptr<char> memory) {
 
 PreparedKey BoundKernel::State::key_of(size_t part, const void* const* given,
                                        const std::vector<PreparedKey>& keys) const {
+  std::map<std::string, ir::Dim> sizes;
+  const Signature& signature = code->signature();
+  for (size_t k = 0; k < signature.sizes.size(); ++k) sizes[signature.sizes[k].name] = arguments[k];
   PhaseText phase = code->text_of_phase(part, sizes);
+  const std::vector<int>& inputs = binder->inputs;
+  const std::vector<int>& prepared_by = binder->prepared_by;
   PreparedKey key{std::move(phase.text), {}};
   for (const int id : phase.buffers) {
     const auto at = static_cast<size_t>(id);
     const auto input = std::find(inputs.begin(), inputs.end(), id);
     if (input != inputs.end()) {
       key.constants.push_back(
-          {given[input - inputs.begin()], bytes_of(code->signature().buffers[at], sizes)});
+          {given[input - inputs.begin()], bytes[at]});
       key.text += " constant";
     } else if (prepared_by[at] != ir::none) {
       const auto by = static_cast<size_t>(prepared_by[at]);
@@ -227,6 +178,7 @@ PreparedKey BoundKernel::State::key_of(size_t part, const void* const* given,
 void BoundKernel::State::call(size_t first, size_t last, const void* const* given, void* const* results,
                               char* scratch, Workers& workers) const {
   const Signature& signature = code->signature();
+  const std::vector<int>&inputs = binder->inputs, &outputs = binder->outputs;
   int64_t filled[CallableCode::most_arguments];
   std::copy(arguments.begin(), arguments.end(), filled);
   const auto set = [&](size_t id, const void* address) {
@@ -298,7 +250,7 @@ bool BoundKernel::share_prepared(const BoundKernel& other) {
   return !s.parts.empty();
 }
 
-bool BoundKernel::is_prepared(size_t input) const { return state_->unread[input]; }
+bool BoundKernel::is_prepared(size_t input) const { return state_->binder->unread[input]; }
 size_t BoundKernel::prepared_bytes() const {
   size_t bytes = 0;
   for (const State::Part& part : state_->parts) bytes += part.bytes;

@@ -13,10 +13,6 @@ namespace {
 
 constexpr double lanes_of_scalar_statement = 8;
 
-double iterations_of(int64_t extent, int64_t step) {
-  return extent <= 0 ? 0 : static_cast<double>((extent - 1) / step + 1);
-}
-
 /// Those without loops are one.
 void add(std::vector<LaneTerm>& terms, LaneTerm term) {
   const auto same = std::find_if(terms.begin(), terms.end(), [&](const LaneTerm& one) {
@@ -52,20 +48,13 @@ std::vector<LaneTerm> terms_of(const Loop& loop, std::map<std::string, ir::Dim>&
 
 }  // namespace
 
+double iterations_of(int64_t extent, int64_t step) {
+  return extent <= 0 ? 0 : static_cast<double>((extent - 1) / step + 1);
+}
+
 std::vector<LaneTerm> lanes_of(const Loop& loop, const std::map<std::string, ir::Dim>& fixed) {
   std::map<std::string, ir::Dim> known = fixed;
   return terms_of(loop, known);
-}
-
-double lanes_at(const std::vector<LaneTerm>& terms, const std::map<std::string, ir::Dim>& sizes) {
-  double sum = 0;
-  for (const LaneTerm& term : terms) {
-    double lanes = term.lanes;
-    for (const LaneTerm::Loop& loop : term.loops)
-      lanes *= iterations_of(loop.extent.substitute(sizes).constant().value_or(1), loop.step);
-    sum += lanes;
-  }
-  return sum;
 }
 
 }  // namespace axrun::jit

@@ -22,7 +22,7 @@ struct LaneTerm {
 /// work over to other threads. Statements outside of vector loops count as several; extents that depend on
 /// variables of other loops are those of the first iterations. fixed: sizes whose values are known.
 std::vector<LaneTerm> lanes_of(const ir::loop::Loop& loop, const std::map<std::string, ir::Dim>& fixed = {});
-/// The same at these sizes.
-double lanes_at(const std::vector<LaneTerm>& terms, const std::map<std::string, ir::Dim>& sizes);
+/// Of a loop.
+double iterations_of(int64_t extent, int64_t step);
 
 }  // namespace axrun::jit

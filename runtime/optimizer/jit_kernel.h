@@ -30,10 +30,10 @@ struct JitKernelParts {
   std::vector<int> inputs;                         ///< per input buffer: the input of the step that it is
   std::vector<int> outputs;                        ///< per output buffer: the output of the step
   int threads = 1;                                 ///< at most, of the pools that it will meet
-  std::string description;
-  std::string place;              ///< in the model, for errors: "Gather 'tokens'"
-  bool from_cache = false;        ///< its code was read from a cache folder
-  std::function<double()> flops;  ///< counted when asked for
+  std::string place;                         ///< in the model, for errors: "Gather 'tokens'"
+  bool from_cache = false;                   ///< its code was read from a cache folder
+  std::function<std::string()> description;  ///< made when asked for
+  std::function<double()> flops;             ///< the same
   /// The same of what its loops execute.
   std::function<jit::WorkCount(const jit::Target&)> work;
 };
@@ -51,7 +51,7 @@ class JitKernel : public Kernel {
   static constexpr const char* proof(bool from_cache) { return from_cache ? proof_of_cache : proof_here; }
 
   void run(const KernelCall& call) const override;
-  std::string describe() const override { return parts_.description; }
+  std::string describe() const override { return parts_.description ? parts_.description() : "jit"; }
   size_t scratch_bytes() const override { return parts_.kernel->scratch_bytes(parts_.threads); }
   bool ignores_input(int input) const override;
   const JitKernelParts& parts() const { return parts_; }

@@ -239,7 +239,7 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   parts.code = generated.code.get();
   parts.inputs = generated.inputs;
   parts.outputs = output_positions;
-  parts.place = fmt::format("{} '{}'", node.op, node.name);
+  parts.place = node.op + " '" + node.name + "'";
   parts.threads = threads;
   parts.from_cache = generated.from_cache;
   std::vector<bool> known;
@@ -248,30 +248,35 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
     return jit::count_work(code->program(), sizes, known, target);
   };
   parts.flops = [expression = entry.shared_expression, sizes] { return flops_at(*expression, sizes); };
-  std::string open;
-  for (const auto& [name, value] : sizes)
-    open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
-  parts.description = fmt::format("jit {} {}{} [{}]", generated.kind, product_text(outputs.front()),
-                                  open.empty() ? "" : open + ")", JitKernel::proof(generated.from_cache));
+  parts.description = [kind = generated.kind, shape = outputs.front(), sizes, from = generated.from_cache] {
+    std::string open;
+    for (const auto& [name, value] : sizes)
+      open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
+    return fmt::format("jit {} {}{} [{}]", kind, product_text(shape), open.empty() ? "" : open + ")",
+                       JitKernel::proof(from));
+  };
   return std::make_shared<JitKernel>(std::move(parts));
 }
 
 std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode& generated,
                                                             const SizeValues& sizes,
                                                             const Constants& constants) {
-  // Kernels that are bound keep their code: no other one has its address.
-  std::string key = fmt::format("{}", static_cast<const void*>(generated.code.get()));
-  for (const void* constant : constants) key += fmt::format(" {}", constant);
-  const std::string family = key + " ";
-  for (const auto& [name, value] : sizes) key += fmt::format(" {}={}", name, value);
+  BoundKey key{generated.code.get(), constants, {}};
+  const bool has_constants =
+      std::any_of(constants.begin(), constants.end(), [](const void* constant) { return constant != nullptr; });
   std::vector<std::shared_ptr<const jit::BoundKernel>> relatives;
   {
     const std::lock_guard lock(mutex_);
+    auto one = has_constants ? bound_.lower_bound(key) : bound_.end();
+    for (const auto& [name, value] : sizes) key.sizes.push_back(value);
     const auto found = bound_.find(key);
     if (found != bound_.end()) {
       if (auto kernel = found->second.lock()) return kernel;
     }
-    for (auto one = bound_.lower_bound(family); one != bound_.end() && one->first.starts_with(family);
+    // A few are enough: other sizes mostly ask for the same packed weights.
+    constexpr size_t few = 4;
+    for (; one != bound_.end() && one->first.code == key.code && one->first.constants == constants &&
+           relatives.size() < few;
          ++one) {
       if (auto kernel = one->second.lock()) relatives.push_back(std::move(kernel));
     }
@@ -279,16 +284,18 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode&
   std::vector<bool> flags;
   for (const void* constant : constants) flags.push_back(constant != nullptr);
   auto made = std::make_shared<jit::BoundKernel>(generated.code, sizes, flags);
-  if (std::find(flags.begin(), flags.end(), true) != flags.end()) {
-    // Other sizes mostly ask for the same packed weights.
+  if (has_constants) {
     bool shared = false;
     for (const auto& relative : relatives) shared = shared || made->share_prepared(*relative);
     if (!shared) made->prepare(constants.data(), jit::inline_workers(), &prepared_);
   }
   const std::lock_guard lock(mutex_);
-  // Of sizes that are gone nothing is kept.
-  std::erase_if(bound_, [](const auto& known) { return known.second.expired(); });
-  auto& slot = bound_[key];
+  // Of sizes that are gone nothing is kept for long.
+  if (bound_.size() >= bound_swept_at_) {
+    std::erase_if(bound_, [](const auto& known) { return known.second.expired(); });
+    bound_swept_at_ = 2 * bound_.size() + 64;
+  }
+  auto& slot = bound_[std::move(key)];
   if (auto kernel = slot.lock()) return kernel;  // another plan was faster
   slot = made;
   return made;

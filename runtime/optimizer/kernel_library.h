@@ -246,7 +246,15 @@ class KernelLibrary final : public KernelSource {
   bool resumes_ = false;  ///< it began with what another process had found, and more is to be tried
   uint64_t uses_ = 0;     ///< of specialised entries
   std::vector<OptimizedKernel> unexpressed_;  ///< steps without an expression
-  std::map<std::string, std::weak_ptr<const jit::BoundKernel>> bound_;
+  /// Kernels that are bound keep their code: no other one has its address.
+  struct BoundKey {
+    const jit::KernelCode* code;
+    Constants constants;
+    std::vector<int64_t> sizes;
+    auto operator<=>(const BoundKey&) const = default;
+  };
+  std::map<BoundKey, std::weak_ptr<const jit::BoundKernel>> bound_;
+  size_t bound_swept_at_ = 64;  ///< so many are looked through for those that are gone
   jit::PreparedStore prepared_{mutex_};
 };
 

@@ -110,35 +110,31 @@ const ir::Program* PlanBuilder::structure_of(int node) const {
   return program ? &program->program() : nullptr;
 }
 
-const std::vector<Group>& PlanBuilder::groups() {
+void PlanBuilder::arrange(PlanForm& form) {
   take_form();
   for (size_t n = 0; n < programs_.size(); ++n) program_of(static_cast<int>(n));
-  form_groups();
-  return groups_;
-}
-
-void PlanBuilder::outline(PlanForm& form) const {
   form.node_outlines.resize(graph_->nodes.size());
   for (const int n : scheduled_) {
-    if (form.programs[static_cast<size_t>(n)]) form.node_outlines[static_cast<size_t>(n)] = outline_of({n});
+    if (programs_[static_cast<size_t>(n)]) form.node_outlines[static_cast<size_t>(n)] = outline_of({n});
   }
-  for (const Group& group : form.groups)
-    form.group_outlines.push_back(group.nodes.size() > 1 ? outline_of(group.nodes) : StepOutline());
+  find_groups();
+  form.plain = arrange(std::move(groups_), {});
 }
 
 void PlanBuilder::ask_board(size_t board) {
   BoardInUse& own = boards_[board];
   own.is_asked = true;
   own.key.version = *version_;
-  for (const size_t place : form_->boards[board].sizes) own.key.sizes.push_back(numbers_[place]);
-  own.found = form_->shelf.find(board, own.key);
-  own.is_wanted = form_->shelf.wants(board);
-  if (own.is_wanted) own.made = own.found ? *own.found : StepShelf::Lot(form_->boards[board].groups);
+  const Arrangement::Board& own_board = arrangement_->boards[board];
+  for (const size_t place : own_board.sizes) own.key.sizes.push_back(numbers_[place]);
+  own.found = arrangement_->shelf.find(board, own.key);
+  own.is_wanted = arrangement_->shelf.wants(board);
+  if (own.is_wanted) own.made = own.found ? *own.found : StepShelf::Lot(own_board.groups);
 }
 
 bool PlanBuilder::take_steps(const Group& group) {
-  if (!form_ || group.number < 0 || !version_) return false;
-  const auto& place = form_->shelf_places[static_cast<size_t>(group.number)];
+  if (!arrangement_ || group.number < 0 || !version_) return false;
+  const auto& place = arrangement_->shelf_places[static_cast<size_t>(group.number)];
   if (!place) return false;
   if (!boards_[place->board].is_asked) ask_board(place->board);
   const auto& lot = boards_[place->board].found;
@@ -161,8 +157,8 @@ bool PlanBuilder::take_steps(const Group& group) {
 }
 
 void PlanBuilder::shelve_steps(const Group& group, size_t steps, int open) {
-  if (!form_ || group.number < 0 || !version_) return;
-  const auto& place = form_->shelf_places[static_cast<size_t>(group.number)];
+  if (!arrangement_ || group.number < 0 || !version_) return;
+  const auto& place = arrangement_->shelf_places[static_cast<size_t>(group.number)];
   if (!place || !boards_[place->board].is_wanted) return;
   auto made = std::make_shared<StepShelf::Made>();
   for (size_t s = steps; s < plan_->steps_.size(); ++s) {
@@ -182,7 +178,7 @@ void PlanBuilder::shelve_steps(const Group& group, size_t steps, int open) {
 void PlanBuilder::fill_boards() {
   for (size_t board = 0; board < boards_.size(); ++board) {
     BoardInUse& own = boards_[board];
-    if (own.is_new) form_->shelf.keep(board, std::move(own.key), std::move(own.made));
+    if (own.is_new) arrangement_->shelf.keep(board, std::move(own.key), std::move(own.made));
   }
 }
 

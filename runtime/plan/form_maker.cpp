@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "runtime/plan/plan_builder.h"
@@ -64,9 +63,7 @@ class FormMaker {
       return nullptr;
     }
     PlanBuilder at_hand(form_, *numbers, options_);
-    form_->groups = at_hand.groups();
-    number_groups();
-    at_hand.outline(*form_);
+    at_hand.arrange(*form_);
     return form_;
   }
 
@@ -94,46 +91,6 @@ class FormMaker {
     const auto [place, is_new] = at_hand_.emplace(name, extent);
     if (is_new) form_->open.push_back({k, d, name});
     dim = Dim::symbol(name);
-  }
-
-  void number_groups() {
-    std::map<std::vector<size_t>, size_t> boards;
-    for (Group& group : form_->groups) {
-      group.number = static_cast<int>(form_->shelf_places.size());
-      form_->shelf_places.emplace_back();
-      const auto sizes = sizes_of(group);
-      if (!sizes) continue;
-      const size_t board = boards.emplace(*sizes, boards.size()).first->second;
-      if (board == form_->boards.size()) form_->boards.push_back({*sizes, 0});
-      form_->shelf_places.back() = {board, form_->boards[board].groups++};
-    }
-    form_->shelf.resize(form_->boards.size());
-  }
-
-  std::optional<std::vector<size_t>> sizes_of(const Group& group) const {
-    std::set<size_t> places;
-    for (const int n : group.nodes) {
-      const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
-      const auto& program = form_->programs[static_cast<size_t>(n)];
-      // What it becomes depends on where other values are.
-      if (!program || node.op == "Concat") return std::nullopt;
-      const std::vector<size_t> own = program->values();
-      places.insert(own.begin(), own.end());
-      for (size_t k = 0; k < node.inputs.size() + node.outputs.size(); ++k) {
-        const bool is_input = k < node.inputs.size();
-        const ValueId id = is_input ? node.inputs[k] : node.outputs[k - node.inputs.size()];
-        const int32_t place = id == ir::absent ? -1 : (*form_->places)[static_cast<size_t>(id)];
-        if (place < 0) continue;
-        const PlanForm::OpenFact& fact = form_->open_facts[static_cast<size_t>(place)];
-        // Steps know where constants are, and these are the plan's own.
-        const auto& operands = program->program().operands;
-        if (!fact.elements.empty() && is_input && k < operands.size() && operands[k] != ir::none)
-          return std::nullopt;
-        places.insert(fact.dims.begin(), fact.dims.end());
-        places.insert(fact.elements.begin(), fact.elements.end());
-      }
-    }
-    return std::vector<size_t>(places.begin(), places.end());
   }
 
   std::shared_ptr<const ir::Graph> graph_;

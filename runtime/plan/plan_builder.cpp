@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/error_place.h"
 #include "ir/grammar.h"
@@ -125,17 +126,24 @@ void PlanBuilder::form_groups() {
     for (int n : scheduled_) groups_.push_back({{n}});
     return;
   }
-  const FusionInput input{*graph_, scheduled_, programs_, facts_, uses_};
-  if (!form_ || form_->groups.empty()) {
-    groups_ = fuse(input);
-    join_byte_groups(input, groups_);
-    if (form_) return;
+  auto sets = options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
+  if (form_) {
+    arrangement_ = sets.empty() ? form_->plain : form_->arrangements.find(sets);
+    if (arrangement_) return;
+    groups_ = form_->plain->groups;
+    join_groups(sets);
+    arrangement_ = arrange(std::exchange(groups_, {}), std::move(sets));
+    form_->arrangements.keep(arrangement_);
+    return;
   }
-  const auto sets =
-      options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
-  if (sets.empty()) return;
-  if (form_) groups_ = form_->groups;
+  find_groups();
   join_groups(sets);
+}
+
+void PlanBuilder::find_groups() {
+  const FusionInput input{*graph_, scheduled_, programs_, facts_, uses_};
+  groups_ = fuse(input);
+  join_byte_groups(input, groups_);
 }
 
 ValueId PlanBuilder::root(ValueId id) {
@@ -166,10 +174,9 @@ void PlanBuilder::make_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
   plan_->steps_.reserve(scheduled_.size());
-  if (form_) boards_.resize(form_->boards.size());
+  if (arrangement_) boards_.resize(arrangement_->boards.size());
   version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
-  // Those of the form, unless some were joined.
-  for (const Group& group : groups_.empty() && form_ ? form_->groups : groups_) {
+  for (const Group& group : arrangement_ ? arrangement_->groups : groups_) {
     if (take_steps(group)) continue;
     const size_t steps = plan_->steps_.size();
     const int open = plan_->open_steps_;
@@ -293,7 +300,7 @@ const StepOutline& PlanBuilder::outline_of(const Group& group, StepOutline& own)
     const auto& known = form_->node_outlines[static_cast<size_t>(group.nodes.front())];
     if (known) return *known;
   }
-  if (form_ && group.number >= 0) return form_->group_outlines[static_cast<size_t>(group.number)];
+  if (arrangement_ && group.number >= 0) return arrangement_->outlines[static_cast<size_t>(group.number)];
   return own = outline_of(group.nodes);
 }
 

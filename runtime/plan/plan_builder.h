@@ -59,10 +59,9 @@ class PlanBuilder {
   bool infer_open(ir::SizesAtHand& sizes, std::string& reason);
   /// What infer_open() has found.
   void describe(PlanForm& form) const;
-  /// Instead of build(), of a form without groups: those that fusion forms at these numbers.
-  const std::vector<Group>& groups();
-  /// After groups(): what steps of these and of single nodes read and give.
-  void outline(PlanForm& form) const;
+  /// Instead of build(), of a form (the builder's own) without groups: finds those that fusion forms at these
+  /// numbers, and what steps of these and of single nodes read and give.
+  void arrange(PlanForm& form);
   /// See joints_of (runtime/plan/joints.h); instead of build().
   std::vector<Joint> joints(const Plan& plan, size_t count);
   const PlanOptions& options() const { return options_; }
@@ -91,6 +90,8 @@ class PlanBuilder {
     StepShelf::Lot made;
     bool is_asked = false, is_wanted = false, is_new = false;
   };
+  std::shared_ptr<const Arrangement> arrange(std::vector<Group> groups,
+                                             std::vector<std::vector<int>> joined) const;
   void ask_board(size_t board);
   /// Steps of the group from the form's shelf. False where they have to be made.
   bool take_steps(const Group& group);
@@ -99,6 +100,8 @@ class PlanBuilder {
   void fill_boards();
   void find_needed();
   void form_groups();
+  /// Those that fusion forms.
+  void find_groups();
   void make_steps();
   /// After which steps the graph's limits are watched. Throws Error(unsupported) where a value is not there.
   void place_limits();
@@ -172,7 +175,8 @@ class PlanBuilder {
   std::vector<int64_t> numbers_;
   std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< of the group at hand
   std::optional<uint64_t> version_;                         ///< of the kernel source, where it counts
-  std::vector<BoardInUse> boards_;                          ///< of the form's shelf
+  std::shared_ptr<const Arrangement> arrangement_;          ///< of the form
+  std::vector<BoardInUse> boards_;                          ///< of its shelf
 
   /// Per node of the graph; of a form's nodes those that were asked for (program_of).
   mutable std::vector<std::shared_ptr<const ir::Program>> programs_;

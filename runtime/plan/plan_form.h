@@ -11,10 +11,8 @@
 #include "ir/size_program.h"
 #include "ir/sizes_at_hand.h"
 #include "runtime/form_counts.h"
-#include "runtime/plan/group.h"
+#include "runtime/plan/arrangement.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/step_outline.h"
-#include "runtime/plan/step_shelf.h"
 
 namespace axrun::runtime {
 
@@ -66,21 +64,9 @@ struct PlanForm {
   std::vector<int> scheduled;
   std::vector<bool> slot;
   std::vector<int> uses;
-  std::vector<Group> groups;
-  std::vector<StepOutline> group_outlines;                ///< of those of several nodes
-  std::vector<std::optional<StepOutline>> node_outlines;  ///< of those that are executed
-  /// Where a group's steps lie on the shelf; none where they are made for every plan.
-  struct ShelfPlace {
-    size_t board, place;
-  };
-  std::vector<std::optional<ShelfPlace>> shelf_places;
-  /// Per board: the numbers that the steps on it depend on, and how many groups there are.
-  struct Board {
-    std::vector<size_t> sizes;
-    size_t groups = 0;
-  };
-  std::vector<Board> boards;
-  mutable StepShelf shelf;
+  std::vector<std::optional<StepOutline>> node_outlines;  ///< of steps of single nodes that are executed
+  std::shared_ptr<const Arrangement> plain;               ///< of the groups that fusion forms
+  mutable Arrangements arrangements;                      ///< of those that are joined
 
   /// What the program over sizes gives for live-ins of these facts; nothing where the form is not for them.
   std::optional<std::vector<int64_t>> numbers(const std::vector<ir::ValueFact>& live_in_facts) const;

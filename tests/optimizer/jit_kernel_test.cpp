@@ -52,7 +52,7 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
     parts.inputs = {2, 0};
     parts.outputs = {1};
     parts.threads = pool->threads();
-    parts.description = "jit map";
+    parts.description = [] { return std::string("jit map"); };
     const JitKernel kernel(parts);
     EXPECT_EQ(kernel.ignores_input(0), constant);
     EXPECT_FALSE(kernel.ignores_input(1));
