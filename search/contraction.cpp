@@ -30,6 +30,7 @@ class ContractionWriter {
         row_tiles_(row_part().tiles(plan.tile.rows, context.facts)),
         column_tiles_(part_of(context, sum_, form_.column).tiles(plan.tile.columns, context.facts)),
         narrow_rows_(has_narrow_rows()),
+        open_rows_(has_open_rows(add_to)),
         narrow_tail_(has_narrow_tail()),
         panels_(context, plan, packed) {
     tile_.row_tail = !narrow_rows_ && !row_part().has_whole_tiles(plan.tile.rows, context.facts);
@@ -94,11 +95,19 @@ class ContractionWriter {
                        });
       }
       case Step::block:
-        return w_.loop(kind_of_rows(kind), "ib", ceil_div(row_tiles_, Dim(plan_.row_block)),
-                       [&](const Dim& ib) {
-                         first_row_tile_ = Dim(plan_.row_block) * ib;
-                         next();
-                       });
+        w_.loop(kind_of_rows(kind), "ib",
+                ceil_div(open_rows_ ? whole_row_tiles() : row_tiles_, Dim(plan_.row_block)),
+                [&](const Dim& ib) {
+                  first_row_tile_ = Dim(plan_.row_block) * ib;
+                  next();
+                });
+        if (!open_rows_) return;
+        // What no block has.
+        first_row_tile_ = 0;
+        last_rows_ = true;
+        next();
+        last_rows_ = false;
+        return;
       case Step::group: {
         const auto group = [&](const Dim& jg) {
           first_column_tile_ = Dim(plan_.column_group) * jg;
@@ -169,6 +178,12 @@ class ContractionWriter {
       tile_.row_tile = first_row_tile_ + it;
       body(it);
     };
+    if (open_rows_) {
+      if (last_rows_) return for_last_rows(0, body);
+      for_whole_rows(body);
+      if (plan_.row_block == 0) for_last_rows(whole_row_tiles(), body);
+      return;
+    }
     if (!narrow_rows_) return w_.loop(kind_of_rows(), "it", tiles_of_block(), tile);
     const int64_t whole = tile_.rows().value() / plan_.tile.rows;
     w_.loop(kind_of_rows(), "it", Dim(whole), tile);
@@ -182,6 +197,48 @@ class ContractionWriter {
     if (!tile_.rows().is_constant() || plan_.row_block != 0 || form_.across) return false;
     const int64_t height = plan_.tile.rows, rest = tile_.rows().value() % height;
     return rest != 0 && tile_.rows().value() > height && (height - rest) * worth >= tile_.rows().value();
+  }
+  /// How many rows there are, only a run tells: the last ones are computed by the lowest of a few tiles that is
+  /// high enough, and what is before reads no row twice.
+  bool has_open_rows(int add_to) const {
+    constexpr int64_t least = 4;
+    return !tile_.rows().is_constant() && plan_.tile.rows >= least && !form_.across && !plan_.left_packed &&
+           add_to == ir::none && row_part().block == 0 &&
+           !row_part().has_whole_tiles(plan_.tile.rows, context_.facts);
+  }
+  Dim whole_row_tiles() const { return floor_div(tile_.rows(), Dim(plan_.tile.rows)); }
+  void for_whole_rows(const std::function<void(const Dim& it)>& body) {
+    const Dim left = whole_row_tiles() - first_row_tile_;
+    tile_.row_tail = false;
+    w_.loop(kind_of_rows(), "it", plan_.row_block == 0 ? left : min(Dim(plan_.row_block), left),
+            [&](const Dim& it) {
+              tile_.first_row = Dim(plan_.tile.rows) * (first_row_tile_ + it);
+              body(it);
+            });
+    tile_.first_row.reset();
+  }
+  /// Parts of a tile that are left: by one tile of three, of two, or of one of them. number: what the body takes
+  /// it for.
+  void for_last_rows(const Dim& number, const std::function<void(const Dim& it)>& body) {
+    constexpr int64_t heights = 3;
+    const int64_t whole = plan_.tile.rows, part = (whole - 1 + heights - 1) / heights;
+    const Dim done = Dim(whole) * whole_row_tiles(), left = floor_mod(tile_.rows(), Dim(whole));
+    const Dim parts = ceil_div(left, Dim(part));
+    const Dim three = floor_div(parts, Dim(3)), two = floor_div(parts, Dim(2)) - three;
+    const Dim counts[heights] = {parts - Dim(2) * two - Dim(3) * three, two, three};
+    tile_.row_tail = true;
+    for (int64_t k = heights; k > 0; --k) {
+      if (part * (k - 1) >= whole - 1) continue;
+      tile_.height = std::min(part * k, whole);
+      w_.loop(LoopKind::sequential, "it", counts[k - 1], [&](const Dim& it) {
+        tile_.first_row = done + Dim(part * k) * it;
+        tile_.rows_left = left - Dim(part * k) * it;
+        body(number + it);
+      });
+    }
+    tile_.height = whole;
+    tile_.first_row.reset();
+    tile_.rows_left.reset();
   }
   Dim tiles_of_block() const {
     if (plan_.row_block < 2) return plan_.row_block == 0 ? row_tiles_ : Dim(1);
@@ -231,8 +288,9 @@ class ContractionWriter {
   PackedRows left_;
   const Dim row_tiles_, column_tiles_;
   const bool narrow_rows_;  ///< the last tile of rows is written by itself
+  const bool open_rows_;    ///< the last rows are written by tiles of several heights
   bool narrow_tail_;        ///< that of columns
-  bool spread_next_ = false;
+  bool spread_next_ = false, last_rows_ = false;
   Dim first_row_tile_, first_column_tile_;
   RightPanels panels_;
 };

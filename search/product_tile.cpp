@@ -58,9 +58,14 @@ Dim ProductTile::columns_here() const {
   return column_tail ? min(width, columns_ - width * column_tile) : width;
 }
 
+/// In the part of the rows: row i1 of the tile.
+Dim ProductTile::row_here(const Dim& i1) const {
+  return first_row.value_or(Dim(plan_.tile.rows) * row_tile) + i1;
+}
+
 Dim ProductTile::rows_here() const {
   const Dim here(height);
-  return row_tail ? min(here, rows_ - here * row_tile) : here;
+  return row_tail ? min(here, rows_left.value_or(rows_ - row_here(0))) : here;
 }
 
 /// Columns beyond the last one are computed where they can be read: up to the next whole vector, and in all
@@ -191,7 +196,7 @@ void ProductTile::along_depth(size_t k) {
 
 /// Rows beyond the last one are computed from the last one again; nothing of them is stored.
 void ProductTile::accumulate(const Dim& i1, const Dim& j1) {
-  const Dim row = Dim(plan_.tile.rows) * row_tile + i1;
+  const Dim row = row_here(i1);
   const Dim column = Dim(plan_.tile.columns) * column_tile + j1;
   if (form_.row != ir::none) move_to(form_.row, row_tail ? min(row, rows_ - 1) : row);
   move_to(form_.column, column);
@@ -201,7 +206,7 @@ void ProductTile::accumulate(const Dim& i1, const Dim& j1) {
 }
 
 void ProductTile::finish(const Access& element, const Dim& i1, const Dim& j1) {
-  const Dim row = Dim(plan_.tile.rows) * row_tile + i1, column = Dim(plan_.tile.columns) * column_tile + j1;
+  const Dim row = row_here(i1), column = Dim(plan_.tile.columns) * column_tile + j1;
   if (add_to_ != ir::none) return w_.store({add_to_, {row, column}}, Combine::add, w_.load(element));
   if (form_.row != ir::none) move_to(form_.row, row);
   move_to(form_.column, column);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "search/contraction_plan.h"
 #include "search/piece.h"
@@ -22,6 +23,9 @@ class ProductTile {
 
   ir::Dims point;         ///< of the sum: axes, then reduce axes
   ir::Dim row_tile;       ///< tiles before it in the part of the rows that is written
+  /// Where tiles are not all as high: the first row of this one in that part, instead of row_tile, and how many
+  /// there are from it on.
+  std::optional<ir::Dim> first_row, rows_left;
   ir::Dim column_tile;    ///< of the columns
   int64_t height;         ///< rows computed: those of a tile, or fewer where the last one is by itself
   bool row_tail = false;  ///< there may be fewer rows than that
@@ -54,6 +58,7 @@ class ProductTile {
 
  private:
   ir::Dim extent(int axis) const;
+  ir::Dim row_here(const ir::Dim& i1) const;
   ir::Dim columns_here() const;
   ir::Dim rows_here() const;
   ir::Dim lanes_computed() const;

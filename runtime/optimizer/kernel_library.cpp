@@ -77,7 +77,7 @@ bool KernelLibrary::has_room(const GroupKey& key, bool for_form) const {
 
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
                                                                   std::string_view assumptions,
-                                                                  const std::vector<ir::Shape>& shapes,
+                                                                  const std::vector<const ir::Shape*>& shapes,
                                                                   const ConstantOf& constant,
                                                                   SizeValues& sizes) const {
   const auto forms = forms_.find(key);
@@ -90,7 +90,9 @@ std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey
     });
     if (!granted) continue;
     if (!form->entry) {
-      if (form->shapes == shapes) return form;
+      const bool same = std::equal(form->shapes.begin(), form->shapes.end(), shapes.begin(), shapes.end(),
+                                   [](const ir::Shape& own, const ir::Shape* other) { return own == *other; });
+      if (same) return form;
       continue;
     }
     const auto found = sizes_for(*form->expression, shapes);
@@ -174,10 +176,10 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     found.open = forms_.empty();
     if (found.open) return found;
   }
-  std::vector<ir::Shape> shapes;
-  for (const StepPort& port : context.inputs) shapes.push_back(port.shape);
+  std::vector<const ir::Shape*> shapes;
+  for (const StepPort& port : context.inputs) shapes.push_back(&port.shape);
   std::shared_ptr<Entry> entry;
-  GeneratedCode generated;
+  ServingCode generated;
   SizeValues sizes;
   {
     const std::lock_guard lock(mutex_);
@@ -226,13 +228,11 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
   return found;
 }
 
-std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const GeneratedCode& generated,
+std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const ServingCode& generated,
                                                   const SizeValues& sizes, const Constants& constants,
                                                   const std::vector<ir::Shape>& outputs,
                                                   const std::vector<int>& output_positions,
                                                   const ir::Node& node, int threads) {
-  // Whoever asks, and whatever was measured: no code runs where it was not tested.
-  if (!generated.tested.cover(sizes)) return nullptr;
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
   JitKernelParts parts;
   parts.kernel = bind(generated, sizes, constants);
@@ -244,13 +244,14 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   parts.from_cache = generated.from_cache;
   std::vector<bool> known;
   for (const void* constant : constants) known.push_back(constant != nullptr);
-  parts.work = [code = generated.code, sizes, known](const jit::Target& target) {
-    return jit::count_work(code->program(), sizes, known, target);
+  const auto at = std::make_shared<const SizeValues>(sizes);
+  parts.work = [code = generated.code, at, known](const jit::Target& target) {
+    return jit::count_work(code->program(), *at, known, target);
   };
-  parts.flops = [expression = entry.shared_expression, sizes] { return flops_at(*expression, sizes); };
-  parts.description = [kind = generated.kind, shape = outputs.front(), sizes, from = generated.from_cache] {
+  parts.flops = [expression = entry.shared_expression, at] { return flops_at(*expression, *at); };
+  parts.description = [kind = generated.kind, shape = outputs.front(), at, from = generated.from_cache] {
     std::string open;
-    for (const auto& [name, value] : sizes)
+    for (const auto& [name, value] : *at)
       open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
     return fmt::format("jit {} {}{} [{}]", kind, product_text(shape), open.empty() ? "" : open + ")",
                        JitKernel::proof(from));
@@ -258,7 +259,7 @@ std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const Gene
   return std::make_shared<JitKernel>(std::move(parts));
 }
 
-std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode& generated,
+std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& generated,
                                                             const SizeValues& sizes,
                                                             const Constants& constants) {
   BoundKey key{generated.code.get(), constants, {}};
@@ -302,7 +303,9 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const GeneratedCode&
 }
 
 std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan, const Step& step) const {
-  const std::vector<ir::Shape> shapes = input_shapes(plan, step);
+  const std::vector<ir::Shape> own = input_shapes(plan, step);
+  std::vector<const ir::Shape*> shapes;
+  for (const ir::Shape& shape : own) shapes.push_back(&shape);
   const auto constant = [&](ir::ValueId id) {
     const ir::Tensor& known = plan.fact(id).constant;
     return known.defined() ? &known : nullptr;
@@ -399,6 +402,8 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
                                                         const GeneratedCode* instead) {
   if (instead == nullptr && !entry.generated) return nullptr;
   const GeneratedCode& generated = instead != nullptr ? *instead : *entry.generated;
+  // Whoever asks, and whatever was measured: no code runs where it was not tested.
+  if (!generated.tested.cover(sizes)) return nullptr;
   Constants constants;
   for (const int input : generated.inputs) {
     const auto at = static_cast<size_t>(input);

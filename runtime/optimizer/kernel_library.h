@@ -24,14 +24,18 @@
 
 namespace axrun::runtime {
 
-/// Machine code that has been proved and tested for an expression.
-struct GeneratedCode {
+/// Machine code, as kernels are made of it.
+struct ServingCode {
   std::shared_ptr<const jit::KernelCode> code;
   std::vector<int> inputs;  ///< per input buffer: the operand that it is
   std::string kind;
+  bool from_cache = false;  ///< otherwise it was proved and tested by this process's worker
+};
+
+/// The same that has been proved and tested for an expression.
+struct GeneratedCode : ServingCode {
   size_t rank = 0;             ///< of its schedule
   verify::TestedSizes tested;  ///< where: it serves no sizes far beyond (TestedSizes::cover)
-  bool from_cache = false;     ///< otherwise it was proved and tested by this process's worker
 };
 
 /// How a kernel compared with the one it would replace, at some sizes.
@@ -189,12 +193,13 @@ class KernelLibrary final : public KernelSource {
   using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
   using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
 
-  std::shared_ptr<const Kernel> make(const Entry& entry, const GeneratedCode& generated,
+  /// Of code that was tested so far.
+  std::shared_ptr<const Kernel> make(const Entry& entry, const ServingCode& generated,
                                      const SizeValues& sizes, const Constants& constants,
                                      const std::vector<ir::Shape>& outputs,
                                      const std::vector<int>& output_positions, const ir::Node& node,
                                      int threads);
-  std::shared_ptr<const jit::BoundKernel> bind(const GeneratedCode& code, const SizeValues& sizes,
+  std::shared_ptr<const jit::BoundKernel> bind(const ServingCode& code, const SizeValues& sizes,
                                                const Constants& constants);
   /// Whether a kernel serves these sizes, and whether that may still change. Under the lock.
   struct Choice {
@@ -207,8 +212,8 @@ class KernelLibrary final : public KernelSource {
                                                const SizeValues& sizes);
   using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
   std::shared_ptr<Form> matching_form(const GroupKey& key, std::string_view assumptions,
-                                      const std::vector<ir::Shape>& shapes, const ConstantOf& constant,
-                                      SizeValues& sizes) const;
+                                      const std::vector<const ir::Shape*>& shapes,
+                                      const ConstantOf& constant, SizeValues& sizes) const;
   /// Whether the group may get one more: those for fixed shapes are few, and so are those of forms. Under the
   /// lock.
   bool has_room(const GroupKey& key, bool for_form) const;

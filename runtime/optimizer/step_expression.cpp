@@ -313,6 +313,13 @@ std::optional<StepExpression> express(const PlanForm& form, const Step& step, st
 }
 
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
+  std::vector<const ir::Shape*> places;
+  for (const ir::Shape& shape : shapes) places.push_back(&shape);
+  return sizes_for(expression, places);
+}
+
+std::optional<SizeValues> sizes_for(const StepExpression& expression,
+                                    const std::vector<const ir::Shape*>& shapes) {
   const size_t count = expression.symbols.size();
   std::vector<int64_t> values(count, -1);  // -1: not known yet
   const auto& operands = expression.operand_dims;
@@ -321,9 +328,9 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression, const std:
     progress = false;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (expression.program.operands[k] == ir::none) continue;
-      if (k >= shapes.size() || operands[k].size() != shapes[k].size()) return std::nullopt;
+      if (k >= shapes.size() || operands[k].size() != shapes[k]->size()) return std::nullopt;
       for (size_t d = 0; d < operands[k].size(); ++d) {
-        int64_t rest = shapes[k][d] - operands[k][d].constant;
+        int64_t rest = (*shapes[k])[d] - operands[k][d].constant;
         const std::pair<int, int64_t>* open = nullptr;
         bool several = false;
         for (const auto& term : operands[k][d].terms) {

@@ -73,7 +73,7 @@ TEST(Lowering, AProductIsWrittenInTiles) {
     }
   }
   parallel jt < 64 {
-    for it < (m + 7) / 8 {
+    for it < m / 8 {
       allocate tile_sum: f32[8, 48] in registers
       unrolled i1 < 8 {
         vector j1 < 48 {
@@ -84,14 +84,80 @@ TEST(Lowering, AProductIsWrittenInTiles) {
         unrolled u < 4 {
           unrolled i1 < 8 {
             vector j1 < 48 {
-              tile_sum[i1, j1] += mul(a[min(i1 + 8*it, m - 1), 4*p0 + u], packed_sum[jt, 4*p0 + u, j1]) computes sum(i1 + 8*it, j1 + 48*jt, 4*p0 + u) inverse(x1 / 48, x0 / 8, x2 / 4, x2 mod 4, x0 mod 8, x1 mod 48)
+              tile_sum[i1, j1] += mul(a[i1 + 8*it, 4*p0 + u], packed_sum[jt, 4*p0 + u, j1]) computes sum(i1 + 8*it, j1 + 48*jt, 4*p0 + u) inverse(x1 / 48, x0 / 8, x2 / 4, x2 mod 4, x0 mod 8, x1 mod 48)
             }
           }
         }
       }
-      unrolled i1 < min(-8*it + m, 8) {
+      unrolled i1 < 8 {
         vector j1 < 48 {
           c[i1 + 8*it, j1 + 48*jt] = max(add(tile_sum[i1, j1], bias[j1 + 48*jt]), 0:f32) computes c(i1 + 8*it, j1 + 48*jt) inverse(x1 / 48, x0 / 8, x0 mod 8, x1 mod 48)
+        }
+      }
+    }
+    for it < (m mod 8 + 2) / 9 {
+      allocate tile_sum_2: f32[8, 48] in registers
+      unrolled i1 < 8 {
+        vector j1 < 48 {
+          tile_sum_2[i1, j1] = 0:f32
+        }
+      }
+      for p0 < 192 {
+        unrolled u < 4 {
+          unrolled i1 < 8 {
+            vector j1 < 48 {
+              tile_sum_2[i1, j1] += mul(a[min(i1 + 9*it + 8*(m / 8), m - 1), 4*p0 + u], packed_sum[jt, 4*p0 + u, j1]) computes sum(i1 + 9*it + 8*(m / 8), j1 + 48*jt, 4*p0 + u) inverse(x1 / 48, -(m / 8) + (x0 + m / 8) / 9, x2 / 4, x2 mod 4, (x0 + m / 8) mod 9, x1 mod 48)
+            }
+          }
+        }
+      }
+      unrolled i1 < -9*it + m mod 8 {
+        vector j1 < 48 {
+          c[i1 + 9*it + 8*(m / 8), j1 + 48*jt] = max(add(tile_sum_2[i1, j1], bias[j1 + 48*jt]), 0:f32) computes c(i1 + 9*it + 8*(m / 8), j1 + 48*jt) inverse(x1 / 48, -(m / 8) + (x0 + m / 8) / 9, (x0 + m / 8) mod 9, x1 mod 48)
+        }
+      }
+    }
+    for it < (m mod 8 + 2) / 6 - (m mod 8 + 2) / 9 {
+      allocate tile_sum_3: f32[6, 48] in registers
+      unrolled i1 < 6 {
+        vector j1 < 48 {
+          tile_sum_3[i1, j1] = 0:f32
+        }
+      }
+      for p0 < 192 {
+        unrolled u < 4 {
+          unrolled i1 < 6 {
+            vector j1 < 48 {
+              tile_sum_3[i1, j1] += mul(a[min(i1 + 6*it + 8*(m / 8), m - 1), 4*p0 + u], packed_sum[jt, 4*p0 + u, j1]) computes sum(i1 + 6*it + 8*(m / 8), j1 + 48*jt, 4*p0 + u) inverse(x1 / 48, -2*(m / 8) + (x0 + 4*(m / 8)) / 6, x2 / 4, x2 mod 4, (x0 + 4*(m / 8)) mod 6, x1 mod 48)
+            }
+          }
+        }
+      }
+      unrolled i1 < min(-6*it + m mod 8, 6) {
+        vector j1 < 48 {
+          c[i1 + 6*it + 8*(m / 8), j1 + 48*jt] = max(add(tile_sum_3[i1, j1], bias[j1 + 48*jt]), 0:f32) computes c(i1 + 6*it + 8*(m / 8), j1 + 48*jt) inverse(x1 / 48, -2*(m / 8) + (x0 + 4*(m / 8)) / 6, (x0 + 4*(m / 8)) mod 6, x1 mod 48)
+        }
+      }
+    }
+    for it < (m mod 8 + 2) / 3 - 2*((m mod 8 + 2) / 6) - (m mod 8 + 2) / 9 {
+      allocate tile_sum_4: f32[3, 48] in registers
+      unrolled i1 < 3 {
+        vector j1 < 48 {
+          tile_sum_4[i1, j1] = 0:f32
+        }
+      }
+      for p0 < 192 {
+        unrolled u < 4 {
+          unrolled i1 < 3 {
+            vector j1 < 48 {
+              tile_sum_4[i1, j1] += mul(a[min(i1 + 3*it + 8*(m / 8), m - 1), 4*p0 + u], packed_sum[jt, 4*p0 + u, j1]) computes sum(i1 + 3*it + 8*(m / 8), j1 + 48*jt, 4*p0 + u) inverse(x1 / 48, -3*(m / 8) + (x0 + m / 8) / 3, x2 / 4, x2 mod 4, (x0 + m / 8) mod 3, x1 mod 48)
+            }
+          }
+        }
+      }
+      unrolled i1 < min(-3*it + m mod 8, 3) {
+        vector j1 < 48 {
+          c[i1 + 3*it + 8*(m / 8), j1 + 48*jt] = max(add(tile_sum_4[i1, j1], bias[j1 + 48*jt]), 0:f32) computes c(i1 + 3*it + 8*(m / 8), j1 + 48*jt) inverse(x1 / 48, -3*(m / 8) + (x0 + m / 8) / 3, (x0 + m / 8) mod 3, x1 mod 48)
         }
       }
     }
