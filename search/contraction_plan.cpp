@@ -29,10 +29,13 @@ int64_t unrolling(const RegisterTile& tile) {
 }
 
 /// Equal parts of k, a multiple of the unrolling, whose slice of a panel takes a quarter of the second cache
-/// at most. 0 where that is all of k, or hardly less, and where few rows would profit.
-int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tiles, int64_t second_cache) {
-  constexpr int64_t least = 64, most = 1024, worth = 4;
-  const int64_t limit = std::clamp(second_cache / 4 / (plan.tile.columns * 4), least, most);
+/// at most. 0 where that is all of k, or hardly less, and where few rows would profit. Sums of rows that only a
+/// run counts wait in blocks, and what is left of these reads the panels again: not without need.
+int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tiles, bool open_rows,
+                    int64_t second_cache) {
+  constexpr int64_t least = 64, worth = 4;
+  const int64_t most = open_rows ? depth : 1024;
+  const int64_t limit = std::max(least, std::min(second_cache / 4 / (plan.tile.columns * 4), most));
   if (depth < limit + limit / 2 || row_tiles < worth) return 0;
   const int64_t parts = (depth + limit - 1) / limit;
   const int64_t steps = (depth + parts - 1) / parts;
@@ -147,7 +150,10 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
     plan.square = target.lanes(4);
 
   const int64_t second = second_cache(target);
-  plan.depth_block = depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, second);
+  const bool open_rows =
+      form.row != ir::none && !sum.axes[static_cast<size_t>(form.row)].extent.is_constant();
+  plan.depth_block =
+      depth_block(facts.typical(sum.reduce_axes.back().extent), plan, row_tiles, open_rows, second);
   const int64_t reach = plan.depth_block == 0 ? depth : plan.depth_block;
   const int64_t row_bytes = plan.tile.rows * reach * 4;
   // A left side that lies in order comes from farther caches in time; panels would be made for every block.
@@ -158,8 +164,7 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
   if (plan.depth_block != 0) {
     // The sums that wait take a quarter of the cache at most, also where there are more rows than expected.
     const int64_t most = std::max<int64_t>(1, second / 4 / (plan.tile.rows * plan.tile.columns * 4));
-    const bool few = form.row == ir::none || sum.axes[static_cast<size_t>(form.row)].extent.is_constant();
-    if (row_tiles > most || !few)
+    if (row_tiles > most || open_rows)
       plan.row_block = plan.row_block == 0 ? most : std::min(plan.row_block, most);
   }
 
