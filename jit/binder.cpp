@@ -32,8 +32,8 @@ Binder::Binder(const Signature& signature, const std::vector<bool>& constant)
     buffers_.emplace_back(place_of(elements), ir::size_of(buffer.type));
   }
   for (const Signature::Phase& phase : signature.phases) {
-    Phase own{place_of(phase.parallel ? max(phase.extent, Dim(0)) : Dim(1)), phase.parallel ? phase.step : 1,
-              {}};
+    Phase own{
+        place_of(phase.parallel ? max(phase.extent, Dim(0)) : Dim(1)), phase.parallel ? phase.step : 1, {}};
     for (const LaneTerm& term : phase.lanes) {
       own.lanes.push_back({term.lanes, {}});
       for (const LaneTerm::Loop& loop : term.loops)
@@ -71,7 +71,8 @@ void Binder::find_prepared(const Signature& signature, const std::vector<bool>& 
   for (; prepares && parts < signature.phases.size(); ++parts) {
     const Signature::Phase& phase = signature.phases[parts];
     bool fits = signature.only_fills_scratch(phase);
-    for (const int id : phase.reads) fits = fits && (available[static_cast<size_t>(id)] || has(phase.writes, id));
+    for (const int id : phase.reads)
+      fits = fits && (available[static_cast<size_t>(id)] || has(phase.writes, id));
     for (const int id : phase.writes) {
       for (size_t other = 0; other < signature.phases.size(); ++other)
         fits = fits && (other == parts || !has(signature.phases[other].writes, id));

@@ -37,10 +37,10 @@ void run_range(void* state, int worker, int64_t begin, int64_t end) {
 
 struct BoundKernel::State {
   std::shared_ptr<const CallableCode> code;
-  const Binder* binder = nullptr;    ///< of `code`
-  std::vector<int64_t> arguments;    ///< sizes, offsets in the worker's memory, addresses of what is prepared
-  std::vector<int64_t> iterations;   ///< per phase
-  std::vector<bool> alone;           ///< per phase: one worker is done before others would have begun
+  const Binder* binder = nullptr;   ///< of `code`
+  std::vector<int64_t> arguments;   ///< sizes, offsets in the worker's memory, addresses of what is prepared
+  std::vector<int64_t> iterations;  ///< per phase
+  std::vector<bool> alone;          ///< per phase: one worker is done before others would have begun
   /// Buffers in the shared scratch memory of each run.
   struct Shared {
     size_t argument, offset;
@@ -161,8 +161,7 @@ PreparedKey BoundKernel::State::key_of(size_t part, const void* const* given,
     const auto at = static_cast<size_t>(id);
     const auto input = std::find(inputs.begin(), inputs.end(), id);
     if (input != inputs.end()) {
-      key.constants.push_back(
-          {given[input - inputs.begin()], bytes[at]});
+      key.constants.push_back({given[input - inputs.begin()], bytes[at]});
       key.text += " constant";
     } else if (prepared_by[at] != ir::none) {
       const auto by = static_cast<size_t>(prepared_by[at]);

@@ -198,8 +198,8 @@ class ContractionWriter {
     const int64_t height = plan_.tile.rows, rest = tile_.rows().value() % height;
     return rest != 0 && tile_.rows().value() > height && (height - rest) * worth >= tile_.rows().value();
   }
-  /// How many rows there are, only a run tells: the last ones are computed by the lowest of a few tiles that is
-  /// high enough, and what is before reads no row twice.
+  /// How many rows there are, only a run tells: the last ones are computed by the lowest of a few tiles that
+  /// is high enough, and what is before reads no row twice.
   bool has_open_rows(int add_to) const {
     constexpr int64_t least = 4;
     return !tile_.rows().is_constant() && plan_.tile.rows >= least && !form_.across && !plan_.left_packed &&
@@ -217,8 +217,8 @@ class ContractionWriter {
             });
     tile_.first_row.reset();
   }
-  /// Parts of a tile that are left: by one tile of three, of two, or of one of them. number: what the body takes
-  /// it for.
+  /// Parts of a tile that are left: by one tile of three, of two, or of one of them. number: what the body
+  /// takes it for.
   void for_last_rows(const Dim& number, const std::function<void(const Dim& it)>& body) {
     constexpr int64_t heights = 3;
     const int64_t whole = plan_.tile.rows, part = (whole - 1 + heights - 1) / heights;

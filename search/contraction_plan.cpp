@@ -29,8 +29,8 @@ int64_t unrolling(const RegisterTile& tile) {
 }
 
 /// Equal parts of k, a multiple of the unrolling, whose slice of a panel takes a quarter of the second cache
-/// at most. 0 where that is all of k, or hardly less, and where few rows would profit. Sums of rows that only a
-/// run counts wait in blocks, and what is left of these reads the panels again: not without need.
+/// at most. 0 where that is all of k, or hardly less, and where few rows would profit. Sums of rows that only
+/// a run counts wait in blocks, and what is left of these reads the panels again: not without need.
 int64_t depth_block(int64_t depth, const ContractionPlan& plan, int64_t row_tiles, bool open_rows,
                     int64_t second_cache) {
   constexpr int64_t least = 64, worth = 4;

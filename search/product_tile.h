@@ -21,10 +21,10 @@ class ProductTile {
   /// add_to: see write_contraction.
   ProductTile(PieceContext& context, const ContractionPlan& plan, int add_to = ir::none);
 
-  ir::Dims point;         ///< of the sum: axes, then reduce axes
-  ir::Dim row_tile;       ///< tiles before it in the part of the rows that is written
-  /// Where tiles are not all as high: the first row of this one in that part, instead of row_tile, and how many
-  /// there are from it on.
+  ir::Dims point;    ///< of the sum: axes, then reduce axes
+  ir::Dim row_tile;  ///< tiles before it in the part of the rows that is written
+  /// Where tiles are not all as high: the first row of this one in that part, instead of row_tile, and how
+  /// many there are from it on.
   std::optional<ir::Dim> first_row, rows_left;
   ir::Dim column_tile;    ///< of the columns
   int64_t height;         ///< rows computed: those of a tile, or fewer where the last one is by itself

@@ -30,10 +30,10 @@ struct JitKernelParts {
   std::vector<int> inputs;                         ///< per input buffer: the input of the step that it is
   std::vector<int> outputs;                        ///< per output buffer: the output of the step
   int threads = 1;                                 ///< at most, of the pools that it will meet
-  std::string place;                         ///< in the model, for errors: "Gather 'tokens'"
-  bool from_cache = false;                   ///< its code was read from a cache folder
-  std::function<std::string()> description;  ///< made when asked for
-  std::function<double()> flops;             ///< the same
+  std::string place;                               ///< in the model, for errors: "Gather 'tokens'"
+  bool from_cache = false;                         ///< its code was read from a cache folder
+  std::function<std::string()> description;        ///< made when asked for
+  std::function<double()> flops;                   ///< the same
   /// The same of what its loops execute.
   std::function<jit::WorkCount(const jit::Target&)> work;
 };

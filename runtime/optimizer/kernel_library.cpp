@@ -69,9 +69,8 @@ std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
 bool KernelLibrary::has_room(const GroupKey& key, bool for_form) const {
   const auto forms = forms_.find(key);
   if (forms == forms_.end()) return true;
-  const auto count = std::count_if(forms->second.begin(), forms->second.end(), [&](const auto& form) {
-    return form->assumptions.empty() != for_form;
-  });
+  const auto count = std::count_if(forms->second.begin(), forms->second.end(),
+                                   [&](const auto& form) { return form->assumptions.empty() != for_form; });
   return count < (for_form ? most_open_forms : most_fixed_forms);
 }
 
@@ -90,8 +89,9 @@ std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey
     });
     if (!granted) continue;
     if (!form->entry) {
-      const bool same = std::equal(form->shapes.begin(), form->shapes.end(), shapes.begin(), shapes.end(),
-                                   [](const ir::Shape& own, const ir::Shape* other) { return own == *other; });
+      const bool same =
+          std::equal(form->shapes.begin(), form->shapes.end(), shapes.begin(), shapes.end(),
+                     [](const ir::Shape& own, const ir::Shape* other) { return own == *other; });
       if (same) return form;
       continue;
     }
@@ -263,8 +263,8 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& g
                                                             const SizeValues& sizes,
                                                             const Constants& constants) {
   BoundKey key{generated.code.get(), constants, {}};
-  const bool has_constants =
-      std::any_of(constants.begin(), constants.end(), [](const void* constant) { return constant != nullptr; });
+  const bool has_constants = std::any_of(constants.begin(), constants.end(),
+                                         [](const void* constant) { return constant != nullptr; });
   std::vector<std::shared_ptr<const jit::BoundKernel>> relatives;
   {
     const std::lock_guard lock(mutex_);

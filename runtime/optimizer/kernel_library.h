@@ -212,8 +212,8 @@ class KernelLibrary final : public KernelSource {
                                                const SizeValues& sizes);
   using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
   std::shared_ptr<Form> matching_form(const GroupKey& key, std::string_view assumptions,
-                                      const std::vector<const ir::Shape*>& shapes,
-                                      const ConstantOf& constant, SizeValues& sizes) const;
+                                      const std::vector<const ir::Shape*>& shapes, const ConstantOf& constant,
+                                      SizeValues& sizes) const;
   /// Whether the group may get one more: those for fixed shapes are few, and so are those of forms. Under the
   /// lock.
   bool has_room(const GroupKey& key, bool for_form) const;

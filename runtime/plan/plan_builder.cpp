@@ -305,9 +305,15 @@ const StepOutline& PlanBuilder::outline_of(const Group& group, StepOutline& own)
 }
 
 StepContext PlanBuilder::context_of(const StepOutline& outline) const {
-  StepContext context{*outline.group.front(), outline.group,    {},
-                      outline.inputs,         {},               outline.outputs,
-                      {},                     options_.threads, *options_.packs,
+  StepContext context{*outline.group.front(),
+                      outline.group,
+                      {},
+                      outline.inputs,
+                      {},
+                      outline.outputs,
+                      {},
+                      options_.threads,
+                      *options_.packs,
                       options_.assumptions};
   const auto port_of = [&](ValueId id) {
     StepPort port;

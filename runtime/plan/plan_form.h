@@ -50,8 +50,8 @@ struct PlanForm {
   std::vector<OpenAxis> open;  ///< the first numbers, in order
   std::vector<FixedAxis> fixed;
   std::vector<Guard> guards;
-  /// All that is taken for granted of sizes, a line each: where two forms of a graph say the same, nodes compute
-  /// the same in both.
+  /// All that is taken for granted of sizes, a line each: where two forms of a graph say the same, nodes
+  /// compute the same in both.
   std::string assumptions;
   ir::SizeProgram sizes{{}};
   std::shared_ptr<const std::vector<ir::ValueFact>> facts;  ///< of all values, over names

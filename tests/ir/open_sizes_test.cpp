@@ -132,6 +132,36 @@ Program moved(const Dim& rows, const Dim& columns, bool turned) {
   return b.finish();
 }
 
+TEST(OpenProgram, CopiesThatNobodyHasAreGivenOtherNumbers) {
+  const auto doubled = std::make_shared<const Program>(parse(R"(
+    program doubled(x: f32[n, 3]) -> (y) {
+      y: f32[n, 3] = map (i0: n, i1: 3) {
+        x[i0, i1] + x[i0, i1]
+      }
+    })"));
+  SizeProgram sizes({"n"});
+  const OpenProgram open(doubled, sizes);
+  const auto at = [&](int64_t number) {
+    std::vector<int64_t> values = {number};
+    sizes.run(values);
+    return open.at(values);
+  };
+  const auto three = at(3);
+  const std::string text = print(*three);
+  const Program* copy = nullptr;
+  {
+    const auto five = at(5);
+    EXPECT_NE(five, three);
+    EXPECT_EQ(five->stages[0].axes[0].extent, Dim(5));
+    copy = five.get();
+  }
+  const auto seven = at(7);
+  EXPECT_EQ(seven.get(), copy) << "it was free";
+  EXPECT_EQ(seven->stages[0].axes[0].extent, Dim(7));
+  EXPECT_EQ(seven->tensors[0].dims[0], Dim(7));
+  EXPECT_EQ(print(*three), text) << "it was not";
+}
+
 TEST(View, HoldsForAllSizesOrIsSeenWithNumbers) {
   EXPECT_EQ(viewed_operand(moved(n, m, false)), 0);
   EXPECT_EQ(viewed_operand(moved(n, m, true)), -1);

@@ -47,8 +47,8 @@ TEST(MixedSizes, NewOnesFindWhatWasGeneratedForOthers) {
   }
 }
 
-/// Columns of the result's rows, from the first one where there are many rows, otherwise from the second one; added to a
-/// second input of as many rows.
+/// Columns of the result's rows, from the first one where there are many rows, otherwise from the second one;
+/// added to a second input of as many rows.
 ModelMaker columns_by_size() {
   ModelMaker m;
   const ir::ValueId x = m.input("x", ir::ElementType::f32, {ir::Dim::symbol("rows"), 24});
@@ -66,7 +66,8 @@ TEST(MixedSizes, KernelsServeThoseOfWhichTheSameIsTakenForGranted) {
   const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_CACHE", "off"}};
   const ModelMaker model = columns_by_size();
   const auto inputs = [](int64_t rows) {
-    return Values{RuntimeValue(ModelMaker::random({rows, 24}, 4)), RuntimeValue(ModelMaker::random({rows, 8}, 5))};
+    return Values{RuntimeValue(ModelMaker::random({rows, 24}, 4)),
+                  RuntimeValue(ModelMaker::random({rows, 8}, 5))};
   };
   SessionOptions options = one_thread();
   options.plan_cache = 2;
