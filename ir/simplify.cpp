@@ -67,6 +67,22 @@ bool only_forwards(const Node& node, const Program& program) {
   return node.outputs[0] != absent;
 }
 
+/// Whether a result is known for having no elements alone. Named sizes that only execution can compare were
+/// taken at their word: the node has to be there where they are compared.
+bool is_empty_of_unknown(const Node& node, const Program& program, const Inference& inference) {
+  const bool nothing = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+    return id != absent && inference.is_constant(id) && inference.fact(id).constant.size() == 0;
+  });
+  if (!nothing) return false;
+  for (size_t k = 0; k < program.operands.size(); ++k) {
+    if (program.operands[k] == none) continue;
+    const ValueFact& operand = inference.fact(node.inputs[k]);
+    const bool known = operand.constant.defined() || operand.elements;
+    if (!known && !constant_dims(program.tensors[static_cast<size_t>(program.operands[k])].dims)) return true;
+  }
+  return false;
+}
+
 /// Copies the body of an If into the graph; returns the nodes to put in its place.
 std::vector<Node> inline_body(Graph& graph, const Graph& body, const Node& node, Renaming& renaming,
                               std::vector<std::pair<ValueId, ValueId>>& forwards) {
@@ -130,6 +146,11 @@ bool walk(Graph& graph, SimplifyReport& report, Definitions* definitions) {
     }
     const auto program = inference.define(node);
     if (program) inference.conclude(node, *program);
+    if (program && is_empty_of_unknown(node, *program, inference)) {
+      for (const ValueId id : node.outputs) {
+        if (id != absent) inference.fact(id).constant = Tensor();
+      }
+    }
     const bool folded = program && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
                           return id == absent || inference.is_constant(id);
                         });

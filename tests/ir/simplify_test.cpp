@@ -66,5 +66,41 @@ TEST(Simplify, LeavesTheBodiesOfOtherCopiesAlone) {
   EXPECT_EQ(graph.nodes.at(1).attributes.at("then_branch").graph->captures.at(0).first, same);
 }
 
+/// Where named sizes turn out to hold something, the node has to be there to refuse them.
+TEST(Simplify, KeepsWhatMayNotBeEmpty) {
+  Graph graph;
+  Value input = f32_value("x");
+  input.dims = Dims{Dim::symbol("n"), Dim(4)};
+  const ValueId x = graph.add_value(input);
+  Value shape;
+  shape.name = "shape";
+  shape.constant = Tensor::allocate(ElementType::i64, {2});
+  shape.constant.set_int(0, 0);
+  shape.constant.set_int(1, 8);
+  const ValueId s = graph.add_value(shape);
+  Value result;
+  result.name = "y";
+  const ValueId y = graph.add_value(result);
+  graph.inputs = {x};
+  graph.outputs = {y};
+  Node node{.name = "reshape",
+            .domain = "",
+            .op = "Reshape",
+            .version = 14,
+            .inputs = {x, s},
+            .outputs = {y},
+            .attributes = {}};
+  node.attributes["allowzero"].kind = Attribute::Kind::integer;
+  node.attributes["allowzero"].integer = 1;
+  graph.nodes.push_back(node);
+  Graph of_booleans = graph;
+  of_booleans.value(x).type = ElementType::boolean;
+  for (Graph* one : {&graph, &of_booleans}) {
+    EXPECT_EQ(simplify(*one).folded, 0);
+    EXPECT_EQ(one->nodes.size(), 1U);
+    EXPECT_EQ(one->value(y).dims, (Dims{Dim(0), Dim(8)}));
+  }
+}
+
 }  // namespace
 }  // namespace axrun::ir
