@@ -60,6 +60,19 @@ std::optional<CoordinateRatio> Resizing::ratio(const ResizeAxis& axis) const {
   return exact_ratio(axis);
 }
 
+std::optional<CoordinateRatio> Resizing::linear_coordinates(const ResizeAxis& axis) const {
+  if (!has_phases(axis)) return ratio(axis);
+  if (axis.input == Dim(1)) return CoordinateRatio{};
+  if (coordinates == CoordinateMode::asymmetric) return CoordinateRatio{axis.down, 0, axis.up};
+  return CoordinateRatio{2 * axis.down, axis.down - axis.up, 2 * axis.up};
+}
+
+bool Resizing::has_linear_coordinates() const {
+  return std::all_of(axes.begin(), axes.end(), [&](const ResizeAxis& axis) {
+    return is_identity(axis) || has_phases(axis) || ratio(axis).has_value();
+  });
+}
+
 std::optional<CoordinateRatio> Resizing::nearest_ratio(const ResizeAxis& axis) const {
   if (interpolation != Interpolation::nearest) return std::nullopt;
   std::optional<CoordinateRatio> found = exact_ratio(axis);

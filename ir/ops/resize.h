@@ -65,6 +65,11 @@ struct Resizing {
   bool has_phases(const ResizeAxis& axis) const;
   /// Linear, from a known size to a known one by exactly their ratio, neither of them large.
   std::optional<CoordinateRatio> ratio(const ResizeAxis& axis) const;
+  /// Exact coordinates of linear interpolation; nothing where the axis has neither phases nor a ratio.
+  std::optional<CoordinateRatio> linear_coordinates(const ResizeAxis& axis) const;
+  /// Every axis that is resized has exact coordinates: they are interpolated one after the other. One whose
+  /// coordinates are all whole has elements picked from it: neighbours, which have no weight, are not read.
+  bool has_linear_coordinates() const;
   /// The quotients, rounded down and brought into the axis, are the nearest indices of all of its points,
   /// just as the formula's roundings have them. Nothing where they differ, or sizes are not known or large.
   std::optional<CoordinateRatio> nearest_ratio(const ResizeAxis& axis) const;

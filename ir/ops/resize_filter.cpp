@@ -200,11 +200,18 @@ TensorRef along_ratio(Builder& b, const CoordinateRatio& ratio, const TensorRef&
                       const Dim& output, ElementType type) {
   const int64_t last = x.dims()[dimension].value() - 1;
   const auto numerator = [&](const Scalar& i) { return i * ratio.step + ratio.offset; };
+  Dims dims = x.dims();
+  dims[dimension] = output;
+  if (ratio.divisor == 1) {
+    return b.map(dims, [&](const Indices& i) {
+      Indices at = i;
+      at[dimension] = min(max(numerator(i[dimension]), 0), last);
+      return cast(type, x(at));
+    });
+  }
   const TensorRef fractions = b.map({output}, [&](const Indices& i) {
     return cast(type, floor_mod(numerator(i[0]), ratio.divisor)) / static_cast<double>(ratio.divisor);
   });
-  Dims dims = x.dims();
-  dims[dimension] = output;
   return b.map(dims, [&](const Indices& i) {
     const Scalar below = floor_div(numerator(i[dimension]), ratio.divisor);
     const auto element = [&](const Scalar& index) {
@@ -244,11 +251,7 @@ void define_resize_filtered(const OperatorContext& context, Builder& b, const Re
     if (resizing.is_identity(axis)) continue;
     filtered.push_back({d, filter_of(context, resizing, axis), {}});
   }
-  const bool phases = std::all_of(filtered.begin(), filtered.end(), [&](const FilteredAxis& f) {
-    const ResizeAxis& axis = resizing.axes[f.dimension];
-    return resizing.has_phases(axis) || resizing.ratio(axis).has_value();
-  });
-  if (phases && !filtered.empty()) return define_phases(b, resizing, x, filtered);
+  if (resizing.has_linear_coordinates() && !filtered.empty()) return define_phases(b, resizing, x, filtered);
   const bool plain = resizing.interpolation == Interpolation::linear && !resizing.antialias;
   if (plain && filtered.size() <= most_written_out) return define_linear(b, resizing, x, roi, filtered);
 

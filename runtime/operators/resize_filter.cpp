@@ -91,6 +91,23 @@ void fill_table(const ir::Resizing& resizing, const ir::Filter& filter, const ir
   }
 }
 
+/// Linear interpolation at exact coordinates: of an axis with whole ones each point is an element.
+void fill_exact(const ir::CoordinateRatio& at, FilteredAxis& axis) {
+  TapTable& table = axis.table;
+  const bool whole = at.step % at.divisor == 0 && at.offset % at.divisor == 0;
+  axis.taps = whole ? 1 : 2;
+  for (int64_t j = 0; j < axis.out; ++j) {
+    const int64_t numerator = at.step * j + at.offset;
+    const int64_t rest = (numerator % at.divisor + at.divisor) % at.divisor;
+    const int64_t below = (numerator - rest) / at.divisor;
+    const float fraction = static_cast<float>(rest) / static_cast<float>(at.divisor);
+    for (int64_t t = 0; t < axis.taps; ++t) {
+      table.indices.push_back(std::clamp<int64_t>(below + t, 0, axis.in - 1));
+      table.weights.push_back(t == 0 ? 1.0f - fraction : fraction);
+    }
+  }
+}
+
 /// tf_crop_and_resize with a region that only the run knows: linear interpolation, every step of the
 /// coordinate rounded to float32 as in the definition.
 void fill_cropped(float start, float end, const FilteredAxis& axis, int64_t* indices, float* weights,
@@ -305,6 +322,7 @@ std::unique_ptr<Kernel> make_checked(const StepContext& context) {
   if (late &&
       (!plain || (context.inputs[1].type != ElementType::f32 && context.inputs[1].type != ElementType::f64)))
     return nullptr;
+  const bool exact = resizing.has_linear_coordinates();
   std::vector<FilteredAxis> axes;
   std::vector<size_t> dimensions;
   int64_t planes = 1;
@@ -320,6 +338,8 @@ std::unique_ptr<Kernel> make_checked(const StepContext& context) {
     if (late && given.region >= 0) {
       axis.region = given.region;
       axis.regions = resizing.regions;
+    } else if (exact) {
+      fill_exact(*resizing.linear_coordinates(given), axis);
     } else {
       const ir::Filter filter = ir::filter_of(definition, resizing, given);
       if (filter.count > 4096) return nullptr;

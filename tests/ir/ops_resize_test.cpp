@@ -147,6 +147,20 @@ TEST(Resize, LinearByEveryRatio) {
   }
 }
 
+TEST(Resize, NeighboursWithoutWeightAreNotRead) {
+  const double nan = std::nan(""), infinity = HUGE_VAL;
+  // By phases: coordinates 1 and 4.
+  EXPECT_EQ(to_reals(resized({nan, 2, nan, infinity, 5, nan}, 0, 2).set("mode", "linear").run()),
+            (Reals{2, 5}));
+  // By a ratio: 0, 2 and 4.
+  EXPECT_EQ(to_reals(resized({1, nan, infinity, nan, 5}, 0, 3)
+                         .set("mode", "linear")
+                         .set("coordinate_transformation_mode", "align_corners")
+                         .run()),
+            (Reals{1, infinity, 5}));
+  EXPECT_EQ(to_reals(resized({infinity}, 0, 2).set("mode", "linear").run()), (Reals{infinity, infinity}));
+}
+
 TEST(Resize, CubicReproducesInnerLines) {
   NodeUnderTest node = resized({0, 1, 2, 3, 4, 5, 6, 7}, 2, 0);
   node.set("mode", "cubic").set_real("cubic_coeff_a", -0.5);
