@@ -35,10 +35,17 @@ class Roundings {
   };
   /// One for each output. Where all are decided by rounding, so is whether the model answers.
   const std::vector<Output>& outputs();
+  /// Which of several equal numbers is the largest comes out in one of so many ways that few tries need not
+  /// see all of them. False, and nothing is tried, after the most.
+  bool try_more();
 
  private:
+  void try_until(uint64_t seed);
+
   const ir::Graph& graph_;
   const std::vector<runtime::RuntimeValue>& inputs_;
+  std::vector<runtime::RuntimeValue> exact_;
+  uint64_t tried_ = 0;
   std::vector<Output> outputs_;
 };
 
@@ -57,7 +64,7 @@ struct Judgement {
 };
 
 /// Compares with the reference, element by element: integers, texts and forms exactly, floats by a few
-/// roundings, else by `roundings`.
+/// roundings, else by `roundings`, of which more are tried until they explain what differs.
 Judgement judge(const Outcome& reference, const Outcome& other, Roundings& roundings);
 
 /// Changes one element: a float by 256 roundings, an integer to 0 or 1, a text. False where there is none.
