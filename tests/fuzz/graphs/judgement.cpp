@@ -182,9 +182,12 @@ bool all_finite(const std::vector<Tensor>& tensors) {
 }
 
 /// These sum in another form than their definitions: a fast transform differences of terms, a product with
-/// quantised weights a block before it multiplies by its scale. Of infinities and NaN among the operands, one
-/// form may make infinities or numbers and the other NaN.
-bool sums_otherwise(std::string_view op) { return op == "DFT" || op == "STFT" || op == "MatMulNBits"; }
+/// quantised weights a block before it multiplies by its scale, a batch normalization scales before it takes
+/// the mean off. Of infinities and NaN among the operands, one form may make infinities or numbers and the
+/// other NaN.
+bool sums_otherwise(std::string_view op) {
+  return op == "DFT" || op == "STFT" || op == "MatMulNBits" || op == "BatchNormalization";
+}
 
 Tensor no_infinities(const Tensor& tensor) {
   if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
