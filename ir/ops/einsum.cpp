@@ -104,8 +104,8 @@ Labels default_output(const std::vector<Operand>& operands, size_t ellipsis) {
 
 /// sum over the labels not in `kept` of the product of the operands. Sums of narrow floats are kept as
 /// float32.
-Operand contract(Builder& b, const std::vector<Operand>& operands, const Labels& kept,
-                 const Extents& extents) {
+Operand contract(const OperatorContext& context, Builder& b, const std::vector<Operand>& operands,
+                 const Labels& kept, const Extents& extents) {
   Labels summed;
   for (const Operand& operand : operands) {
     for (Label label : operand.labels) {
@@ -128,8 +128,9 @@ Operand contract(Builder& b, const std::vector<Operand>& operands, const Labels&
     for (const Operand& operand : operands) {
       Indices at;
       for (size_t d = 0; d < operand.labels.size(); ++d) {
-        // A dimension of 1 is repeated along its label.
-        const bool spread = operand.tensor.dims()[d] == Dim(1);
+        // A dimension of 1 is repeated along its label, be it 1 for the sizes at hand alone.
+        const Dim& dim = operand.tensor.dims()[d];
+        const bool spread = dim == Dim(1) || (dim != extents.at(operand.labels[d]) && context.is_one(dim));
         at.push_back(spread ? b.integer(0) : point.at(operand.labels[d]));
       }
       const Scalar element = widen(operand.tensor(at));
@@ -186,11 +187,11 @@ void define_einsum(const OperatorContext& context, Builder& b) {
   for (Label label : output) context.check(extents.contains(label), "an output label is in no input");
   while (operands.size() > 2) {
     const Labels kept = labels_to_keep(operands, output);
-    const Operand pair = contract(b, {operands[0], operands[1]}, kept, extents);
+    const Operand pair = contract(context, b, {operands[0], operands[1]}, kept, extents);
     operands.erase(operands.begin(), operands.begin() + 2);
     operands.insert(operands.begin(), pair);
   }
-  const TensorRef result = contract(b, operands, output, extents).tensor;
+  const TensorRef result = contract(context, b, operands, output, extents).tensor;
   const ElementType type = context.type(0);
   if (result.type() == type) return b.output(result);
   const Dims dims = result.dims();
