@@ -40,8 +40,8 @@ struct SampledAxis {
                               : step(step(step(shifted * extent) - 1.0) * 0.5);
     if (nearest) at = std::nearbyint(at);
     if (outside == Outside::zeros || (at >= low() && at <= high())) return at;
-    if (std::isnan(at)) return at;
-    return outside == Outside::border ? std::fmax(std::fmin(at, extent - 1.0), 0.0) : reflected(at);
+    if (outside == Outside::reflection) return reflected(at);
+    return std::isnan(at) ? at : std::fmax(std::fmin(at, extent - 1.0), 0.0);
   }
 
   /// The element at a whole number; -1 where there is none. NaN is 0, as a cast makes it in the definition.
