@@ -199,6 +199,9 @@ Shape draw_shape(Growth& growth) {
 }
 
 Tensor draw_tensor(Growth& growth, ElementType type, const Shape& shape) {
+  // Shapes are taken from tensors without elements, too, whose other extents may be large.
+  constexpr int64_t largest = 1 << 16;
+  if (ir::element_count(shape) > largest) return draw_tensor(growth, type, draw_shape(growth));
   runtime::Random& random = growth.random;
   Tensor tensor = Tensor::allocate(type, shape);
   const bool special = random.chance(6);
