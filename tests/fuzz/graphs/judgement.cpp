@@ -202,10 +202,10 @@ Tensor no_infinities(const Tensor& tensor) {
 /// The reference, but what rounds is given other numbers nearby and gives others nearby.
 class ShakenExecutor final : public runtime::NodeExecutor {
  public:
-  /// A seed of 0 moves nothing: expressions are rounded where kernels round them, without terms
-  /// that they leave out, and that is all.
+  /// Seeds of 0 and 1 move nothing: expressions are rounded where kernels round them, without terms
+  /// that they leave out; with 0 what sums otherwise has no infinities. That is all.
   ShakenExecutor(runtime::ThreadPool& pool, uint64_t seed)
-      : NodeExecutor(pool), random_(seed), moves_(seed != 0) {}
+      : NodeExecutor(pool), random_(seed), moves_(seed > 1), has_infinities_(seed != 0) {}
 
  protected:
   std::vector<RuntimeValue> compute(const ir::Node& node, const std::vector<RuntimeValue>& inputs) override {
@@ -228,7 +228,7 @@ class ShakenExecutor final : public runtime::NodeExecutor {
       results = ir::evaluate(program, operands);
     } else if (!moves_) {
       results = ir::evaluate(with_rounded_expressions(without_hidden_terms(program), 0, random_), operands);
-      if (sums_otherwise(node.op))
+      if (sums_otherwise(node.op) && !has_infinities_)
         std::transform(results.begin(), results.end(), results.begin(), no_infinities);
     } else {
       results = moved(program, operands);
@@ -250,10 +250,29 @@ class ShakenExecutor final : public runtime::NodeExecutor {
     for (size_t k = 0; k < results.size(); ++k) {
       results[k] = shaken(results[k], random_);
       if (results[k].defined() && ir::is_float(results[k].type()) && results[k].shape() == exact[k].shape())
-        results[k] = perhaps_coarse(results[k], exact[k]);
+        results[k] = perhaps_equal(perhaps_coarse(results[k], exact[k]));
       if (may_overflow) results[k] = in_range(results[k], random_);
     }
     return results;
+  }
+
+  /// Half of the elements that are a few roundings from the next larger one become it: which are equal is
+  /// asked by Unique, Equal and what breaks ties.
+  Tensor perhaps_equal(const Tensor& tensor) {
+    constexpr double few = 4;
+    std::vector<int64_t> order;
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      if (std::isfinite(tensor.get_real(i))) order.push_back(i);
+    }
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return tensor.get_real(a) < tensor.get_real(b); });
+    Tensor result = tensor.clone();
+    for (size_t k = 1; k < order.size(); ++k) {
+      const double value = tensor.get_real(order[k - 1]), next = tensor.get_real(order[k]);
+      const bool close = next - value <= few * unit_of(tensor.type()) * std::fabs(next);
+      if (close && random_.chance(50)) result.set_real(order[k - 1], next);
+    }
+    return result;
   }
 
   /// Half of the elements that are so close to a coarse number that rounding may give it become it: numbers
@@ -271,7 +290,7 @@ class ShakenExecutor final : public runtime::NodeExecutor {
 
  private:
   runtime::Random random_;
-  bool moves_;
+  bool moves_, has_infinities_;
 };
 
 /// The tensors in a value, those of items one after another; null for one that is not there.
