@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/lasting.h"
+
 namespace axrun::runtime {
 
 /// A list that never changes: copies of it share it.
@@ -16,7 +18,7 @@ class SharedList {
 
   operator const std::vector<T>&() const { return list(); }  // NOLINT: and is read as one
   const std::vector<T>& list() const {
-    static const std::vector<T> none;
+    static const auto& none = lasting(std::vector<T>());
     return list_ ? *list_ : none;
   }
   auto begin() const { return list().begin(); }
