@@ -12,8 +12,19 @@
 namespace axrun::ir {
 namespace {
 
+/// What dims of an empty tensor are worth beside a -1: zeros do not count.
+Dim product_without_zeros(const OperatorContext& context, const Dims& dims) {
+  Dim product = 1;
+  for (const Dim& dim : dims) {
+    if (!context.is(dim, 0) && !context.is(dim, -1)) product = product * dim;
+  }
+  return product;
+}
+
 /// The dims a Reshape asks for. 0 copies the input's dim (unless allow_zero), one -1 takes what is left.
-/// Copied dims are left out of that division, so that it works on empty tensors too.
+/// Copied dims are left out of that division, so that it works on empty tensors too. ONNX forbids a 0 that is
+/// meant beside a -1; ONNX Runtime takes it where the input is empty, and so do exported models with no row
+/// of a batch.
 Dims reshape_target(const OperatorContext& context, const Dims& from, const Dims& asked, bool allow_zero) {
   Dims dims(asked.size());
   std::vector<bool> copied(std::max(from.size(), asked.size()), false);
@@ -43,7 +54,11 @@ Dims reshape_target(const OperatorContext& context, const Dims& from, const Dims
     context.fail(fmt::format("shape {} cannot become {}", to_string(from), to_string(asked)));
   };
   if (inferred >= 0) {
-    if (context.is(given, 0)) refuse();
+    if (context.is(given, 0)) {
+      if (!context.is(available, 0)) refuse();
+      given = product_without_zeros(context, asked);
+      available = product_without_zeros(context, from);
+    }
     const Dim size = floor_div(available, given);
     dims[static_cast<size_t>(inferred)] = size;
     const Dim rest = floor_mod(available, given);

@@ -134,7 +134,14 @@ TEST(Reshape, ZeroCopiesAndMinusOneTakesTheRest) {
        {std::vector<int64_t>{5, -1}, {-1, -1}, {7}, {2, 3, 4, 0}, {-2, -12}, {int_max, int_max}, {int_min}}) {
     EXPECT_THROW(reshaped({2, 3, 4}, bad), Error);
   }
-  EXPECT_THROW(reshaped({0, 4}, {0, -1}, true), Error);
+}
+
+TEST(Reshape, ZeroThatIsMeantBesideMinusOneIsOfAnEmptyInput) {
+  EXPECT_EQ(reshaped({0, 4}, {0, -1}, true).shape(), (Shape{0, 4}));
+  EXPECT_EQ(reshaped({0, 5, 12}, {0, 5, -1, 4}, true).shape(), (Shape{0, 5, 3, 4}));
+  EXPECT_EQ(reshaped({2, 0, 12}, {2, 0, -1, 4}, true).shape(), (Shape{2, 0, 3, 4}));
+  EXPECT_THROW(reshaped({2, 4}, {0, -1}, true), Error);
+  EXPECT_THROW(reshaped({0, 5}, {0, -1, 4}, true), Error) << "5 is no multiple of 4";
 }
 
 /// A graph of a chain of nodes, each reading named values.
