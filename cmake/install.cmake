@@ -51,6 +51,6 @@ configure_file(${CMAKE_SOURCE_DIR}/cmake/axrun.pc.in ${CMAKE_BINARY_DIR}/axrun.p
 install(FILES ${CMAKE_BINARY_DIR}/axrun.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # What users get: all that is installed, and the wheel.
-add_custom_target(product DEPENDS axrun_cli axrun_serve axrun_onnxruntime axrun_worker libaxrun axrun_wheel)
+add_custom_target(product DEPENDS axrun_cli axrun_manual axrun_serve axrun_onnxruntime axrun_worker libaxrun axrun_wheel)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -8,6 +8,17 @@ export AXRUN_CACHE=off
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Whatever is installed is made by `scripts/build product`, as README.md has it: that nothing else was built does not matter.
+ninja -C "$build" -t commands product > "$work/commands"
+for file in $(grep -ohE "\"$build/[^\"\$]*\"" "$build/cmake_install.cmake" | tr -d '"' | sort -u); do
+  made=${file#"$build"/}
+  case $made in
+    include/* | CMakeFiles/* | *.cmake | axrun.pc) continue ;;  # by cmake itself
+    */axrun.1 | */axrun.bash-completion) made=make_manual.py ;;
+  esac
+  grep -qF "$made" "$work/commands" || { echo "scripts/build product does not make $file"; exit 1; }
+done
+
 cmake --install "$build" --prefix "$work/first" > "$work/install.log"
 # Nothing may remember where it was first.
 mv "$work/first" "$work/prefix"
