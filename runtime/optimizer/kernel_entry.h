@@ -40,7 +40,8 @@ struct KernelLibrary::Form {
   std::shared_ptr<Entry> entry;   ///< null: at these shapes there is no expression
   std::string reason;             ///< then: why
   std::vector<ir::Shape> shapes;  ///< then
-  /// It is so of plans that keep to these (PlanOptions); empty: of all.
+  /// It is so of plans that keep to these (PlanOptions); empty: of all. Without an entry: there is no
+  /// expression for open sizes that do.
   std::string assumptions;
   /// What it takes for granted that is constant in some plans of the graph only.
   std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;

@@ -66,12 +66,23 @@ std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
 
 }  // namespace
 
-bool KernelLibrary::has_room(const GroupKey& key, bool for_form) const {
+bool KernelLibrary::has_fixed_room(const GroupKey& key) const {
   const auto forms = forms_.find(key);
   if (forms == forms_.end()) return true;
-  const auto count = std::count_if(forms->second.begin(), forms->second.end(),
-                                   [&](const auto& form) { return form->assumptions.empty() != for_form; });
-  return count < (for_form ? most_open_forms : most_fixed_forms);
+  return std::count_if(forms->second.begin(), forms->second.end(),
+                       [](const auto& form) { return form->assumptions.empty(); }) < most_fixed_forms;
+}
+
+bool KernelLibrary::has_open_room(const GroupKey& key, std::string_view assumptions) const {
+  if (assumptions.empty()) return false;
+  const auto forms = forms_.find(key);
+  if (forms == forms_.end()) return true;
+  std::ptrdiff_t count = 0;
+  for (const std::shared_ptr<Form>& form : forms->second) {
+    if (!form->entry && form->assumptions == assumptions) return false;
+    count += form->assumptions.empty() ? 0 : 1;
+  }
+  return count < most_open_forms;
 }
 
 std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
@@ -89,6 +100,7 @@ std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey
     });
     if (!granted) continue;
     if (!form->entry) {
+      if (!form->assumptions.empty()) continue;  // it says so of no shapes in particular
       const bool same =
           std::equal(form->shapes.begin(), form->shapes.end(), shapes.begin(), shapes.end(),
                      [](const ir::Shape& own, const ir::Shape* other) { return own == *other; });
@@ -191,7 +203,7 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
     };
     const std::shared_ptr<Form> form = matching_form(key, context.assumptions, shapes, constant, sizes);
     if (!form) {
-      found.open = has_room(key, false) || (!context.assumptions.empty() && has_room(key, true));
+      found.open = has_fixed_room(key) || has_open_room(key, context.assumptions);
       return found;
     }
     entry = form->entry;
@@ -333,8 +345,8 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   bool fixed_room = false, open_room = false;
   {
     const std::lock_guard lock(mutex_);
-    fixed_room = has_room(key, false);
-    open_room = has_room(key, true);
+    fixed_room = has_fixed_room(key);
+    open_room = plan.form() != nullptr && has_open_room(key, plan.assumptions());
   }
   // An expression for open sizes must be one of this very step: sizes that suit its inputs, and its outputs.
   std::optional<StepExpression> expression;
@@ -347,9 +359,16 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   std::string assumptions;
   std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
   if (fixed_room) take(express(symbolic, step, place.reason));
-  if (!sizes && open_room && plan.form() != nullptr) {
+  if (!sizes && open_room) {
     take(express(*plan.form(), step, place.reason));
-    if (sizes) assumptions = plan.assumptions();
+    if (sizes) {
+      assumptions = plan.assumptions();
+    } else {
+      auto none = std::make_shared<Form>();
+      none->assumptions = plan.assumptions();
+      const Change change(*this);
+      forms_[key].push_back(std::move(none));
+    }
   }
   if (!sizes && !fixed_room) {
     place.reason = "it has met too many shapes";

@@ -214,9 +214,10 @@ class KernelLibrary final : public KernelSource {
   std::shared_ptr<Form> matching_form(const GroupKey& key, std::string_view assumptions,
                                       const std::vector<const ir::Shape*>& shapes, const ConstantOf& constant,
                                       SizeValues& sizes) const;
-  /// Whether the group may get one more: those for fixed shapes are few, and so are those of forms. Under the
-  /// lock.
-  bool has_room(const GroupKey& key, bool for_form) const;
+  /// Whether the group may get one more: for fixed shapes there are few. Under the lock, as the next one.
+  bool has_fixed_room(const GroupKey& key) const;
+  /// The same for open sizes that keep to these: few as well, and none where it was seen that there is none.
+  bool has_open_room(const GroupKey& key, std::string_view assumptions) const;
   /// What serves these sizes: the entry, or one specialised from it. Under the lock.
   std::shared_ptr<Entry> serving(const std::shared_ptr<Entry>& entry, const SizeValues& sizes) const;
   static TriedKernel* trial_of(Entry& entry, int rank);

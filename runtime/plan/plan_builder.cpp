@@ -194,15 +194,15 @@ void PlanBuilder::make_steps_of(const Group& group) {
     for (const Group& part : group.parts) make_steps_of(part);
     return;
   }
-  if (group.nodes.size() > 1) {  // no kernel takes the whole group: one by one
-    if (gives_bytes(group)) {
-      // As a step they may yet get one.
-      Group sequence = group;
-      sequence.is_sequence = true;
-      for (const int n : group.nodes) sequence.parts.push_back({{n}});
-      plan_->open_steps_ = open;
-      if (make_group_step(sequence)) return;
-    }
+  // No kernel takes the whole group: one by one. Nothing will be looked for that is no step.
+  plan_->open_steps_ = open;
+  if (group.nodes.size() > 1 && gives_bytes(group)) {
+    // As a step they may yet get one.
+    Group sequence = group;
+    sequence.is_sequence = true;
+    for (const int n : group.nodes) sequence.parts.push_back({{n}});
+    if (make_group_step(sequence)) return;
+    plan_->open_steps_ = open;
   }
   for (const int n : group.nodes) make_node_step(n);
 }
