@@ -31,9 +31,12 @@ Granularity granularity(const OperatorContext& context, const Dims& x, const Dim
   const int64_t block = bounded_integer(context, "block_size", 0, 0, std::numeric_limits<int32_t>::max());
   if (scale.empty()) return g;
   if (scale.size() == 1 && block == 0) {
+    const int64_t axis = context.integer("axis", 1), rank = static_cast<int64_t>(x.size());
     if (context.is(scale[0], 1)) return g;
+    // Without such an axis the scale is one for the whole tensor, which a named size may turn out to be.
+    if ((axis < -rank || axis >= rank) && context.is_one(scale[0])) return g;
     g.kind = Granularity::Kind::axis;
-    g.axis = static_cast<size_t>(context.axis(context.integer("axis", 1), static_cast<int>(x.size())));
+    g.axis = static_cast<size_t>(context.axis(axis, static_cast<int>(rank)));
     if (context.equal(scale[0], x[g.axis])) return g;
     context.fail(fmt::format("a scale of shape {} does not fit dimension {} of {}", to_string(scale), g.axis,
                              to_string(x)));

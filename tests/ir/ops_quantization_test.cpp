@@ -48,6 +48,14 @@ TEST(QuantizeLinear, PerAxisAndBlocked) {
   EXPECT_THROW(NodeUnderTest("QuantizeLinear", 13).input(x).input(reals({2}, {1, 2})).run(), Error);
 }
 
+TEST(QuantizeLinear, AScaleOfNamedSizeMayBeOne) {
+  NodeUnderTest node("QuantizeLinear", 21);
+  node.input(reals({3}, {1, 2, 3})).input(reals({1}, {2}));
+  EXPECT_EQ(node.run().to_ints(), (Ints{0, 1, 2}));
+  EXPECT_THROW(node.output_dims(1, {Dim::symbol("n")}), NotYetKnown) << "axis 1 is not there";
+  EXPECT_THROW(node.output_dims(1, {2}), Error);
+}
+
 TEST(QuantizeLinear, OutputTypeAndFloat8) {
   const Tensor x = reals({2}, {1000, 0.3});
   const Tensor one = Tensor::scalar(f32, 1);
