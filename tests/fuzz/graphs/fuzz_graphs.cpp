@@ -3,8 +3,8 @@
 //   [--optimized]        generated kernels instead of precompiled ones, once nothing is left to swap in
 //   [--kept FOLDER]      tries its cases first
 //   [--failures FOLDER]  failing models are made smaller and written there, one folder each
-//   [--write FOLDER]     writes models with inputs and the reference's results for ONNX Runtime; compares
-//   nothing
+//   [--write FOLDER]     writes models, of which every value is a result, with inputs and the reference's
+//   results for ONNX Runtime; compares nothing
 // Graph K of seed S is the same everywhere; a seed that is not given is a fresh one, and printed first.
 // Models run in a child of this process: one that crashes or hangs is counted, and the next child goes on
 // behind it. Exit 1 where something failed.
@@ -84,6 +84,15 @@ End in_child(const Work& work, bool quiet) {
   return code == 0 ? End::well : code == exit_badly ? End::badly : End::crashed;
 }
 
+/// What differs is met at the node that makes it.
+void want_everything(ir::Graph& graph) {
+  graph.outputs.clear();
+  for (const ir::Node& node : graph.nodes) {
+    std::copy_if(node.outputs.begin(), node.outputs.end(), std::back_inserter(graph.outputs),
+                 [](ir::ValueId id) { return id != ir::absent; });
+  }
+}
+
 class Campaign {
  public:
   explicit Campaign(Options options)
@@ -129,8 +138,14 @@ class Campaign {
     const auto pool = runtime::ThreadPool::make(1);
     for (uint64_t k = options_.first; k < options_.first + options_.count; ++k) {
       const std::string folder = (fs::path(options_.write) / fmt::format("{:07}", k)).string();
-      in_child([&] { return write_case(grow_model(options_.seed, k, true, *pool), folder, true), true; },
-               true);
+      in_child(
+          [&] {
+            const GrownModel grown = grow_model(options_.seed, k, true, *pool);
+            want_everything(*grown.model.graph);
+            write_case(grown, folder, true);
+            return true;
+          },
+          true);
     }
     return 0;
   }

@@ -382,10 +382,6 @@ Judgement judge_elements(const RuntimeValue& got, const RuntimeValue& want, size
 Roundings::Roundings(const ir::Graph& graph, const std::vector<RuntimeValue>& inputs)
     : graph_(graph), inputs_(inputs) {}
 
-double Roundings::Output::largest() const {
-  return spreads.empty() ? 0 : *std::max_element(spreads.begin(), spreads.end());
-}
-
 const std::vector<Roundings::Output>& Roundings::outputs() {
   constexpr uint64_t few = 8;
   if (tried_ == 0) try_until(few);

@@ -30,8 +30,6 @@ class Roundings {
     /// The largest difference of each element, over all tries: infinite where an integer, a text or an
     /// infinity came out otherwise. Elements of sequences follow one another.
     std::vector<double> spreads;
-
-    double largest() const;
   };
   /// One for each output. Where all are decided by rounding, so is whether the model answers.
   const std::vector<Output>& outputs();
