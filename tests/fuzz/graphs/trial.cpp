@@ -55,18 +55,16 @@ struct Tier {
   }
 };
 
-/// Whether the node that refuses in the reference does so here, too, when its results are wanted: else they
-/// decide nothing (only their sizes are asked for), and it need not run.
+/// Whether the node that refuses in the reference, be it in a body, does so here, too, when its results are
+/// wanted: else they decide nothing (only their sizes are asked for), and it need not run.
 bool refuses_when_wanted(const GrownModel& grown, const Values& inputs, const std::string& refusal) {
-  for (const ir::Node& node : grown.model.graph->nodes) {
-    if (refusal.find("'" + node.name + "'") == std::string::npos) continue;
-    GrownModel wanted = grown;
-    wanted.model.graph = std::make_shared<ir::Graph>(*grown.model.graph);
-    wanted.model.graph->outputs = node.outputs;
-    std::erase(wanted.model.graph->outputs, ir::absent);
-    return Tier(onnx_import::export_memory(wanted.model), runtime::Tier::fallback).run(inputs).refused();
-  }
-  return false;
+  GrownModel wanted = grown;
+  wanted.model.graph = std::make_shared<ir::Graph>(*grown.model.graph);
+  const Shown shown = show_refusing(*wanted.model.graph, refusal);
+  if (shown.results.empty()) return false;
+  wanted.model.graph->outputs = shown.results;
+  const Outcome outcome = Tier(onnx_import::export_memory(wanted.model), runtime::Tier::fallback).run(inputs);
+  return outcome.refusal.find("'" + shown.node + "'") != std::string::npos;
 }
 
 std::vector<onnx_import::DataValue> data_of(const Values& values);
