@@ -119,7 +119,8 @@ void define_dft(const OperatorContext& context, Builder& b) {
   }));
 }
 
-/// The transforms of windowed frames of a signal [batch, length, 1 or 2]: [batch, frames, bins, 2].
+/// The transforms of windowed frames of a signal [batch, length, 1 or 2]: [batch, frames, bins, 2]. The bins
+/// are half of them where `onesided` says so, be the signal complex or not (ONNX's reference, ONNX Runtime).
 void define_stft(const OperatorContext& context, Builder& b) {
   const TensorRef signal = real_operand(b, context, 0);
   context.check(signal.rank() == 3 || signal.rank() == 2, "the signal must have rank 3");
@@ -136,7 +137,7 @@ void define_stft(const OperatorContext& context, Builder& b) {
     if (!context.has(3)) length = context.dims(2)[0];
     window = shaped_operand(b, context, 2, {length}, "the window");
   }
-  const bool onesided = flag(context, "onesided", true) && !complex;
+  const bool onesided = flag(context, "onesided", true);
   const Dim room = size - length;
   context.check(context.may_be_at_least(room, 0), "a frame is longer than the signal");
   const Dims result = {signal.dims()[0], floor_div(room, step) + 1,

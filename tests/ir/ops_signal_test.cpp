@@ -61,6 +61,18 @@ TEST(STFT, FramesAreTransformsOfParts) {
   for (int64_t k = 0; k < 6; ++k) EXPECT_NEAR(frames.get_real(6 + k), expected.get_real(k), 1e-12);
 }
 
+TEST(STFT, OneSideOfComplexSignals) {
+  const Tensor signal = seeded_reals(5, {1, 6, 2});
+  NodeUnderTest node("STFT", 17);
+  node.input(signal).input(ints({}, {2})).absent_input().input(ints({}, {4}));
+  const Tensor half = node.run(), whole = node.set("onesided", int64_t{0}).run();
+  ASSERT_EQ(half.shape(), (Shape{1, 2, 3, 2}));
+  ASSERT_EQ(whole.shape(), (Shape{1, 2, 4, 2}));
+  for (int64_t frame = 0; frame < 2; ++frame)
+    for (int64_t k = 0; k < 6; ++k)
+      EXPECT_EQ(half.get_real(frame * 6 + k), whole.get_real(frame * 8 + k)) << frame << " " << k;
+}
+
 TEST(Windows, PeriodicAndSymmetric) {
   const auto window = [](const char* op, int64_t size, int64_t periodic) {
     return NodeUnderTest(op, 17).input(ints({}, {size})).set("periodic", periodic).run();
