@@ -189,6 +189,21 @@ bool sums_otherwise(std::string_view op) {
   return op == "DFT" || op == "STFT" || op == "MatMulNBits" || op == "BatchNormalization";
 }
 
+/// Noise as large as a few roundings of the largest element: of fast transforms in their own type.
+Tensor noised(const Tensor& tensor, runtime::Random& random) {
+  if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
+  Tensor result = tensor.clone();
+  constexpr double roundings = 4;
+  double largest = 0;
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const double size = std::fabs(result.get_real(i));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set_real(i, result.get_real(i) + roundings * unit_of(tensor.type()) * largest * random.real());
+  return result;
+}
+
 Tensor no_infinities(const Tensor& tensor) {
   if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
   Tensor result = tensor.clone();
@@ -204,8 +219,12 @@ class ShakenExecutor final : public runtime::NodeExecutor {
  public:
   /// Seeds of 0 and 1 move nothing: expressions are rounded where kernels round them, without terms
   /// that they leave out; with 0 what sums otherwise has no infinities. That is all.
-  ShakenExecutor(runtime::ThreadPool& pool, uint64_t seed)
-      : NodeExecutor(pool), random_(seed), moves_(seed > 1), has_infinities_(seed != 0) {}
+  ShakenExecutor(runtime::ThreadPool& pool, uint64_t seed, Transforms transforms)
+      : NodeExecutor(pool),
+        random_(seed),
+        moves_(seed > 1),
+        has_infinities_(seed != 0),
+        transforms_(transforms) {}
 
  protected:
   std::vector<RuntimeValue> compute(const ir::Node& node, const std::vector<RuntimeValue>& inputs) override {
@@ -232,6 +251,9 @@ class ShakenExecutor final : public runtime::NodeExecutor {
         std::transform(results.begin(), results.end(), results.begin(), no_infinities);
     } else {
       results = moved(program, operands);
+      if (transforms_ == Transforms::in_their_type && (node.op == "DFT" || node.op == "STFT")) {
+        for (Tensor& result : results) result = noised(result, random_);
+      }
     }
     if (moves_ && !(is_exact(node.op) && !accumulates(node)) && !signs_zeros(node.op)) {
       for (Tensor& result : results) result = other_zeros(result, random_);
@@ -291,6 +313,7 @@ class ShakenExecutor final : public runtime::NodeExecutor {
  private:
   runtime::Random random_;
   bool moves_, has_infinities_;
+  Transforms transforms_;
 };
 
 /// The tensors in a value, those of items one after another; null for one that is not there.
@@ -379,8 +402,8 @@ Judgement judge_elements(const RuntimeValue& got, const RuntimeValue& want, size
 
 }  // namespace
 
-Roundings::Roundings(const ir::Graph& graph, const std::vector<RuntimeValue>& inputs)
-    : graph_(graph), inputs_(inputs) {}
+Roundings::Roundings(const ir::Graph& graph, const std::vector<RuntimeValue>& inputs, Transforms transforms)
+    : graph_(graph), inputs_(inputs), transforms_(transforms) {}
 
 const std::vector<Roundings::Output>& Roundings::outputs() {
   constexpr uint64_t few = 8;
@@ -409,7 +432,7 @@ void Roundings::try_until(uint64_t end) {
     exact_ = run_with(runtime::ReferenceExecutor(*pool));
   }
   for (; tried_ < end; ++tried_) {
-    const std::vector<RuntimeValue> values = run_with(ShakenExecutor(*pool, tried_));
+    const std::vector<RuntimeValue> values = run_with(ShakenExecutor(*pool, tried_, transforms_));
     for (size_t k = 0; k < outputs_.size(); ++k) {
       Output& output = outputs_[k];
       output.decided = output.decided || values.size() != exact_.size() ||

@@ -18,12 +18,16 @@ struct Outcome {
   bool refused() const { return !refusal.empty(); }
 };
 
+/// Numbers in which Fourier transforms are computed: axrun's are exact to their last rounding.
+enum class Transforms { in_double, in_their_type };
+
 /// How far results may be from the reference's where floats are rounded otherwise: judged by what happens
 /// when every node that rounds is given operands and gives results which are a few roundings away.
 class Roundings {
  public:
   /// The graph as it was read; what `inputs` refers to must outlive this.
-  Roundings(const ir::Graph& graph, const std::vector<runtime::RuntimeValue>& inputs);
+  Roundings(const ir::Graph& graph, const std::vector<runtime::RuntimeValue>& inputs,
+            Transforms transforms = Transforms::in_double);
 
   struct Output {
     bool decided = false;  ///< by rounding: its type, its shape or its number of items came out otherwise
@@ -42,6 +46,7 @@ class Roundings {
 
   const ir::Graph& graph_;
   const std::vector<runtime::RuntimeValue>& inputs_;
+  Transforms transforms_;
   std::vector<runtime::RuntimeValue> exact_;
   uint64_t tried_ = 0;
   std::vector<Output> outputs_;

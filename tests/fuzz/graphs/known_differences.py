@@ -65,7 +65,7 @@ def is_imputed_in_three_dimensions(node, operands):
 
 
 def is_outside_the_integers(node, operands):
-    to = helper.tensor_dtype_to_np_dtype(attribute(node, "to"))
+    to = helper.tensor_dtype_to_np_dtype(attribute(node, "to")) if node.op_type == "Cast" else operands[1].dtype
     if to.kind not in "iu" or not is_float(operands[0]):
         return False
     limits = np.iinfo(to)
@@ -73,11 +73,20 @@ def is_outside_the_integers(node, operands):
     return ~((whole >= float(limits.min)) & (whole < float(limits.max) + 1))
 
 
+def is_empty_sequence(node, operands):
+    if len(operands) <= 4 or operands[4] is None:
+        return False
+    return (operands[4] <= 0).reshape((-1, 1, 1) if attribute(node, "layout", 0) else (-1, 1))
+
+
 CONDITIONS = {
     "scalar": lambda node, operands: operands[0].ndim == 0,
     "equal numbers": is_of_equal_numbers,
     "base values or several votes": has_base_values_or_several_votes,
     "empty axes": lambda node, operands: len(operands) > 1 and operands[1].size == 0,
+    "empty sequence": is_empty_sequence,
+    "empty set": lambda node, operands: operands[0].size == 0,
+    "dilated to the same size": lambda node, operands: attribute(node, "auto_pad", b"").startswith(b"SAME") and max(attribute(node, "dilations", [1])) > 1,
     "empty text": lambda node, operands: operands[0] == "",
     "unsorted": lambda node, operands: attribute(node, "sorted", 1) == 0,
     "near rows": has_near_rows,

@@ -168,7 +168,7 @@ void write_case(const GrownModel& grown, const std::string& folder, bool expecte
     if (expected && set == 0) {
       const Outcome want = Tier(bytes, runtime::Tier::reference).run(*sets[set]);
       write_values(data, "output", want.values);
-      Roundings roundings(*grown.model.graph, *sets[set]);
+      Roundings roundings(*grown.model.graph, *sets[set], Transforms::in_their_type);
       std::ofstream spreads(data / "spreads");
       if (want.refused()) {
         spreads << "refused " << want.refusal << "\n";
