@@ -5,6 +5,7 @@ may differ, or which of their elements (by an array that broadcasts to them). Wh
 must not hold: it would hide a mistake.
 """
 import pathlib
+from fractions import Fraction
 
 import numpy as np
 import onnx
@@ -26,6 +27,12 @@ def has_nan(node, operands):
 def has_nan_in_row(node, operands):
     kept = attribute(node, "keepdims", 1) != 0
     return is_float(operands[0]) and np.isnan(operands[0]).any(axis=attribute(node, "axis", 0), keepdims=kept)
+
+
+def has_nan_in_reduced(node, operands):
+    axes = attribute(node, "axes", operands[1].tolist() if len(operands) > 1 else [])
+    kept = attribute(node, "keepdims", 1) != 0
+    return is_float(operands[0]) and np.isnan(operands[0]).any(axis=tuple(axes) or None, keepdims=kept)
 
 
 def is_of_equal_numbers(node, operands):
@@ -79,6 +86,38 @@ def is_empty_sequence(node, operands):
     return (operands[4] <= 0).reshape((-1, 1, 1) if attribute(node, "layout", 0) else (-1, 1))
 
 
+def is_nearest_to_two(node, operands):
+    """Where coordinates are computed as (2 i + 1) in / out / 2 - 1 / 2 (half_pixel and its kin) or i in / out (asymmetric)."""
+    if attribute(node, "mode", b"nearest") != b"nearest" or len(operands) < 4:
+        return False
+    whole = attribute(node, "nearest_mode", b"round_prefer_floor") in (b"floor", b"ceil")
+    edge = Fraction(0) if whole else Fraction(1, 2)
+    half = Fraction(0) if attribute(node, "coordinate_transformation_mode", b"half_pixel") == b"asymmetric" else Fraction(1, 2)
+    pairs = [(size, extent) for size, extent in zip(operands[0].shape, map(int, operands[3])) if size != extent]
+    return any(((i + half) * size / extent - half - edge).denominator == 1 for size, extent in pairs for i in range(extent))
+
+
+def is_smaller_than_stride(node, operands):
+    kernel, rank = operands[1].shape[2:], operands[1].ndim - 2
+    dilations, strides = attribute(node, "dilations", [1] * rank), attribute(node, "strides", [1] * rank)
+    smaller = any((k - 1) * d + 1 < s for k, d, s in zip(kernel, dilations, strides))
+    return attribute(node, "auto_pad", b"").startswith(b"SAME") and smaller
+
+
+def is_end_of_odd_head(node, operands):
+    size = operands[0].shape[-1]
+    return operands[0].ndim == 4 and size % 2 == 1 and np.arange(size) == size - 1
+
+
+def has_bias_beside_scales(node, operands):
+    return len(operands) > 4 and operands[4] is not None and operands[1].ndim > 2 and operands[2].size > 1
+
+
+def has_votes_for_both_classes(node, operands):
+    labels = len(attribute(node, "classlabels_int64s", []) or attribute(node, "classlabels_strings", []))
+    return labels == 2 and len(set(attribute(node, "class_ids"))) == 2 and np.ones(len(operands[0]), bool)
+
+
 CONDITIONS = {
     "scalar": lambda node, operands: operands[0].ndim == 0,
     "equal numbers": is_of_equal_numbers,
@@ -94,7 +133,13 @@ CONDITIONS = {
     "behind the first text": is_behind_first_text,
     "imputed in three dimensions": is_imputed_in_three_dimensions,
     "outside the integers": is_outside_the_integers,
+    "nearest to two": is_nearest_to_two,
+    "kernel smaller than the stride": is_smaller_than_stride,
+    "end of an odd head": is_end_of_odd_head,
+    "bias beside scales of columns": has_bias_beside_scales,
+    "votes for both of two classes": has_votes_for_both_classes,
     "NaN": has_nan,
+    "NaN in what is reduced": has_nan_in_reduced,
     "NaN in the row": has_nan_in_row,
 }
 
