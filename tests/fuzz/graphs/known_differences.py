@@ -118,6 +118,12 @@ def has_votes_for_both_classes(node, operands):
     return labels == 2 and len(set(attribute(node, "class_ids"))) == 2 and np.ones(len(operands[0]), bool)
 
 
+def is_below_unsigned(node, operands):
+    x, bias, limit = operands[0], attribute(node, "bias", 0), attribute(node, "lambd", 0.5)
+    real = x.astype(np.float64)
+    return x.dtype.kind == "u" and np.where(real < -limit, real + bias, real - bias) < 0
+
+
 CONDITIONS = {
     "scalar": lambda node, operands: operands[0].ndim == 0,
     "equal numbers": is_of_equal_numbers,
@@ -138,7 +144,9 @@ CONDITIONS = {
     "end of an odd head": is_end_of_odd_head,
     "bias beside scales of columns": has_bias_beside_scales,
     "votes for both of two classes": has_votes_for_both_classes,
+    "below 0 in an unsigned type": is_below_unsigned,
     "NaN": has_nan,
+    "NaN in the last row": lambda node, operands: is_float(operands[0]) and np.isnan(operands[0]).any(axis=-1, keepdims=True),
     "NaN in what is reduced": has_nan_in_reduced,
     "NaN in the row": has_nan_in_row,
 }
