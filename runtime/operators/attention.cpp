@@ -55,12 +55,14 @@ struct AttentionSetup {
 
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const StepContext& context, const AttentionSetup& setup,
-                  std::unique_ptr<AttentionProjection> projection)
+  AttentionKernel(const AttentionSetup& setup, std::shared_ptr<const AttentionProjection> projection,
+                  float scale, int threads)
       : s_(setup),
         x_(setup.extents),
         projection_(std::move(projection)),
-        core_(setup.extents, attention_scale(context, setup.extents.key_size), 0, context.threads) {
+        core_(setup.extents, scale, 0, threads),
+        scale_(scale),
+        threads_(threads) {
     columns_ = x_.heads * (2 * x_.key_size + x_.value_size);
     states_at_ = round_floats(x_.batch * x_.queries * columns_);
     const bool keeps_states = s_.has_past && !s_.wants_present;
@@ -90,6 +92,22 @@ class AttentionKernel final : public Kernel {
   double flops() const override {
     return core_.flops() +
            2.0 * static_cast<double>(x_.batch * x_.queries * s_.input) * static_cast<double>(columns_);
+  }
+  /// Where the past alone is of another size.
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents input = ports.input(0);
+    if (!s_.has_past || input[0] != x_.batch || input[1] != x_.queries || s_.mask.bias_port >= 0)
+      return nullptr;
+    AttentionSetup setup = s_;
+    setup.extents.past = ports.input(s_.past_port)[3];
+    setup.extents.keys = setup.extents.past + x_.queries;
+    if (s_.mask.kind == AttentionMask::Kind::keys) {
+      const Extents mask = ports.input(static_cast<size_t>(s_.mask.port));
+      if (mask.size() != 2 || mask[0] != x_.batch || mask[1] != setup.extents.keys) return nullptr;
+    } else if (s_.mask.kind != AttentionMask::Kind::none) {
+      return nullptr;
+    }
+    return std::make_shared<AttentionKernel>(setup, projection_, scale_, threads_);
   }
 
  private:
@@ -128,8 +146,10 @@ class AttentionKernel final : public Kernel {
 
   AttentionSetup s_;
   AttentionExtents x_;
-  std::unique_ptr<AttentionProjection> projection_;
+  std::shared_ptr<const AttentionProjection> projection_;
   AttentionCore core_;
+  float scale_;
+  int threads_;
   int64_t columns_ = 0, states_at_ = 0, core_at_ = 0;
   size_t scratch_ = 0;
 };
@@ -164,7 +184,8 @@ std::unique_ptr<Kernel> make_projected(const StepContext& context, const Attenti
   if (!read_attention_mask(context, x, ports.mask, ports.bias, setup.mask)) return nullptr;
   auto projection = make_projection(context, {x.batch * x.queries, columns, setup.input});
   if (!projection) return nullptr;
-  return std::make_unique<AttentionKernel>(context, setup, std::move(projection));
+  return std::make_unique<AttentionKernel>(setup, std::move(projection), attention_scale(context, x.key_size),
+                                           context.threads);
 }
 
 std::unique_ptr<Kernel> make_attention(const StepContext& context) {

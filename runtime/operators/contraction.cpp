@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 
 #include "runtime/operators/contraction_parts.h"
 #include "runtime/operators/epilogue.h"
@@ -10,9 +12,15 @@
 namespace axrun::runtime {
 namespace {
 
+/// How MatMul and its like read their inputs.
+struct MatmulForm {
+  bool transpose_a = false, transpose_b = false;
+};
+
 /// A matrix product as the kernel sees it: batch strides of the operands, and which are constant.
 struct GemmSetup {
   GemmArguments arguments;
+  std::optional<MatmulForm> matmul;  ///< none: sizes are read in another way
   EpiloguePlan plan;
   bool pack_b = false;
   int bias_port = -1;           ///< Gemm's C, or -1
@@ -30,90 +38,107 @@ bool all_f32(const StepContext& context) {
 
 /// Batch grid of a product [batch..., m, k] x [batch..., k, n]; rows of A are folded into M where B is
 /// shared.
-bool set_batch(GemmArguments& g, const ir::Shape& a, const ir::Shape& b, const ir::Shape& y) {
+bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Extents& y) {
   const int rank = static_cast<int>(y.size()) - 2;
-  const auto stride_of = [](const ir::Shape& shape, int back) -> int64_t {
+  const auto stride_of = [](const Extents& shape, int back) -> int64_t {
     // Stride of the batch dim `back` places left of the matrix; 0 where it is broadcast or missing.
     const int at = static_cast<int>(shape.size()) - 3 - back;
     if (at < 0 || shape[static_cast<size_t>(at)] == 1) return 0;
-    int64_t stride = 1;
-    for (size_t d = static_cast<size_t>(at) + 1; d < shape.size(); ++d) stride *= shape[d];
-    return stride;
+    return shape.count(static_cast<size_t>(at) + 1, shape.size());
   };
+  struct Axis {
+    int64_t extent, a, b, c;  ///< and strides
+  };
+  std::array<Axis, Extents::most> grid;  // innermost first
+  size_t axes = 0, folded = 0;
   int64_t c_stride = g.m * g.n;
-  std::vector<std::array<int64_t, 4>> grid;  // innermost first: extent, a, b, c
   for (int back = 0; back < rank; ++back) {
     const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
-    if (extent != 1) grid.push_back({extent, stride_of(a, back), stride_of(b, back), c_stride});
+    if (extent != 1) grid[axes++] = {extent, stride_of(a, back), stride_of(b, back), c_stride};
     c_stride *= extent;
   }
   // A run of inner batch dims over which B does not change is more rows of A.
-  size_t folded = 0;
-  while (folded < grid.size() && grid[folded][2] == 0 && g.a_column_stride == 1 &&
-         grid[folded][1] == g.m * g.a_row_stride && g.c_row_stride * g.m == grid[folded][3]) {
-    g.m *= grid[folded][0];
-    ++folded;
-  }
-  grid.erase(grid.begin(), grid.begin() + static_cast<std::ptrdiff_t>(folded));
-  std::vector<std::array<int64_t, 4>> merged;
-  for (const auto& dim : grid) {
-    if (!merged.empty()) {
-      auto& inner = merged.back();
-      if (dim[1] == inner[1] * inner[0] && dim[2] == inner[2] * inner[0] && dim[3] == inner[3] * inner[0]) {
-        inner[0] *= dim[0];
-        continue;
-      }
+  while (folded < axes && grid[folded].b == 0 && g.a_column_stride == 1 &&
+         grid[folded].a == g.m * g.a_row_stride && g.c_row_stride * g.m == grid[folded].c)
+    g.m *= grid[folded++].extent;
+  size_t merged = 0;
+  for (size_t k = folded; k < axes; ++k) {
+    Axis* const inner = merged > 0 ? &grid[merged - 1] : nullptr;
+    const Axis dim = grid[k];
+    if (inner != nullptr && dim.a == inner->a * inner->extent && dim.b == inner->b * inner->extent &&
+        dim.c == inner->c * inner->extent) {
+      inner->extent *= dim.extent;
+    } else {
+      grid[merged++] = dim;
     }
-    merged.push_back(dim);
   }
-  if (merged.size() > max_batch_rank) return false;
-  g.batch_rank = static_cast<int>(merged.size());
-  for (size_t i = 0; i < merged.size(); ++i) {
-    const auto& dim = merged[merged.size() - 1 - i];
-    g.batch_extents[i] = dim[0];
-    g.a_batch_strides[i] = dim[1];
-    g.b_batch_strides[i] = dim[2];
-    g.c_batch_strides[i] = dim[3];
-    g.residual_batch_strides[i] = dim[3];
+  if (merged > max_batch_rank) return false;
+  g.batch_rank = static_cast<int>(merged);
+  for (size_t i = 0; i < merged; ++i) {
+    const Axis& dim = grid[merged - 1 - i];
+    g.batch_extents[i] = dim.extent;
+    g.a_batch_strides[i] = dim.a;
+    g.b_batch_strides[i] = dim.b;
+    g.c_batch_strides[i] = dim.c;
+    g.residual_batch_strides[i] = dim.c;
   }
   return true;
 }
 
+/// What NumPy's broadcasting gives the batch dims of a product.
+Extents batch_of(const Extents& a, const Extents& b) {
+  Extents batch;
+  const size_t rank = std::max(a.size(), b.size());
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    const auto own = [&](const Extents& of) { return d + of.size() < rank ? 1 : of[d + of.size() - rank]; };
+    batch.push_back(own(a) == 1 ? own(b) : own(a));
+  }
+  return batch;
+}
+
+/// False where the kernel has no such product.
+bool set_sizes(GemmArguments& g, const MatmulForm& form, Extents a, Extents b) {
+  if (a.empty() || b.empty() || a.size() + 2 > Extents::most || b.size() + 2 > Extents::most) return false;
+  if (a.size() == 1) a.insert(0, 1);
+  if (b.size() == 1) b.push_back(1);
+  const int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
+                b_columns = b.back();
+  g.m = form.transpose_a ? a_columns : a_rows;
+  g.k = form.transpose_a ? a_rows : a_columns;
+  g.n = form.transpose_b ? b_rows : b_columns;
+  g.a_row_stride = form.transpose_a ? 1 : a_columns;
+  g.a_column_stride = form.transpose_a ? a_columns : 1;
+  g.b_row_stride = form.transpose_b ? 1 : b_columns;
+  g.b_column_stride = form.transpose_b ? b_columns : 1;
+  g.c_row_stride = g.n;
+  Extents y = batch_of(a, b);
+  y.push_back(g.m);
+  y.push_back(g.n);
+  return set_batch(g, a, b, y);
+}
+
+Extents extents_of(const ir::Shape& shape) {
+  Extents extents;
+  for (const int64_t extent : shape) extents.push_back(extent);
+  return extents;
+}
+
 bool read_matmul(const StepContext& context, GemmSetup& setup) {
-  ir::Shape a = context.inputs[0].shape;
-  ir::Shape b = context.inputs[1].shape;
-  ir::Shape y = own_result_shape(context);
-  if (a.empty() || b.empty()) return false;
-  if (a.size() == 1) {
-    a.insert(a.begin(), 1);
-    y.insert(y.end() - (b.size() == 1 ? 0 : 1), 1);
-  }
-  if (b.size() == 1) {
-    b.push_back(1);
-    y.push_back(1);
-  }
+  const ir::Shape& a = context.inputs[0].shape;
+  const ir::Shape& b = context.inputs[1].shape;
+  if (a.size() > Extents::most || b.size() > Extents::most) return false;
   const bool contrib = context.node.domain == "com.microsoft";
   // Vectors are not transposed.
   const auto transposed = [&](const char* name, size_t k) {
     return contrib && context.inputs[k].rank() > 1 && context.integer(name, 0) != 0;
   };
-  const bool transpose_a = transposed("transA", 0), transpose_b = transposed("transB", 1);
+  setup.matmul = {transposed("transA", 0), transposed("transB", 1)};
   if (contrib && (context.integer("transBatchA", 0) != 0 || context.integer("transBatchB", 0) != 0))
     return false;
   GemmArguments& g = setup.arguments;
-  const int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
-                b_columns = b.back();
-  g.m = transpose_a ? a_columns : a_rows;
-  g.k = transpose_a ? a_rows : a_columns;
-  g.n = transpose_b ? b_rows : b_columns;
-  g.a_row_stride = transpose_a ? 1 : a_columns;
-  g.a_column_stride = transpose_a ? a_columns : 1;
-  g.b_row_stride = transpose_b ? 1 : b_columns;
-  g.b_column_stride = transpose_b ? b_columns : 1;
-  g.c_row_stride = g.n;
   g.epilogue.scale = contrib ? static_cast<float>(context.real("alpha", 1.0)) : 1.0f;
-  if (y.size() < 2 || !set_batch(g, a, b, y)) return false;
-  setup.pack_b = context.inputs[1].constant != nullptr && b.size() == 2;
+  if (!set_sizes(g, *setup.matmul, extents_of(a), extents_of(b))) return false;
+  setup.pack_b = context.inputs[1].constant != nullptr && b.size() <= 2;
   setup.plan.shape = own_result_shape(context);
   setup.plan.channel_axis = static_cast<int>(setup.plan.shape.size()) - 1;
   if (context.fused() && (setup.plan.shape.empty() || context.inputs[1].rank() == 1)) return false;
@@ -170,87 +195,122 @@ bool read_gemm(const StepContext& context, GemmSetup& setup) {
 class GemmKernel final : public Kernel {
  public:
   GemmKernel(GemmSetup setup, const StepContext& context)
-      : setup_(std::move(setup)), threads_(context.threads) {
-    GemmArguments& g = setup_.arguments;
-    if (setup_.plan.residual != ir::absent) {
-      const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), setup_.plan.residual);
+      : setup_(std::make_shared<const GemmSetup>(std::move(setup))),
+        g_(setup_->arguments),
+        threads_(context.threads) {
+    if (setup_->plan.residual != ir::absent) {
+      const auto found = std::find(context.input_ids.begin(), context.input_ids.end(), setup_->plan.residual);
       residual_ = static_cast<int>(found - context.input_ids.begin());
     }
-    if (setup_.pack_b) {
+    if (setup_->pack_b) {
       const ir::Tensor& weights = *context.inputs[1].constant;
-      std::string form = fmt::format("gemm b {} {} {} {}", g.k, g.n, g.b_row_stride, g.b_column_stride);
+      std::string form = fmt::format("gemm b {} {} {} {}", g_.k, g_.n, g_.b_row_stride, g_.b_column_stride);
       const jit::PreparedKey key{std::move(form), {{weights.data(), weights.bytes()}}};
-      packed_ = context.packs.get(key, gemm_packed_b_bytes(g.k, g.n), [&](void* to) {
-        gemm_pack_b(g.k, g.n, weights.as<float>(), g.b_row_stride, g.b_column_stride,
+      packed_ = context.packs.get(key, gemm_packed_b_bytes(g_.k, g_.n), [&](void* to) {
+        gemm_pack_b(g_.k, g_.n, weights.as<float>(), g_.b_row_stride, g_.b_column_stride,
                     static_cast<float*>(to));
       });
-      g.packed_b = static_cast<const float*>(packed_.get());
+      g_.packed_b = static_cast<const float*>(packed_.get());
     }
     // The parts that a run will set decide how much scratch it needs.
     static const float placeholder = 0;
-    g.a = g.b = &placeholder;
-    if (setup_.bias_is_row) g.epilogue.row_bias = &placeholder;
-    if (residual_ >= 0 || (setup_.bias_port >= 0 && !setup_.bias_is_row && !setup_.bias_is_column)) {
-      g.epilogue.residual = &placeholder;
-      g.epilogue.residual_row_stride = residual_ >= 0 ? g.c_row_stride : setup_.bias_row_stride;
+    g_.a = g_.b = &placeholder;
+    if (setup_->bias_is_row) g_.epilogue.row_bias = &placeholder;
+    if (residual_ >= 0 || (setup_->bias_port >= 0 && !setup_->bias_is_row && !setup_->bias_is_column)) {
+      g_.epilogue.residual = &placeholder;
+      g_.epilogue.residual_row_stride = residual_ >= 0 ? g_.c_row_stride : setup_->bias_row_stride;
     }
-    double batch = 1;
-    for (int i = 0; i < g.batch_rank; ++i) batch *= static_cast<double>(g.batch_extents[i]);
-    flops_ = 2.0 * batch * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-    batch_ = batch;
     fused_ = context.fused();
   }
 
   void run(const KernelCall& call) const override {
-    GemmArguments g = setup_.arguments;
+    const EpiloguePlan& plan = setup_->plan;
+    GemmArguments g = g_;
     g.a = static_cast<const float*>(call.inputs[0]);
-    g.b = setup_.pack_b ? nullptr : static_cast<const float*>(call.inputs[1]);
+    g.b = setup_->pack_b ? nullptr : static_cast<const float*>(call.inputs[1]);
     g.c = static_cast<float*>(call.outputs[0]);
-    if (!setup_.plan.factor.empty()) g.epilogue.column_factor = setup_.plan.factor.data();
-    if (!setup_.plan.bias.empty()) g.epilogue.column_bias = setup_.plan.bias.data();
-    if (setup_.bias_port >= 0) {
-      const auto* bias = static_cast<const float*>(call.inputs[setup_.bias_port]);
-      if (setup_.bias_is_column) {
+    if (!plan.factor.empty()) g.epilogue.column_factor = plan.factor.data();
+    if (!plan.bias.empty()) g.epilogue.column_bias = plan.bias.data();
+    if (setup_->bias_port >= 0) {
+      const auto* bias = static_cast<const float*>(call.inputs[setup_->bias_port]);
+      if (setup_->bias_is_column) {
         g.epilogue.column_bias = bias;
-      } else if (setup_.bias_is_row) {
+      } else if (setup_->bias_is_row) {
         g.epilogue.row_bias = bias;
       } else {
         g.epilogue.residual = bias;
-        g.epilogue.residual_row_stride = setup_.bias_row_stride;
-        g.epilogue.residual_scale = setup_.beta;
+        g.epilogue.residual_row_stride = setup_->bias_row_stride;
+        g.epilogue.residual_scale = setup_->beta;
       }
     }
     if (residual_ >= 0) {
       g.epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
       g.epilogue.residual_row_stride = g.c_row_stride;
     }
-    g.epilogue.activation = setup_.plan.activation;
-    g.epilogue.alpha = setup_.plan.alpha;
-    g.epilogue.beta = setup_.plan.beta;
+    g.epilogue.activation = plan.activation;
+    g.epilogue.alpha = plan.alpha;
+    g.epilogue.beta = plan.beta;
     gemm(g, call.scratch, call.pool);
   }
 
   std::string describe() const override {
-    const GemmArguments& g = setup_.arguments;
-    return fmt::format("gemm {}{}x{}x{}{}{}", batch_ > 1 ? fmt::format("{}x ", batch_) : "", g.m, g.n, g.k,
-                       setup_.pack_b ? " packed" : "", fused_ ? " +epilogue" : "");
+    return fmt::format("gemm {}{}x{}x{}{}{}", batch() > 1 ? fmt::format("{}x ", batch()) : "", g_.m, g_.n,
+                       g_.k, setup_->pack_b ? " packed" : "", fused_ ? " +epilogue" : "");
   }
-  size_t scratch_bytes() const override { return gemm_scratch_bytes(setup_.arguments, threads_); }
+  size_t scratch_bytes() const override { return gemm_scratch_bytes(g_, threads_); }
   // The residual is read element by element where it is added, unless the product reads it too.
   std::vector<int> in_place() const override {
     return residual_ >= 2 ? std::vector<int>{residual_} : std::vector<int>{};
   }
-  bool ignores_input(int k) const override { return k == 1 && setup_.pack_b; }
-  double flops() const override { return flops_; }
+  bool ignores_input(int k) const override { return k == 1 && setup_->pack_b; }
+  double flops() const override {
+    return 2.0 * batch() * static_cast<double>(g_.m) * static_cast<double>(g_.n) * static_cast<double>(g_.k);
+  }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (!setup_->matmul) return nullptr;
+    auto other = std::make_shared<GemmKernel>(*this);
+    GemmArguments& g = other->g_;
+    if (!set_sizes(g, *setup_->matmul, ports.input(0), ports.input(1))) return nullptr;
+    // Packed weights are for these.
+    if (setup_->pack_b && (g.n != g_.n || g.k != g_.k)) return nullptr;
+    if (g.n != g_.n && !other->resize_channels()) return nullptr;
+    const int64_t results = ports.output(0).count();
+    if (results == 0) return nullptr;
+    if (residual_ >= 0) {
+      // Of as many elements as the result it is added to each of these.
+      if (ports.input(static_cast<size_t>(residual_)).count() != results) return nullptr;
+      g.epilogue.residual_row_stride = g.c_row_stride;
+    }
+    return other;
+  }
 
  private:
-  GemmSetup setup_;
+  double batch() const {
+    double batch = 1;
+    for (int i = 0; i < g_.batch_rank; ++i) batch *= static_cast<double>(g_.batch_extents[i]);
+    return batch;
+  }
+  /// What was the same for every channel is so for any number of them.
+  bool resize_channels() {
+    const EpiloguePlan& plan = setup_->plan;
+    if (plan.factor.empty() && plan.bias.empty()) return true;
+    auto other = std::make_shared<GemmSetup>(*setup_);
+    for (std::vector<float>* values : {&other->plan.factor, &other->plan.bias}) {
+      const bool same =
+          std::adjacent_find(values->begin(), values->end(), std::not_equal_to<>()) == values->end();
+      if (!same) return false;
+      if (!values->empty()) values->assign(static_cast<size_t>(g_.n), values->front());
+    }
+    setup_ = std::move(other);
+    return true;
+  }
+
+  std::shared_ptr<const GemmSetup> setup_;
+  GemmArguments g_;  ///< at the sizes
   int threads_;
   int residual_ = -1;
   PackedWeights packed_;
-  double batch_ = 1;
   bool fused_ = false;
-  double flops_ = 0;
 };
 
 std::unique_ptr<Kernel> finish(const StepContext& context, GemmSetup setup) {

@@ -51,8 +51,8 @@ std::unique_ptr<Kernel> make_fill(const StepContext& context) {
 /// Element i is start + i * step, wrapped to its type.
 class ProgressionKernel final : public Kernel {
  public:
-  ProgressionKernel(ir::ElementType type, int64_t start, int64_t step, int64_t count)
-      : type_(type), start_(start), step_(step), count_(count) {}
+  ProgressionKernel(ir::ElementType type, int64_t start, int64_t step, int64_t count, bool is_open)
+      : type_(type), start_(start), step_(step), count_(count), is_open_(is_open) {}
   void run(const KernelCall& call) const override {
     if (type_ == ir::ElementType::i64) {
       fill(static_cast<int64_t*>(call.outputs[0]));
@@ -61,6 +61,10 @@ class ProgressionKernel final : public Kernel {
     }
   }
   std::string describe() const override { return "progression"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (!is_open_) return nullptr;
+    return std::make_shared<ProgressionKernel>(type_, start_, step_, ports.output(0).count(), true);
+  }
 
  private:
   template <typename T>
@@ -72,6 +76,7 @@ class ProgressionKernel final : public Kernel {
 
   ir::ElementType type_;
   int64_t start_, step_, count_;
+  bool is_open_;  ///< start and step are these at all sizes
 };
 
 /// A map of one axis whose value is affine in it.
@@ -90,8 +95,11 @@ std::unique_ptr<Kernel> make_progression(const StepContext& context) {
   if (ir::expr_of(program, value).type != ir::ElementType::i64) return nullptr;
   const auto index = ir::affine_index(program, stage, value);
   if (!index) return nullptr;
+  const bool is_open =
+      !context.open_programs.empty() &&
+      ir::affine_index(*context.open_programs[0], context.open_programs[0]->stages[0], value);
   return std::make_unique<ProgressionKernel>(type, index->constant, index->coefficients[0],
-                                             context.outputs[0].count());
+                                             context.outputs[0].count(), is_open);
 }
 
 }  // namespace

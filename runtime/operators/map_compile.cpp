@@ -129,11 +129,22 @@ std::optional<Comparison> comparison_of(ScalarOp op) {
   }
 }
 
+bool is_identity(const Extents& axes, const Extents& strides) {
+  int64_t stride = 1;
+  for (size_t a = axes.size(); a-- > 0;) {
+    if (axes[a] != 1 && strides[a] != stride) return false;
+    stride *= axes[a];
+  }
+  return true;
+}
+
 class Compiler {
  public:
-  explicit Compiler(const StepContext& context) : context_(context) {}
+  explicit Compiler(const StepContext& context) : context_(context) {
+    map_.is_open = context.open_programs.size() == context.group.size();
+  }
 
-  std::optional<MapProgram> compile() {
+  std::optional<CompiledMap> compile() {
     const StepPort& output = context_.outputs[0];
     if (!has_blocks(output.type) || output.count() == 0) return std::nullopt;
     for (size_t n = 0; n < context_.group.size(); ++n) {
@@ -141,8 +152,7 @@ class Compiler {
     }
     const auto result = produced_.find(context_.output_ids[0]);
     if (result == produced_.end() || !finish(result->second)) return std::nullopt;
-    collapse();
-    return std::move(map_);
+    return CompiledMap{std::move(map_), MapSizes(axes_, strides_)};
   }
 
  private:
@@ -153,16 +163,43 @@ class Compiler {
     stage_ = &program_->stages[0];
     const ir::TensorDecl& result = program_->tensors[static_cast<size_t>(stage_->results[0])];
     if (ir::constant_dims(result.dims) != context_.outputs[0].shape) return false;
-    extents_.clear();
+    if (stage_->axes.size() > Extents::most) return false;
+    extents_ = Extents();
     for (const ir::Axis& axis : stage_->axes) extents_.push_back(axis.extent.value());
+    open_ = map_.is_open ? context_.open_programs[n] : nullptr;
+    map_.is_open = map_.is_open && has_axes_of_output();
     if (n == 0) axes_ = extents_;
     known_.clear();
     // Members may name the same space by other axes (a Reshape's factors): only equal spaces are joined.
-    if (extents_ != axes_) return false;
+    if (!(extents_ == axes_)) return false;
     const auto value = compile_expr(stage_->body[0]);
     if (!value) return false;
     produced_[node_->outputs[0]] = *value;
     return true;
+  }
+
+  /// For all sizes: those of the first member, and so of them all.
+  bool has_axes_of_output() {
+    const ir::Stage& stage = open_->stages[0];
+    const ir::Dims& dims = open_->tensors[static_cast<size_t>(stage.results[0])].dims;
+    if (program_ == context_.programs[0]) open_axes_ = dims;
+    return std::equal(dims.begin(), dims.end(), stage.axes.begin(), stage.axes.end(),
+                      [](const ir::Dim& dim, const ir::Axis& axis) { return dim == axis.extent; }) &&
+           dims == open_axes_;
+  }
+
+  /// How the input is read at all sizes; nothing where that depends on them.
+  std::optional<std::vector<MapInput::Term>> terms_of(const Expr& load) const {
+    std::vector<MapInput::Term> terms;
+    for (size_t d = 0; d < load.indices.size(); ++d) {
+      const auto index = ir::affine_index(*open_, open_->stages[0], load.indices[d]);
+      if (!index || index->constant != 0) return std::nullopt;
+      for (size_t a = 0; a < index->coefficients.size(); ++a) {
+        if (index->coefficients[a] == 1) terms.push_back({a, d});
+        if (index->coefficients[a] < 0 || index->coefficients[a] > 1) return std::nullopt;
+      }
+    }
+    return terms;
   }
 
   ElementType type_of(ExprId id) const { return program_->exprs[static_cast<size_t>(id)].type; }
@@ -182,6 +219,7 @@ class Compiler {
       case ScalarOp::integer:
         return constant(expr.type, expr.op == ScalarOp::real ? expr.real : 0, expr.integer);
       case ScalarOp::extent:
+        map_.is_open = map_.is_open && open_->exprs[static_cast<size_t>(id)].dim.is_constant();
         return constant(expr.type, 0, expr.dim.value());
       case ScalarOp::load:
         return load(expr);
@@ -231,40 +269,56 @@ class Compiler {
     const ir::ValueId value = node_->inputs[static_cast<size_t>(position)];
     MapInput input;
     input.type = expr.type;
-    input.strides.assign(stage_->axes.size(), 0);
+    Extents steps;
+    for (size_t a = 0; a < stage_->axes.size(); ++a) steps.push_back(0);
     const auto& dims = program_->tensors[static_cast<size_t>(expr.integer)].dims;
     const ir::Shape strides = ir::row_major_strides(*ir::constant_dims(dims));
     for (size_t d = 0; d < strides.size(); ++d) {
       const auto index = ir::affine_index(*program_, *stage_, expr.indices[d]);
       if (!index || index->constant != 0) return std::nullopt;
-      for (size_t a = 0; a < input.strides.size(); ++a)
-        input.strides[a] += index->coefficients[a] * strides[d];
+      for (size_t a = 0; a < steps.size(); ++a) steps[a] += index->coefficients[a] * strides[d];
     }
-    for (size_t a = 0; a < input.strides.size(); ++a) {
-      if (extents_[a] == 1) input.strides[a] = 0;
-      if (input.strides[a] < 0) return std::nullopt;
+    for (size_t a = 0; a < steps.size(); ++a) {
+      if (extents_[a] == 1) steps[a] = 0;
+      if (steps[a] < 0) return std::nullopt;
+    }
+    if (map_.is_open) {
+      auto terms = dims.size() <= Extents::most ? terms_of(expr) : std::nullopt;
+      map_.is_open = terms.has_value();
+      if (terms) input.terms = std::move(*terms);
     }
     if (const auto made = produced_.find(value); made != produced_.end()) {
-      return is_identity(input.strides) ? std::optional(made->second) : std::nullopt;
+      map_.is_open = map_.is_open && reads_its_own_place(expr, input);
+      return is_identity(axes_, steps) ? std::optional(made->second) : std::nullopt;
     }
     const auto port = std::find(context_.input_ids.begin(), context_.input_ids.end(), value);
     if (port == context_.input_ids.end()) return std::nullopt;
     input.port = static_cast<int>(port - context_.input_ids.begin());
+    map_.is_open =
+        map_.is_open && context_.inputs[static_cast<size_t>(input.port)].shape.size() == dims.size();
     for (size_t k = 0; k < map_.inputs.size(); ++k) {
-      if (map_.inputs[k].port == input.port && map_.inputs[k].strides == input.strides) {
+      if (map_.inputs[k].port == input.port && strides_[k] == steps) {
+        map_.is_open = map_.is_open && map_.inputs[k].terms == input.terms;
         return MapOperand{MapOperand::Kind::input, static_cast<int>(k)};
       }
     }
     map_.inputs.push_back(input);
+    strides_.push_back(steps);
     return MapOperand{MapOperand::Kind::input, static_cast<int>(map_.inputs.size()) - 1};
   }
 
-  bool is_identity(const std::vector<int64_t>& strides) const {
-    int64_t stride = 1;
-    for (size_t a = extents_.size(); a-- > 0;) {
-      if (extents_[a] != 1 && strides[a] != stride) return false;
-      stride *= extents_[a];
+  /// A result of the group, for all sizes: it has the axes for dims, and each is read along its own.
+  bool reads_its_own_place(const Expr& load, const MapInput& input) const {
+    const ir::Dims& dims = open_->tensors[static_cast<size_t>(load.integer)].dims;
+    const ir::Stage& stage = open_->stages[0];
+    if (dims.size() != stage.axes.size()) return false;
+    size_t terms = 0;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const bool along = terms < input.terms.size() && input.terms[terms] == MapInput::Term{d, d};
+      if (dims[d] != stage.axes[d].extent || (!along && dims[d] != ir::Dim(1))) return false;
+      terms += along ? 1 : 0;
     }
+    if (terms < input.terms.size()) return false;
     return true;
   }
 
@@ -341,45 +395,15 @@ class Compiler {
     return map_.code.back().result == map_.result;
   }
 
-  /// Merges neighbouring axes that every input walks as one.
-  void collapse() {
-    std::vector<int64_t> extents;
-    std::vector<std::vector<int64_t>> strides(map_.inputs.size());
-    for (size_t a = 0; a < axes_.size(); ++a) {
-      if (axes_[a] == 1) continue;
-      bool merges = !extents.empty();
-      for (size_t k = 0; k < map_.inputs.size() && merges; ++k) {
-        merges = strides[k].back() == map_.inputs[k].strides[a] * axes_[a];
-      }
-      if (merges) {
-        extents.back() *= axes_[a];
-        for (size_t k = 0; k < strides.size(); ++k) strides[k].back() = map_.inputs[k].strides[a];
-      } else {
-        extents.push_back(axes_[a]);
-        for (size_t k = 0; k < strides.size(); ++k) strides[k].push_back(map_.inputs[k].strides[a]);
-      }
-    }
-    if (extents.empty()) {
-      extents.push_back(1);
-      for (auto& s : strides) s.push_back(0);
-    }
-    map_.extents = extents;
-    for (size_t k = 0; k < strides.size(); ++k) {
-      MapInput& input = map_.inputs[k];
-      input.identity = is_identity(input.strides);
-      input.strides = strides[k];
-      input.uniform =
-          std::all_of(input.strides.begin(), input.strides.end(), [](int64_t s) { return s == 0; });
-      if (input.uniform && map_.extents != std::vector<int64_t>{1}) input.identity = false;
-    }
-  }
-
   const StepContext& context_;
   const ir::Program* program_ = nullptr;
   const ir::Node* node_ = nullptr;
   const ir::Stage* stage_ = nullptr;
-  std::vector<int64_t> extents_;
-  std::vector<int64_t> axes_;
+  const ir::Program* open_ = nullptr;  ///< the same over names, while the map is open
+  ir::Dims open_axes_;
+  Extents extents_;
+  Extents axes_;
+  std::vector<Extents> strides_;  ///< along the axes, per input
   std::map<ExprId, MapOperand> known_;
   std::map<ir::ValueId, MapOperand> produced_;
   MapProgram map_;
@@ -432,10 +456,51 @@ bool is_elementwise(const ir::Program& program) {
          ir::constant_dims(program.tensors[static_cast<size_t>(stage.results[0])].dims).has_value();
 }
 
-std::optional<MapProgram> compile_map(const StepContext& context) {
+MapSizes::MapSizes(const Extents& axes, const std::vector<Extents>& strides) : walks(strides.size()) {
+  for (size_t a = 0; a < axes.size(); ++a) {
+    if (axes[a] == 1) continue;
+    bool merges = !extents.empty();
+    for (size_t k = 0; k < walks.size() && merges; ++k)
+      merges = walks[k].strides.back() == strides[k][a] * axes[a];
+    if (merges) {
+      extents[extents.size() - 1] *= axes[a];
+      for (size_t k = 0; k < walks.size(); ++k) walks[k].strides[extents.size() - 1] = strides[k][a];
+    } else {
+      extents.push_back(axes[a]);
+      for (size_t k = 0; k < walks.size(); ++k) walks[k].strides.push_back(strides[k][a]);
+    }
+  }
+  if (extents.empty()) {
+    extents.push_back(1);
+    for (MapWalk& walk : walks) walk.strides.push_back(0);
+  }
+  for (size_t k = 0; k < walks.size(); ++k) {
+    MapWalk& walk = walks[k];
+    walk.identity = is_identity(axes, strides[k]);
+    walk.uniform =
+        std::all_of(walk.strides.begin(), walk.strides.end(), [](int64_t stride) { return stride == 0; });
+    if (walk.uniform && (extents.size() > 1 || extents[0] != 1)) walk.identity = false;
+  }
+}
+
+MapSizes sizes_at(const MapProgram& program, const PortSizes& ports) {
+  const Extents axes = ports.output(0);
+  std::vector<Extents> strides(program.inputs.size());
+  for (size_t k = 0; k < strides.size(); ++k) {
+    const MapInput& input = program.inputs[k];
+    const Extents dims = ports.input(static_cast<size_t>(input.port));
+    for (size_t a = 0; a < axes.size(); ++a) strides[k].push_back(0);
+    for (const MapInput::Term& term : input.terms) {
+      if (axes[term.axis] != 1) strides[k][term.axis] += dims.count(term.dim + 1, dims.size());
+    }
+  }
+  return {axes, strides};
+}
+
+std::optional<CompiledMap> compile_map(const StepContext& context) {
   if (!context.has_output(0)) return std::nullopt;
   auto map = Compiler(context).compile();
-  if (map) reuse_registers(*map);
+  if (map) reuse_registers(map->program);
   return map;
 }
 

@@ -175,24 +175,18 @@ void library(ScalarOp op, int64_t count, const BlockOperand& a, void* y) {
 
 class MapKernel final : public Kernel {
  public:
-  MapKernel(MapProgram map, const StepContext& context) : map_(std::move(map)), threads_(context.threads) {
-    for (int64_t extent : map_.extents) count_ *= extent;
-    inner_ = map_.extents.back();
+  MapKernel(std::shared_ptr<const MapProgram> program, MapSizes sizes,
+            std::shared_ptr<const std::string> name, int threads)
+      : program_(std::move(program)), sizes_(std::move(sizes)), name_(std::move(name)), threads_(threads) {
+    count_ = sizes_.extents.count();
+    inner_ = sizes_.extents.back();
     const bool uniform_inputs = std::any_of(
-        map_.inputs.begin(), map_.inputs.end(),
-        [](const MapInput& input) { return !input.uniform && !input.identity && input.strides.back() == 0; });
+        sizes_.walks.begin(), sizes_.walks.end(),
+        [](const MapWalk& walk) { return !walk.uniform && !walk.identity && walk.strides.back() == 0; });
     by_rows_ = inner_ >= (uniform_inputs ? shortest_row_with_uniform_inputs : shortest_row) ||
-               map_.extents.size() == 1;
+               sizes_.extents.size() == 1;
     find_uniformity();
-    for (const MapInput& input : map_.inputs) {
-      if (input.identity && ir::size_of(input.type) == ir::size_of(map_.result)) {
-        const bool only_identity =
-            std::all_of(map_.inputs.begin(), map_.inputs.end(),
-                        [&](const MapInput& other) { return other.port != input.port || other.identity; });
-        if (only_identity) in_place_.push_back(input.port);
-      }
-    }
-    for (const ir::Node* node : context.group) name_ += (name_.empty() ? "" : "+") + node->op;
+    find_in_place();
     out_bytes_ = static_cast<int64_t>(ir::size_of(map_.result));
   }
 
@@ -214,11 +208,15 @@ class MapKernel final : public Kernel {
   }
 
   std::string describe() const override {
-    return fmt::format("map {} ({} instructions)", name_, map_.code.size());
+    return fmt::format("map {} ({} instructions)", *name_, map_.code.size());
   }
   size_t scratch_bytes() const override { return worker_bytes() * static_cast<size_t>(threads_); }
   std::vector<int> in_place() const override { return in_place_; }
   double flops() const override { return map_.flops_per_element * static_cast<double>(count_); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (!map_.is_open || ports.output(0).count() == 0) return nullptr;
+    return std::make_shared<MapKernel>(program_, sizes_at(map_, ports), name_, threads_);
+  }
 
  private:
   size_t worker_bytes() const { return (map_.registers.size() + map_.inputs.size()) * register_bytes; }
@@ -235,8 +233,8 @@ class MapKernel final : public Kernel {
     }
     for (size_t k = 0; k < map_.inputs.size(); ++k) {
       char* buffer = scratch + (map_.registers.size() + k) * register_bytes;
-      inputs[k] =
-          input_block(map_.inputs[k], call.inputs[map_.inputs[k].port], row, start, first, count, buffer);
+      inputs[k] = input_block(map_.inputs[k].type, sizes_.walks[k], call.inputs[map_.inputs[k].port], row,
+                              start, first, count, buffer);
     }
     const auto operand = [&](const MapOperand& o, int64_t register_stride) -> BlockOperand {
       switch (o.kind) {
@@ -261,8 +259,20 @@ class MapKernel final : public Kernel {
     }
   }
 
+  void find_in_place() {
+    for (size_t k = 0; k < map_.inputs.size(); ++k) {
+      const MapInput& input = map_.inputs[k];
+      if (!sizes_.walks[k].identity || ir::size_of(input.type) != ir::size_of(map_.result)) continue;
+      bool only_identity = true;
+      for (size_t other = 0; other < map_.inputs.size(); ++other)
+        only_identity &= map_.inputs[other].port != input.port || sizes_.walks[other].identity;
+      if (only_identity) in_place_.push_back(input.port);
+    }
+  }
+
   /// What is the same for all elements of a block, because it depends on such inputs only, is computed once.
   void find_uniformity() {
+    uniformity_.reserve(map_.code.size());
     std::vector<bool> registers(map_.registers.size(), false);
     const auto is_uniform = [&](const MapOperand& operand) {
       const auto at = static_cast<size_t>(operand.index);
@@ -270,8 +280,8 @@ class MapKernel final : public Kernel {
         case MapOperand::Kind::reg:
           return static_cast<bool>(registers[at]);
         case MapOperand::Kind::input:
-          return map_.inputs[at].uniform ||
-                 (by_rows_ && !map_.inputs[at].identity && map_.inputs[at].strides.back() == 0);
+          return sizes_.walks[at].uniform ||
+                 (by_rows_ && !sizes_.walks[at].identity && sizes_.walks[at].strides.back() == 0);
         default:
           return true;
       }
@@ -331,9 +341,9 @@ class MapKernel final : public Kernel {
   }
 
   /// Elements first..first+count-1 of an input, in the output's order.
-  BlockOperand input_block(const MapInput& input, const void* data, int64_t row, int64_t start, int64_t first,
-                           int64_t count, char* buffer) const {
-    const auto element = static_cast<int64_t>(ir::size_of(input.type));
+  BlockOperand input_block(ElementType type, const MapWalk& input, const void* data, int64_t row,
+                           int64_t start, int64_t first, int64_t count, char* buffer) const {
+    const auto element = static_cast<int64_t>(ir::size_of(type));
     const char* bytes = static_cast<const char*>(data);
     if (input.uniform) return {bytes, 0};
     if (input.identity) return {bytes + first * element, 1};
@@ -372,14 +382,14 @@ class MapKernel final : public Kernel {
     gather_values<uint64_t>(from, stride, count, to);
   }
 
-  int64_t row_offset(const MapInput& input, int64_t row) const {
+  int64_t row_offset(const MapWalk& input, int64_t row) const {
     int64_t offset = 0;
-    for (size_t a = map_.extents.size() - 1; a-- > 1;) {
-      offset += (row % map_.extents[a]) * input.strides[a];
-      row /= map_.extents[a];
+    for (size_t a = sizes_.extents.size() - 1; a-- > 1;) {
+      offset += (row % sizes_.extents[a]) * input.strides[a];
+      row /= sizes_.extents[a];
     }
     // Rows of the outermost axis: divisions would take longer than a short row.
-    return map_.extents.size() == 1 ? offset : offset + row * input.strides[0];
+    return sizes_.extents.size() == 1 ? offset : offset + row * input.strides[0];
   }
 
   /// Of an instruction: whether its result is one value, and the strides of operands in registers.
@@ -388,7 +398,10 @@ class MapKernel final : public Kernel {
     int64_t strides[3] = {1, 1, 1};
   };
 
-  MapProgram map_;
+  std::shared_ptr<const MapProgram> program_;
+  const MapProgram& map_ = *program_;
+  MapSizes sizes_;
+  std::shared_ptr<const std::string> name_;
   std::vector<Uniformity> uniformity_;
   int threads_;
   int64_t count_ = 1;
@@ -396,13 +409,16 @@ class MapKernel final : public Kernel {
   bool by_rows_ = true;
   int64_t out_bytes_ = 4;
   std::vector<int> in_place_;
-  std::string name_;
 };
 
 std::unique_ptr<Kernel> make_map(const StepContext& context) {
   auto map = compile_map(context);
   if (!map) return nullptr;
-  return std::make_unique<MapKernel>(std::move(*map), context);
+  std::string name;
+  for (const ir::Node* node : context.group) name += (name.empty() ? "" : "+") + node->op;
+  return std::make_unique<MapKernel>(std::make_shared<const MapProgram>(std::move(map->program)),
+                                     std::move(map->sizes),
+                                     std::make_shared<const std::string>(std::move(name)), context.threads);
 }
 
 }  // namespace

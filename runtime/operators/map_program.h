@@ -31,11 +31,22 @@ struct MapInstruction {
   int destination = 0;  ///< register; the last instruction writes the output
 };
 
-/// How a block of the output reads one input: strides per collapsed axis, in elements.
+/// An input that blocks are read from.
 struct MapInput {
   int port = 0;  ///< of the step
   ir::ElementType type = ir::ElementType::undefined;
-  std::vector<int64_t> strides;
+  /// How many elements apart two neighbours along an axis are: the sum of these dims' strides, each taken
+  /// along its axis. For other sizes, where the program is open.
+  struct Term {
+    size_t axis, dim;
+    friend bool operator==(const Term&, const Term&) = default;
+  };
+  std::vector<Term> terms;
+};
+
+/// How a block of the output reads one input: strides per collapsed axis, in elements.
+struct MapWalk {
+  Extents strides;
   bool identity = false;  ///< read in the output's own order
   bool uniform = false;   ///< one element for all
 };
@@ -45,19 +56,37 @@ struct MapConstant {
   alignas(8) unsigned char bytes[8] = {};
 };
 
+/// What does not depend on sizes.
 struct MapProgram {
-  std::vector<int64_t> extents;  ///< collapsed axes of the output
   std::vector<MapInput> inputs;
   std::vector<MapConstant> constants;
   std::vector<MapInstruction> code;
   std::vector<ir::ElementType> registers;
   ir::ElementType result = ir::ElementType::undefined;
   double flops_per_element = 0;
+  bool is_open = false;  ///< axes are the output's dims, and terms say how inputs are read, for all sizes
 };
+
+struct MapSizes {
+  Extents extents;             ///< collapsed axes of the output
+  std::vector<MapWalk> walks;  ///< per input
+
+  /// Of these axes, and one list of strides along them for each input: neighbouring axes that every input
+  /// walks as one are merged.
+  MapSizes(const Extents& axes, const std::vector<Extents>& strides);
+};
+
+struct CompiledMap {
+  MapProgram program;
+  MapSizes sizes;
+};
+
+/// The sizes of an open program's step; its output has elements.
+MapSizes sizes_at(const MapProgram& program, const PortSizes& ports);
 
 /// Compiles the group of a step. Empty when an expression uses something without a block primitive, reads an
 /// input other than affinely, or a member's result is read inside the group other than element by element.
-std::optional<MapProgram> compile_map(const StepContext& context);
+std::optional<CompiledMap> compile_map(const StepContext& context);
 
 /// True when the node's program is a single map stage that compile_map may accept.
 bool is_elementwise(const ir::Program& program);

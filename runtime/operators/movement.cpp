@@ -27,11 +27,38 @@ struct StridedCopy {
   bool empty = false;
 };
 
-std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Program& program, size_t output) {
+/// The same for all sizes: the axes are the result's dims, and dim d of the input is read at offsets[d] plus
+/// steps times the axes.
+struct OpenCopy {
+  struct Term {
+    size_t axis, dim;
+    int64_t step;
+  };
+  std::vector<Term> terms;
+  std::vector<int64_t> offsets;
+};
+
+/// The first stage that makes the output; null where none does alone.
+const ir::Stage* stage_of(const ir::Program& program, size_t output) {
   const auto stage = std::find_if(program.stages.begin(), program.stages.end(), [&](const ir::Stage& s) {
     return s.results.size() == 1 && s.results[0] == program.outputs[output];
   });
-  if (stage == program.stages.end() || stage->kind != ir::StageKind::map) return std::nullopt;
+  return stage == program.stages.end() ? nullptr : &*stage;
+}
+
+void set_axes(CopyShape& shape, const Extents& axes) {
+  int64_t stride = 1;
+  shape.rank = static_cast<int>(axes.size());
+  for (size_t a = axes.size(); a-- > 0;) {
+    shape.extents[a] = axes[a];
+    shape.y_strides[a] = stride;
+    stride *= axes[a];
+  }
+}
+
+std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Program& program, size_t output) {
+  const ir::Stage* const stage = stage_of(program, output);
+  if (stage == nullptr || stage->kind != ir::StageKind::map) return std::nullopt;
   const ir::Expr& body = program.exprs[static_cast<size_t>(stage->body[0])];
   if (body.op != ir::ScalarOp::load || body.args[0] != ir::none || !copyable(body.type)) return std::nullopt;
   StridedCopy copy;
@@ -46,7 +73,9 @@ std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Progr
 
   const auto& dims = program.tensors[static_cast<size_t>(body.integer)].dims;
   const ir::Shape strides = ir::row_major_strides(*ir::constant_dims(dims));
-  copy.shape.rank = static_cast<int>(stage->axes.size());
+  Extents axes;
+  for (const ir::Axis& axis : stage->axes) axes.push_back(axis.extent.value());
+  set_axes(copy.shape, axes);
   for (size_t d = 0; d < strides.size(); ++d) {
     const auto index = ir::affine_index(program, *stage, body.indices[d]);
     if (!index) return std::nullopt;
@@ -54,19 +83,35 @@ std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Progr
     for (size_t a = 0; a < stage->axes.size(); ++a)
       copy.shape.x_strides[a] += index->coefficients[a] * strides[d];
   }
-  int64_t stride = 1;
-  for (size_t a = stage->axes.size(); a-- > 0;) {
-    copy.shape.extents[a] = stage->axes[a].extent.value();
-    copy.shape.y_strides[a] = stride;
-    stride *= copy.shape.extents[a];
-  }
   return copy;
+}
+
+/// Of what read_copy() has read at some sizes; nothing where steps or offsets depend on these.
+std::optional<OpenCopy> open_copy(const ir::Program& program, size_t output) {
+  const ir::Stage& stage = *stage_of(program, output);
+  const ir::Dims& dims = program.tensors[static_cast<size_t>(program.outputs[output])].dims;
+  const bool same_axes =
+      std::equal(dims.begin(), dims.end(), stage.axes.begin(), stage.axes.end(),
+                 [](const ir::Dim& dim, const ir::Axis& axis) { return dim == axis.extent; });
+  const ir::Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
+  if (!same_axes || body.indices.size() > Extents::most) return std::nullopt;
+  OpenCopy open;
+  for (size_t d = 0; d < body.indices.size(); ++d) {
+    const auto index = ir::affine_index(program, stage, body.indices[d]);
+    if (!index) return std::nullopt;
+    open.offsets.push_back(index->constant);
+    for (size_t a = 0; a < stage.axes.size(); ++a) {
+      if (index->coefficients[a] != 0) open.terms.push_back({a, d, index->coefficients[a]});
+    }
+  }
+  return open;
 }
 
 class CopyKernel final : public Kernel {
  public:
-  CopyKernel(std::vector<StridedCopy> copies, std::string name)
-      : copies_(std::move(copies)), name_(std::move(name)) {}
+  /// open: per copy, or none at all.
+  CopyKernel(std::vector<StridedCopy> copies, std::string name, std::vector<OpenCopy> open)
+      : copies_(std::move(copies)), name_(std::move(name)), open_(std::move(open)) {}
 
   void run(const KernelCall& call) const override {
     for (const StridedCopy& copy : copies_) {
@@ -78,10 +123,29 @@ class CopyKernel final : public Kernel {
     }
   }
   std::string describe() const override { return "copy " + name_; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (open_.empty()) return nullptr;
+    auto other = std::make_shared<CopyKernel>(*this);
+    for (size_t k = 0; k < open_.size(); ++k) {
+      StridedCopy& copy = other->copies_[k];
+      const Extents axes = ports.output(static_cast<size_t>(copy.output));
+      const Extents dims = ports.input(static_cast<size_t>(copy.input));
+      copy.shape = {};
+      set_axes(copy.shape, axes);
+      copy.empty = axes.count() == 0;
+      copy.offset = 0;
+      for (size_t d = 0; d < dims.size(); ++d)
+        copy.offset += open_[k].offsets[d] * dims.count(d + 1, dims.size());
+      for (const OpenCopy::Term& term : open_[k].terms)
+        copy.shape.x_strides[term.axis] += term.step * dims.count(term.dim + 1, dims.size());
+    }
+    return other;
+  }
 
  private:
   std::vector<StridedCopy> copies_;
   std::string name_;
+  std::vector<OpenCopy> open_;
 };
 
 std::unique_ptr<Kernel> make_copy(const StepContext& context) {
@@ -89,29 +153,32 @@ std::unique_ptr<Kernel> make_copy(const StepContext& context) {
   const ir::Program& program = *context.programs[0];
   if (program.outputs.empty() || program.stages.size() != program.outputs.size()) return nullptr;
   std::vector<StridedCopy> copies;
+  std::vector<OpenCopy> open;
   for (size_t k = 0; k < program.outputs.size(); ++k) {
     if (program.outputs[k] == ir::none || !context.has_output(k)) continue;
     auto copy = read_copy(context, program, k);
     if (!copy) return nullptr;
     copies.push_back(*copy);
+    auto same = context.open_programs.empty() ? std::nullopt : open_copy(*context.open_programs[0], k);
+    if (same) open.push_back(std::move(*same));
   }
-  return std::make_unique<CopyKernel>(std::move(copies), context.node.op);
+  if (open.size() < copies.size()) open.clear();
+  return std::make_unique<CopyKernel>(std::move(copies), context.node.op, std::move(open));
 }
 
 /// Concat: every part is a block of rows in the result.
 class ConcatKernel final : public Kernel {
  public:
-  ConcatKernel(const StepContext& context, int axis) {
-    const StepPort& output = context.outputs[0];
-    const auto element = static_cast<int64_t>(ir::size_of(output.type));
-    for (int d = 0; d < axis; ++d) rows_ *= output.shape[static_cast<size_t>(d)];
-    row_bytes_ = element;
-    for (size_t d = static_cast<size_t>(axis); d < output.shape.size(); ++d) row_bytes_ *= output.shape[d];
-    for (const StepPort& input : context.inputs) {
-      int64_t bytes = element;
-      for (size_t d = static_cast<size_t>(axis); d < input.shape.size(); ++d) bytes *= input.shape[d];
-      part_bytes_.push_back(bytes);
-    }
+  ConcatKernel(const StepContext& context, size_t axis)
+      : axis_(axis), element_(static_cast<int64_t>(ir::size_of(context.outputs[0].type))) {
+    add_output(context.outputs[0].shape);
+    for (const StepPort& input : context.inputs) add_input(input.shape);
+  }
+  ConcatKernel(const ConcatKernel& like, const PortSizes& ports)
+      : axis_(like.axis_), element_(like.element_) {
+    add_output(ports.output(0));
+    part_bytes_.reserve(like.part_bytes_.size());
+    for (size_t k = 0; k < like.part_bytes_.size(); ++k) add_input(ports.input(k));
   }
 
   void run(const KernelCall& call) const override {
@@ -138,8 +205,27 @@ class ConcatKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "concat"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (ports.output(0).count() == 0) return nullptr;
+    return std::make_shared<ConcatKernel>(*this, ports);
+  }
 
  private:
+  template <typename Dims>
+  void add_output(const Dims& shape) {
+    rows_ = row_bytes_ = 1;
+    for (size_t d = 0; d < shape.size(); ++d) (d < axis_ ? rows_ : row_bytes_) *= shape[d];
+    row_bytes_ *= element_;
+  }
+  template <typename Dims>
+  void add_input(const Dims& shape) {
+    int64_t bytes = element_;
+    for (size_t d = axis_; d < shape.size(); ++d) bytes *= shape[d];
+    part_bytes_.push_back(bytes);
+  }
+
+  size_t axis_;
+  int64_t element_;
   int64_t rows_ = 1;
   int64_t row_bytes_ = 1;
   std::vector<int64_t> part_bytes_;
@@ -153,7 +239,7 @@ std::unique_ptr<Kernel> make_concat(const StepContext& context) {
   }
   const auto rank = static_cast<int64_t>(context.outputs[0].rank());
   const int64_t axis = context.integer("axis", 1);
-  return std::make_unique<ConcatKernel>(context, static_cast<int>(axis < 0 ? axis + rank : axis));
+  return std::make_unique<ConcatKernel>(context, static_cast<size_t>(axis < 0 ? axis + rank : axis));
 }
 
 /// Pad with a constant: the frame is filled, the rest copied. Negative pads crop.
@@ -232,15 +318,12 @@ std::unique_ptr<Kernel> make_pad(const StepContext& context) {
 
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(const StepContext& context, int axis) {
-    const ir::Shape& x = context.inputs[0].shape;
-    for (int d = 0; d < axis; ++d) outer_ *= x[static_cast<size_t>(d)];
-    rows_ = x[static_cast<size_t>(axis)];
-    row_bytes_ = static_cast<int64_t>(ir::size_of(context.inputs[0].type));
-    for (size_t d = static_cast<size_t>(axis) + 1; d < x.size(); ++d) row_bytes_ *= x[d];
-    indices_ = context.inputs[1].count();
-    narrow_ = context.inputs[1].type == ElementType::i32;
-    place_ = fmt::format("Gather '{}'", context.node.name);
+  GatherKernel(const StepContext& context, size_t axis)
+      : axis_(axis),
+        element_(static_cast<int64_t>(ir::size_of(context.inputs[0].type))),
+        narrow_(context.inputs[1].type == ElementType::i32),
+        place_(std::make_shared<const std::string>(fmt::format("Gather '{}'", context.node.name))) {
+    size(context.inputs[0].shape, context.inputs[1].count());
   }
 
   void run(const KernelCall& call) const override {
@@ -252,23 +335,41 @@ class GatherKernel final : public Kernel {
     }
     if (!gather_rows(outer_, rows_, row_bytes_, indices_, indices, call.inputs[0], call.outputs[0],
                      call.pool)) {
-      throw Error(Fault::user, fmt::format("{}: an index is outside of -{}..{}", place_, rows_, rows_ - 1));
+      throw Error(Fault::user, fmt::format("{}: an index is outside of -{}..{}", *place_, rows_, rows_ - 1));
     }
   }
   std::string describe() const override { return "gather"; }
   size_t scratch_bytes() const override { return narrow_ ? static_cast<size_t>(indices_) * 8 : 0; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (ports.output(0).count() == 0) return nullptr;
+    auto other = std::make_shared<GatherKernel>(*this);
+    other->size(ports.input(0), ports.input(1).count());
+    return other;
+  }
 
  private:
+  template <typename Dims>
+  void size(const Dims& x, int64_t indices) {
+    outer_ = 1;
+    row_bytes_ = element_;
+    for (size_t d = 0; d < axis_; ++d) outer_ *= x[d];
+    for (size_t d = axis_ + 1; d < x.size(); ++d) row_bytes_ *= x[d];
+    rows_ = x[axis_];
+    indices_ = indices;
+  }
+
+  size_t axis_;
+  int64_t element_;
+  bool narrow_;
+  std::shared_ptr<const std::string> place_;
   int64_t outer_ = 1, rows_ = 0, row_bytes_ = 0, indices_ = 0;
-  bool narrow_ = false;
-  std::string place_;
 };
 
 std::unique_ptr<Kernel> make_gather(const StepContext& context) {
   if (context.fused() || !copyable(context.inputs[0].type) || context.outputs[0].count() == 0) return nullptr;
   const int rank = context.inputs[0].rank();
-  const auto axis = static_cast<int>(context.integer("axis", 0));
-  return std::make_unique<GatherKernel>(context, axis < 0 ? axis + rank : axis);
+  const int64_t axis = context.integer("axis", 0);
+  return std::make_unique<GatherKernel>(context, static_cast<size_t>(axis < 0 ? axis + rank : axis));
 }
 
 }  // namespace

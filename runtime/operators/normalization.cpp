@@ -18,9 +18,31 @@ bool f32_or_absent(const StepContext& context, size_t k, int64_t count) {
          (context.inputs[k].type == ir::ElementType::f32 && context.inputs[k].count() == count);
 }
 
+/// Where the row of a softmax begins; of old versions it goes on to the end.
+struct SoftmaxAxis {
+  size_t at = 0;
+  bool flattens = false;
+
+  template <typename Dims>
+  AxisView view_of(const Dims& shape) const {
+    AxisView view;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (d < at) {
+        view.outer *= shape[d];
+      } else if (d == at || flattens) {
+        view.extent *= shape[d];
+      } else {
+        view.inner *= shape[d];
+      }
+    }
+    return view;
+  }
+};
+
 class SoftmaxKernel final : public Kernel {
  public:
-  SoftmaxKernel(AxisView view, bool logarithm) : view_(view), logarithm_(logarithm) {}
+  SoftmaxKernel(SoftmaxAxis axis, AxisView view, bool logarithm)
+      : axis_(axis), view_(view), logarithm_(logarithm) {}
   void run(const KernelCall& call) const override {
     const auto* x = static_cast<const float*>(call.inputs[0]);
     auto* y = static_cast<float*>(call.outputs[0]);
@@ -32,8 +54,14 @@ class SoftmaxKernel final : public Kernel {
   }
   std::string describe() const override { return logarithm_ ? "log softmax" : "softmax"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    if (shape.count() == 0) return nullptr;
+    return std::make_shared<SoftmaxKernel>(axis_, axis_.view_of(shape), logarithm_);
+  }
 
  private:
+  SoftmaxAxis axis_;
   AxisView view_;
   bool logarithm_;
 };
@@ -41,21 +69,12 @@ class SoftmaxKernel final : public Kernel {
 std::unique_ptr<Kernel> make_softmax(const StepContext& context, bool logarithm) {
   if (!f32_in_and_out(context)) return nullptr;
   const ir::Shape& shape = context.inputs[0].shape;
-  const bool flattens = context.node.version < 13;
-  int64_t axis = context.integer("axis", flattens ? 1 : -1);
+  SoftmaxAxis row;
+  row.flattens = context.node.version < 13;
+  int64_t axis = context.integer("axis", row.flattens ? 1 : -1);
   if (axis < 0) axis += static_cast<int64_t>(shape.size());
-  AxisView view;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const auto at = static_cast<int64_t>(d);
-    if (at < axis) {
-      view.outer *= shape[d];
-    } else if (at == axis || flattens) {
-      view.extent *= shape[d];
-    } else {
-      view.inner *= shape[d];
-    }
-  }
-  return std::make_unique<SoftmaxKernel>(view, logarithm);
+  row.at = static_cast<size_t>(axis);
+  return std::make_unique<SoftmaxKernel>(row, row.view_of(shape), logarithm);
 }
 std::unique_ptr<Kernel> make_plain_softmax(const StepContext& context) {
   return make_softmax(context, false);
@@ -64,8 +83,8 @@ std::unique_ptr<Kernel> make_log_softmax(const StepContext& context) { return ma
 
 class LayerNormKernel final : public Kernel {
  public:
-  LayerNormKernel(int64_t rows, int64_t columns, float epsilon, bool subtract_mean)
-      : rows_(rows), columns_(columns), epsilon_(epsilon), subtract_mean_(subtract_mean) {}
+  LayerNormKernel(size_t axis, int64_t rows, int64_t columns, float epsilon, bool subtract_mean)
+      : axis_(axis), rows_(rows), columns_(columns), epsilon_(epsilon), subtract_mean_(subtract_mean) {}
   void run(const KernelCall& call) const override {
     LayerNormArguments arguments;
     arguments.rows = rows_;
@@ -85,9 +104,18 @@ class LayerNormKernel final : public Kernel {
   }
   std::string describe() const override { return subtract_mean_ ? "layer norm" : "rms norm"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    // Scale and bias are as long as a row.
+    if (shape.count() == 0 || shape.count(axis_, shape.size()) != columns_) return nullptr;
+    auto other = std::make_shared<LayerNormKernel>(*this);
+    other->rows_ = shape.count(0, axis_);
+    return other;
+  }
   bool has_bias = false, wants_mean = false, wants_deviation = false;
 
  private:
+  size_t axis_;
   int64_t rows_, columns_;
   float epsilon_;
   bool subtract_mean_;
@@ -105,8 +133,9 @@ std::unique_ptr<Kernel> make_layer_like(const StepContext& context, bool subtrac
     if (context.has_output(k) && (!subtract_mean || context.outputs[k].type != ir::ElementType::f32))
       return nullptr;
   }
-  auto kernel = std::make_unique<LayerNormKernel>(
-      rows, columns, static_cast<float>(context.real("epsilon", 1e-5)), subtract_mean);
+  auto kernel =
+      std::make_unique<LayerNormKernel>(static_cast<size_t>(axis), rows, columns,
+                                        static_cast<float>(context.real("epsilon", 1e-5)), subtract_mean);
   kernel->has_bias = context.has_input(2);
   kernel->wants_mean = context.has_output(1);
   kernel->wants_deviation = context.has_output(2);

@@ -1,6 +1,8 @@
 // Reductions over a run of adjacent axes, float32.
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/plan/kernel.h"
@@ -8,23 +10,9 @@
 namespace axrun::runtime {
 namespace {
 
-class ReduceKernel final : public Kernel {
- public:
-  ReduceKernel(Reduction reduction, AxisView view) : reduction_(reduction), view_(view) {}
-  void run(const KernelCall& call) const override {
-    reduce(reduction_, view_, static_cast<const float*>(call.inputs[0]), static_cast<float*>(call.outputs[0]),
-           call.pool);
-  }
-  std::string describe() const override { return "reduce"; }
-  double flops() const override { return static_cast<double>(view_.outer * view_.extent * view_.inner); }
-
- private:
-  Reduction reduction_;
-  AxisView view_;
-};
-
 /// The reduced axes as one run; empty when they are apart (dims of size 1 between them do not count).
-std::optional<AxisView> view_of(const ir::Shape& shape, const std::vector<bool>& reduced) {
+template <typename Dims>
+std::optional<AxisView> view_of(const Dims& shape, const std::vector<bool>& reduced) {
   AxisView view;
   int phase = 0;  // before, inside, after the run
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -43,6 +31,29 @@ std::optional<AxisView> view_of(const ir::Shape& shape, const std::vector<bool>&
   return view;
 }
 
+class ReduceKernel final : public Kernel {
+ public:
+  ReduceKernel(Reduction reduction, std::vector<bool> reduced, AxisView view)
+      : reduction_(reduction), reduced_(std::move(reduced)), view_(view) {}
+  void run(const KernelCall& call) const override {
+    reduce(reduction_, view_, static_cast<const float*>(call.inputs[0]), static_cast<float*>(call.outputs[0]),
+           call.pool);
+  }
+  std::string describe() const override { return "reduce"; }
+  double flops() const override { return static_cast<double>(view_.outer * view_.extent * view_.inner); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    const auto view = view_of(shape, reduced_);
+    if (!view || shape.count() == 0 || ports.is_told(1)) return nullptr;
+    return std::make_shared<ReduceKernel>(reduction_, reduced_, *view);
+  }
+
+ private:
+  Reduction reduction_;
+  std::vector<bool> reduced_;
+  AxisView view_;
+};
+
 template <Reduction reduction>
 std::unique_ptr<Kernel> make(const StepContext& context) {
   if (context.fused() || !context.has_input(0) || context.inputs[0].type != ir::ElementType::f32)
@@ -59,7 +70,7 @@ std::unique_ptr<Kernel> make(const StepContext& context) {
   for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + x.rank() : axis)] = true;
   const auto view = view_of(x.shape, reduced);
   if (!view) return nullptr;
-  return std::make_unique<ReduceKernel>(reduction, *view);
+  return std::make_unique<ReduceKernel>(reduction, std::move(reduced), *view);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "ir/view.h"
@@ -58,8 +59,12 @@ void PlanBuilder::describe(PlanForm& form) const {
     ValueFact& fact = facts[id];
     const bool has_open_dims = fact.dims && std::any_of(fact.dims->begin(), fact.dims->end(), is_open);
     if (!has_open_dims && !fact.elements) continue;
-    PlanForm::OpenFact open{static_cast<ValueId>(id), {}, {}};
+    PlanForm::OpenFact open{static_cast<ValueId>(id), {}, {}, {}};
     if (has_open_dims) open.dims = places_of(*fact.dims);
+    if (has_open_dims && fact.type != ir::ElementType::string) {
+      const auto element = static_cast<int64_t>(ir::size_of(fact.type));
+      open.bytes = form.sizes.add(ir::product(*fact.dims) * Dim(element));
+    }
     if (fact.elements) open.elements = places_of(*fact.elements);
     fact.elements.reset();
     places[id] = static_cast<int32_t>(form.open_facts.size());
@@ -74,17 +79,27 @@ void PlanBuilder::describe(PlanForm& form) const {
     const int viewed = program ? ir::viewed_operand(*program) : -1;
     form.views.push_back(viewed < 0 && is_open && ir::only_moves(*program) ? PlanForm::by_size : viewed);
   }
+  std::set<size_t> dims;
+  for (const PlanForm::OpenFact& fact : form.open_facts) dims.insert(fact.dims.begin(), fact.dims.end());
+  form.dims.assign(dims.begin(), dims.end());
   form.scheduled = scheduled_;
   form.slot = slot_;
   form.uses = uses_;
 }
 
+const FactTable& PlanBuilder::facts() const {
+  if (form_ && facts_.size() == 0) {
+    std::optional<FactTable> facts = form_->facts_at(numbers_);
+    if (!facts) throw Error(Fault::model, "a size is negative");
+    facts_ = std::move(*facts);
+  }
+  return facts_;
+}
+
 void PlanBuilder::take_form() {
-  std::optional<FactTable> facts = form_->facts_at(numbers_);
-  if (!facts) throw Error(Fault::model, "a size is negative");
-  facts_ = std::move(*facts);
+  facts();
   programs_.resize(form_->programs.size());
-  pending_.assign(facts_.size(), false);
+  pending_.assign(graph_->values.size(), false);
   scheduled_ = form_->scheduled;
   slot_ = form_->slot;
   uses_ = form_->uses;
@@ -119,67 +134,6 @@ void PlanBuilder::arrange(PlanForm& form) {
   }
   find_groups();
   form.plain = arrange(std::move(groups_), {});
-}
-
-void PlanBuilder::ask_board(size_t board) {
-  BoardInUse& own = boards_[board];
-  own.is_asked = true;
-  own.key.version = *version_;
-  const Arrangement::Board& own_board = arrangement_->boards[board];
-  for (const size_t place : own_board.sizes) own.key.sizes.push_back(numbers_[place]);
-  own.found = arrangement_->shelf.find(board, own.key);
-  own.is_wanted = arrangement_->shelf.wants(board);
-  if (own.is_wanted) own.made = own.found ? *own.found : StepShelf::Lot(own_board.groups);
-}
-
-bool PlanBuilder::take_steps(const Group& group) {
-  if (!arrangement_ || group.number < 0 || !version_) return false;
-  const auto& place = arrangement_->shelf_places[static_cast<size_t>(group.number)];
-  if (!place) return false;
-  if (!boards_[place->board].is_asked) ask_board(place->board);
-  const auto& lot = boards_[place->board].found;
-  const StepShelf::Made* made = lot ? (*lot)[place->place].get() : nullptr;
-  if (made == nullptr) return false;
-  const size_t before = plan_->steps_.size();
-  for (size_t s = 0; s < made->steps.size(); ++s) {
-    std::shared_ptr<const Kernel> kernel = made->kernels[s].lock();
-    if (kernel == nullptr) {
-      plan_->steps_.resize(before);
-      return false;
-    }
-    Step& step = plan_->steps_.emplace_back(made->steps[s]);
-    step.kernel = std::move(kernel);
-    scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
-  }
-  for (const auto& [view, of] : made->views) join(view, of);
-  plan_->open_steps_ += made->open;
-  return true;
-}
-
-void PlanBuilder::shelve_steps(const Group& group, size_t steps, int open) {
-  if (!arrangement_ || group.number < 0 || !version_) return;
-  const auto& place = arrangement_->shelf_places[static_cast<size_t>(group.number)];
-  if (!place || !boards_[place->board].is_wanted) return;
-  auto made = std::make_shared<StepShelf::Made>();
-  for (size_t s = steps; s < plan_->steps_.size(); ++s) {
-    const Step& step = plan_->steps_[s];
-    if (step.kernel == nullptr) return;
-    made->steps.push_back(step);
-    made->steps.back().kernel.reset();
-    made->kernels.emplace_back(step.kernel);
-  }
-  made->views = views_;
-  made->open = plan_->open_steps_ - open;
-  BoardInUse& board = boards_[place->board];
-  board.made[place->place] = std::move(made);
-  board.is_new = true;
-}
-
-void PlanBuilder::fill_boards() {
-  for (size_t board = 0; board < boards_.size(); ++board) {
-    BoardInUse& own = boards_[board];
-    if (own.is_new) arrangement_->shelf.keep(board, std::move(own.key), std::move(own.made));
-  }
 }
 
 }  // namespace axrun::runtime

@@ -4,37 +4,41 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/lasting.h"
 
 namespace axrun::runtime {
 
 using Kind = ValuePlace::Kind;
 
-Frame::Frame(const Plan& plan) : arena(plan.arena_bytes_), pointers(plan.places_.size(), nullptr) {
-  bool has_slots = false;
-  for (size_t id = 0; id < plan.places_.size(); ++id) {
-    const ValuePlace& place = plan.places_[id];
+Frame::Frame(const Plan& plan) : arena(plan.arena_bytes_), pointers(plan.places_->of.size(), nullptr) {
+  const PlanPlaces& places = *plan.places_;
+  for (size_t id = 0; id < places.of.size(); ++id) {
+    const ValuePlace& place = places.of[id];
     if (place.kind == Kind::constant) pointers[id] = const_cast<void*>(place.address);
-    if (place.kind == Kind::arena) pointers[id] = static_cast<char*>(arena.data()) + place.offset;
-    has_slots |= place.kind == Kind::slot;
+    if (place.kind == Kind::arena)
+      pointers[id] = static_cast<char*>(arena.data()) + plan.offsets_[place.index];
   }
-  if (has_slots) slots.resize(plan.places_.size());
-  call_inputs.resize(plan.widest_step_);
-  call_outputs.resize(plan.widest_step_);
+  for (size_t k = 0; k < places.own_constants.size(); ++k)
+    pointers[static_cast<size_t>(places.own_constants[k].id)] =
+        const_cast<void*>(plan.own_constants_[k].data());
+  if (!places.in_slots.empty()) slots.resize(places.of.size());
+  call_inputs.resize(places.widest_step);
+  call_outputs.resize(places.widest_step);
 }
 
 void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
                  std::vector<RuntimeValue>& results) {
   live_in = &values;
   outputs = &results;
-  for (const ir::ValueId value : plan.bound_) {
+  for (const ir::ValueId value : plan.places_->bound) {
     const auto id = static_cast<size_t>(value);
-    const ValuePlace& place = plan.places_[id];
+    const ValuePlace& place = plan.places_->of[id];
     if (place.kind == Kind::input) {
       pointers[id] = const_cast<void*>(values[place.index].tensor.data());
     } else {
       RuntimeValue& result = results[place.index];
       // Values of other types and shapes may have lived here before: what the output itself is decides.
-      const ir::ElementType type = plan.facts_[static_cast<size_t>(plan.graph_->outputs[place.index])].type;
+      const ir::ElementType type = plan.places_->output_types[place.index];
       const ir::Shape& shape = plan.output_shapes_[place.index];
       const bool fits = result.kind == ir::ValueKind::tensor && result.tensor.type() == type &&
                         result.tensor.shape() == shape;
@@ -47,7 +51,7 @@ void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,
 void Frame::release(const Plan& plan) {
   live_in = nullptr;
   outputs = nullptr;
-  for (const ir::ValueId id : plan.in_slots_) slots[static_cast<size_t>(id)] = RuntimeValue();
+  for (const ir::ValueId id : plan.places_->in_slots) slots[static_cast<size_t>(id)] = RuntimeValue();
 }
 
 RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
@@ -58,9 +62,8 @@ RuntimeValue Frame::value(const Plan& plan, ir::ValueId id) const {
 
 void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
   const auto at = static_cast<size_t>(id);
-  const ValuePlace& place = plan.places_[at];
-  const ir::ValueFact& fact = plan.facts_[at];
-  if (place.kind == Kind::input && plan.live_in_[place.index] == id) {
+  const ValuePlace& place = plan.places_->of[at];
+  if (place.kind == Kind::input && plan.places_->live_in[place.index] == id) {
     to = (*live_in)[place.index];
     return;
   }
@@ -69,13 +72,15 @@ void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
     return;
   }
   if (to.kind != ir::ValueKind::tensor) to = RuntimeValue();
+  const ir::ValueFact& fact = plan.fact(id);
   if (fact.constant.defined()) {
     to.tensor = fact.constant;
     to.type = fact.constant.type();
   } else {
     // A constant's place, of a value that is no constant itself, is that of a view of one.
     AXRUN_ASSERT(place.kind != Kind::nowhere && place.kind != Kind::slot);
-    const ir::Shape& known = plan.shapes_[at];
+    static const auto& none = lasting(ir::Shape());
+    const ir::Shape& known = plan.shapes_.empty() ? none : plan.shapes_[at];
     to.tensor.lend(fact.type, known.empty() ? *ir::constant_dims(*fact.dims) : known, pointers[at]);
     to.type = fact.type;
   }
@@ -83,13 +88,13 @@ void Frame::read(const Plan& plan, ir::ValueId id, RuntimeValue& to) const {
 
 void Frame::put(const Plan& plan, ir::ValueId id, RuntimeValue value) {
   const auto at = static_cast<size_t>(id);
-  const ValuePlace& place = plan.places_[at];
+  const ValuePlace& place = plan.places_->of[at];
   if (place.kind == Kind::slot) {
     slots[at] = std::move(value);
     return;
   }
   if (place.kind == Kind::constant) return;
-  const ir::ValueFact& fact = plan.facts_[at];
+  const ir::ValueFact& fact = plan.fact(id);
   AXRUN_ASSERT(place.kind == Kind::arena || place.kind == Kind::output);
   AXRUN_ASSERT(value.tensor.type() == fact.type && value.tensor.shape() == *ir::constant_dims(*fact.dims));
   if (value.tensor.bytes() > 0) std::memcpy(pointers[at], value.tensor.data(), value.tensor.bytes());

@@ -11,6 +11,7 @@
 #include "ir/tensor.h"
 #include "runtime/parallel.h"
 #include "runtime/plan/packed.h"
+#include "runtime/plan/port_sizes.h"
 
 namespace axrun::runtime {
 
@@ -38,6 +39,9 @@ class Kernel {
   virtual bool ignores_input(int) const { return false; }
   /// Arithmetic operations of one run; 0 where counting makes no sense.
   virtual double flops() const { return 0; }
+  /// The kernel for other sizes of a step that was made with its programs over names (open_programs), for
+  /// which the form lets them through: quick, packs nothing. Null where it has to be made from a context.
+  virtual std::shared_ptr<const Kernel> resized(const PortSizes&) const { return nullptr; }
 };
 
 /// One input or output of a step, as the plan knows it.
@@ -69,6 +73,8 @@ struct StepContext {
   int threads = 1;
   PackCache& packs;
   std::string_view assumptions = {};  ///< of the plan (PlanOptions)
+  /// The programs over the names of sizes, where the plan is bound from a form.
+  std::vector<const ir::Program*> open_programs = {};
 
   bool fused() const { return group.size() > 1; }
   /// Input k of `node` itself: what the rest of the group reads comes after its inputs and does not count.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <numeric>
 
 #include "ir/error.h"
@@ -21,54 +21,66 @@ class FreeSpace {
   size_t take(size_t bytes) {
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
+      if (it->bytes >= bytes && (best == free_.end() || it->bytes < best->bytes)) best = it;
     }
     if (best != free_.end()) {
-      const size_t offset = best->first;
-      const size_t rest = best->second - bytes;
-      free_.erase(best);
-      if (rest > 0) free_[offset + bytes] = rest;
+      const size_t offset = best->offset;
+      best->offset += bytes;
+      best->bytes -= bytes;
+      if (best->bytes == 0) free_.erase(best);
       return offset;
     }
     // Grow: a free extent that touches the end is used first.
     size_t offset = end_;
-    if (!free_.empty()) {
-      const auto last = std::prev(free_.end());
-      if (last->first + last->second == end_) {
-        offset = last->first;
-        free_.erase(last);
-      }
+    if (!free_.empty() && free_.back().offset + free_.back().bytes == end_) {
+      offset = free_.back().offset;
+      free_.pop_back();
     }
     end_ = offset + bytes;
     return offset;
   }
 
   void give(size_t offset, size_t bytes) {
-    auto next = free_.lower_bound(offset);
-    if (next != free_.end() && offset + bytes == next->first) {
-      bytes += next->second;
-      next = free_.erase(next);
+    auto next =
+        std::find_if(free_.begin(), free_.end(), [&](const Extent& one) { return one.offset > offset; });
+    const bool meets_next = next != free_.end() && offset + bytes == next->offset;
+    const bool meets_previous =
+        next != free_.begin() && std::prev(next)->offset + std::prev(next)->bytes == offset;
+    if (meets_previous) {
+      std::prev(next)->bytes += bytes + (meets_next ? next->bytes : 0);
+      if (meets_next) free_.erase(next);
+    } else if (meets_next) {
+      next->offset = offset;
+      next->bytes += bytes;
+    } else {
+      free_.insert(next, {offset, bytes});
     }
-    if (next != free_.begin()) {
-      const auto previous = std::prev(next);
-      if (previous->first + previous->second == offset) {
-        previous->second += bytes;
-        return;
-      }
-    }
-    free_[offset] = bytes;
   }
 
   size_t end() const { return end_; }
 
  private:
-  std::map<size_t, size_t> free_;
+  struct Extent {
+    size_t offset, bytes;
+  };
+  std::vector<Extent> free_;  ///< few, in order
   size_t end_ = 0;
 };
 
 }  // namespace
 
-MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, bool reuse) {
+MemoryOrder::MemoryOrder(const std::vector<BufferLife>& buffers) : begin(buffers.size()) {
+  std::iota(begin.begin(), begin.end(), size_t{0});
+  end = begin;
+  std::stable_sort(begin.begin(), begin.end(), [&](size_t a, size_t b) {
+    if (buffers[a].first != buffers[b].first) return buffers[a].first < buffers[b].first;
+    return buffers[a].bytes > buffers[b].bytes;
+  });
+  std::stable_sort(end.begin(), end.end(),
+                   [&](size_t a, size_t b) { return buffers[a].last < buffers[b].last; });
+}
+
+MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, const MemoryOrder& order, bool reuse) {
   MemoryPlan plan;
   plan.offsets.resize(buffers.size());
   size_t total = 0;
@@ -79,31 +91,17 @@ MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, bool reuse) {
     total += rounded(buffer.bytes);
   }
   if (!reuse) {
-    size_t offset = 0;
     for (size_t i = 0; i < buffers.size(); ++i) {
-      plan.offsets[i] = offset;
-      offset += rounded(buffers[i].bytes);
+      plan.offsets[i] = plan.bytes;
+      plan.bytes += rounded(buffers[i].bytes);
     }
-    plan.bytes = offset;
     return plan;
   }
-  std::vector<size_t> by_first(buffers.size());
-  std::iota(by_first.begin(), by_first.end(), size_t{0});
-  std::vector<size_t> by_last = by_first;
-  // At one step the large buffers choose first.
-  std::stable_sort(by_first.begin(), by_first.end(), [&](size_t a, size_t b) {
-    if (buffers[a].first != buffers[b].first) return buffers[a].first < buffers[b].first;
-    return buffers[a].bytes > buffers[b].bytes;
-  });
-  std::stable_sort(by_last.begin(), by_last.end(),
-                   [&](size_t a, size_t b) { return buffers[a].last < buffers[b].last; });
   FreeSpace space;
-  size_t ended = 0;
-  for (size_t i : by_first) {
-    while (ended < by_last.size() && buffers[by_last[ended]].last < buffers[i].first) {
-      const size_t done = by_last[ended++];
-      space.give(plan.offsets[done], rounded(buffers[done].bytes));
-    }
+  auto ended = order.end.begin();
+  for (const size_t i : order.begin) {
+    for (; ended != order.end.end() && buffers[*ended].last < buffers[i].first; ++ended)
+      space.give(plan.offsets[*ended], rounded(buffers[*ended].bytes));
     plan.offsets[i] = space.take(rounded(buffers[i].bytes));
   }
   plan.bytes = space.end();

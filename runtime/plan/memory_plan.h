@@ -12,6 +12,15 @@ struct BufferLife {
   int last = 0;
 };
 
+/// In which order buffers begin, and in which they end: the same for all sizes.
+struct MemoryOrder {
+  std::vector<size_t> begin, end;
+
+  MemoryOrder() = default;
+  /// Of those that begin together the larger ones choose first.
+  explicit MemoryOrder(const std::vector<BufferLife>& buffers);
+};
+
 struct MemoryPlan {
   std::vector<size_t> offsets;  ///< per buffer, multiples of 64
   size_t bytes = 0;             ///< of the whole arena
@@ -19,6 +28,6 @@ struct MemoryPlan {
 
 /// Offsets such that buffers alive at one step do not overlap: best fit in order of time, freed space merged.
 /// Without `reuse` every buffer has a place of its own. Throws Error(user) when the sum overflows.
-MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, bool reuse);
+MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, const MemoryOrder& order, bool reuse);
 
 }  // namespace axrun::runtime

@@ -74,6 +74,14 @@ Plan::Plan() {
 }
 Plan::~Plan() = default;
 
+const FactTable& Plan::facts() const {
+  std::call_once(facts_once_, [this] {
+    // The form has let the numbers through before.
+    if (facts_.size() == 0) facts_ = *recipe_->form->facts_at(recipe_->numbers);
+  });
+  return facts_;
+}
+
 std::unique_ptr<Frame> Plan::take_frame() const {
   {
     const std::lock_guard lock(frames_mutex_);
@@ -214,7 +222,7 @@ bool Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
     }
   }
   if (!within_limits(steps_.size())) return false;
-  for (const OutputCopy& copy : copies_)
+  for (const PlanPlaces::OutputCopy& copy : places_->copies)
     deliver(frame.value(*this, copy.value), (*frame.outputs)[copy.output]);
   if (continuation_) continuation_->run(*this, frame, *frame.outputs, context);
   return true;

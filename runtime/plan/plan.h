@@ -11,6 +11,7 @@
 #include "ir/infer.h"
 #include "runtime/plan/fact_table.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/plan_places.h"
 #include "runtime/plan/run_times.h"
 #include "runtime/plan/shared_list.h"
 #include "runtime/value.h"
@@ -28,22 +29,6 @@ struct PlanForm;
 struct NestedPlan;
 struct PlanOptions;
 struct PlanRecipe;
-
-/// Where a value lives while a plan runs.
-struct ValuePlace {
-  enum class Kind : uint8_t {
-    nowhere,   ///< not used by this plan
-    constant,  ///< at a fixed address
-    input,     ///< live-in number `index`
-    output,    ///< the buffer of graph output `index`
-    arena,     ///< at `offset` of the frame's arena
-    slot,      ///< a RuntimeValue of the frame: containers, strings, and what only the run can shape
-  };
-  Kind kind = Kind::nowhere;
-  size_t index = 0;
-  size_t offset = 0;
-  const void* address = nullptr;
-};
 
 /// One thing a plan does. Exactly one of kernel, bodies (a graph operator) or program (evaluated, and its
 /// results put into their places) is set.
@@ -64,12 +49,6 @@ struct ValueLimit {
   size_t steps;  ///< so many are done when it is there
   int64_t count;
   float most;
-};
-
-/// An output that no step could write in place: copied at the end.
-struct OutputCopy {
-  ir::ValueId value;
-  size_t output;
 };
 
 /// Gets each step's time; `index` counts steps in order of execution.
@@ -114,8 +93,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   const std::vector<Step>& steps() const { return steps_; }
   size_t arena_bytes() const { return arena_bytes_; }
-  const std::vector<ir::ValueId>& live_in_ids() const { return live_in_; }
-  const ir::ValueFact& fact(ir::ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  const std::vector<ir::ValueId>& live_in_ids() const { return places_->live_in; }
+  /// A plan that was bound from a form knows its facts when it is first asked.
+  const ir::ValueFact& fact(ir::ValueId id) const { return facts()[static_cast<size_t>(id)]; }
   const ir::Graph& graph() const { return *graph_; }
   const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   bool complete() const { return continuation_ == nullptr; }
@@ -154,6 +134,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   friend class Continuation;
   Plan();
 
+  const FactTable& facts() const;
   void prepare_frame() const;
   std::unique_ptr<Frame> take_frame() const;
   void give_back(std::unique_ptr<Frame> frame) const;
@@ -164,19 +145,17 @@ class Plan : public std::enable_shared_from_this<Plan> {
   const Plan& otherwise() const;
 
   std::shared_ptr<const ir::Graph> graph_;
-  FactTable facts_;
-  std::vector<ValuePlace> places_;
-  std::vector<ir::ValueId> live_in_;
+  mutable std::once_flag facts_once_;
+  mutable FactTable facts_;
+  std::shared_ptr<const PlanPlaces> places_;
+  std::vector<size_t> offsets_;  ///< in the arena, of the places' buffers
   std::vector<Step> steps_;
-  std::vector<OutputCopy> copies_;
-  std::vector<ValueLimit> limits_;        ///< in order of steps
-  std::vector<ir::Shape> output_shapes_;  ///< of the outputs with a place of their own
-  std::vector<ir::ValueId> bound_;        ///< values in places that differ from run to run
-  std::vector<ir::ValueId> in_slots_;
-  std::vector<ir::Shape> shapes_;  ///< per value: of those that are passed on as values
+  std::vector<ValueLimit> limits_;         ///< in order of steps
+  std::vector<ir::Shape> output_shapes_;   ///< of the outputs with a place of their own
+  std::vector<ir::Tensor> own_constants_;  ///< of the places'
+  std::vector<ir::Shape> shapes_;          ///< per value: of those that are passed on as values; or empty
   size_t scratch_offset_ = 0;
   size_t arena_bytes_ = 0;
-  size_t widest_step_ = 0;  ///< most inputs and outputs of one step
   std::unique_ptr<Continuation> continuation_;
   bool has_nested_ = false;
   int open_steps_ = 0;

@@ -31,10 +31,13 @@ PlanBuilder::PlanBuilder(std::shared_ptr<const ir::Graph> graph, std::vector<int
       given_facts_(std::move(facts)) {}
 
 const PlanBuilder::Stage PlanBuilder::stages[] = {
-    {"infer nodes", &PlanBuilder::infer_nodes},   {"find needed nodes", &PlanBuilder::find_needed},
-    {"form groups", &PlanBuilder::form_groups},   {"make steps", &PlanBuilder::make_steps},
-    {"place limits", &PlanBuilder::place_limits}, {"place values", &PlanBuilder::place_values},
-    {"list places", &PlanBuilder::list_places},   {"attach continuation", &PlanBuilder::attach_continuation},
+    {"infer nodes", &PlanBuilder::infer_nodes},
+    {"find needed nodes", &PlanBuilder::find_needed},
+    {"form groups", &PlanBuilder::form_groups},
+    {"make steps", &PlanBuilder::make_steps},
+    {"place limits", &PlanBuilder::place_limits},
+    {"place values", &PlanBuilder::place_values},
+    {"attach continuation", &PlanBuilder::attach_continuation},
 };
 
 std::shared_ptr<const Plan> PlanBuilder::build() {
@@ -43,10 +46,12 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   plan_ = std::shared_ptr<Plan>(new Plan);
   plan_->recipe_ =
       std::make_shared<PlanRecipe>(PlanRecipe{nodes_, outputs_, is_continuation_, options_, form_, numbers_});
+  if (form_ && take_variant()) return plan_;
   for (const Stage& stage : stages) {
     (this->*stage.run)();
     if (validating) validate(stage);
   }
+  keep_variant();
   return plan_;
 }
 
@@ -126,6 +131,7 @@ void PlanBuilder::form_groups() {
     for (int n : scheduled_) groups_.push_back({{n}});
     return;
   }
+  if (arrangement_) return;
   auto sets = options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
   if (form_) {
     arrangement_ = sets.empty() ? form_->plain : form_->arrangements.find(sets);
@@ -141,7 +147,7 @@ void PlanBuilder::form_groups() {
 }
 
 void PlanBuilder::find_groups() {
-  const FusionInput input{*graph_, scheduled_, programs_, facts_, uses_};
+  const FusionInput input{*graph_, scheduled_, programs_, facts(), uses_};
   groups_ = fuse(input);
   join_byte_groups(input, groups_);
 }
@@ -167,24 +173,26 @@ bool PlanBuilder::make_view(int n) {
   }
   join(node.outputs[0], input);
   views_.emplace_back(node.outputs[0], input);
+  if (form_ && form_->views[static_cast<size_t>(n)] == PlanForm::by_size) views_by_size_.push_back(n);
   return true;
 }
 
-void PlanBuilder::make_steps() {
+void PlanBuilder::begin_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
+  if (!form_) return;
+  scheduled_ = form_->scheduled;
+  slot_ = form_->slot;
+  uses_ = form_->uses;
+}
+
+void PlanBuilder::make_steps() {
+  begin_steps();
   plan_->steps_.reserve(scheduled_.size());
-  if (arrangement_) boards_.resize(arrangement_->boards.size());
-  version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
   for (const Group& group : arrangement_ ? arrangement_->groups : groups_) {
-    if (take_steps(group)) continue;
-    const size_t steps = plan_->steps_.size();
-    const int open = plan_->open_steps_;
-    views_.clear();
     make_steps_of(group);
-    shelve_steps(group, steps, open);
+    made_.push_back(made_so_far());
   }
-  fill_boards();
 }
 
 void PlanBuilder::make_steps_of(const Group& group) {
@@ -219,6 +227,12 @@ void PlanBuilder::make_node_step(int n) {
     AXRUN_ASSERT(make_group_step({{n}}));
     return;
   }
+  make_evaluated_step(n);
+}
+
+void PlanBuilder::make_evaluated_step(int n) {
+  const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
+  const auto& program = program_of(n);
   Step step;
   step.node = &node;
   step.ops = node.op;
@@ -227,10 +241,11 @@ void PlanBuilder::make_node_step(int n) {
   if (program) {
     step.program = program;
   } else {
-    step.bodies = std::make_shared<BodyPlans>(node, facts_, options_);
+    step.bodies = std::make_shared<BodyPlans>(node, facts(), options_);
     plan_->has_nested_ = true;
   }
   plan_->steps_.push_back(std::move(step));
+  step_groups_.push_back({{n}});
 }
 
 bool PlanBuilder::touches_strings(int n) const {
@@ -327,7 +342,10 @@ StepContext PlanBuilder::context_of(const StepOutline& outline) const {
     return port;
   };
   context.programs.reserve(outline.nodes.size());
-  for (const int n : outline.nodes) context.programs.push_back(program_of(n).get());
+  for (const int n : outline.nodes) {
+    context.programs.push_back(program_of(n).get());
+    if (form_) context.open_programs.push_back(structure_of(n));
+  }
   context.inputs.reserve(outline.inputs.size());
   for (const ValueId id : outline.inputs) context.inputs.push_back(port_of(id));
   context.outputs.reserve(outline.outputs.size());
@@ -379,6 +397,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
   step.outputs = outline.gives;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   plan_->steps_.push_back(std::move(step));
+  step_groups_.push_back(group);
   return true;
 }
 
@@ -399,7 +418,7 @@ const std::string& Plan::assumptions() const { return recipe_->options.assumptio
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
   const PlanRecipe& recipe = *plan.recipe_;
   if (recipe.form) return {recipe.form, recipe.numbers, options != nullptr ? *options : recipe.options};
-  std::vector<ValueFact> facts = plan.facts_.list();
+  std::vector<ValueFact> facts = plan.facts().list();
   // What nodes of the plan compute is found anew.
   for (const int n : recipe.nodes) {
     for (const ValueId id : plan.graph_->nodes[static_cast<size_t>(n)].outputs) {
@@ -409,7 +428,7 @@ PlanBuilder builder_like(const Plan& plan, const PlanOptions* options) {
   }
   return {plan.graph_,
           recipe.nodes,
-          plan.live_in_,
+          plan.live_in_ids(),
           std::move(facts),
           recipe.outputs,
           recipe.is_continuation,

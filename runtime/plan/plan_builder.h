@@ -10,6 +10,7 @@
 #include "runtime/plan/joints.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_form.h"
+#include "runtime/plan/plan_variant.h"
 
 namespace axrun::runtime {
 
@@ -83,35 +84,51 @@ class PlanBuilder {
   const ir::Program* structure_of(int node) const;
   /// The input of which the node's result is a view; -1: it is none.
   int viewed_input(int node) const;
-  /// What lies on a board of the form's shelf for this plan's sizes, and what is to be put there.
-  struct BoardInUse {
-    StepShelf::Key key;
-    std::shared_ptr<const StepShelf::Lot> found;
-    StepShelf::Lot made;
-    bool is_asked = false, is_wanted = false, is_new = false;
-  };
   std::shared_ptr<const Arrangement> arrange(std::vector<Group> groups,
                                              std::vector<std::vector<int>> joined) const;
-  void ask_board(size_t board);
-  /// Steps of the group from the form's shelf. False where they have to be made.
-  bool take_steps(const Group& group);
-  /// Has what has become of it since there were so many steps put there.
-  void shelve_steps(const Group& group, size_t steps, int open);
-  void fill_boards();
+  /// Instead of all stages: takes what was decided for a plan of other sizes, where it holds for these.
+  bool take_variant();
+  bool take(const PlanVariant& variant);
+  /// Whether values may lie where they do in the variant's plans.
+  bool holds(const PlanVariant& variant) const;
+  /// The same of results that are written over inputs, when the steps are there.
+  bool takes_over(const PlanPlaces& places) const;
+  bool take_steps(const PlanVariant& variant);
+  bool take_step(const PlanVariant& variant, size_t step);
+  bool has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const;
+  /// Of what was made anew of the groups behind `begin`, up to `end`.
+  bool are_like(const PlanVariant& variant, const PlanVariant::Made& begin,
+                const PlanVariant::Made& end) const;
+  /// Of the plan that was made.
+  void keep_variant();
+  PlanVariant::Made made_so_far() const;
+  OpenPorts ports_of(const StepOutline& outline) const;
   void find_needed();
   void form_groups();
   /// Those that fusion forms.
   void find_groups();
   void make_steps();
+  void begin_steps();
   /// After which steps the graph's limits are watched. Throws Error(unsupported) where a value is not there.
   void place_limits();
   void place_values();
-  void list_places();
+  void list_places(PlanPlaces& places) const;
+  /// An integer constant that is not the graph's: its elements hang on this plan's sizes.
+  bool told_by_sizes(ir::ValueId id) const;
+  /// What depends on how long values are. Throws Error(user) where the plan needs more memory than it may.
+  void lay_buffers();
+  /// Of a tensor of numbers. Throws Error(user) where no memory holds it.
+  size_t bytes_of(ir::ValueId id) const;
+  ir::Shape shape_of(ir::ValueId id) const;
+  /// Of what sizes tell.
+  ir::Tensor constant_of(ir::ValueId id) const;
   void attach_continuation();
 
   /// Throws Error(internal) where what a stage left is not well-formed.
   void validate(const Stage& stage) const;
-  const ir::ValueFact& fact(ir::ValueId id) const { return facts_[static_cast<size_t>(id)]; }
+  const ir::ValueFact& fact(ir::ValueId id) const { return facts()[static_cast<size_t>(id)]; }
+  /// Of a form, found when they are first asked for.
+  const FactTable& facts() const;
   /// By itself, or told by the sizes alone.
   bool is_constant(ir::ValueId id) const {
     return fact(id).constant.defined() || (sizes_ != nullptr && fact(id).elements.has_value());
@@ -123,6 +140,8 @@ class PlanBuilder {
   std::vector<ir::ValueId> values_asked_for(const ir::Node& node, const ir::Inference& inference) const;
   void make_steps_of(const Group& group);
   void make_node_step(int node);
+  /// Of a node that no kernel computes.
+  void make_evaluated_step(int node);
   /// Kernels are given addresses of numbers: nodes that read or give strings are evaluated.
   bool touches_strings(int node) const;
   bool gives_bytes(const Group& group) const;
@@ -145,18 +164,22 @@ class PlanBuilder {
   bool joinable(const std::vector<int>& nodes) const;
   void join_groups(const std::vector<std::vector<int>>& sets);
   bool make_view(int node);
-  /// A place in memory: of a value, `offset` bytes from where another one begins.
+  /// A place in memory: in the value `part`, behind others that lie there.
   struct Part {
     ir::ValueId part;
-    size_t offset = 0;
+    std::vector<ir::ValueId> before;
   };
+  /// Concat puts its inputs one behind the other.
+  bool is_of_one_row(int node) const;
+  /// Kernels are given buffers that begin at such addresses.
+  static constexpr size_t part_alignment = 64;
   /// Has the node's inputs written where they are read as its result, and no step made of it. False where
   /// they cannot be.
   bool place_parts(int node);
   /// Its place is this plan's to choose: so far nothing says where it is.
   bool has_own_place(ir::ValueId id);
-  /// The value that it is in the end a part of, and where; itself where it is none.
-  Part outermost(ir::ValueId id);
+  /// The value that it is in the end a part of; itself where it is none.
+  ir::ValueId outermost(ir::ValueId id);
   std::vector<ir::ValueId> reads_of_node(int node) const;
   ir::ValueId root(ir::ValueId id);
   void join(ir::ValueId from, ir::ValueId into);
@@ -169,14 +192,17 @@ class PlanBuilder {
   bool is_continuation_;
   PlanOptions options_;
   std::vector<ir::ValueFact> given_facts_;
-  FactTable facts_;                   ///< when nodes have been inferred
+  mutable FactTable facts_;           ///< when nodes have been inferred
   ir::SizesAtHand* sizes_ = nullptr;  ///< while facts have names in them
   std::shared_ptr<const PlanForm> form_;
   std::vector<int64_t> numbers_;
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< of the group at hand
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< and what they are views of
   std::optional<uint64_t> version_;                         ///< of the kernel source, where it counts
   std::shared_ptr<const Arrangement> arrangement_;          ///< of the form
-  std::vector<BoardInUse> boards_;                          ///< of its shelf
+  std::vector<Group> step_groups_;                          ///< per step: what became it
+  std::vector<PlanVariant::Made> made_;                     ///< per group
+  std::vector<int> views_by_size_;                          ///< nodes
+  std::vector<int> concatenated_;                           ///< nodes whose results are written in parts
 
   /// Per node of the graph; of a form's nodes those that were asked for (program_of).
   mutable std::vector<std::shared_ptr<const ir::Program>> programs_;

@@ -32,6 +32,17 @@ std::optional<std::vector<int64_t>> PlanForm::numbers(const std::vector<ValueFac
   return values;
 }
 
+ir::Tensor PlanForm::constant_at(const OpenFact& fact, const std::vector<int64_t>& numbers) const {
+  const ValueFact& over_names = (*facts)[static_cast<size_t>(fact.id)];
+  ir::Shape shape;
+  if (fact.dims.empty()) shape = *ir::constant_dims(*over_names.dims);
+  for (const size_t place : fact.dims) shape.push_back(numbers[place]);
+  ir::Tensor constant = ir::Tensor::allocate(over_names.type, shape);
+  for (size_t k = 0; k < fact.elements.size(); ++k)
+    constant.set_int(static_cast<int64_t>(k), numbers[fact.elements[k]]);
+  return constant;
+}
+
 std::optional<FactTable> PlanForm::facts_at(const std::vector<int64_t>& numbers) const {
   std::vector<ValueFact> own;
   own.reserve(open_facts.size());
@@ -50,10 +61,7 @@ std::optional<FactTable> PlanForm::facts_at(const std::vector<int64_t>& numbers)
         dims.emplace_back(numbers[place]);
       }
     }
-    if (open_fact.elements.empty()) continue;
-    fact.constant = ir::Tensor::allocate(fact.type, *ir::constant_dims(*fact.dims));
-    for (size_t k = 0; k < open_fact.elements.size(); ++k)
-      fact.constant.set_int(static_cast<int64_t>(k), numbers[open_fact.elements[k]]);
+    if (!open_fact.elements.empty()) fact.constant = constant_at(open_fact, numbers);
   }
   return FactTable(facts, places, std::move(own));
 }

@@ -43,6 +43,7 @@ struct PlanForm {
     ir::ValueId id;
     std::vector<size_t> dims;
     std::vector<size_t> elements;  ///< of an integer tensor that the sizes alone tell
+    std::optional<size_t> bytes;   ///< that it takes, where that is open
   };
 
   std::shared_ptr<const ir::Graph> graph;
@@ -56,6 +57,7 @@ struct PlanForm {
   ir::SizeProgram sizes{{}};
   std::shared_ptr<const std::vector<ir::ValueFact>> facts;  ///< of all values, over names
   std::vector<OpenFact> open_facts;
+  std::vector<size_t> dims;                              ///< all numbers that are dims
   std::shared_ptr<const std::vector<int32_t>> places;    ///< per value: in open_facts, or -1
   std::vector<std::optional<ir::OpenProgram>> programs;  ///< per node
   /// Per node: the input of which its result is a view for all sizes, -1 for none; or:
@@ -71,6 +73,8 @@ struct PlanForm {
   /// What the program over sizes gives for live-ins of these facts; nothing where the form is not for them.
   std::optional<std::vector<int64_t>> numbers(const std::vector<ir::ValueFact>& live_in_facts) const;
   FormCounts::Form describe() const;
+  /// The elements of such a fact.
+  ir::Tensor constant_at(const OpenFact& fact, const std::vector<int64_t>& numbers) const;
   /// With these numbers. Nothing where a size is negative.
   std::optional<FactTable> facts_at(const std::vector<int64_t>& numbers) const;
 };

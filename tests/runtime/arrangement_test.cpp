@@ -26,42 +26,23 @@ TEST(Arrangements, OfAFewListsOfJointsAreKept) {
   EXPECT_EQ(kept.find({{0, 1}, {2, 3}}), nullptr) << "another list";
 }
 
-StepShelf::Lot lot(int open) {
-  auto made = std::make_shared<StepShelf::Made>();
-  made->open = open;
-  return {made, nullptr};
+std::shared_ptr<const PlanVariant> variant(uint64_t version, int64_t number) {
+  auto made = std::make_shared<PlanVariant>();
+  made->version = version;
+  made->numbers = {number};
+  return made;
 }
 
-TEST(StepShelf, FindsWhatWasMadeForTheSameSizesOfTheSameSource) {
-  StepShelf shelf;
-  shelf.resize(2);
-  EXPECT_EQ(shelf.find(0, {{7}, 1}), nullptr);
-  shelf.keep(0, {{7}, 1}, lot(1));
-  shelf.keep(1, {{7}, 1}, lot(2));
-  shelf.keep(0, {{8}, 1}, lot(3));
-  ASSERT_NE(shelf.find(0, {{7}, 1}), nullptr);
-  EXPECT_EQ((*shelf.find(0, {{7}, 1}))[0]->open, 1);
-  EXPECT_EQ((*shelf.find(0, {{8}, 1}))[0]->open, 3);
-  EXPECT_EQ((*shelf.find(1, {{7}, 1}))[0]->open, 2);
-  EXPECT_EQ(shelf.find(0, {{7}, 2}), nullptr);
-  shelf.keep(0, {{9}, 2}, lot(4));
-  EXPECT_EQ(shelf.find(0, {{7}, 1}), nullptr) << "of what the source knew before";
-}
-
-TEST(StepShelf, StopsKeepingForSizesThatDoNotComeAgain) {
-  StepShelf shelf;
-  shelf.resize(1);
-  int wanted = 0;
-  for (int64_t size = 0; size < 100; ++size) {
-    EXPECT_EQ(shelf.find(0, {{size}, 1}), nullptr);
-    if (!shelf.wants(0)) continue;
-    ++wanted;
-    shelf.keep(0, {{size}, 1}, lot(0));
-  }
-  EXPECT_LT(wanted, 25);
-  EXPECT_GT(wanted, 16);
-  ASSERT_NE(shelf.find(0, {{95}, 1}), nullptr);
-  EXPECT_TRUE(shelf.wants(0)) << "one has come again";
+TEST(PlanVariants, AFewAreKeptOfWhatTheSourceKnowsNow) {
+  PlanVariants kept;
+  EXPECT_TRUE(kept.of(1).empty());
+  for (int64_t number = 0; number < 6; ++number) kept.keep(variant(1, number));
+  ASSERT_EQ(kept.of(1).size(), PlanVariants::most);
+  EXPECT_EQ(kept.of(1).front()->numbers[0], 5) << "the one made last is tried first";
+  EXPECT_TRUE(kept.of(2).empty());
+  kept.keep(variant(2, 7));
+  EXPECT_EQ(kept.of(2).size(), 1u);
+  EXPECT_TRUE(kept.of(1).empty()) << "nobody asks for what the source knew before";
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
       buffer.last = buffer.first + static_cast<int>(random() % 10);
     }
     for (bool reuse : {true, false}) {
-      const auto plan = runtime::plan_memory(buffers, reuse);
+      const auto plan = runtime::plan_memory(buffers, runtime::MemoryOrder(buffers), reuse);
       for (size_t a = 0; a < buffers.size(); ++a) {
         EXPECT_EQ(plan.offsets[a] % 64, 0u);
         EXPECT_LE(plan.offsets[a] + buffers[a].bytes, plan.bytes);
@@ -143,8 +143,8 @@ TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
 TEST(MemoryPlan, AChainNeedsTwoBuffers) {
   std::vector<BufferLife> chain;
   for (int i = 0; i < 20; ++i) chain.push_back({1000, i, i + 1});
-  EXPECT_EQ(runtime::plan_memory(chain, true).bytes, 2 * 1024u);
-  EXPECT_EQ(runtime::plan_memory(chain, false).bytes, 20 * 1024u);
+  EXPECT_EQ(runtime::plan_memory(chain, runtime::MemoryOrder(chain), true).bytes, 2 * 1024u);
+  EXPECT_EQ(runtime::plan_memory(chain, runtime::MemoryOrder(chain), false).bytes, 20 * 1024u);
 }
 
 }  // namespace

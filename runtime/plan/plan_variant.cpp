@@ -1,0 +1,259 @@
+// Plans at other sizes: what PlanBuilder takes from a plan of the same form, where that holds.
+#include "runtime/plan/plan_variant.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "ir/error.h"
+#include "runtime/plan/kernel_source.h"
+#include "runtime/plan/plan_builder.h"
+
+namespace axrun::runtime {
+
+using ir::ValueId;
+
+std::vector<std::shared_ptr<const PlanVariant>> PlanVariants::of(uint64_t version) const {
+  std::vector<std::shared_ptr<const PlanVariant>> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& variant : kept_) {
+    if (variant->version == version) found.push_back(variant);
+  }
+  return found;
+}
+
+void PlanVariants::keep(std::shared_ptr<const PlanVariant> made) {
+  std::vector<std::shared_ptr<const PlanVariant>> dropped;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  const auto stays = std::stable_partition(
+      kept_.begin(), kept_.end(), [&](const auto& variant) { return variant->version == made->version; });
+  dropped.assign(stays, kept_.end());
+  kept_.erase(stays, kept_.end());
+  kept_.insert(kept_.begin(), std::move(made));
+  if (kept_.size() <= most) return;
+  dropped.push_back(std::move(kept_.back()));
+  kept_.pop_back();
+}
+
+namespace {
+
+/// The numbers that a step of these nodes depends on; none where that is more than numbers.
+std::optional<std::vector<size_t>> sizes_of(const PlanForm& form, const std::vector<int>& nodes) {
+  std::set<size_t> places;
+  for (const int n : nodes) {
+    const ir::Node& node = form.graph->nodes[static_cast<size_t>(n)];
+    const auto& program = form.programs[static_cast<size_t>(n)];
+    if (!program) return std::nullopt;
+    const std::vector<size_t> own = program->values();
+    places.insert(own.begin(), own.end());
+    for (size_t k = 0; k < node.inputs.size() + node.outputs.size(); ++k) {
+      const bool is_input = k < node.inputs.size();
+      const ValueId id = is_input ? node.inputs[k] : node.outputs[k - node.inputs.size()];
+      const int32_t place = id == ir::absent ? -1 : (*form.places)[static_cast<size_t>(id)];
+      if (place < 0) continue;
+      const PlanForm::OpenFact& fact = form.open_facts[static_cast<size_t>(place)];
+      // Steps know where constants are, and these are the plan's own.
+      const auto& operands = program->program().operands;
+      if (!fact.elements.empty() && is_input && k < operands.size() && operands[k] != ir::none)
+        return std::nullopt;
+      places.insert(fact.dims.begin(), fact.dims.end());
+      places.insert(fact.elements.begin(), fact.elements.end());
+    }
+  }
+  return std::vector<size_t>(places.begin(), places.end());
+}
+
+}  // namespace
+
+OpenPorts PlanBuilder::ports_of(const StepOutline& outline) const {
+  const auto dims_of = [&](ValueId id) {
+    OpenPorts::Dims dims;
+    if (id == ir::absent) return dims;
+    const int32_t place = (*form_->places)[static_cast<size_t>(id)];
+    if (place >= 0 && !form_->open_facts[static_cast<size_t>(place)].dims.empty()) {
+      for (const size_t number : form_->open_facts[static_cast<size_t>(place)].dims)
+        dims.push_back({number, 0});
+    } else {
+      for (const ir::Dim& dim : *(*form_->facts)[static_cast<size_t>(id)].dims)
+        dims.push_back({OpenPorts::Dim::nowhere, dim.value()});
+    }
+    return dims;
+  };
+  OpenPorts ports;
+  for (const ValueId id : outline.inputs) {
+    ports.inputs.push_back(dims_of(id));
+    ports.told.push_back(id != ir::absent && told_by_sizes(id));
+  }
+  for (const ValueId id : outline.outputs) ports.outputs.push_back(dims_of(id));
+  return ports;
+}
+
+PlanVariant::Made PlanBuilder::made_so_far() const {
+  return {plan_->steps_.size(), views_.size(), concatenated_.size(), plan_->open_steps_};
+}
+
+void PlanBuilder::keep_variant() {
+  if (!arrangement_ || !version_ || !options_.reuse_buffers || graph_->limits) return;
+  auto variant = std::make_shared<PlanVariant>();
+  variant->version = *version_;
+  variant->numbers = numbers_;
+  variant->groups = made_;
+  variant->views = views_;
+  variant->views_by_size = views_by_size_;
+  variant->concatenated = concatenated_;
+  variant->places = plan_->places_;
+  variant->steps = plan_->steps_;
+  for (size_t s = 0; s < variant->steps.size(); ++s) {
+    PlanVariant::Recipe& recipe = variant->recipes.emplace_back();
+    recipe.group = step_groups_[s];
+    recipe.sizes = sizes_of(*form_, recipe.group.nodes);
+    if (variant->steps[s].kernel) {
+      StepOutline own;
+      recipe.ports = ports_of(outline_of(recipe.group, own));
+    }
+    variant->steps[s].bodies.reset();
+  }
+  arrangement_->variants.keep(std::move(variant));
+}
+
+bool PlanBuilder::take_variant() {
+  if (!options_.fuse || !options_.reuse_buffers || graph_->limits) return false;
+  version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
+  if (!version_) return false;
+  const auto sets =
+      options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
+  arrangement_ = sets.empty() ? form_->plain : form_->arrangements.find(sets);
+  if (!arrangement_) return false;
+  const auto variants = arrangement_->variants.of(*version_);
+  return std::any_of(variants.begin(), variants.end(), [&](const auto& variant) { return take(*variant); });
+}
+
+bool PlanBuilder::take(const PlanVariant& variant) {
+  const bool is_there = std::all_of(form_->dims.begin(), form_->dims.end(),
+                                    [&](size_t number) { return numbers_[number] >= 0; });
+  if (!is_there) throw Error(Fault::model, "a size is negative");
+  programs_.resize(form_->programs.size());
+  if (holds(variant) && take_steps(variant) && takes_over(*variant.places)) {
+    plan_->graph_ = graph_;
+    plan_->places_ = variant.places;
+    lay_buffers();
+    plan_->facts_ = std::move(facts_);
+    return true;
+  }
+  plan_->steps_.clear();
+  plan_->open_steps_ = 0;
+  plan_->has_nested_ = false;
+  scratch_bytes_ = 0;
+  step_groups_.clear();
+  views_.clear();
+  views_by_size_.clear();
+  concatenated_.clear();
+  parts_.clear();
+  return false;
+}
+
+bool PlanBuilder::holds(const PlanVariant& variant) const {
+  const PlanPlaces& places = *variant.places;
+  const bool same_length =
+      std::all_of(places.shared.begin(), places.shared.end(),
+                  [&](const PlanPlaces::Shared& one) { return bytes_of(one.from) == bytes_of(one.to); });
+  if (!same_length) return false;
+  for (const PlanPlaces::Part& part : places.parts) {
+    for (const ValueId id : part.before) {
+      const size_t bytes = bytes_of(id);
+      if (bytes == 0 || bytes % part_alignment != 0) return false;
+    }
+  }
+  return std::all_of(variant.concatenated.begin(), variant.concatenated.end(),
+                     [&](int n) { return is_of_one_row(n); }) &&
+         std::all_of(variant.views_by_size.begin(), variant.views_by_size.end(),
+                     [&](int n) { return viewed_input(n) >= 0; });
+}
+
+bool PlanBuilder::takes_over(const PlanPlaces& places) const {
+  return std::all_of(places.shared.begin(), places.shared.end(), [&](const PlanPlaces::Shared& one) {
+    const auto& kernel = plan_->steps_[one.step].kernel;
+    if (kernel == nullptr) return false;
+    const std::vector<int> inputs = kernel->in_place();
+    return std::find(inputs.begin(), inputs.end(), one.input) != inputs.end();
+  });
+}
+
+bool PlanBuilder::take_steps(const PlanVariant& variant) {
+  // What a source has for these sizes may be made of other steps.
+  const bool anew = options_.kernels != nullptr;
+  if (anew) begin_steps();
+  plan_->steps_.reserve(variant.steps.size());
+  const auto recipes = variant.recipes.begin();
+  PlanVariant::Made begin;
+  for (size_t g = 0; g < variant.groups.size(); ++g) {
+    const PlanVariant::Made& end = variant.groups[g];
+    const bool same =
+        begin.concatenated == end.concatenated &&
+        std::all_of(recipes + static_cast<std::ptrdiff_t>(begin.steps),
+                    recipes + static_cast<std::ptrdiff_t>(end.steps),
+                    [&](const PlanVariant::Recipe& recipe) { return has_same_sizes(variant, recipe); });
+    if (anew && !same) {
+      make_steps_of(arrangement_->groups[g]);
+      if (!are_like(variant, begin, end)) return false;
+    } else {
+      for (size_t s = begin.steps; s < end.steps; ++s) {
+        if (!take_step(variant, s)) return false;
+      }
+      plan_->open_steps_ += end.open - begin.open;
+      for (size_t v = begin.views; anew && v < end.views; ++v) {
+        join(variant.views[v].first, variant.views[v].second);
+        views_.push_back(variant.views[v]);
+      }
+    }
+    begin = end;
+  }
+  return true;
+}
+
+bool PlanBuilder::has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const {
+  return recipe.sizes && std::all_of(recipe.sizes->begin(), recipe.sizes->end(), [&](size_t number) {
+           return numbers_[number] == variant.numbers[number];
+         });
+}
+
+bool PlanBuilder::are_like(const PlanVariant& variant, const PlanVariant::Made& begin,
+                           const PlanVariant::Made& end) const {
+  const auto same = [&](const auto& own, const auto& others, size_t from, size_t to) {
+    return own.size() == to && std::equal(own.begin() + static_cast<std::ptrdiff_t>(from), own.end(),
+                                          others.begin() + static_cast<std::ptrdiff_t>(from));
+  };
+  if (plan_->steps_.size() != end.steps || !same(views_, variant.views, begin.views, end.views) ||
+      !same(concatenated_, variant.concatenated, begin.concatenated, end.concatenated))
+    return false;
+  for (size_t s = begin.steps; s < end.steps; ++s) {
+    const Step& own = plan_->steps_[s];
+    const Step& other = variant.steps[s];
+    const bool alike = (own.kernel != nullptr) == (other.kernel != nullptr) && own.node == other.node &&
+                       own.inputs == other.inputs && own.outputs == other.outputs;
+    if (!alike) return false;
+  }
+  return true;
+}
+
+bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
+  const Step& like = variant.steps[s];
+  const PlanVariant::Recipe& recipe = variant.recipes[s];
+  if (like.kernel == nullptr) {
+    make_evaluated_step(recipe.group.nodes.front());
+    return true;
+  }
+  std::shared_ptr<const Kernel> kernel;
+  if (has_same_sizes(variant, recipe)) {
+    kernel = like.kernel;
+  } else {
+    kernel = like.kernel->resized({recipe.ports, numbers_});
+  }
+  if (kernel == nullptr) return make_group_step(recipe.group);
+  scratch_bytes_ = std::max(scratch_bytes_, kernel->scratch_bytes());
+  Step& step = plan_->steps_.emplace_back(like);
+  step.kernel = std::move(kernel);
+  return true;
+}
+
+}  // namespace axrun::runtime

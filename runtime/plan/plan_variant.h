@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/plan/group.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/port_sizes.h"
+
+namespace axrun::runtime {
+
+/// What plans of one form have in common that groups join alike: steps, their order, which values share a
+/// buffer. It was made with a plan, and is there for the sizes of others where what was decided for that one
+/// holds for them too.
+struct PlanVariant {
+  /// How a step came about.
+  struct Recipe {
+    Group group;      ///< that became one step
+    OpenPorts ports;  ///< where it has a kernel
+    /// The numbers that the step depends on; none: more than numbers.
+    std::optional<std::vector<size_t>> sizes;
+  };
+  /// What has become of the arrangement's groups up to one of them.
+  struct Made {
+    size_t steps = 0, views = 0, concatenated = 0;
+    int open = 0;  ///< steps that may yet find something better
+  };
+  uint64_t version = 0;  ///< of what the kernel source knew
+  std::vector<int64_t> numbers;
+  std::vector<Step> steps;
+  std::vector<Recipe> recipes;                             ///< per step
+  std::vector<Made> groups;                                ///< per group of the arrangement
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> views;  ///< values, and what they are views of
+  std::vector<int> views_by_size;                          ///< nodes that made some of them
+  std::vector<int> concatenated;                           ///< nodes whose results are written in parts
+  std::shared_ptr<const PlanPlaces> places;
+};
+
+/// The variants of an arrangement: a few, those used last. Safe from many threads.
+class PlanVariants {
+ public:
+  static constexpr size_t most = 4;
+  std::vector<std::shared_ptr<const PlanVariant>> of(uint64_t version) const;
+  /// Others of earlier versions go: a source is never asked again for what it knew then.
+  void keep(std::shared_ptr<const PlanVariant> made);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const PlanVariant>> kept_;  ///< the one made last is the first
+};
+
+}  // namespace axrun::runtime
