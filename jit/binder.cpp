@@ -91,9 +91,12 @@ void Binder::find_prepared(const Signature& signature, const std::vector<bool>& 
   }
 }
 
-Binder::AtSizes Binder::at(std::vector<int64_t> values) const {
+void Binder::find(AtSizes& found) const {
+  std::vector<int64_t>& values = found.values;
   sizes_.run(values);
-  AtSizes found;
+  found.bytes.clear();
+  found.iterations.clear();
+  found.lanes.clear();
   found.bytes.reserve(buffers_.size());
   for (const auto& [elements, bytes] : buffers_) {
     AXRUN_ASSERT(elements != unknown);
@@ -116,7 +119,6 @@ Binder::AtSizes Binder::at(std::vector<int64_t> values) const {
     }
     found.lanes.push_back(sum);
   }
-  return found;
 }
 
 }  // namespace axrun::jit

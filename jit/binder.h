@@ -22,12 +22,13 @@ class Binder {
 
   /// What depends on the sizes alone.
   struct AtSizes {
-    std::vector<size_t> bytes;        ///< per buffer
+    std::vector<int64_t> values;  ///< of the signature's sizes, in order; grows by what is found on the way
+    std::vector<size_t> bytes;    ///< per buffer
     std::vector<int64_t> iterations;  ///< per phase
     std::vector<double> lanes;        ///< per phase: about how many operations of vector lanes it takes
   };
-  /// values: of the signature's sizes, in order. Throws Error(user) for sizes that no memory holds.
-  AtSizes at(std::vector<int64_t> values) const;
+  /// Of its values, in the memory that it has. Throws Error(user) for sizes that no memory holds.
+  void find(AtSizes& at) const;
 
  private:
   static constexpr size_t unknown = ~size_t{0};

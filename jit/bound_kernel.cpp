@@ -37,10 +37,13 @@ void run_range(void* state, int worker, int64_t begin, int64_t end) {
 
 struct BoundKernel::State {
   std::shared_ptr<const CallableCode> code;
-  const Binder* binder = nullptr;   ///< of `code`
-  std::vector<int64_t> arguments;   ///< sizes, offsets in the worker's memory, addresses of what is prepared
-  std::vector<int64_t> iterations;  ///< per phase
-  std::vector<bool> alone;          ///< per phase: one worker is done before others would have begun
+  const Binder* binder = nullptr;  ///< of `code`
+  std::vector<int64_t> arguments;  ///< sizes, offsets in the worker's memory, addresses of what is prepared
+  struct Phase {
+    int64_t iterations;
+    bool alone;  ///< one worker is done before others would have begun
+  };
+  std::vector<Phase> phases;
   /// Buffers in the shared scratch memory of each run.
   struct Shared {
     size_t argument, offset;
@@ -52,8 +55,8 @@ struct BoundKernel::State {
     std::shared_ptr<char> memory;
   };
   std::vector<Part> parts;    ///< per phase that is computed once
-  std::vector<size_t> place;  ///< per prepared buffer: in the part's memory
-  std::vector<size_t> bytes;  ///< per buffer
+  std::vector<size_t> place;  ///< per prepared buffer: in the part's memory; none where there are no parts
+  std::vector<size_t> bytes;  ///< per buffer; the same
   size_t shared_bytes = 0, worker_bytes = 0;
 
   void use(size_t part, std::shared_ptr<char> memory);
@@ -83,12 +86,19 @@ std::shared_ptr<char> allocate_prepared(size_t bytes) {
 
 BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
                          const std::vector<bool>& constant)
+    : BoundKernel(std::static_pointer_cast<const CallableCode>(code),
+                  static_cast<const CallableCode&>(*code).binder(constant), sizes) {}
+
+BoundKernel::BoundKernel(std::shared_ptr<const CallableCode> code, const Binder& binder,
+                         const std::map<std::string, int64_t>& sizes)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
-  s.code = std::static_pointer_cast<const CallableCode>(code);
+  s.code = std::move(code);
   const Signature& signature = s.code->signature();
   s.arguments.assign(static_cast<size_t>(signature.arguments), 0);
-  std::vector<int64_t> values;
+  // Plans are bound to other sizes all the time: what is needed on the way stays.
+  static thread_local Binder::AtSizes at;
+  at.values.clear();
   for (size_t k = 0; k < signature.sizes.size(); ++k) {
     const ir::loop::Size& size = signature.sizes[k];
     const auto found = sizes.find(size.name);
@@ -102,20 +112,19 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       throw Error(Fault::user,
                   signature.name + " does not claim " + size.name + " = " + std::to_string(value));
     s.arguments[k] = value;
-    values.push_back(value);
+    at.values.push_back(value);
   }
-  s.binder = &s.code->binder(constant);
-  Binder::AtSizes at = s.binder->at(std::move(values));
-  s.bytes = std::move(at.bytes);
-  s.iterations = std::move(at.iterations);
+  s.binder = &binder;
+  s.binder->find(at);
   s.parts.resize(s.binder->parts);
+  if (!s.parts.empty()) s.bytes = at.bytes;
   // Places of scratch buffers.
   const size_t buffers = signature.buffers.size();
-  s.place.assign(buffers, 0);
+  if (!s.parts.empty()) s.place.assign(buffers, 0);
   for (size_t id = 0; id < buffers; ++id) {
     const Signature::Buffer& buffer = signature.buffers[id];
     if (buffer.role != Role::scratch || buffer.argument == ir::none) continue;
-    const size_t bytes = aligned(s.bytes[id]);
+    const size_t bytes = aligned(at.bytes[id]);
     const int part_number = s.binder->prepared_by[id];
     if (part_number != ir::none) {
       State::Part& part = s.parts[static_cast<size_t>(part_number)];
@@ -129,10 +138,11 @@ BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<
       s.shared_bytes += bytes;
     }
   }
+  s.phases.reserve(signature.phases.size());
   for (size_t p = 0; p < signature.phases.size(); ++p) {
     // Two microseconds at most, however slow an operation is: what handing over takes.
     constexpr double few_lanes = 4096;
-    s.alone.push_back(signature.phases[p].parallel && at.lanes[p] < few_lanes);
+    s.phases.push_back({at.iterations[p], signature.phases[p].parallel && at.lanes[p] < few_lanes});
   }
 }
 
@@ -197,10 +207,11 @@ void BoundKernel::State::call(size_t first, size_t last, const void* const* give
       continue;
     }
     PhaseCall one{code->entry(phase), filled, scratch + shared_bytes, worker_bytes};
-    if (iterations[phase] == 1 || (iterations[phase] > 0 && alone[phase] && !workers.spreads_little_work())) {
-      run_range(&one, 0, 0, iterations[phase]);
+    const auto [iterations, alone] = phases[phase];
+    if (iterations == 1 || (iterations > 0 && alone && !workers.spreads_little_work())) {
+      run_range(&one, 0, 0, iterations);
     } else {
-      workers.run(iterations[phase], run_range, &one);
+      workers.run(iterations, run_range, &one);
     }
   }
   if (std::atomic_ref(outside).load(std::memory_order_relaxed) != 0)
@@ -249,6 +260,12 @@ bool BoundKernel::share_prepared(const BoundKernel& other) {
   return !s.parts.empty();
 }
 
+std::shared_ptr<const BoundKernel> BoundKernel::resized(const std::map<std::string, int64_t>& sizes) const {
+  auto other = std::make_shared<BoundKernel>(state_->code, *state_->binder, sizes);
+  if (!state_->parts.empty() && !other->share_prepared(*this)) return nullptr;
+  return other;
+}
+
 bool BoundKernel::is_prepared(size_t input) const { return state_->binder->unread[input]; }
 size_t BoundKernel::prepared_bytes() const {
   size_t bytes = 0;
@@ -262,7 +279,7 @@ size_t BoundKernel::scratch_bytes(int workers) const {
 
 void BoundKernel::run(const void* const* inputs, void* const* outputs, void* scratch,
                       Workers& workers) const {
-  state_->call(state_->parts.size(), state_->iterations.size(), inputs, outputs, static_cast<char*>(scratch),
+  state_->call(state_->parts.size(), state_->phases.size(), inputs, outputs, static_cast<char*>(scratch),
                workers);
 }
 

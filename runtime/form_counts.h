@@ -15,6 +15,8 @@ struct FormCounts {
   uint64_t made = 0;     ///< forms, those that gave way to others included
   uint64_t bound = 0;    ///< plans of the whole model
   uint64_t unbound = 0;  ///< likewise
+  /// Of the bound ones, those that were made in all stages: the others were taken from such a one.
+  uint64_t variants = 0;
   std::string reason;    ///< why there are no forms; empty: nothing speaks against them
   struct Form {
     std::vector<std::string> sizes;   ///< the names that are open

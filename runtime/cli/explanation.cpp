@@ -57,8 +57,8 @@ StepWork work_of(runtime::Session& session, const std::vector<runtime::RuntimeVa
   if (!plan) return found;
   for (const runtime::Step& step : plan->steps()) {
     const auto* const kernel = dynamic_cast<const runtime::JitKernel*>(step.kernel.get());
-    if (kernel != nullptr && kernel->parts().work)
-      found[{step.node->name, step.ops}] += kernel->parts().work(target);
+    const auto work = kernel != nullptr ? kernel->work(target) : std::nullopt;
+    if (work) found[{step.node->name, step.ops}] += *work;
   }
   return found;
 }

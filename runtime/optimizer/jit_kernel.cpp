@@ -13,31 +13,38 @@ void PoolWorkers::run(int64_t iterations, Body body, void* state) {
   });
 }
 
-JitKernel::JitKernel(JitKernelParts parts) : parts_(std::move(parts)) {
-  AXRUN_ASSERT(parts_.inputs.size() <= most_buffers && parts_.outputs.size() <= most_buffers);
+JitKernel::JitKernel(std::shared_ptr<const JitKernelParts> parts,
+                     std::shared_ptr<const jit::BoundKernel> kernel, SizeValues sizes)
+    : parts_(std::move(parts)), kernel_(std::move(kernel)), sizes_(std::move(sizes)) {
+  AXRUN_ASSERT(parts_->inputs.size() <= most_buffers && parts_->outputs.size() <= most_buffers);
 }
 
 void JitKernel::run(const KernelCall& call) const {
   std::array<const void*, most_buffers> inputs;
   std::array<void*, most_buffers> outputs;
-  for (size_t k = 0; k < parts_.inputs.size(); ++k) inputs[k] = call.inputs[parts_.inputs[k]];
-  for (size_t k = 0; k < parts_.outputs.size(); ++k) outputs[k] = call.outputs[parts_.outputs[k]];
+  for (size_t k = 0; k < parts_->inputs.size(); ++k) inputs[k] = call.inputs[parts_->inputs[k]];
+  for (size_t k = 0; k < parts_->outputs.size(); ++k) outputs[k] = call.outputs[parts_->outputs[k]];
   PoolWorkers workers(call.pool);
   try {
-    parts_.kernel->run(inputs.data(), outputs.data(), call.scratch, workers);
+    kernel_->run(inputs.data(), outputs.data(), call.scratch, workers);
   } catch (const Error& error) {
-    throw Error(error.fault(), parts_.place + ": " + error.what());
+    throw Error(error.fault(), parts_->place + ": " + error.what());
   }
 }
 
 bool JitKernel::ignores_input(int input) const {
   bool found = false;
-  for (size_t k = 0; k < parts_.inputs.size(); ++k) {
-    if (parts_.inputs[k] != input) continue;
-    if (!parts_.kernel->is_prepared(k)) return false;
+  for (size_t k = 0; k < parts_->inputs.size(); ++k) {
+    if (parts_->inputs[k] != input) continue;
+    if (!kernel_->is_prepared(k)) return false;
     found = true;
   }
   return found;
+}
+
+std::optional<jit::WorkCount> JitKernel::work(const jit::Target& target) const {
+  if (!parts_->work) return std::nullopt;
+  return parts_->work(sizes_, target);
 }
 
 }  // namespace axrun::runtime

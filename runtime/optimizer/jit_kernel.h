@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jit/kernel_code.h"
 #include "jit/work_count.h"
+#include "runtime/optimizer/step_expression.h"
 #include "runtime/plan/kernel.h"
 
 namespace axrun::runtime {
@@ -23,19 +25,19 @@ class PoolWorkers final : public jit::Workers {
   ThreadPool& pool_;
 };
 
-/// What a JitKernel is made of.
+/// What a JitKernel is made of, whatever its sizes are.
 struct JitKernelParts {
-  std::shared_ptr<const jit::BoundKernel> kernel;  ///< prepared, where it has constants
-  const jit::KernelCode* code = nullptr;           ///< of `kernel`
-  std::vector<int> inputs;                         ///< per input buffer: the input of the step that it is
-  std::vector<int> outputs;                        ///< per output buffer: the output of the step
-  int threads = 1;                                 ///< at most, of the pools that it will meet
-  std::string place;                               ///< in the model, for errors: "Gather 'tokens'"
-  bool from_cache = false;                         ///< its code was read from a cache folder
-  std::function<std::string()> description;        ///< made when asked for
-  std::function<double()> flops;                   ///< the same
+  std::shared_ptr<const jit::KernelCode> code;
+  std::vector<int> inputs;   ///< per input buffer: the input of the step that it is
+  std::vector<int> outputs;  ///< per output buffer: the output of the step
+  int threads = 1;           ///< at most, of the pools that it will meet
+  std::string place;         ///< in the model, for errors: "Gather 'tokens'"
+  bool from_cache = false;   ///< its code was read from a cache folder
+  /// Of the kernel at these sizes, made when asked for.
+  std::function<std::string(const SizeValues&)> description;
+  std::function<double(const SizeValues&)> flops;
   /// The same of what its loops execute.
-  std::function<jit::WorkCount(const jit::Target&)> work;
+  std::function<jit::WorkCount(const SizeValues&, const jit::Target&)> work;
 };
 
 /// Generated machine code as a kernel of a plan.
@@ -43,7 +45,9 @@ class JitKernel : public Kernel {
  public:
   /// More buffers than this are refused (Error, internal): calls keep their pointers on the stack.
   static constexpr size_t most_buffers = 48;
-  explicit JitKernel(JitKernelParts parts);
+  /// kernel: of the parts' code, prepared, where it has constants.
+  JitKernel(std::shared_ptr<const JitKernelParts> parts, std::shared_ptr<const jit::BoundKernel> kernel,
+            SizeValues sizes);
   /// What is known of every one that was made in this process; and of code that was read from a cache folder,
   /// on the word of whoever wrote that.
   static constexpr const char* proof_here = "loops proved, code tested";
@@ -51,14 +55,18 @@ class JitKernel : public Kernel {
   static constexpr const char* proof(bool from_cache) { return from_cache ? proof_of_cache : proof_here; }
 
   void run(const KernelCall& call) const override;
-  std::string describe() const override { return parts_.description ? parts_.description() : "jit"; }
-  size_t scratch_bytes() const override { return parts_.kernel->scratch_bytes(parts_.threads); }
+  std::string describe() const override { return parts_->description ? parts_->description(sizes_) : "jit"; }
+  size_t scratch_bytes() const override { return kernel_->scratch_bytes(parts_->threads); }
   bool ignores_input(int input) const override;
-  const JitKernelParts& parts() const { return parts_; }
-  double flops() const override { return parts_.flops ? parts_.flops() : 0; }
+  const JitKernelParts& parts() const { return *parts_; }
+  double flops() const override { return parts_->flops ? parts_->flops(sizes_) : 0; }
+  /// What its loops execute; nothing where nobody counts that.
+  std::optional<jit::WorkCount> work(const jit::Target& target) const;
 
  private:
-  JitKernelParts parts_;
+  std::shared_ptr<const JitKernelParts> parts_;
+  std::shared_ptr<const jit::BoundKernel> kernel_;
+  SizeValues sizes_;
 };
 
 }  // namespace axrun::runtime

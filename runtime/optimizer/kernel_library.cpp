@@ -10,6 +10,7 @@
 #include "ir/operation_count.h"
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/kernel_entry.h"
+#include "runtime/optimizer/kernel_lookup.h"
 #include "runtime/optimizer/kernel_sizes.h"
 
 namespace axrun::runtime {
@@ -56,6 +57,36 @@ std::vector<std::pair<ir::ValueId, ir::Tensor>> contents_of(const Plan& plan, co
   return contents;
 }
 
+std::vector<bool> are_known(const std::vector<const void*>& constants) {
+  std::vector<bool> known;
+  for (const void* constant : constants) known.push_back(constant != nullptr);
+  return known;
+}
+
+OpenPorts::Dims dims_at(const ir::Shape& shape) {
+  OpenPorts::Dims dims;
+  for (const int64_t extent : shape) dims.push_back({OpenPorts::Dim::nowhere, extent});
+  return dims;
+}
+
+OpenPorts ports_at(const StepContext& context) {
+  OpenPorts ports;
+  for (const StepPort& port : context.inputs) ports.inputs.push_back(dims_at(port.shape));
+  for (const StepPort& port : context.outputs) ports.outputs.push_back(dims_at(port.shape));
+  return ports;
+}
+
+bool has_shapes(const PortSizes& inputs, const std::vector<ir::Shape>& shapes) {
+  if (shapes.size() != inputs.inputs()) return false;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    if (shapes[k].size() != inputs.rank_of_input(k)) return false;
+    for (size_t d = 0; d < shapes[k].size(); ++d) {
+      if (shapes[k][d] != inputs.dim_of_input(k, d)) return false;
+    }
+  }
+  return true;
+}
+
 std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
   std::vector<ir::Shape> shapes(step.inputs.size());
   for (size_t k = 0; k < shapes.size(); ++k) {
@@ -85,34 +116,30 @@ bool KernelLibrary::has_open_room(const GroupKey& key, std::string_view assumpti
   return count < most_open_forms;
 }
 
-std::shared_ptr<KernelLibrary::Form> KernelLibrary::matching_form(const GroupKey& key,
-                                                                  std::string_view assumptions,
-                                                                  const std::vector<const ir::Shape*>& shapes,
-                                                                  const ConstantOf& constant,
-                                                                  SizeValues& sizes) const {
+std::vector<std::shared_ptr<KernelLibrary::Form>> KernelLibrary::forms_of(const GroupKey& key,
+                                                                          std::string_view assumptions,
+                                                                          const ConstantOf& constant) const {
+  std::vector<std::shared_ptr<Form>> granted;
   const auto forms = forms_.find(key);
-  if (forms == forms_.end()) return nullptr;
+  if (forms == forms_.end()) return granted;
   for (const std::shared_ptr<Form>& form : forms->second) {
     if (!form->assumptions.empty() && form->assumptions != assumptions) continue;
-    const bool granted = std::all_of(form->contents.begin(), form->contents.end(), [&](const auto& content) {
+    if (!form->entry && !form->assumptions.empty()) continue;  // it says so of no shapes in particular
+    const bool same = std::all_of(form->contents.begin(), form->contents.end(), [&](const auto& content) {
       const ir::Tensor* found = constant(content.first);
       return found != nullptr && same_content(*found, content.second);
     });
-    if (!granted) continue;
-    if (!form->entry) {
-      if (!form->assumptions.empty()) continue;  // it says so of no shapes in particular
-      const bool same =
-          std::equal(form->shapes.begin(), form->shapes.end(), shapes.begin(), shapes.end(),
-                     [](const ir::Shape& own, const ir::Shape* other) { return own == *other; });
-      if (same) return form;
-      continue;
-    }
-    const auto found = sizes_for(*form->expression, shapes);
-    if (!found || !covers(form->entry->ranges, *found)) continue;
-    sizes = *found;
-    return form;
+    if (same) granted.push_back(form);
   }
-  return nullptr;
+  return granted;
+}
+
+bool KernelLibrary::is_for(const Form& form, const PortSizes& inputs, SizeValues& sizes) {
+  if (!form.entry) return has_shapes(inputs, form.shapes);
+  auto found = sizes_for(*form.expression, inputs);
+  if (!found || !covers(form.entry->ranges, *found)) return false;
+  sizes = *std::move(found);
+  return true;
 }
 
 KernelLibrary::Choice KernelLibrary::choose(const Entry& entry, const SizeValues& sizes) const {
@@ -181,94 +208,48 @@ uint64_t KernelLibrary::next_version() {
 
 KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vector<int>& nodes,
                                         const StepContext& context) {
-  Found found;
   {
     // The first answer waits for nothing: there is nothing to look up yet.
     const std::lock_guard lock(mutex_);
-    found.open = forms_.empty();
-    if (found.open) return found;
+    if (forms_.empty()) return {nullptr, true};
   }
-  std::vector<const ir::Shape*> shapes;
-  for (const StepPort& port : context.inputs) shapes.push_back(&port.shape);
-  std::shared_ptr<Entry> entry;
-  ServingCode generated;
-  SizeValues sizes;
-  {
-    const std::lock_guard lock(mutex_);
-    const GroupKey key(&graph, nodes);
-    const auto constant = [&](ir::ValueId id) -> const ir::Tensor* {
-      const auto at = std::find(context.input_ids.begin(), context.input_ids.end(), id);
-      if (at == context.input_ids.end()) return nullptr;
-      return context.inputs[static_cast<size_t>(at - context.input_ids.begin())].constant;
-    };
-    const std::shared_ptr<Form> form = matching_form(key, context.assumptions, shapes, constant, sizes);
-    if (!form) {
-      found.open = has_fixed_room(key) || has_open_room(key, context.assumptions);
-      return found;
-    }
-    entry = form->entry;
-    if (!entry) return found;
-    Choice choice = choose(*entry, sizes);
-    found.open = choice.open || resumes_;
-    found.beyond = choice.beyond;
-    if (!choice.use) {
-      const std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
-      if (!special) return found;
-      choice = choose(*special, sizes);
-      found.open = found.open || choice.open;
-      if (!choice.use) return found;
-      special->used = ++uses_;
-      entry = special;
-    }
-    generated = *entry->generated;  // an alternative may take its place
-  }
-  Constants constants;
-  for (const int input : generated.inputs) {
-    const auto at = static_cast<size_t>(input);
-    const bool constant = entry->shared_expression->constant[at];
-    if (constant && context.inputs[at].constant == nullptr) return found;
-    constants.push_back(constant ? context.inputs[at].constant->data() : nullptr);
-  }
-  std::vector<ir::Shape> outputs;
-  std::vector<int> positions;
-  for (size_t k = 0; k < context.outputs.size(); ++k) {
-    if (!context.outputs[k].present) continue;
-    outputs.push_back(context.outputs[k].shape);
-    positions.push_back(static_cast<int>(k));
-  }
-  found.kernel = make(*entry, generated, sizes, constants, outputs, positions, context.node, context.threads);
-  return found;
+  const OpenPorts ports = ports_at(context);
+  return StepQuestion(*this, graph, nodes, context).at({ports, {}});
 }
 
-std::shared_ptr<const Kernel> KernelLibrary::make(const Entry& entry, const ServingCode& generated,
-                                                  const SizeValues& sizes, const Constants& constants,
-                                                  const std::vector<ir::Shape>& outputs,
-                                                  const std::vector<int>& output_positions,
-                                                  const ir::Node& node, int threads) {
-  if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
-  JitKernelParts parts;
-  parts.kernel = bind(generated, sizes, constants);
-  parts.code = generated.code.get();
-  parts.inputs = generated.inputs;
-  parts.outputs = output_positions;
-  parts.place = node.op + " '" + node.name + "'";
-  parts.threads = threads;
-  parts.from_cache = generated.from_cache;
-  std::vector<bool> known;
-  for (const void* constant : constants) known.push_back(constant != nullptr);
-  const auto at = std::make_shared<const SizeValues>(sizes);
-  parts.work = [code = generated.code, at, known](const jit::Target& target) {
-    return jit::count_work(code->program(), *at, known, target);
+std::shared_ptr<const KernelSource::Question> KernelLibrary::ask(const ir::Graph& graph,
+                                                                 const std::vector<int>& nodes,
+                                                                 const StepContext& context) {
+  return std::make_shared<const StepQuestion>(*this, graph, nodes, context);
+}
+
+std::shared_ptr<const JitKernelParts> KernelLibrary::parts_of(const Entry& entry,
+                                                              const ServingCode& generated,
+                                                              const std::vector<bool>& known,
+                                                              const std::vector<int>& outputs,
+                                                              const ir::Node& node, int threads) {
+  auto parts = std::make_shared<JitKernelParts>();
+  parts->code = generated.code;
+  parts->inputs = generated.inputs;
+  parts->outputs = outputs;
+  parts->place = node.op + " '" + node.name + "'";
+  parts->threads = threads;
+  parts->from_cache = generated.from_cache;
+  parts->work = [code = generated.code.get(), known](const SizeValues& at, const jit::Target& target) {
+    return jit::count_work(code->program(), at, known, target);
   };
-  parts.flops = [expression = entry.shared_expression, at] { return flops_at(*expression, *at); };
-  parts.description = [kind = generated.kind, shape = outputs.front(), at, from = generated.from_cache] {
+  parts->flops = [expression = entry.shared_expression](const SizeValues& at) {
+    return flops_at(*expression, at);
+  };
+  parts->description = [kind = generated.kind, expression = entry.shared_expression,
+                        from = generated.from_cache](const SizeValues& at) {
     std::string open;
-    for (const auto& [name, value] : *at)
+    for (const auto& [name, value] : at)
       open += fmt::format("{}{}={}", open.empty() ? " (" : ", ", name, value);
-    return fmt::format("jit {} {}{} [{}]", kind, product_text(shape), open.empty() ? "" : open + ")",
-                       JitKernel::proof(from));
+    return fmt::format("jit {} {}{} [{}]", kind, product_text(output_shapes(*expression, at).front()),
+                       open.empty() ? "" : open + ")", JitKernel::proof(from));
   };
-  return std::make_shared<JitKernel>(std::move(parts));
+  return parts;
 }
 
 std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& generated,
@@ -294,9 +275,7 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& g
       if (auto kernel = one->second.lock()) relatives.push_back(std::move(kernel));
     }
   }
-  std::vector<bool> flags;
-  for (const void* constant : constants) flags.push_back(constant != nullptr);
-  auto made = std::make_shared<jit::BoundKernel>(generated.code, sizes, flags);
+  auto made = std::make_shared<jit::BoundKernel>(generated.code, sizes, are_known(constants));
   if (has_constants) {
     bool shared = false;
     for (const auto& relative : relatives) shared = shared || made->share_prepared(*relative);
@@ -315,20 +294,21 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& g
 }
 
 std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan, const Step& step) const {
-  const std::vector<ir::Shape> own = input_shapes(plan, step);
-  std::vector<const ir::Shape*> shapes;
-  for (const ir::Shape& shape : own) shapes.push_back(&shape);
+  OpenPorts ports;
+  for (const ir::Shape& shape : input_shapes(plan, step)) ports.inputs.push_back(dims_at(shape));
   const auto constant = [&](ir::ValueId id) {
     const ir::Tensor& known = plan.fact(id).constant;
     return known.defined() ? &known : nullptr;
   };
   const std::lock_guard lock(mutex_);
   Place place;
-  const auto form =
-      matching_form({&plan.graph(), step.nodes}, plan.assumptions(), shapes, constant, place.sizes);
-  if (!form) return std::nullopt;
-  place.entry = form->entry;
-  place.reason = form->reason;
+  const auto forms = forms_of({&plan.graph(), step.nodes}, plan.assumptions(), constant);
+  const auto form = std::find_if(forms.begin(), forms.end(), [&](const auto& one) {
+    return is_for(*one, {ports, {}}, place.sizes);
+  });
+  if (form == forms.end()) return std::nullopt;
+  place.entry = (*form)->entry;
+  place.reason = (*form)->reason;
   return place;
 }
 
@@ -441,7 +421,10 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
     outputs.push_back(*ir::constant_dims(*plan.fact(step.outputs[k]).dims));
     positions.push_back(static_cast<int>(k));
   }
-  return make(entry, generated, sizes, constants, outputs, positions, *step.node, threads);
+  if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
+  return std::make_shared<JitKernel>(
+      parts_of(entry, generated, are_known(constants), positions, *step.node, threads),
+      bind(generated, sizes, constants), sizes);
 }
 
 }  // namespace axrun::runtime

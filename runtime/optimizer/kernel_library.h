@@ -24,6 +24,8 @@
 
 namespace axrun::runtime {
 
+struct JitKernelParts;
+
 /// Machine code, as kernels are made of it.
 struct ServingCode {
   std::shared_ptr<const jit::KernelCode> code;
@@ -62,6 +64,8 @@ class KernelLibrary final : public KernelSource {
   explicit KernelLibrary(Options options) : options_(options) {}
 
   Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) override;
+  std::shared_ptr<const Question> ask(const ir::Graph& graph, const std::vector<int>& nodes,
+                                      const StepContext& context) override;
   std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override;
   std::optional<uint64_t> version() const override { return version_.load(std::memory_order_acquire); }
 
@@ -193,12 +197,13 @@ class KernelLibrary final : public KernelSource {
   using GroupKey = std::pair<const ir::Graph*, std::vector<int>>;
   using Constants = std::vector<const void*>;  ///< addresses, per input buffer; null where it is none
 
-  /// Of code that was tested so far.
-  std::shared_ptr<const Kernel> make(const Entry& entry, const ServingCode& generated,
-                                     const SizeValues& sizes, const Constants& constants,
-                                     const std::vector<ir::Shape>& outputs,
-                                     const std::vector<int>& output_positions, const ir::Node& node,
-                                     int threads);
+  class StepQuestion;
+
+  /// Of a step that gives these outputs. known: per input buffer, whether it is constant.
+  static std::shared_ptr<const JitKernelParts> parts_of(const Entry& entry, const ServingCode& generated,
+                                                        const std::vector<bool>& known,
+                                                        const std::vector<int>& outputs, const ir::Node& node,
+                                                        int threads);
   std::shared_ptr<const jit::BoundKernel> bind(const ServingCode& code, const SizeValues& sizes,
                                                const Constants& constants);
   /// Whether a kernel serves these sizes, and whether that may still change. Under the lock.
@@ -211,10 +216,12 @@ class KernelLibrary final : public KernelSource {
   static std::shared_ptr<Entry> specialised_at(const std::vector<std::shared_ptr<Entry>>& entries,
                                                const SizeValues& sizes);
   using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;  ///< null: not constant
-  std::shared_ptr<Form> matching_form(const GroupKey& key, std::string_view assumptions,
-                                      const std::vector<const ir::Shape*>& shapes, const ConstantOf& constant,
-                                      SizeValues& sizes) const;
-  /// Whether the group may get one more: for fixed shapes there are few. Under the lock, as the next one.
+  /// What is known of the group where that is taken for granted. Under the lock, as the next ones.
+  std::vector<std::shared_ptr<Form>> forms_of(const GroupKey& key, std::string_view assumptions,
+                                              const ConstantOf& constant) const;
+  /// Whether it is for such inputs, and their sizes.
+  static bool is_for(const Form& form, const PortSizes& inputs, SizeValues& sizes);
+  /// Whether the group may get one more: for fixed shapes there are few.
   bool has_fixed_room(const GroupKey& key) const;
   /// The same for open sizes that keep to these: few as well, and none where it was seen that there is none.
   bool has_open_room(const GroupKey& key, std::string_view assumptions) const;

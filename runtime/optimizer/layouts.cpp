@@ -21,10 +21,8 @@ namespace {
 
 /// What sites must take of the model's time.
 constexpr double least_share_of_layouts = 0.05;
-/// Kernels of so many expressions, the heaviest, say whether the others are looked into: what they spare must
-/// be this share of what they take.
+/// Kernels of so many expressions, the heaviest, say whether the others are looked into.
 constexpr size_t first_kernels = 5;
-constexpr double promising = 0.02;
 /// Sites lighter than this share of the model's time are left as they are.
 constexpr double lightest = 0.0005;
 constexpr auto most_time = std::chrono::seconds(20);
@@ -142,7 +140,7 @@ bool PlanImprover::price_layouts(LayoutTrial& trial, const OptimizerJob& job, do
     if (settings_.force_layouts || k + 1 != std::min(first_kernels, tasks.size())) continue;
     measure();
     double taken = 0;
-    if (spared(trial.sites(), &taken) <= promising * taken) return false;
+    if (spared(trial.sites(), &taken) <= settings_.promising_layouts * taken) return false;
   }
   if (!settings_.force_layouts) measure();
   return true;

@@ -52,12 +52,14 @@ struct OptimizerHost {
 struct OptimizerSettings {
   int threads = 1;
   Standing standing = Standing::assured;
-  double share = 1;             ///< of a processor that its thread and its helper take at most
-  bool deterministic = false;   ///< only kernels that are bit-equal to the fallback's
-  bool always = false;          ///< what is verified is swapped in, faster or not
-  bool join = true;             ///< steps that read one another are tried as one
-  bool schedules = true;        ///< alternatives to the default schedules are tried
-  bool layouts = true;          ///< values may be laid out in other ways than the model's
+  double share = 1;            ///< of a processor that its thread and its helper take at most
+  bool deterministic = false;  ///< only kernels that are bit-equal to the fallback's
+  bool always = false;         ///< what is verified is swapped in, faster or not
+  bool join = true;            ///< steps that read one another are tried as one
+  bool schedules = true;       ///< alternatives to the default schedules are tried
+  bool layouts = true;         ///< values may be laid out in other ways than the model's
+  /// Of what the heaviest kernels take, what they must spare channels-last for layouts to be searched.
+  double promising_layouts = 0.02;
   bool force_layouts = false;   ///< they are, channels-last, wherever they can be
   bool algebra = true;          ///< graphs may be rewritten by proved identities
   bool force_algebra = false;   ///< they are, wherever that looks cheaper

@@ -115,7 +115,7 @@ bool is_generated(const Step& step) { return dynamic_cast<const JitKernel*>(step
 
 const jit::KernelCode* code_of(const Step& step) {
   const auto* kernel = dynamic_cast<const JitKernel*>(step.kernel.get());
-  return kernel != nullptr ? kernel->parts().code : nullptr;
+  return kernel != nullptr ? kernel->parts().code.get() : nullptr;
 }
 
 std::vector<NestedPlan> latest_nested(const Plan& plan) {

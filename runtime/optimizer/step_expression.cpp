@@ -318,8 +318,18 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression, const std:
   return sizes_for(expression, places);
 }
 
-std::optional<SizeValues> sizes_for(const StepExpression& expression,
-                                    const std::vector<const ir::Shape*>& shapes) {
+namespace {
+
+/// The dims of a step's inputs, wherever they are.
+struct ShapesOfInputs {
+  const std::vector<const ir::Shape*>& shapes;
+  size_t inputs() const { return shapes.size(); }
+  size_t rank_of_input(size_t k) const { return shapes[k]->size(); }
+  int64_t dim_of_input(size_t k, size_t d) const { return (*shapes[k])[d]; }
+};
+
+template <typename Inputs>
+std::optional<SizeValues> solved(const StepExpression& expression, const Inputs& inputs) {
   const size_t count = expression.symbols.size();
   std::vector<int64_t> values(count, -1);  // -1: not known yet
   const auto& operands = expression.operand_dims;
@@ -328,9 +338,9 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression,
     progress = false;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (expression.program.operands[k] == ir::none) continue;
-      if (k >= shapes.size() || operands[k].size() != shapes[k]->size()) return std::nullopt;
+      if (k >= inputs.inputs() || operands[k].size() != inputs.rank_of_input(k)) return std::nullopt;
       for (size_t d = 0; d < operands[k].size(); ++d) {
-        int64_t rest = (*shapes[k])[d] - operands[k][d].constant;
+        int64_t rest = inputs.dim_of_input(k, d) - operands[k][d].constant;
         const std::pair<int, int64_t>* open = nullptr;
         bool several = false;
         for (const auto& term : operands[k][d].terms) {
@@ -359,6 +369,34 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression,
     sizes.emplace_hint(sizes.end(), expression.symbols[k], values[k]);
   }
   return sizes;
+}
+
+}  // namespace
+
+std::optional<SizeValues> sizes_for(const StepExpression& expression,
+                                    const std::vector<const ir::Shape*>& shapes) {
+  return solved(expression, ShapesOfInputs{shapes});
+}
+
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports) {
+  return solved(expression, ports);
+}
+
+bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
+           const std::vector<int>& outputs) {
+  if (expression.output_dims.size() != outputs.size()) return false;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const LinearDims& dims = expression.output_dims[k];
+    const auto port = static_cast<size_t>(outputs[k]);
+    if (dims.size() != ports.rank_of_output(port)) return false;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      int64_t extent = dims[d].constant;
+      for (const auto& [size, factor] : dims[d].terms)
+        extent += factor * sizes.at(expression.symbols[static_cast<size_t>(size)]);
+      if (extent != ports.dim_of_output(port, d)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes) {

@@ -77,8 +77,12 @@ ir::Inference facts_of(const Plan& plan);
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes);
 std::optional<SizeValues> sizes_for(const StepExpression& expression,
                                     const std::vector<const ir::Shape*>& shapes);
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports);
 
 /// Dims of the expression's outputs at these sizes.
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes);
+/// Whether they are those of these outputs of a step, in order.
+bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
+           const std::vector<int>& outputs);
 
 }  // namespace axrun::runtime

@@ -46,6 +46,18 @@ bool PlanBuilder::infer_open(ir::SizesAtHand& sizes, std::string& reason) {
   return true;
 }
 
+namespace {
+
+PlanForm::Bytes taken_by(const ValueFact& fact, ir::SizeProgram& sizes) {
+  if (!fact.dims || fact.type == ir::ElementType::string || fact.type == ir::ElementType::undefined)
+    return {};
+  const Dim bytes = ir::product(*fact.dims) * Dim(static_cast<int64_t>(ir::size_of(fact.type)));
+  if (bytes.is_constant()) return {-1, bytes.value()};
+  return {static_cast<int32_t>(sizes.add(bytes)), 0};
+}
+
+}  // namespace
+
 void PlanBuilder::describe(PlanForm& form) const {
   const auto places_of = [&](const ir::Dims& dims) {
     std::vector<size_t> places;
@@ -55,16 +67,13 @@ void PlanBuilder::describe(PlanForm& form) const {
   const auto is_open = [](const Dim& dim) { return !dim.is_constant(); };
   std::vector<ValueFact> facts = facts_.list();
   std::vector<int32_t> places(facts.size(), -1);
+  for (const ValueFact& fact : facts) form.bytes.push_back(taken_by(fact, form.sizes));
   for (size_t id = 0; id < facts.size(); ++id) {
     ValueFact& fact = facts[id];
     const bool has_open_dims = fact.dims && std::any_of(fact.dims->begin(), fact.dims->end(), is_open);
     if (!has_open_dims && !fact.elements) continue;
-    PlanForm::OpenFact open{static_cast<ValueId>(id), {}, {}, {}};
+    PlanForm::OpenFact open{static_cast<ValueId>(id), {}, {}};
     if (has_open_dims) open.dims = places_of(*fact.dims);
-    if (has_open_dims && fact.type != ir::ElementType::string) {
-      const auto element = static_cast<int64_t>(ir::size_of(fact.type));
-      open.bytes = form.sizes.add(ir::product(*fact.dims) * Dim(element));
-    }
     if (fact.elements) open.elements = places_of(*fact.elements);
     fact.elements.reset();
     places[id] = static_cast<int32_t>(form.open_facts.size());

@@ -43,12 +43,10 @@ class FormMaker {
     form_->live_in = graph_->inputs;
   }
 
-  std::shared_ptr<const PlanForm> make(std::string& reason) {
+  std::shared_ptr<const PlanForm> make(bool closed_too, std::string& reason) {
     std::vector<ValueFact> facts = open_facts();
-    if (form_->open.empty()) {
-      if (form_->fixed.empty()) reason = FormCounts::nothing_open;
-      return nullptr;
-    }
+    if (form_->fixed.empty() && form_->open.empty()) reason = FormCounts::nothing_open;
+    if (form_->open.empty() && (form_->fixed.empty() || !closed_too)) return nullptr;
     ir::SizesAtHand sizes(at_hand_);
     PlanBuilder builder = whole_graph_builder(graph_, std::move(facts), options_);
     if (!builder.infer_open(sizes, reason)) return nullptr;
@@ -104,9 +102,9 @@ class FormMaker {
 
 std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph,
                                           const std::vector<ValueFact>& live_in_facts,
-                                          const PlanOptions& options, std::string& reason) {
+                                          const PlanOptions& options, bool closed_too, std::string& reason) {
   try {
-    return FormMaker(std::move(graph), live_in_facts, options).make(reason);
+    return FormMaker(std::move(graph), live_in_facts, options).make(closed_too, reason);
   } catch (const Error& error) {
     // Where the sizes are at fault, the plan for these very sizes says so; other sizes would not help
     // otherwise.

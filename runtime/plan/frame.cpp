@@ -13,17 +13,29 @@ using Kind = ValuePlace::Kind;
 Frame::Frame(const Plan& plan) : arena(plan.arena_bytes_), pointers(plan.places_->of.size(), nullptr) {
   const PlanPlaces& places = *plan.places_;
   for (size_t id = 0; id < places.of.size(); ++id) {
-    const ValuePlace& place = places.of[id];
-    if (place.kind == Kind::constant) pointers[id] = const_cast<void*>(place.address);
-    if (place.kind == Kind::arena)
-      pointers[id] = static_cast<char*>(arena.data()) + plan.offsets_[place.index];
+    if (places.of[id].kind == Kind::constant) pointers[id] = const_cast<void*>(places.of[id].address);
+  }
+  point(plan);
+  if (!places.in_slots.empty()) slots.resize(places.of.size());
+  call_inputs.resize(places.widest_step);
+  call_outputs.resize(places.widest_step);
+}
+
+void Frame::move_to(const Plan& plan) {
+  // Sizes that grow from run to run are not to make each run's arena anew.
+  if (arena.size() < plan.arena_bytes_) arena = AlignedBuffer(plan.arena_bytes_ + plan.arena_bytes_ / 4);
+  point(plan);
+}
+
+void Frame::point(const Plan& plan) {
+  const PlanPlaces& places = *plan.places_;
+  for (size_t id = 0; id < places.of.size(); ++id) {
+    if (places.of[id].kind == Kind::arena)
+      pointers[id] = static_cast<char*>(arena.data()) + plan.offsets_[places.of[id].index];
   }
   for (size_t k = 0; k < places.own_constants.size(); ++k)
     pointers[static_cast<size_t>(places.own_constants[k].id)] =
         const_cast<void*>(plan.own_constants_[k].data());
-  if (!places.in_slots.empty()) slots.resize(places.of.size());
-  call_inputs.resize(places.widest_step);
-  call_outputs.resize(places.widest_step);
 }
 
 void Frame::bind(const Plan& plan, const std::vector<RuntimeValue>& values,

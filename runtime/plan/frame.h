@@ -12,6 +12,8 @@ namespace axrun::runtime {
 class Frame {
  public:
   explicit Frame(const Plan& plan);
+  /// From now on it is of this plan, whose values are in the same places as those of the one before.
+  void move_to(const Plan& plan);
 
   /// Sets the places that differ from run to run. Allocates the outputs that are not given or do not fit.
   void bind(const Plan& plan, const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs);
@@ -34,6 +36,10 @@ class Frame {
   std::vector<void*> call_outputs;
   const std::vector<RuntimeValue>* live_in = nullptr;
   std::vector<RuntimeValue>* outputs = nullptr;
+
+ private:
+  /// To what is in the arena, and to the plan's own constants.
+  void point(const Plan& plan);
 };
 
 }  // namespace axrun::runtime

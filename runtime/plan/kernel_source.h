@@ -21,6 +21,19 @@ class KernelSource {
   /// For the nodes (by position) that the step is made of. Quick: one look-up; nothing is compiled or
   /// measured.
   virtual Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) = 0;
+  /// The same at any sizes of the step's ports, asked again and again for as long as version() is the same.
+  /// Safe from many threads.
+  class Question {
+   public:
+    virtual ~Question() = default;
+    virtual Found at(const PortSizes& ports) const = 0;
+  };
+  /// For a step none of whose inputs is known but by the graph; lives no longer than the source. Null where
+  /// find() has to be asked each time.
+  virtual std::shared_ptr<const Question> ask(const ir::Graph&, const std::vector<int>& /*nodes*/,
+                                              const StepContext&) {
+    return nullptr;
+  }
   /// Sets of nodes (by position, in order) that had better be one step where `find` has a kernel for them.
   /// Each is made of groups that fusion forms, or of such groups and earlier sets.
   virtual std::vector<std::vector<int>> joined_groups(const ir::Graph&) { return {}; }

@@ -15,18 +15,19 @@ using ir::ValueId;
 
 size_t PlanBuilder::bytes_of(ValueId id) const {
   constexpr int64_t most = int64_t{1} << 40;
-  const int32_t place = form_ ? (*form_->places)[static_cast<size_t>(id)] : -1;
-  if (place >= 0 && form_->open_facts[static_cast<size_t>(place)].bytes) {
-    const int64_t bytes = numbers_[*form_->open_facts[static_cast<size_t>(place)].bytes];
-    if (bytes > most)
-      throw Error(Fault::user, fmt::format("a tensor of shape {} is too large", ir::to_string(shape_of(id))));
+  const auto too_large = [&] {
+    return Error(Fault::user, fmt::format("a tensor of shape {} is too large", ir::to_string(shape_of(id))));
+  };
+  if (form_) {
+    const PlanForm::Bytes& known = form_->bytes[static_cast<size_t>(id)];
+    const int64_t bytes = known.number >= 0 ? numbers_[static_cast<size_t>(known.number)] : known.bytes;
+    if (bytes > most) throw too_large();
     return static_cast<size_t>(bytes);
   }
-  const ValueFact& fact = form_ ? (*form_->facts)[static_cast<size_t>(id)] : this->fact(id);
+  const ValueFact& fact = this->fact(id);
   const int64_t count = ir::product(*fact.dims).value();
   const size_t element = ir::size_of(fact.type);
-  if (count > most / static_cast<int64_t>(std::max<size_t>(element, 1)))
-    throw Error(Fault::user, fmt::format("a tensor of shape {} is too large", ir::to_string(*fact.dims)));
+  if (count > most / static_cast<int64_t>(std::max<size_t>(element, 1))) throw too_large();
   return static_cast<size_t>(count) * element;
 }
 

@@ -72,7 +72,10 @@ Plan::Plan() {
   static std::atomic<uint64_t> made{0};
   id_ = ++made;
 }
-Plan::~Plan() = default;
+
+Plan::~Plan() {
+  for (std::unique_ptr<Frame>& frame : frames_) places_->spare_frames->give(std::move(frame));
+}
 
 const FactTable& Plan::facts() const {
   std::call_once(facts_once_, [this] {
@@ -90,6 +93,10 @@ std::unique_ptr<Frame> Plan::take_frame() const {
       frames_.pop_back();
       return frame;
     }
+  }
+  if (std::unique_ptr<Frame> frame = places_->spare_frames->take()) {
+    frame->move_to(*this);
+    return frame;
   }
   return std::make_unique<Frame>(*this);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -41,6 +42,10 @@ struct Step {
   SharedList<ir::ValueId> outputs;
   std::string ops;        ///< "Conv+Relu"
   SharedList<int> nodes;  ///< of the graph, by position: what the kernel computes
+
+  Step with(std::shared_ptr<const Kernel> other) const {
+    return {std::move(other), bodies, program, node, inputs, outputs, ops, nodes};
+  }
 };
 
 /// A value of which no element may be larger than that, nor be no number, where the plan is to be right.

@@ -46,7 +46,8 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
   plan_ = std::shared_ptr<Plan>(new Plan);
   plan_->recipe_ =
       std::make_shared<PlanRecipe>(PlanRecipe{nodes_, outputs_, is_continuation_, options_, form_, numbers_});
-  if (form_ && take_variant()) return plan_;
+  took_variant_ = form_ && take_variant();
+  if (took_variant_) return plan_;
   for (const Stage& stage : stages) {
     (this->*stage.run)();
     if (validating) validate(stage);
@@ -197,20 +198,25 @@ void PlanBuilder::make_steps() {
 
 void PlanBuilder::make_steps_of(const Group& group) {
   const int open = plan_->open_steps_;
+  const size_t asks = asks_.size();
   if (group.nodes.size() > 1 && make_group_step(group)) return;
   if (!group.parts.empty()) {
     for (const Group& part : group.parts) make_steps_of(part);
     return;
   }
   // No kernel takes the whole group: one by one. Nothing will be looked for that is no step.
-  plan_->open_steps_ = open;
+  const auto forget_open = [&] {
+    plan_->open_steps_ = open;
+    for (size_t k = asks; k < asks_.size(); ++k) asks_[k].counts = false;
+  };
+  forget_open();
   if (group.nodes.size() > 1 && gives_bytes(group)) {
     // As a step they may yet get one.
     Group sequence = group;
     sequence.is_sequence = true;
     for (const int n : group.nodes) sequence.parts.push_back({{n}});
     if (make_group_step(sequence)) return;
-    plan_->open_steps_ = open;
+    forget_open();
   }
   for (const int n : group.nodes) make_node_step(n);
 }
@@ -246,6 +252,7 @@ void PlanBuilder::make_evaluated_step(int n) {
   }
   plan_->steps_.push_back(std::move(step));
   step_groups_.push_back({{n}});
+  step_asks_.push_back(-1);
 }
 
 bool PlanBuilder::touches_strings(int n) const {
@@ -384,6 +391,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
     step.kernel = std::move(found.kernel);
     sequence = sequence && found.open;
+    if (form_) asks_.push_back({group, step.kernel != nullptr, found.open});
     // What may yet be found for joined groups shows in their parts, but for what was found already.
     if (found.open && (group.parts.empty() || sequence || found.beyond)) ++plan_->open_steps_;
   }
@@ -398,6 +406,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   plan_->steps_.push_back(std::move(step));
   step_groups_.push_back(group);
+  step_asks_.push_back(options_.kernels ? static_cast<int>(asks_.size()) - 1 : -1);
   return true;
 }
 

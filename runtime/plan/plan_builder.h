@@ -55,6 +55,8 @@ class PlanBuilder {
   /// For numbers that the form has let through. Throws Error where the plan cannot be for them after all.
   PlanBuilder(std::shared_ptr<const PlanForm> form, std::vector<int64_t> numbers, const PlanOptions& options);
   std::shared_ptr<const Plan> build();
+  /// What was built is a plan of other sizes, as far as sizes do not matter (PlanVariant).
+  bool took_variant() const { return took_variant_; }
   /// Instead of build(), for facts over names: the first stages, as far as these sizes decide them. False,
   /// with the reason, where something depends on more.
   bool infer_open(ir::SizesAtHand& sizes, std::string& reason);
@@ -95,10 +97,13 @@ class PlanBuilder {
   bool takes_over(const PlanPlaces& places) const;
   bool take_steps(const PlanVariant& variant);
   bool take_step(const PlanVariant& variant, size_t step);
+  /// Of one group, by what the kernel source says at these sizes; false where other steps are wanted.
+  bool ask_for_steps(const PlanVariant& variant, const PlanVariant::Made& begin,
+                     const PlanVariant::Made& end);
+  KernelSource::Found ask(const PlanVariant::Ask& ask);
+  /// The factories' kernel of a step; null where they have none.
+  std::shared_ptr<const Kernel> fallback_of(const Group& group) const;
   bool has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const;
-  /// Of what was made anew of the groups behind `begin`, up to `end`.
-  bool are_like(const PlanVariant& variant, const PlanVariant::Made& begin,
-                const PlanVariant::Made& end) const;
   /// Of the plan that was made.
   void keep_variant();
   PlanVariant::Made made_so_far() const;
@@ -199,10 +204,13 @@ class PlanBuilder {
   std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< and what they are views of
   std::optional<uint64_t> version_;                         ///< of the kernel source, where it counts
   std::shared_ptr<const Arrangement> arrangement_;          ///< of the form
-  std::vector<Group> step_groups_;                          ///< per step: what became it
-  std::vector<PlanVariant::Made> made_;                     ///< per group
-  std::vector<int> views_by_size_;                          ///< nodes
-  std::vector<int> concatenated_;                           ///< nodes whose results are written in parts
+  bool took_variant_ = false;
+  std::vector<Group> step_groups_;  ///< per step: what became it
+  std::vector<int> step_asks_;      ///< per step: PlanVariant::Recipe::ask
+  std::vector<PlanVariant::Ask> asks_;
+  std::vector<PlanVariant::Made> made_;  ///< per group
+  std::vector<int> views_by_size_;       ///< nodes
+  std::vector<int> concatenated_;        ///< nodes whose results are written in parts
 
   /// Per node of the graph; of a form's nodes those that were asked for (program_of).
   mutable std::vector<std::shared_ptr<const ir::Program>> programs_;

@@ -43,7 +43,11 @@ struct PlanForm {
     ir::ValueId id;
     std::vector<size_t> dims;
     std::vector<size_t> elements;  ///< of an integer tensor that the sizes alone tell
-    std::optional<size_t> bytes;   ///< that it takes, where that is open
+  };
+  /// What a value takes: the number that says it, or so many bytes.
+  struct Bytes {
+    int32_t number = -1;
+    int64_t bytes = 0;
   };
 
   std::shared_ptr<const ir::Graph> graph;
@@ -58,6 +62,7 @@ struct PlanForm {
   std::shared_ptr<const std::vector<ir::ValueFact>> facts;  ///< of all values, over names
   std::vector<OpenFact> open_facts;
   std::vector<size_t> dims;                              ///< all numbers that are dims
+  std::vector<Bytes> bytes;                              ///< per value: of tensors of numbers
   std::shared_ptr<const std::vector<int32_t>> places;    ///< per value: in open_facts, or -1
   std::vector<std::optional<ir::OpenProgram>> programs;  ///< per node
   /// Per node: the input of which its result is a view for all sizes, -1 for none; or:
@@ -82,8 +87,9 @@ struct PlanForm {
 /// The form for live-ins like these, all with numbers for dims; the names of their sizes are those that the
 /// graph has for them. Null where there is none: with the reason, where other sizes would not help (no size
 /// is open, or what a node computes depends on more than sizes), and without one where these are at fault.
+/// closed_too: also a form that is for these sizes alone.
 std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph,
                                           const std::vector<ir::ValueFact>& live_in_facts,
-                                          const PlanOptions& options, std::string& reason);
+                                          const PlanOptions& options, bool closed_too, std::string& reason);
 
 }  // namespace axrun::runtime

@@ -19,13 +19,16 @@ PlanForms::Bound PlanForms::known(const std::vector<ir::ValueFact>& live_in_fact
 
 PlanForms::Bound PlanForms::find(const std::vector<ir::ValueFact>& live_in_facts,
                                  const PlanOptions& options) {
+  bool closed_too = false;
   {
     const std::lock_guard lock(mutex_);
     if (!counts_.reason.empty()) return {};
     if (Bound bound = known(live_in_facts); bound.form != nullptr) return bound;
+    // Where nothing but this size has come so far, the first answer is there earlier without a form.
+    closed_too = !forms_.empty();
   }
   std::string reason;
-  std::shared_ptr<const PlanForm> made = make_form(graph_, live_in_facts, options, reason);
+  std::shared_ptr<const PlanForm> made = make_form(graph_, live_in_facts, options, closed_too, reason);
   auto numbers = made ? made->numbers(live_in_facts) : std::nullopt;
   const std::lock_guard lock(mutex_);
   // Two threads may have made one for like sizes; the first is kept.
@@ -47,9 +50,11 @@ std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& li
   Bound bound = find(live_in_facts, options);
   if (bound.form != nullptr) {
     try {
-      std::shared_ptr<const Plan> plan = PlanBuilder(bound.form, std::move(bound.numbers), options).build();
+      PlanBuilder builder(bound.form, std::move(bound.numbers), options);
+      std::shared_ptr<const Plan> plan = builder.build();
       const std::lock_guard lock(mutex_);
       ++counts_.bound;
+      counts_.variants += builder.took_variant() ? 0 : 1;
       return plan;
     } catch (const Error&) {
       // The plan for these very sizes says better what is wrong with them.

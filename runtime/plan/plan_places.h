@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ir/graph.h"
 #include "runtime/plan/memory_plan.h"
+#include "runtime/plan/spare_frames.h"
 
 namespace axrun::runtime {
 
@@ -71,7 +73,8 @@ struct PlanPlaces {
   std::vector<Output> outputs;
   std::vector<ir::ElementType> output_types;  ///< of all of the graph's
   std::vector<ir::ValueId> passed_on;         ///< as values, with their shapes
-  size_t widest_step = 0;                     ///< most inputs and outputs of one step
+  std::shared_ptr<SpareFrames> spare_frames = std::make_shared<SpareFrames>();
+  size_t widest_step = 0;  ///< most inputs and outputs of one step
 };
 
 }  // namespace axrun::runtime

@@ -89,7 +89,7 @@ OpenPorts PlanBuilder::ports_of(const StepOutline& outline) const {
 }
 
 PlanVariant::Made PlanBuilder::made_so_far() const {
-  return {plan_->steps_.size(), views_.size(), concatenated_.size(), plan_->open_steps_};
+  return {plan_->steps_.size(), views_.size(), concatenated_.size(), asks_.size(), plan_->open_steps_};
 }
 
 void PlanBuilder::keep_variant() {
@@ -103,15 +103,25 @@ void PlanBuilder::keep_variant() {
   variant->concatenated = concatenated_;
   variant->places = plan_->places_;
   variant->steps = plan_->steps_;
+  variant->asks = std::move(asks_);
+  for (PlanVariant::Ask& ask : variant->asks) {
+    StepOutline own;
+    ask.ports = ports_of(outline_of(ask.group, own));
+    ask.question = std::make_shared<PlanVariant::Ask::Question>();
+  }
   for (size_t s = 0; s < variant->steps.size(); ++s) {
     PlanVariant::Recipe& recipe = variant->recipes.emplace_back();
     recipe.group = step_groups_[s];
+    recipe.ask = step_asks_[s];
     recipe.sizes = sizes_of(*form_, recipe.group.nodes);
     if (variant->steps[s].kernel) {
       StepOutline own;
       recipe.ports = ports_of(outline_of(recipe.group, own));
+      recipe.scratch_bytes = variant->steps[s].kernel->scratch_bytes();
     }
     variant->steps[s].bodies.reset();
+    if (recipe.ask >= 0 && variant->asks[static_cast<size_t>(recipe.ask)].has_kernel)
+      recipe.fallback = std::make_shared<PlanVariant::Recipe::Fallback>();
   }
   arrangement_->variants.keep(std::move(variant));
 }
@@ -145,6 +155,9 @@ bool PlanBuilder::take(const PlanVariant& variant) {
   plan_->has_nested_ = false;
   scratch_bytes_ = 0;
   step_groups_.clear();
+  step_asks_.clear();
+  asks_.clear();
+  alias_.clear();
   views_.clear();
   views_by_size_.clear();
   concatenated_.clear();
@@ -180,60 +193,82 @@ bool PlanBuilder::takes_over(const PlanPlaces& places) const {
 }
 
 bool PlanBuilder::take_steps(const PlanVariant& variant) {
-  // What a source has for these sizes may be made of other steps.
-  const bool anew = options_.kernels != nullptr;
-  if (anew) begin_steps();
   plan_->steps_.reserve(variant.steps.size());
-  const auto recipes = variant.recipes.begin();
   PlanVariant::Made begin;
   for (size_t g = 0; g < variant.groups.size(); ++g) {
     const PlanVariant::Made& end = variant.groups[g];
-    const bool same =
-        begin.concatenated == end.concatenated &&
-        std::all_of(recipes + static_cast<std::ptrdiff_t>(begin.steps),
-                    recipes + static_cast<std::ptrdiff_t>(end.steps),
-                    [&](const PlanVariant::Recipe& recipe) { return has_same_sizes(variant, recipe); });
-    if (anew && !same) {
-      make_steps_of(arrangement_->groups[g]);
-      if (!are_like(variant, begin, end)) return false;
+    bool same = true;
+    for (size_t s = begin.steps; s < end.steps; ++s)
+      same = same && has_same_sizes(variant, variant.recipes[s]);
+    if (options_.kernels != nullptr && !same) {
+      if (!ask_for_steps(variant, begin, end)) return false;
     } else {
       for (size_t s = begin.steps; s < end.steps; ++s) {
         if (!take_step(variant, s)) return false;
       }
       plan_->open_steps_ += end.open - begin.open;
-      for (size_t v = begin.views; anew && v < end.views; ++v) {
-        join(variant.views[v].first, variant.views[v].second);
-        views_.push_back(variant.views[v]);
-      }
     }
     begin = end;
   }
   return true;
 }
 
+KernelSource::Found PlanBuilder::ask(const PlanVariant::Ask& ask) {
+  std::call_once(ask.question->put, [&] {
+    StepOutline own;
+    StepContext context = context_of(outline_of(ask.group, own));
+    for (size_t k = 0; k < context.inputs.size(); ++k) {
+      if (ask.ports.told[k]) context.inputs[k].constant = nullptr;
+    }
+    ask.question->question = options_.kernels->ask(*graph_, ask.group.nodes, context);
+  });
+  if (ask.question->question) return ask.question->question->at({ask.ports, numbers_});
+  StepOutline own;
+  return options_.kernels->find(*graph_, ask.group.nodes, context_of(outline_of(ask.group, own)));
+}
+
+bool PlanBuilder::ask_for_steps(const PlanVariant& variant, const PlanVariant::Made& begin,
+                                const PlanVariant::Made& end) {
+  size_t s = begin.steps;
+  const auto take_steps_before = [&](int ask) {
+    for (; s < end.steps && variant.recipes[s].ask < ask; ++s) {
+      if (!take_step(variant, s)) return false;
+    }
+    return true;
+  };
+  for (size_t k = begin.asks; k < end.asks; ++k) {
+    if (!take_steps_before(static_cast<int>(k))) return false;
+    const PlanVariant::Ask& own = variant.asks[k];
+    KernelSource::Found found = ask(own);
+    const bool is_one_step = s < end.steps && variant.recipes[s].ask == static_cast<int>(k);
+    // A joined group is one step or several, as the source has it.
+    const bool like =
+        (found.kernel != nullptr) == own.has_kernel && (!own.group.is_sequence || found.open == own.is_open);
+    if (!like && !own.group.parts.empty()) return false;
+    if (!is_one_step && found.kernel != nullptr) return false;
+    if (own.counts && found.open && (own.group.parts.empty() || own.group.is_sequence || found.beyond))
+      ++plan_->open_steps_;
+    if (!is_one_step) continue;
+    if (found.kernel == nullptr) {
+      if (!take_step(variant, s++)) return false;
+      continue;
+    }
+    scratch_bytes_ = std::max(scratch_bytes_, found.kernel->scratch_bytes());
+    plan_->steps_.push_back(variant.steps[s++].with(std::move(found.kernel)));
+  }
+  return take_steps_before(static_cast<int>(end.asks));
+}
+
+std::shared_ptr<const Kernel> PlanBuilder::fallback_of(const Group& group) const {
+  StepOutline own;
+  const StepContext context = context_of(outline_of(group, own));
+  return group.is_sequence ? sequence_of(group, context) : make_kernel(context);
+}
+
 bool PlanBuilder::has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const {
   return recipe.sizes && std::all_of(recipe.sizes->begin(), recipe.sizes->end(), [&](size_t number) {
            return numbers_[number] == variant.numbers[number];
          });
-}
-
-bool PlanBuilder::are_like(const PlanVariant& variant, const PlanVariant::Made& begin,
-                           const PlanVariant::Made& end) const {
-  const auto same = [&](const auto& own, const auto& others, size_t from, size_t to) {
-    return own.size() == to && std::equal(own.begin() + static_cast<std::ptrdiff_t>(from), own.end(),
-                                          others.begin() + static_cast<std::ptrdiff_t>(from));
-  };
-  if (plan_->steps_.size() != end.steps || !same(views_, variant.views, begin.views, end.views) ||
-      !same(concatenated_, variant.concatenated, begin.concatenated, end.concatenated))
-    return false;
-  for (size_t s = begin.steps; s < end.steps; ++s) {
-    const Step& own = plan_->steps_[s];
-    const Step& other = variant.steps[s];
-    const bool alike = (own.kernel != nullptr) == (other.kernel != nullptr) && own.node == other.node &&
-                       own.inputs == other.inputs && own.outputs == other.outputs;
-    if (!alike) return false;
-  }
-  return true;
 }
 
 bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
@@ -243,16 +278,22 @@ bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
     make_evaluated_step(recipe.group.nodes.front());
     return true;
   }
+  const bool has_generated = recipe.ask >= 0 && variant.asks[static_cast<size_t>(recipe.ask)].has_kernel;
   std::shared_ptr<const Kernel> kernel;
-  if (has_same_sizes(variant, recipe)) {
-    kernel = like.kernel;
+  if (has_generated && !has_same_sizes(variant, recipe)) {
+    std::call_once(recipe.fallback->put, [&] { recipe.fallback->kernel = fallback_of(recipe.group); });
+    if (recipe.fallback->kernel) kernel = recipe.fallback->kernel->resized({recipe.ports, numbers_});
+  } else if (has_same_sizes(variant, recipe)) {
+    scratch_bytes_ = std::max(scratch_bytes_, recipe.scratch_bytes);
+    plan_->steps_.push_back(like);
+    return true;
   } else {
     kernel = like.kernel->resized({recipe.ports, numbers_});
   }
-  if (kernel == nullptr) return make_group_step(recipe.group);
+  if (kernel == nullptr) kernel = fallback_of(recipe.group);
+  if (kernel == nullptr) return false;
   scratch_bytes_ = std::max(scratch_bytes_, kernel->scratch_bytes());
-  Step& step = plan_->steps_.emplace_back(like);
-  step.kernel = std::move(kernel);
+  plan_->steps_.push_back(like.with(std::move(kernel)));
   return true;
 }
 

@@ -53,26 +53,35 @@ struct OpenPorts {
     static constexpr size_t nowhere = ~size_t{0};
     size_t place = nowhere;  ///< among the numbers
     int64_t extent = 0;      ///< where that is nowhere
+
+    int64_t at(const std::vector<int64_t>& numbers) const {
+      return place == nowhere ? extent : numbers[place];
+    }
   };
   using Dims = std::vector<Dim>;
   std::vector<Dims> inputs, outputs;  ///< none for those that are absent
   std::vector<bool> told;             ///< per input: its elements hang on the numbers, too
 };
 
-/// The same, once the numbers are known. Of ports of at most Extents::most dims.
+/// The same, once the numbers are known.
 class PortSizes {
  public:
   PortSizes(const OpenPorts& ports, const std::vector<int64_t>& numbers) : ports_(ports), numbers_(numbers) {}
+  /// Of ports of at most Extents::most dims.
   Extents input(size_t k) const { return extents(ports_.inputs[k]); }
   Extents output(size_t k) const { return extents(ports_.outputs[k]); }
+  size_t inputs() const { return ports_.inputs.size(); }
+  size_t rank_of_input(size_t k) const { return ports_.inputs[k].size(); }
+  int64_t dim_of_input(size_t k, size_t d) const { return ports_.inputs[k][d].at(numbers_); }
+  size_t rank_of_output(size_t k) const { return ports_.outputs[k].size(); }
+  int64_t dim_of_output(size_t k, size_t d) const { return ports_.outputs[k][d].at(numbers_); }
   /// What a kernel was told of the input's elements may not be so.
   bool is_told(size_t k) const { return k < ports_.told.size() && ports_.told[k]; }
 
  private:
   Extents extents(const OpenPorts::Dims& dims) const {
     Extents extents;
-    for (const OpenPorts::Dim& dim : dims)
-      extents.push_back(dim.place == OpenPorts::Dim::nowhere ? dim.extent : numbers_[dim.place]);
+    for (const OpenPorts::Dim& dim : dims) extents.push_back(dim.at(numbers_));
     return extents;
   }
   const OpenPorts& ports_;

@@ -54,7 +54,10 @@ double lanes_at(const ir::loop::Loop& loop, int64_t n) {
   jit::Signature signature;
   signature.sizes = {{"n", 0, 100000, 1}};
   signature.phases.push_back({true, loop.extent, loop.step, jit::lanes_of(loop), {}, {}, {}, {}});
-  return jit::Binder(signature, {}).at({n}).lanes.front();
+  jit::Binder::AtSizes at;
+  at.values = {n};
+  jit::Binder(signature, {}).find(at);
+  return at.lanes.front();
 }
 
 TEST(PhaseWork, CountsLanesAtTheSizesAtHand) {

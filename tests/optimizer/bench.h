@@ -22,8 +22,8 @@ using namespace runtime;
 /// A generated kernel with something in its way.
 class HinderedKernel final : public JitKernel {
  public:
-  HinderedKernel(const JitKernelParts& parts, const std::atomic<bool>& hindered)
-      : JitKernel(parts), hindered_(hindered) {}
+  HinderedKernel(const JitKernel& kernel, const std::atomic<bool>& hindered)
+      : JitKernel(kernel), hindered_(hindered) {}
   void run(const KernelCall& call) const override {
     JitKernel::run(call);
     // Busy all the while: what a thread does not use of a processor is not counted.
@@ -49,7 +49,7 @@ class HinderedSource final : public KernelSource {
     Found found = source_->find(graph, nodes, context);
     const auto* jit = dynamic_cast<const JitKernel*>(found.kernel.get());
     if (jit != nullptr && nodes.size() >= fewest_nodes_ && jit->describe().find(kind_) != std::string::npos) {
-      found.kernel = std::make_shared<HinderedKernel>(jit->parts(), hindered_);
+      found.kernel = std::make_shared<HinderedKernel>(*jit, hindered_);
     }
     return found;
   }

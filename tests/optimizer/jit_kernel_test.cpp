@@ -48,16 +48,16 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
     }
     JitKernelParts parts;
     // The step has its inputs the other way round, and one that the kernel does not read.
-    parts.kernel = std::make_shared<jit::BoundKernel>(std::move(bound));
     parts.inputs = {2, 0};
     parts.outputs = {1};
     parts.threads = pool->threads();
-    parts.description = [] { return std::string("jit map"); };
-    const JitKernel kernel(parts);
+    parts.description = [](const SizeValues& sizes) { return fmt::format("jit map {}", sizes.at("n")); };
+    const JitKernel kernel(std::make_shared<const JitKernelParts>(parts),
+                           std::make_shared<const jit::BoundKernel>(std::move(bound)), {{"n", count}});
     EXPECT_EQ(kernel.ignores_input(0), constant);
     EXPECT_FALSE(kernel.ignores_input(1));
     EXPECT_FALSE(kernel.ignores_input(2));
-    EXPECT_EQ(kernel.describe(), "jit map");
+    EXPECT_EQ(kernel.describe(), "jit map 1000");
 
     const AlignedBuffer scratch(kernel.scratch_bytes());
     const void* inputs[] = {constant ? nullptr : w.data(), nullptr, x.data()};

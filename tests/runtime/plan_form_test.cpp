@@ -75,6 +75,7 @@ TEST(PlanForm, ServesSizesThatItWasNotMadeFrom) {
   EXPECT_EQ(counts.made, 1U);
   EXPECT_EQ(counts.bound, 24U);
   EXPECT_EQ(counts.unbound, 0U);
+  EXPECT_EQ(counts.variants, 1U) << "the first one";
   ASSERT_EQ(counts.forms.size(), 1U);
   EXPECT_EQ(counts.forms[0].sizes, (std::vector<std::string>{"n", "m"}));
 }
@@ -86,10 +87,77 @@ TEST(PlanForm, HasAnotherOneWhereAnExtentIsOneOrNothing) {
                                          {1, 1, 12}, {0, 4, 12}, {3, 0, 12}, {0, 7, 12}};
   for (const ir::Shape& shape : shapes) expect_as_fixed(maker, *session, {shape});
   const FormCounts counts = session->form_counts();
-  EXPECT_EQ(counts.made, 5U) << "1x1 has nothing open";
-  EXPECT_EQ(counts.unbound, 1U);
+  EXPECT_EQ(counts.made, 6U);
+  EXPECT_EQ(counts.unbound, 0U);
   EXPECT_NE(std::find(counts.forms[0].guards.begin(), counts.forms[0].guards.end(), "x[0] = 0"),
             counts.forms[0].guards.end());
+}
+
+TEST(PlanForm, IsNotMadeForTheOnlySizeThatHasCome) {
+  const ModelMaker maker = heads();
+  const auto session = maker.session(one_thread(Tier::fallback));
+  expect_as_fixed(maker, *session, {{1, 1, 12}});
+  EXPECT_EQ(session->form_counts().made, 0U) << "a plan alone is there earlier";
+  EXPECT_EQ(session->form_counts().unbound, 1U);
+  EXPECT_EQ(session->form_counts().reason, "");
+}
+
+/// Steps of every kind that is made again for other sizes, and some that are not.
+ModelMaker steps_of_all_kinds() {
+  ModelMaker maker;
+  const auto axis = [](int64_t at) {
+    return std::map<std::string, ir::Attribute>{{"axis", ModelMaker::attribute(at)}};
+  };
+  const ValueId x = maker.input("x", ElementType::f32, {n, m, 8});
+  const ValueId y = maker.input("y", ElementType::f32, {n, 1, 8});
+  const ValueId sum = maker.node("Add", {x, y});
+  const ValueId act = maker.node("Mul", {maker.node("Sigmoid", {sum}), sum});
+  const ValueId product = maker.node("MatMul", {act, maker.weights({8, 8}, 2)});
+  const ValueId biased = maker.node("Add", {product, maker.weights({8}, 3)});
+  const ValueId residual = maker.node("Add", {biased, x});
+  const ValueId norm =
+      maker.node("LayerNormalization", {residual, maker.weights({8}, 4), maker.weights({8}, 5)});
+  const ValueId turned =
+      maker.node("Transpose", {norm}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{0, 2, 1})}});
+  const ValueId scores = maker.node("Div", {maker.node("MatMul", {norm, turned}), maker.weights({1}, 6)});
+  const ValueId soft = maker.node("Softmax", {scores}, axis(-1));
+  const ValueId mixed = maker.node("MatMul", {soft, norm});
+  const ValueId tail =
+      maker.node("Slice", {mixed, maker.integers({1}), maker.integers({100000}), maker.integers({1})});
+  const ValueId both = maker.node("Concat", {mixed, tail, x}, axis(1));
+  maker.output(maker.node("Gather", {both, maker.integers({0, 2, 1})}, axis(1)));
+  maker.output(maker.node("ReduceMean", {both}, {{"axes", ModelMaker::attribute(std::vector<int64_t>{1})}}));
+  maker.output(both);
+  const ValueId rows = maker.node("Gather", {maker.node("Shape", {x}), maker.integers({1})}, axis(0));
+  const ValueId places = maker.node(
+      "Range", {maker.constant(ir::Tensor::scalar(ElementType::i64, 0)), maker.node("Squeeze", {rows}),
+                maker.constant(ir::Tensor::scalar(ElementType::i64, 1))});
+  maker.output(maker.node("Cast", {places}, {{"to", ModelMaker::attribute(int64_t{1})}}));
+  return maker;
+}
+
+TEST(PlanVariant, KernelsAreMadeAgainForOtherSizes) {
+  const ModelMaker maker = steps_of_all_kinds();
+  const auto session = maker.session(one_thread(Tier::fallback));
+  for (const int64_t rows : {3, 2, 40, 7})
+    for (const int64_t columns : {5, 2, 33, 130, 3})
+      expect_as_fixed(maker, *session, {{rows, columns, 8}, {rows, 1, 8}});
+  const FormCounts counts = session->form_counts();
+  EXPECT_EQ(counts.unbound, 0U);
+  EXPECT_LT(counts.variants, 5U);
+}
+
+/// At n = 3 one row is left, which turned is the same in memory; at other sizes it is not.
+TEST(PlanVariant, IsNotTakenWhereAViewIsNone) {
+  ModelMaker maker;
+  const ValueId x = maker.input("x", ElementType::f32, {n, 4});
+  const ValueId rest =
+      maker.node("Slice", {x, maker.integers({2}), maker.integers({100000}), maker.integers({0})});
+  maker.output(
+      maker.node("Relu", {maker.node("Transpose", {maker.node("Neg", {rest})},
+                                     {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0})}})}));
+  const auto session = maker.session(one_thread(Tier::fallback));
+  for (const int64_t rows : {3, 5, 3, 9, 4, 3}) expect_as_fixed(maker, *session, {{rows, 4}});
 }
 
 TEST(PlanForm, SaysWhatItTakesForGranted) {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/optimizer/kernel_library.h"
+
+namespace axrun::runtime {
+
+/// What the library has for one step at any sizes: looked up once, but for what sizes decide.
+class KernelLibrary::StepQuestion final : public KernelSource::Question {
+ public:
+  StepQuestion(KernelLibrary& library, const ir::Graph& graph, const std::vector<int>& nodes,
+               const StepContext& context);
+  Found at(const PortSizes& ports) const override;
+
+ private:
+  /// What kernels of one code have in common, with one of them: others may share what it has prepared.
+  struct Known {
+    std::shared_ptr<const JitKernelParts> parts;
+    Constants constants;
+    std::shared_ptr<const jit::BoundKernel> bound;
+  };
+  /// Under the library's lock. Null where an input is not known that the code takes for a constant.
+  Known* known(const Entry& entry, const ServingCode& code) const;
+
+  KernelLibrary& library_;
+  std::vector<std::shared_ptr<Form>> forms_;
+  bool has_room_;             ///< for an expression of other sizes
+  Constants constants_;       ///< per input of the step
+  std::vector<int> outputs_;  ///< those that are there
+  const ir::Node& node_;
+  int threads_;
+  mutable size_t last_ = 0;  ///< of the forms: which had the answer before
+  mutable std::vector<std::unique_ptr<Known>> known_;
+};
+
+}  // namespace axrun::runtime
