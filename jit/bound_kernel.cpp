@@ -84,13 +84,29 @@ std::shared_ptr<char> allocate_prepared(size_t bytes) {
 
 }  // namespace
 
+namespace {
+
+/// Of the code, in order.
+std::vector<int64_t> values_of(const Signature& signature, const std::map<std::string, int64_t>& sizes) {
+  std::vector<int64_t> values;
+  for (const ir::loop::Size& size : signature.sizes) {
+    const auto found = sizes.find(size.name);
+    if (found == sizes.end() && size.low != size.high)
+      throw Error(Fault::user, signature.name + ": the size " + size.name + " is not given");
+    values.push_back(found != sizes.end() ? found->second : size.low);
+  }
+  return values;
+}
+
+}  // namespace
+
 BoundKernel::BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
                          const std::vector<bool>& constant)
     : BoundKernel(std::static_pointer_cast<const CallableCode>(code),
-                  static_cast<const CallableCode&>(*code).binder(constant), sizes) {}
+                  static_cast<const CallableCode&>(*code).binder(constant),
+                  values_of(static_cast<const CallableCode&>(*code).signature(), sizes).data()) {}
 
-BoundKernel::BoundKernel(std::shared_ptr<const CallableCode> code, const Binder& binder,
-                         const std::map<std::string, int64_t>& sizes)
+BoundKernel::BoundKernel(std::shared_ptr<const CallableCode> code, const Binder& binder, const int64_t* sizes)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.code = std::move(code);
@@ -101,13 +117,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const CallableCode> code, const Binder&
   at.values.clear();
   for (size_t k = 0; k < signature.sizes.size(); ++k) {
     const ir::loop::Size& size = signature.sizes[k];
-    const auto found = sizes.find(size.name);
-    int64_t value = size.low;
-    if (found != sizes.end()) {
-      value = found->second;
-    } else if (size.low != size.high) {
-      throw Error(Fault::user, signature.name + ": the size " + size.name + " is not given");
-    }
+    const int64_t value = sizes[k];
     if (value < size.low || value > size.high || value % size.divisor != 0)
       throw Error(Fault::user,
                   signature.name + " does not claim " + size.name + " = " + std::to_string(value));
@@ -260,7 +270,13 @@ bool BoundKernel::share_prepared(const BoundKernel& other) {
   return !s.parts.empty();
 }
 
-std::shared_ptr<const BoundKernel> BoundKernel::resized(const std::map<std::string, int64_t>& sizes) const {
+std::vector<std::string> BoundKernel::size_names() const {
+  std::vector<std::string> names;
+  for (const ir::loop::Size& size : state_->code->signature().sizes) names.push_back(size.name);
+  return names;
+}
+
+std::shared_ptr<const BoundKernel> BoundKernel::resized(const int64_t* sizes) const {
   auto other = std::make_shared<BoundKernel>(state_->code, *state_->binder, sizes);
   if (!state_->parts.empty() && !other->share_prepared(*this)) return nullptr;
   return other;

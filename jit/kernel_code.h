@@ -90,8 +90,7 @@ class BoundKernel {
   BoundKernel(std::shared_ptr<const KernelCode> code, const std::map<std::string, int64_t>& sizes,
               const std::vector<bool>& constant = {});
   /// The same by what binding to such constants takes, which is the code's own.
-  BoundKernel(std::shared_ptr<const CallableCode> code, const Binder& binder,
-              const std::map<std::string, int64_t>& sizes);
+  BoundKernel(std::shared_ptr<const CallableCode> code, const Binder& binder, const int64_t* sizes);
   ~BoundKernel();
   BoundKernel(BoundKernel&&) noexcept;
 
@@ -107,9 +106,11 @@ class BoundKernel {
   /// made for the same constants, that differs in sizes only which nothing prepared depends on. False
   /// otherwise. That the constants have the same values is the caller's business.
   bool share_prepared(const BoundKernel& other);
-  /// The same kernel at other sizes, with what this one has prepared; null where other sizes need other
-  /// preparations. Throws as the constructor does.
-  std::shared_ptr<const BoundKernel> resized(const std::map<std::string, int64_t>& sizes) const;
+  /// Names of the code's sizes.
+  std::vector<std::string> size_names() const;
+  /// The same kernel at other sizes, in the order of their names, with what this one has prepared; null where
+  /// other sizes need other preparations. Throws as the constructor does.
+  std::shared_ptr<const BoundKernel> resized(const int64_t* sizes) const;
   /// True when input k is not read by run any more, but through its prepared form.
   bool is_prepared(size_t input) const;
   size_t prepared_bytes() const;

@@ -32,12 +32,11 @@ class TestedSizes {
   bool cover(const SizeAssignment& sizes) const;
   /// 0: not tested.
   int64_t largest(const std::string& name) const;
+  int64_t largest_product() const;
   const std::vector<SizeAssignment>& sizes() const { return sizes_; }
   bool operator==(const TestedSizes&) const = default;
 
  private:
-  int64_t largest_product() const;
-
   std::vector<SizeAssignment> sizes_;
 };
 

@@ -14,7 +14,7 @@ void PoolWorkers::run(int64_t iterations, Body body, void* state) {
 }
 
 JitKernel::JitKernel(std::shared_ptr<const JitKernelParts> parts,
-                     std::shared_ptr<const jit::BoundKernel> kernel, SizeValues sizes)
+                     std::shared_ptr<const jit::BoundKernel> kernel, std::vector<int64_t> sizes)
     : parts_(std::move(parts)), kernel_(std::move(kernel)), sizes_(std::move(sizes)) {
   AXRUN_ASSERT(parts_->inputs.size() <= most_buffers && parts_->outputs.size() <= most_buffers);
 }
@@ -44,7 +44,13 @@ bool JitKernel::ignores_input(int input) const {
 
 std::optional<jit::WorkCount> JitKernel::work(const jit::Target& target) const {
   if (!parts_->work) return std::nullopt;
-  return parts_->work(sizes_, target);
+  return parts_->work(sizes(), target);
+}
+
+SizeValues JitKernel::sizes() const {
+  SizeValues sizes;
+  for (size_t k = 0; k < sizes_.size(); ++k) sizes.emplace(parts_->symbols[k], sizes_[k]);
+  return sizes;
 }
 
 }  // namespace axrun::runtime

@@ -235,6 +235,7 @@ std::shared_ptr<const JitKernelParts> KernelLibrary::parts_of(const Entry& entry
   parts->place = node.op + " '" + node.name + "'";
   parts->threads = threads;
   parts->from_cache = generated.from_cache;
+  parts->symbols = entry.shared_expression->symbols;
   parts->work = [code = generated.code.get(), known](const SizeValues& at, const jit::Target& target) {
     return jit::count_work(code->program(), at, known, target);
   };
@@ -424,7 +425,7 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
   return std::make_shared<JitKernel>(
       parts_of(entry, generated, are_known(constants), positions, *step.node, threads),
-      bind(generated, sizes, constants), sizes);
+      bind(generated, sizes, constants), in_order(*entry.shared_expression, sizes));
 }
 
 }  // namespace axrun::runtime

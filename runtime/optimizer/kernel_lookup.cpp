@@ -10,7 +10,7 @@ namespace axrun::runtime {
 
 KernelLibrary::StepQuestion::StepQuestion(KernelLibrary& library, const ir::Graph& graph,
                                           const std::vector<int>& nodes, const StepContext& context)
-    : library_(library), node_(context.node), threads_(context.threads) {
+    : library_(library), node_(context.node), threads_(context.threads), version_(*library.version()) {
   const auto constant = [&](ir::ValueId id) -> const ir::Tensor* {
     const auto at = std::find(context.input_ids.begin(), context.input_ids.end(), id);
     if (at == context.input_ids.end()) return nullptr;
@@ -46,11 +46,23 @@ KernelLibrary::StepQuestion::Known* KernelLibrary::StepQuestion::known(const Ent
 }
 
 KernelSource::Found KernelLibrary::StepQuestion::at(const PortSizes& ports) const {
+  if (forms_.empty()) return {nullptr, has_room_};
+  // What the library says of other sizes may be the same in other numbers.
+  const OpenAnswer* const answer = answer_.load(std::memory_order_acquire);
+  if (answer != nullptr && library_.version() == version_) {
+    if (std::optional<Found> found = answer->at(ports)) return *std::move(found);
+  }
+  return look_up(ports);
+}
+
+KernelSource::Found KernelLibrary::StepQuestion::look_up(const PortSizes& ports) const {
   Found found;
   SizeValues sizes;
   ServingCode code;
   Known* known = nullptr;
-  std::shared_ptr<const jit::BoundKernel> relative;
+  std::shared_ptr<const StepExpression> expression;
+  std::shared_ptr<Entry> serving;
+  bool is_for_range = false;
   {
     const std::lock_guard lock(library_.mutex_);
     size_t form = forms_.size();
@@ -69,6 +81,7 @@ KernelSource::Found KernelLibrary::StepQuestion::at(const PortSizes& ports) cons
     found.open = choice.open || library_.resumes_;
     found.beyond = choice.beyond;
     if (!choice.use) {
+      if (answers_.empty() && entry->specialised.empty() && !choice.beyond) keep(*entry, nullptr, nullptr);
       std::shared_ptr<Entry> special = specialised_at(entry->specialised, sizes);
       if (!special) return found;
       choice = library_.choose(*special, sizes);
@@ -79,18 +92,39 @@ KernelSource::Found KernelLibrary::StepQuestion::at(const PortSizes& ports) cons
     }
     known = this->known(*entry, *entry->generated);
     if (known == nullptr || !gives(*entry->shared_expression, sizes, ports, outputs_)) return found;
-    relative = known->bound;
+    is_for_range = entry == forms_[form]->entry;
     code = *entry->generated;  // an alternative may take its place
+    expression = entry->shared_expression;
+    serving = std::move(entry);
   }
-  std::shared_ptr<const jit::BoundKernel> bound;
-  if (relative) bound = relative->resized(sizes);
-  if (bound == nullptr) {
-    bound = library_.bind(code, sizes, known->constants);
-    const std::lock_guard lock(library_.mutex_);
-    known->bound = bound;
-  }
-  found.kernel = std::make_shared<JitKernel>(known->parts, std::move(bound), std::move(sizes));
+  std::shared_ptr<const jit::BoundKernel> bound = library_.bind(code, sizes, known->constants);
+  found.kernel = std::make_shared<JitKernel>(known->parts, bound, in_order(*expression, sizes));
+  const std::lock_guard lock(library_.mutex_);
+  const OpenAnswer* const answer = answer_.load(std::memory_order_relaxed);
+  if (is_for_range && (answer == nullptr || !answer->has_kernel()))
+    keep(*serving, known->parts, std::move(bound));
   return found;
+}
+
+void KernelLibrary::StepQuestion::keep(const Entry& entry, std::shared_ptr<const JitKernelParts> parts,
+                                       std::shared_ptr<const jit::BoundKernel> kernel) const {
+  // Where every kernel serves, or verdicts are for their very sizes, other rules hold.
+  const bool plain = !library_.options_.always && !library_.options_.exact_sizes;
+  if (!plain || library_.version() != version_ || entry.ranges.empty()) return;
+  OpenAnswer::Known known{entry.shared_expression, outputs_, entry.ranges, std::move(parts),
+                          std::move(kernel)};
+  known.open_anyway = library_.resumes_;
+  if (entry.record.state != OptimizedKernel::State::refused && entry.generated) {
+    known.tested = entry.generated->tested;
+    for (const KernelVerdict& verdict : entry.verdicts)
+      known.verdicts.push_back({verdict.sizes, verdict.use});
+  } else if (entry.record.state == OptimizedKernel::State::waiting) {
+    known.open_anyway = true;
+  }
+  std::unique_ptr<const OpenAnswer> made = OpenAnswer::of(std::move(known));
+  if (made == nullptr) return;
+  answers_.push_back(std::move(made));
+  answer_.store(answers_.back().get(), std::memory_order_release);
 }
 
 }  // namespace axrun::runtime

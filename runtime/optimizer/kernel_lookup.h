@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/optimizer/kernel_library.h"
+#include "runtime/optimizer/open_answer.h"
 
 namespace axrun::runtime {
 
@@ -16,11 +18,14 @@ class KernelLibrary::StepQuestion final : public KernelSource::Question {
   Found at(const PortSizes& ports) const override;
 
  private:
-  /// What kernels of one code have in common, with one of them: others may share what it has prepared.
+  Found look_up(const PortSizes& ports) const;
+  /// What the library says of the entry is kept. Under its lock.
+  void keep(const Entry& entry, std::shared_ptr<const JitKernelParts> parts,
+            std::shared_ptr<const jit::BoundKernel> kernel) const;
+  /// What kernels of one code have in common.
   struct Known {
     std::shared_ptr<const JitKernelParts> parts;
     Constants constants;
-    std::shared_ptr<const jit::BoundKernel> bound;
   };
   /// Under the library's lock. Null where an input is not known that the code takes for a constant.
   Known* known(const Entry& entry, const ServingCode& code) const;
@@ -34,6 +39,11 @@ class KernelLibrary::StepQuestion final : public KernelSource::Question {
   int threads_;
   mutable size_t last_ = 0;  ///< of the forms: which had the answer before
   mutable std::vector<std::unique_ptr<Known>> known_;
+  /// Asked first while the library is as it was when the question was.
+  uint64_t version_;
+  mutable std::atomic<const OpenAnswer*> answer_{nullptr};
+  mutable std::vector<std::unique_ptr<const OpenAnswer>>
+      answers_;  ///< at most one without a kernel and one with
 };
 
 }  // namespace axrun::runtime

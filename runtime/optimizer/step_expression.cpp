@@ -382,6 +382,12 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression, const Port
   return solved(expression, ports);
 }
 
+std::vector<int64_t> in_order(const StepExpression& expression, const SizeValues& sizes) {
+  std::vector<int64_t> values;
+  for (const std::string& name : expression.symbols) values.push_back(sizes.at(name));
+  return values;
+}
+
 bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
            const std::vector<int>& outputs) {
   if (expression.output_dims.size() != outputs.size()) return false;

@@ -81,6 +81,8 @@ std::optional<SizeValues> sizes_for(const StepExpression& expression, const Port
 
 /// Dims of the expression's outputs at these sizes.
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes);
+/// Of the expression's symbols.
+std::vector<int64_t> in_order(const StepExpression& expression, const SizeValues& sizes);
 /// Whether they are those of these outputs of a step, in order.
 bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
            const std::vector<int>& outputs);

@@ -23,6 +23,17 @@ void Arrangements::keep(std::shared_ptr<const Arrangement> made) {
   if (kept_.size() > most_kept) kept_.pop_back();
 }
 
+std::shared_ptr<const Arrangement> Arrangements::of(uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  return version == version_ ? wanted_ : nullptr;
+}
+
+void Arrangements::note(uint64_t version, std::shared_ptr<const Arrangement> wanted) {
+  const std::lock_guard lock(mutex_);
+  version_ = version;
+  wanted_ = std::move(wanted);
+}
+
 std::shared_ptr<const Arrangement> PlanBuilder::arrange(std::vector<Group> groups,
                                                         std::vector<std::vector<int>> joined) const {
   auto made = std::make_shared<Arrangement>();

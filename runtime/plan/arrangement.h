@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,10 +25,15 @@ class Arrangements {
  public:
   std::shared_ptr<const Arrangement> find(const std::vector<std::vector<int>>& joined);
   void keep(std::shared_ptr<const Arrangement> made);
+  /// That which a source of this version wants; null: it was not told (note).
+  std::shared_ptr<const Arrangement> of(uint64_t version);
+  void note(uint64_t version, std::shared_ptr<const Arrangement> wanted);
 
  private:
   static constexpr size_t most_kept = 3;
   std::mutex mutex_;
+  uint64_t version_ = 0;
+  std::shared_ptr<const Arrangement> wanted_;
   std::vector<std::shared_ptr<const Arrangement>> kept_;  ///< the one used last is the first
 };
 

@@ -94,6 +94,7 @@ PlanVariant::Made PlanBuilder::made_so_far() const {
 
 void PlanBuilder::keep_variant() {
   if (!arrangement_ || !version_ || !options_.reuse_buffers || graph_->limits) return;
+  if (options_.kernels) form_->arrangements.note(*version_, arrangement_);
   auto variant = std::make_shared<PlanVariant>();
   variant->version = *version_;
   variant->numbers = numbers_;
@@ -130,9 +131,7 @@ bool PlanBuilder::take_variant() {
   if (!options_.fuse || !options_.reuse_buffers || graph_->limits) return false;
   version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
   if (!version_) return false;
-  const auto sets =
-      options_.kernels ? options_.kernels->joined_groups(*graph_) : std::vector<std::vector<int>>();
-  arrangement_ = sets.empty() ? form_->plain : form_->arrangements.find(sets);
+  arrangement_ = options_.kernels ? form_->arrangements.of(*version_) : form_->plain;
   if (!arrangement_) return false;
   const auto variants = arrangement_->variants.of(*version_);
   return std::any_of(variants.begin(), variants.end(), [&](const auto& variant) { return take(*variant); });

@@ -51,9 +51,10 @@ TEST(JitKernel, RunsOnAPoolWithItsConstantPrepared) {
     parts.inputs = {2, 0};
     parts.outputs = {1};
     parts.threads = pool->threads();
+    parts.symbols = {"n"};
     parts.description = [](const SizeValues& sizes) { return fmt::format("jit map {}", sizes.at("n")); };
     const JitKernel kernel(std::make_shared<const JitKernelParts>(parts),
-                           std::make_shared<const jit::BoundKernel>(std::move(bound)), {{"n", count}});
+                           std::make_shared<const jit::BoundKernel>(std::move(bound)), {count});
     EXPECT_EQ(kernel.ignores_input(0), constant);
     EXPECT_FALSE(kernel.ignores_input(1));
     EXPECT_FALSE(kernel.ignores_input(2));

@@ -1,0 +1,147 @@
+#include "runtime/optimizer/open_answer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace axrun::runtime {
+namespace {
+
+int64_t extent_of(const LinearDim& dim, const int64_t* values) {
+  int64_t extent = dim.constant;
+  for (const auto& [size, factor] : dim.terms) extent += factor * values[size];
+  return extent;
+}
+
+}  // namespace
+
+std::unique_ptr<const OpenAnswer> OpenAnswer::of(Known known) {
+  const StepExpression& expression = *known.expression;
+  const search::Sizes& ranges = known.ranges;
+  const size_t sizes = expression.symbols.size();
+  if (sizes > most_sizes || ranges.size() != sizes) return nullptr;
+  auto answer = std::make_unique<OpenAnswer>();
+  std::vector<std::optional<Source>> sources(sizes);
+  for (size_t k = 0; k < expression.operand_dims.size(); ++k) {
+    for (size_t d = 0; d < expression.operand_dims[k].size(); ++d) {
+      const LinearDim& dim = expression.operand_dims[k][d];
+      if (expression.program.operands[k] == ir::none || dim.terms.size() != 1) continue;
+      const auto [size, factor] = dim.terms.front();
+      if (factor > 0 && !sources[static_cast<size_t>(size)])
+        sources[static_cast<size_t>(size)] = Source{k, d, dim.constant, factor};
+    }
+  }
+  for (size_t s = 0; s < sizes; ++s) {
+    const auto range = std::find_if(ranges.begin(), ranges.end(), [&](const ir::loop::Size& one) {
+      return one.name == expression.symbols[s];
+    });
+    if (!sources[s] || range == ranges.end()) return nullptr;
+    answer->sources_.push_back(*sources[s]);
+    const int64_t served =
+        known.tested ? verify::served_up_to(known.tested->largest(range->name)) : range->high;
+    answer->limits_.push_back({range->low, std::min(range->high, served), range->divisor});
+  }
+  answer->most_product_ = known.tested ? verify::served_up_to(known.tested->largest_product()) : INT64_MAX;
+  for (const Verdict& verdict : known.verdicts) {
+    Judged judged{{}, verdict.use};
+    for (const std::string& name : expression.symbols) {
+      const auto found = verdict.sizes.find(name);
+      if (found == verdict.sizes.end()) return nullptr;
+      judged.sizes.push_back(static_cast<double>(found->second) + 1);
+    }
+    answer->verdicts_.push_back(std::move(judged));
+  }
+  const std::vector<std::string> names =
+      known.kernel ? known.kernel->size_names() : std::vector<std::string>();
+  for (const std::string& name : names) {
+    const auto found = std::find(expression.symbols.begin(), expression.symbols.end(), name);
+    if (found == expression.symbols.end()) return nullptr;
+    answer->order_.push_back(static_cast<size_t>(found - expression.symbols.begin()));
+  }
+  answer->known_ = std::move(known);
+  return answer;
+}
+
+bool OpenAnswer::solve(const PortSizes& ports, int64_t* values) const {
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    const Source& source = sources_[s];
+    if (source.input >= ports.inputs() || source.dim >= ports.rank_of_input(source.input)) return false;
+    const int64_t rest = ports.dim_of_input(source.input, source.dim) - source.constant;
+    if (rest < 0 || rest % source.factor != 0) return false;
+    values[s] = rest / source.factor;
+  }
+  return true;
+}
+
+bool OpenAnswer::fits(const PortSizes& ports, const int64_t* values) const {
+  const StepExpression& expression = *known_.expression;
+  for (size_t k = 0; k < expression.operand_dims.size(); ++k) {
+    const LinearDims& dims = expression.operand_dims[k];
+    if (expression.program.operands[k] == ir::none) continue;
+    if (k >= ports.inputs() || dims.size() != ports.rank_of_input(k)) return false;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (extent_of(dims[d], values) != ports.dim_of_input(k, d)) return false;
+    }
+  }
+  if (expression.output_dims.size() != known_.outputs.size()) return false;
+  for (size_t k = 0; k < known_.outputs.size(); ++k) {
+    const LinearDims& dims = expression.output_dims[k];
+    const auto port = static_cast<size_t>(known_.outputs[k]);
+    if (dims.size() != ports.rank_of_output(port)) return false;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (extent_of(dims[d], values) != ports.dim_of_output(port, d)) return false;
+    }
+  }
+  return true;
+}
+
+bool OpenAnswer::is_covered(const int64_t* values) const {
+  int64_t product = 1;
+  for (size_t s = 0; s < limits_.size(); ++s) {
+    const Limits& limits = limits_[s];
+    if (values[s] < limits.low || values[s] > limits.high || values[s] % limits.divisor != 0) return false;
+    if (__builtin_mul_overflow(product, values[s], &product)) return false;
+  }
+  return product <= most_product_;
+}
+
+const OpenAnswer::Judged* OpenAnswer::nearest(const int64_t* values) const {
+  const Judged* nearest = nullptr;
+  double least = 0;
+  for (const Judged& verdict : verdicts_) {
+    double distance = 0;
+    for (size_t s = 0; verdicts_.size() > 1 && s < verdict.sizes.size(); ++s)
+      distance += std::fabs(std::log2((static_cast<double>(values[s]) + 1) / verdict.sizes[s]));
+    if (nearest != nullptr && distance >= least) continue;
+    nearest = &verdict;
+    least = distance;
+  }
+  return nearest;
+}
+
+std::optional<KernelSource::Found> OpenAnswer::at(const PortSizes& ports) const {
+  std::array<int64_t, most_sizes> values;
+  if (!solve(ports, values.data()) || !fits(ports, values.data()) || !is_covered(values.data()))
+    return std::nullopt;
+  KernelSource::Found found;
+  found.open = known_.open_anyway;
+  if (!known_.tested) return found;
+  const Judged* const verdict = nearest(values.data());
+  if (verdict == nullptr || (verdict->use && known_.kernel == nullptr)) return std::nullopt;
+  for (size_t s = 0; s < verdict->sizes.size(); ++s) {
+    const double ratio = (static_cast<double>(values[s]) + 1) / verdict->sizes[s];
+    found.open = found.open || ratio > 2 || ratio < 0.5;
+  }
+  if (!verdict->use) return found;
+  std::array<int64_t, most_sizes> of_code;
+  for (size_t k = 0; k < order_.size(); ++k) of_code[k] = values[order_[k]];
+  auto bound = known_.kernel->resized(of_code.data());
+  if (bound == nullptr) return std::nullopt;
+  found.kernel = std::make_shared<JitKernel>(
+      known_.parts, std::move(bound),
+      std::vector<int64_t>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(sources_.size())));
+  return found;
+}
+
+}  // namespace axrun::runtime

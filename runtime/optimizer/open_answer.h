@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/optimizer/jit_kernel.h"
+#include "runtime/optimizer/kernel_library.h"
+
+namespace axrun::runtime {
+
+/// What the library says of one expression for a range of sizes, in numbers, for as long as its version stays
+/// the same: the kernel, where there is one, and what decides whether it serves some sizes. Immutable.
+class OpenAnswer {
+ public:
+  struct Verdict {
+    SizeValues sizes;
+    bool use;
+  };
+  struct Known {
+    std::shared_ptr<const StepExpression> expression;
+    std::vector<int> outputs;  ///< of the step
+    search::Sizes ranges;
+    /// What kernels are made from, and one of them; null: none has served so far.
+    std::shared_ptr<const JitKernelParts> parts = nullptr;
+    std::shared_ptr<const jit::BoundKernel> kernel = nullptr;
+    std::optional<verify::TestedSizes> tested = {};  ///< of the code; none: there is none
+    std::vector<Verdict> verdicts = {};
+    bool open_anyway = false;
+  };
+  /// Null where sizes are not told by single dims.
+  static std::unique_ptr<const OpenAnswer> of(Known known);
+
+  /// Nothing where the library has to be asked.
+  std::optional<KernelSource::Found> at(const PortSizes& ports) const;
+  bool has_kernel() const { return known_.kernel != nullptr; }
+
+ private:
+  static constexpr size_t most_sizes = 8;
+  /// Of a size: the dim of an input that tells it, and how.
+  struct Source {
+    size_t input, dim;
+    int64_t constant, factor;
+  };
+  struct Limits {
+    int64_t low, high, divisor;
+  };
+  struct Judged {
+    std::vector<double> sizes;
+    bool use;
+  };
+  bool solve(const PortSizes& ports, int64_t* values) const;
+  bool fits(const PortSizes& ports, const int64_t* values) const;
+  bool is_covered(const int64_t* values) const;
+  const Judged* nearest(const int64_t* values) const;
+
+  Known known_;
+  std::vector<Source> sources_;
+  std::vector<Limits> limits_;
+  int64_t most_product_ = 0;
+  std::vector<Judged> verdicts_;
+  std::vector<size_t> order_;  ///< of the code's sizes: which of the expression's
+};
+
+}  // namespace axrun::runtime
