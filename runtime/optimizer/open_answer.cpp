@@ -18,58 +18,89 @@ int64_t extent_of(const LinearDim& dim, const int64_t* values) {
 
 std::unique_ptr<const OpenAnswer> OpenAnswer::of(Known known) {
   const StepExpression& expression = *known.expression;
-  const search::Sizes& ranges = known.ranges;
   const size_t sizes = expression.symbols.size();
-  if (sizes > most_sizes || ranges.size() != sizes) return nullptr;
+  if (sizes > most_sizes || known.ranges.size() != sizes) return nullptr;
   auto answer = std::make_unique<OpenAnswer>();
-  std::vector<std::optional<Source>> sources(sizes);
+  answer->known_ = std::move(known);
+  while (answer->find_source()) {
+  }
+  if (answer->sources_.size() != sizes) return nullptr;
+  answer->read_limits();
+  return answer->read_verdicts() && answer->read_order() ? std::move(answer) : nullptr;
+}
+
+bool OpenAnswer::find_source() {
+  const StepExpression& expression = *known_.expression;
+  const auto is_told = [&](int size) {
+    return std::any_of(sources_.begin(), sources_.end(),
+                       [&](const Source& source) { return source.size == static_cast<size_t>(size); });
+  };
   for (size_t k = 0; k < expression.operand_dims.size(); ++k) {
+    if (expression.program.operands[k] == ir::none) continue;
     for (size_t d = 0; d < expression.operand_dims[k].size(); ++d) {
-      const LinearDim& dim = expression.operand_dims[k][d];
-      if (expression.program.operands[k] == ir::none || dim.terms.size() != 1) continue;
-      const auto [size, factor] = dim.terms.front();
-      if (factor > 0 && !sources[static_cast<size_t>(size)])
-        sources[static_cast<size_t>(size)] = Source{k, d, dim.constant, factor};
+      const auto& terms = expression.operand_dims[k][d].terms;
+      const auto open =
+          std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return !is_told(term.first); });
+      const auto several =
+          open == terms.end()
+              ? open
+              : std::find_if(open + 1, terms.end(), [&](const auto& term) { return !is_told(term.first); });
+      if (open == terms.end() || several != terms.end()) continue;
+      sources_.push_back({static_cast<size_t>(open->first), k, d, open->second});
+      return true;
     }
   }
-  for (size_t s = 0; s < sizes; ++s) {
-    const auto range = std::find_if(ranges.begin(), ranges.end(), [&](const ir::loop::Size& one) {
-      return one.name == expression.symbols[s];
-    });
-    if (!sources[s] || range == ranges.end()) return nullptr;
-    answer->sources_.push_back(*sources[s]);
-    const int64_t served =
-        known.tested ? verify::served_up_to(known.tested->largest(range->name)) : range->high;
-    answer->limits_.push_back({range->low, std::min(range->high, served), range->divisor});
+  return false;
+}
+
+void OpenAnswer::read_limits() {
+  for (const std::string& name : known_.expression->symbols) {
+    const auto range = std::find_if(known_.ranges.begin(), known_.ranges.end(),
+                                    [&](const ir::loop::Size& one) { return one.name == name; });
+    if (range == known_.ranges.end()) {
+      limits_.push_back({1, 0, 1});  // of none
+      continue;
+    }
+    const int64_t served = known_.tested ? verify::served_up_to(known_.tested->largest(name)) : range->high;
+    limits_.push_back({range->low, std::min(range->high, served), range->divisor});
   }
-  answer->most_product_ = known.tested ? verify::served_up_to(known.tested->largest_product()) : INT64_MAX;
-  for (const Verdict& verdict : known.verdicts) {
+  most_product_ = known_.tested ? verify::served_up_to(known_.tested->largest_product()) : INT64_MAX;
+}
+
+bool OpenAnswer::read_verdicts() {
+  for (const Verdict& verdict : known_.verdicts) {
     Judged judged{{}, verdict.use};
-    for (const std::string& name : expression.symbols) {
+    for (const std::string& name : known_.expression->symbols) {
       const auto found = verdict.sizes.find(name);
-      if (found == verdict.sizes.end()) return nullptr;
+      if (found == verdict.sizes.end()) return false;
       judged.sizes.push_back(static_cast<double>(found->second) + 1);
     }
-    answer->verdicts_.push_back(std::move(judged));
+    verdicts_.push_back(std::move(judged));
   }
-  const std::vector<std::string> names =
-      known.kernel ? known.kernel->size_names() : std::vector<std::string>();
-  for (const std::string& name : names) {
-    const auto found = std::find(expression.symbols.begin(), expression.symbols.end(), name);
-    if (found == expression.symbols.end()) return nullptr;
-    answer->order_.push_back(static_cast<size_t>(found - expression.symbols.begin()));
+  return true;
+}
+
+bool OpenAnswer::read_order() {
+  const std::vector<std::string>& symbols = known_.expression->symbols;
+  if (!known_.kernel) return true;
+  for (const std::string& name : known_.kernel->size_names()) {
+    const auto found = std::find(symbols.begin(), symbols.end(), name);
+    if (found == symbols.end()) return false;
+    order_.push_back(static_cast<size_t>(found - symbols.begin()));
   }
-  answer->known_ = std::move(known);
-  return answer;
+  return order_.size() <= most_sizes;
 }
 
 bool OpenAnswer::solve(const PortSizes& ports, int64_t* values) const {
-  for (size_t s = 0; s < sources_.size(); ++s) {
-    const Source& source = sources_[s];
+  for (const Source& source : sources_) {
     if (source.input >= ports.inputs() || source.dim >= ports.rank_of_input(source.input)) return false;
-    const int64_t rest = ports.dim_of_input(source.input, source.dim) - source.constant;
-    if (rest < 0 || rest % source.factor != 0) return false;
-    values[s] = rest / source.factor;
+    const LinearDim& dim = known_.expression->operand_dims[source.input][source.dim];
+    int64_t rest = ports.dim_of_input(source.input, source.dim) - dim.constant;
+    for (const auto& [size, factor] : dim.terms) {
+      if (static_cast<size_t>(size) != source.size) rest -= factor * values[size];
+    }
+    if (rest % source.factor != 0 || rest / source.factor < 0) return false;
+    values[source.size] = rest / source.factor;
   }
   return true;
 }

@@ -30,7 +30,7 @@ class OpenAnswer {
     std::vector<Verdict> verdicts = {};
     bool open_anyway = false;
   };
-  /// Null where sizes are not told by single dims.
+  /// Null where sizes do not tell one another one by one.
   static std::unique_ptr<const OpenAnswer> of(Known known);
 
   /// Nothing where the library has to be asked.
@@ -39,10 +39,10 @@ class OpenAnswer {
 
  private:
   static constexpr size_t most_sizes = 8;
-  /// Of a size: the dim of an input that tells it, and how.
+  /// Of a size: the dim of an input that tells it, once those told before are known.
   struct Source {
-    size_t input, dim;
-    int64_t constant, factor;
+    size_t size, input, dim;
+    int64_t factor;
   };
   struct Limits {
     int64_t low, high, divisor;
@@ -51,13 +51,18 @@ class OpenAnswer {
     std::vector<double> sizes;
     bool use;
   };
+  /// The next size that a dim tells; false where none does.
+  bool find_source();
+  void read_limits();
+  bool read_verdicts();
+  bool read_order();
   bool solve(const PortSizes& ports, int64_t* values) const;
   bool fits(const PortSizes& ports, const int64_t* values) const;
   bool is_covered(const int64_t* values) const;
   const Judged* nearest(const int64_t* values) const;
 
   Known known_;
-  std::vector<Source> sources_;
+  std::vector<Source> sources_;  ///< in the order in which they are told
   std::vector<Limits> limits_;
   int64_t most_product_ = 0;
   std::vector<Judged> verdicts_;
