@@ -148,6 +148,21 @@ Tensor shaken(const Tensor& tensor, runtime::Random& random) {
 /// by the number that it starts from.
 bool signs_zeros(std::string_view op) { return op == "Add" || op == "Sub" || op == "Mul" || op == "Div"; }
 
+/// The largest of 0 and -0 is either, by the order in which they are compared.
+bool chooses_zeros(std::string_view op, const std::vector<Tensor>& operands) {
+  static const std::set<std::string_view> choosing = {"Clip", "GlobalMaxPool", "Max",       "MaxPool",
+                                                      "Min",  "Relu",          "ReduceMax", "ReduceMin"};
+  const auto has_negative_zero = [](const Tensor& tensor) {
+    if (!tensor.defined() || !ir::is_float(tensor.type())) return false;
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      const double value = tensor.get_real(i);
+      if (value == 0 && std::signbit(value)) return true;
+    }
+    return false;
+  };
+  return choosing.count(op) > 0 && std::any_of(operands.begin(), operands.end(), has_negative_zero);
+}
+
 /// Half of the zeros with the other sign.
 Tensor other_zeros(const Tensor& tensor, runtime::Random& random) {
   if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
@@ -255,7 +270,8 @@ class ShakenExecutor final : public runtime::NodeExecutor {
         for (Tensor& result : results) result = noised(result, random_);
       }
     }
-    if (moves_ && !(is_exact(node.op) && !accumulates(node)) && !signs_zeros(node.op)) {
+    const bool signs_are_free = !(is_exact(node.op) && !accumulates(node)) && !signs_zeros(node.op);
+    if (moves_ && (signs_are_free || chooses_zeros(node.op, operands))) {
       for (Tensor& result : results) result = other_zeros(result, random_);
     }
     std::vector<RuntimeValue> outputs;
