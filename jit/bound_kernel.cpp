@@ -270,11 +270,7 @@ bool BoundKernel::share_prepared(const BoundKernel& other) {
   return !s.parts.empty();
 }
 
-std::vector<std::string> BoundKernel::size_names() const {
-  std::vector<std::string> names;
-  for (const ir::loop::Size& size : state_->code->signature().sizes) names.push_back(size.name);
-  return names;
-}
+const std::vector<ir::loop::Size>& BoundKernel::code_sizes() const { return state_->code->signature().sizes; }
 
 std::shared_ptr<const BoundKernel> BoundKernel::resized(const int64_t* sizes) const {
   auto other = std::make_shared<BoundKernel>(state_->code, *state_->binder, sizes);

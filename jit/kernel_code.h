@@ -106,9 +106,9 @@ class BoundKernel {
   /// made for the same constants, that differs in sizes only which nothing prepared depends on. False
   /// otherwise. That the constants have the same values is the caller's business.
   bool share_prepared(const BoundKernel& other);
-  /// Names of the code's sizes.
-  std::vector<std::string> size_names() const;
-  /// The same kernel at other sizes, in the order of their names, with what this one has prepared; null where
+  /// The code's sizes, with their ranges.
+  const std::vector<ir::loop::Size>& code_sizes() const;
+  /// The same kernel at other sizes, in the order of the code's, with what this one has prepared; null where
   /// other sizes need other preparations. Throws as the constructor does.
   std::shared_ptr<const BoundKernel> resized(const int64_t* sizes) const;
   /// True when input k is not read by run any more, but through its prepared form.

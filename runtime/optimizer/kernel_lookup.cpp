@@ -50,7 +50,10 @@ KernelSource::Found KernelLibrary::StepQuestion::at(const PortSizes& ports) cons
   // What the library says of other sizes may be the same in other numbers.
   const OpenAnswer* const answer = answer_.load(std::memory_order_acquire);
   if (answer != nullptr && library_.version() == version_) {
-    if (std::optional<Found> found = answer->at(ports)) return *std::move(found);
+    Found found;
+    const OpenAnswer::Says says = answer->at(ports, found);
+    if (says == OpenAnswer::Says::found) return found;
+    if (says == OpenAnswer::Says::not_for_it && forms_.size() == 1) return {nullptr, has_room_};
   }
   return look_up(ports);
 }
@@ -71,6 +74,8 @@ KernelSource::Found KernelLibrary::StepQuestion::look_up(const PortSizes& ports)
       if (k != last_ && is_for(*forms_[k], ports, sizes)) form = k;
     }
     if (form == forms_.size()) {
+      if (forms_.size() == 1 && forms_[0]->entry && answers_.empty())
+        keep(*forms_[0]->entry, nullptr, nullptr);
       found.open = has_room_;
       return found;
     }

@@ -58,11 +58,11 @@ void OpenAnswer::read_limits() {
     const auto range = std::find_if(known_.ranges.begin(), known_.ranges.end(),
                                     [&](const ir::loop::Size& one) { return one.name == name; });
     if (range == known_.ranges.end()) {
-      limits_.push_back({1, 0, 1});  // of none
+      limits_.push_back({1, 0, 1, 0});  // of none
       continue;
     }
     const int64_t served = known_.tested ? verify::served_up_to(known_.tested->largest(name)) : range->high;
-    limits_.push_back({range->low, std::min(range->high, served), range->divisor});
+    limits_.push_back({range->low, range->high, range->divisor, served});
   }
   most_product_ = known_.tested ? verify::served_up_to(known_.tested->largest_product()) : INT64_MAX;
 }
@@ -83,10 +83,14 @@ bool OpenAnswer::read_verdicts() {
 bool OpenAnswer::read_order() {
   const std::vector<std::string>& symbols = known_.expression->symbols;
   if (!known_.kernel) return true;
-  for (const std::string& name : known_.kernel->size_names()) {
-    const auto found = std::find(symbols.begin(), symbols.end(), name);
-    if (found == symbols.end()) return false;
-    order_.push_back(static_cast<size_t>(found - symbols.begin()));
+  for (const ir::loop::Size& one : known_.kernel->code_sizes()) {
+    const auto found = std::find(symbols.begin(), symbols.end(), one.name);
+    if (found == symbols.end() && one.low != one.high) return false;
+    if (found == symbols.end()) {
+      order_.push_back({std::nullopt, one.low});
+    } else {
+      order_.push_back({static_cast<size_t>(found - symbols.begin()), 0});
+    }
   }
   return order_.size() <= most_sizes;
 }
@@ -127,12 +131,18 @@ bool OpenAnswer::fits(const PortSizes& ports, const int64_t* values) const {
   return true;
 }
 
-bool OpenAnswer::is_covered(const int64_t* values) const {
-  int64_t product = 1;
+bool OpenAnswer::is_in_range(const int64_t* values) const {
   for (size_t s = 0; s < limits_.size(); ++s) {
     const Limits& limits = limits_[s];
     if (values[s] < limits.low || values[s] > limits.high || values[s] % limits.divisor != 0) return false;
-    if (__builtin_mul_overflow(product, values[s], &product)) return false;
+  }
+  return true;
+}
+
+bool OpenAnswer::is_covered(const int64_t* values) const {
+  int64_t product = 1;
+  for (size_t s = 0; s < limits_.size(); ++s) {
+    if (values[s] > limits_[s].served || __builtin_mul_overflow(product, values[s], &product)) return false;
   }
   return product <= most_product_;
 }
@@ -151,28 +161,29 @@ const OpenAnswer::Judged* OpenAnswer::nearest(const int64_t* values) const {
   return nearest;
 }
 
-std::optional<KernelSource::Found> OpenAnswer::at(const PortSizes& ports) const {
+OpenAnswer::Says OpenAnswer::at(const PortSizes& ports, KernelSource::Found& found) const {
   std::array<int64_t, most_sizes> values;
-  if (!solve(ports, values.data()) || !fits(ports, values.data()) || !is_covered(values.data()))
-    return std::nullopt;
-  KernelSource::Found found;
+  if (!solve(ports, values.data()) || !fits(ports, values.data()) || !is_in_range(values.data()))
+    return Says::not_for_it;
   found.open = known_.open_anyway;
-  if (!known_.tested) return found;
+  if (!known_.tested) return Says::found;
+  if (!is_covered(values.data())) return Says::ask;
   const Judged* const verdict = nearest(values.data());
-  if (verdict == nullptr || (verdict->use && known_.kernel == nullptr)) return std::nullopt;
+  if (verdict == nullptr || (verdict->use && known_.kernel == nullptr)) return Says::ask;
   for (size_t s = 0; s < verdict->sizes.size(); ++s) {
     const double ratio = (static_cast<double>(values[s]) + 1) / verdict->sizes[s];
     found.open = found.open || ratio > 2 || ratio < 0.5;
   }
-  if (!verdict->use) return found;
+  if (!verdict->use) return Says::found;
   std::array<int64_t, most_sizes> of_code;
-  for (size_t k = 0; k < order_.size(); ++k) of_code[k] = values[order_[k]];
+  for (size_t k = 0; k < order_.size(); ++k)
+    of_code[k] = order_[k].size ? values[*order_[k].size] : order_[k].fixed;
   auto bound = known_.kernel->resized(of_code.data());
-  if (bound == nullptr) return std::nullopt;
-  found.kernel = std::make_shared<JitKernel>(
-      known_.parts, std::move(bound),
-      std::vector<int64_t>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(sources_.size())));
-  return found;
+  if (bound == nullptr) return Says::ask;
+  const auto count = static_cast<std::ptrdiff_t>(sources_.size());
+  found.kernel = std::make_shared<JitKernel>(known_.parts, std::move(bound),
+                                             std::vector<int64_t>(values.begin(), values.begin() + count));
+  return Says::found;
 }
 
 }  // namespace axrun::runtime

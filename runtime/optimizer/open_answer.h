@@ -33,8 +33,12 @@ class OpenAnswer {
   /// Null where sizes do not tell one another one by one.
   static std::unique_ptr<const OpenAnswer> of(Known known);
 
-  /// Nothing where the library has to be asked.
-  std::optional<KernelSource::Found> at(const PortSizes& ports) const;
+  enum class Says : uint8_t {
+    found,      ///< what it has found
+    ask,        ///< that the library has to be asked
+    not_for_it  ///< that the expression is not for such ports
+  };
+  Says at(const PortSizes& ports, KernelSource::Found& found) const;
   bool has_kernel() const { return known_.kernel != nullptr; }
 
  private:
@@ -45,7 +49,7 @@ class OpenAnswer {
     int64_t factor;
   };
   struct Limits {
-    int64_t low, high, divisor;
+    int64_t low, high, divisor, served;
   };
   struct Judged {
     std::vector<double> sizes;
@@ -58,6 +62,8 @@ class OpenAnswer {
   bool read_order();
   bool solve(const PortSizes& ports, int64_t* values) const;
   bool fits(const PortSizes& ports, const int64_t* values) const;
+  /// The expression's range, and how far the code was tested.
+  bool is_in_range(const int64_t* values) const;
   bool is_covered(const int64_t* values) const;
   const Judged* nearest(const int64_t* values) const;
 
@@ -66,7 +72,12 @@ class OpenAnswer {
   std::vector<Limits> limits_;
   int64_t most_product_ = 0;
   std::vector<Judged> verdicts_;
-  std::vector<size_t> order_;  ///< of the code's sizes: which of the expression's
+  /// Of a size of the code's: which of the expression's it is; none: always the same.
+  struct OfCode {
+    std::optional<size_t> size;
+    int64_t fixed = 0;
+  };
+  std::vector<OfCode> order_;
 };
 
 }  // namespace axrun::runtime

@@ -45,10 +45,10 @@ struct Told {
     known.verdicts = {{{{"n0", 9}, {"n1", 4}}, false}};
   }
   /// Of operands with so many rows.
-  std::optional<KernelSource::Found> at(int64_t all, int64_t past) const {
+  OpenAnswer::Says at(int64_t all, int64_t past, KernelSource::Found& found) const {
     const OpenPorts ports{{dims({all, 3}), dims({past, 3})}, {dims({all + past, 3})}, {}};
     const std::vector<int64_t> none;
-    return OpenAnswer::of(known)->at({ports, none});
+    return OpenAnswer::of(known)->at({ports, none}, found);
   }
   std::unique_ptr<Session> session;
   std::shared_ptr<const Plan> plan;
@@ -60,23 +60,25 @@ TEST(OpenAnswer, IsAsTheNearestVerdictHasIt) {
   const Told told;
   ASSERT_TRUE(told.known.expression) << told.reason;
   ASSERT_EQ(told.known.expression->symbols.size(), 2u) << told.known.expression->text;
-  const auto near = told.at(13, 4), far = told.at(40, 19);
-  ASSERT_TRUE(near);
-  EXPECT_EQ(near->kernel, nullptr);
-  EXPECT_FALSE(near->open);
-  ASSERT_TRUE(far);
-  EXPECT_TRUE(far->open) << "more than twice as large: worth a trial";
+  KernelSource::Found near, far;
+  ASSERT_EQ(told.at(13, 4, near), OpenAnswer::Says::found);
+  EXPECT_EQ(near.kernel, nullptr);
+  EXPECT_FALSE(near.open);
+  ASSERT_EQ(told.at(40, 19, far), OpenAnswer::Says::found);
+  EXPECT_TRUE(far.open) << "more than twice as large: worth a trial";
 }
 
 TEST(OpenAnswer, IsNoneWhereTheLibraryHasToBeAsked) {
   Told told;
   ASSERT_TRUE(told.known.expression) << told.reason;
-  EXPECT_FALSE(told.at(3000, 1000)) << "beyond twice the largest that was tested";
-  EXPECT_FALSE(told.at(4, 9)) << "a size would be negative";
+  KernelSource::Found found;
+  EXPECT_EQ(told.at(3000, 1000, found), OpenAnswer::Says::ask) << "beyond twice the largest that was tested";
+  EXPECT_EQ(told.at(4, 9, found), OpenAnswer::Says::not_for_it) << "a size would be negative";
+  EXPECT_EQ(told.at(40000, 20000, found), OpenAnswer::Says::not_for_it) << "beyond the range";
   told.known.verdicts[0].use = true;
-  EXPECT_FALSE(told.at(13, 4)) << "a kernel serves, which is not at hand";
+  EXPECT_EQ(told.at(13, 4, found), OpenAnswer::Says::ask) << "a kernel serves, which is not at hand";
   told.known.verdicts.clear();
-  EXPECT_FALSE(told.at(13, 4)) << "nobody has judged it";
+  EXPECT_EQ(told.at(13, 4, found), OpenAnswer::Says::ask) << "nobody has judged it";
 }
 
 TEST(OpenAnswer, WithoutCodeIsWhatItsStateSays) {
@@ -85,10 +87,10 @@ TEST(OpenAnswer, WithoutCodeIsWhatItsStateSays) {
   told.known.tested.reset();
   for (const bool waiting : {false, true}) {
     told.known.open_anyway = waiting;
-    const auto found = told.at(13, 4);
-    ASSERT_TRUE(found);
-    EXPECT_EQ(found->kernel, nullptr);
-    EXPECT_EQ(found->open, waiting);
+    KernelSource::Found found;
+    ASSERT_EQ(told.at(13, 4, found), OpenAnswer::Says::found);
+    EXPECT_EQ(found.kernel, nullptr);
+    EXPECT_EQ(found.open, waiting);
   }
 }
 
