@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "ir/error.h"
@@ -25,6 +26,17 @@ Case converted(Case of, ElementType from, ElementType to) {
     value = result;
   }
   return of;
+}
+
+/// Beyond that a result of 16 bits is infinite where the one of 32 is not.
+bool are_in_range(const std::vector<ir::Tensor>& results, ElementType type) {
+  constexpr double most = 65000;
+  if (type != ElementType::f16) return true;
+  for (const ir::Tensor& result : results) {
+    for (int64_t i = 0; result.defined() && ir::is_float(result.type()) && i < result.size(); ++i)
+      if (std::fabs(result.get_real(i)) > most) return false;
+  }
+  return true;
 }
 
 class WidenedKernels : public testing::TestWithParam<ElementType> {};
@@ -55,6 +67,7 @@ TEST_P(WidenedKernels, GiveWhatTheExpressionsGive) {
       const Case wide = converted(narrow, type, ElementType::f32);
       const StepUnderTest reference(wide, threads);
       const std::vector<ir::Tensor> wanted = reference.evaluate(reference.programs());
+      if (!are_in_range(wanted, type)) continue;
       const auto pool = ThreadPool::make(threads);
       const std::vector<ir::Tensor> results = step->run(*kernel, *pool);
       EXPECT_EQ(difference(results, wanted, rounding + narrow.tolerance), "") << kernel->describe();
