@@ -82,10 +82,6 @@ std::shared_ptr<char> allocate_prepared(size_t bytes) {
   return {pages, static_cast<char*>(pages->data())};
 }
 
-}  // namespace
-
-namespace {
-
 /// Of the code, in order.
 std::vector<int64_t> values_of(const Signature& signature, const std::map<std::string, int64_t>& sizes) {
   std::vector<int64_t> values;

@@ -96,8 +96,8 @@ class AttentionKernel final : public Kernel {
   /// Where the past alone is of another size.
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     const Extents input = ports.input(0);
-    if (!s_.has_past || input[0] != x_.batch || input[1] != x_.queries || s_.mask.bias_port >= 0)
-      return nullptr;
+    const bool same = input[0] == x_.batch && input[1] == x_.queries && input[2] == s_.input;
+    if (!same || !s_.has_past || s_.mask.bias_port >= 0) return nullptr;
     AttentionSetup setup = s_;
     setup.extents.past = ports.input(s_.past_port)[3];
     setup.extents.keys = setup.extents.past + x_.queries;

@@ -129,15 +129,6 @@ std::optional<Comparison> comparison_of(ScalarOp op) {
   }
 }
 
-bool is_identity(const Extents& axes, const Extents& strides) {
-  int64_t stride = 1;
-  for (size_t a = axes.size(); a-- > 0;) {
-    if (axes[a] != 1 && strides[a] != stride) return false;
-    stride *= axes[a];
-  }
-  return true;
-}
-
 class Compiler {
  public:
   explicit Compiler(const StepContext& context) : context_(context) {
@@ -202,6 +193,11 @@ class Compiler {
     return terms;
   }
 
+  bool is_open_size(ExprId id) const {
+    const Expr& expr = open_->exprs[static_cast<size_t>(id)];
+    return expr.op == ScalarOp::extent && !expr.dim.is_constant();
+  }
+
   ElementType type_of(ExprId id) const { return program_->exprs[static_cast<size_t>(id)].type; }
 
   std::optional<MapOperand> compile_expr(ExprId id) {
@@ -216,11 +212,12 @@ class Compiler {
     if (!has_blocks(expr.type)) return std::nullopt;
     switch (expr.op) {
       case ScalarOp::real:
+        return constant(expr.type, expr.real, 0);
       case ScalarOp::integer:
-        return constant(expr.type, expr.op == ScalarOp::real ? expr.real : 0, expr.integer);
       case ScalarOp::extent:
-        map_.is_open = map_.is_open && open_->exprs[static_cast<size_t>(id)].dim.is_constant();
-        return constant(expr.type, 0, expr.dim.value());
+        // Of an open program: a size is written as the number that it is here.
+        map_.is_open = map_.is_open && !is_open_size(id);
+        return constant(expr.type, 0, expr.op == ScalarOp::integer ? expr.integer : expr.dim.value());
       case ScalarOp::load:
         return load(expr);
       case ScalarOp::axis:
@@ -289,7 +286,7 @@ class Compiler {
     }
     if (const auto made = produced_.find(value); made != produced_.end()) {
       map_.is_open = map_.is_open && reads_its_own_place(expr, input);
-      return is_identity(axes_, steps) ? std::optional(made->second) : std::nullopt;
+      return walks_in_order(axes_, steps) ? std::optional(made->second) : std::nullopt;
     }
     const auto port = std::find(context_.input_ids.begin(), context_.input_ids.end(), value);
     if (port == context_.input_ids.end()) return std::nullopt;
@@ -454,47 +451,6 @@ bool is_elementwise(const ir::Program& program) {
   return stage.kind == ir::StageKind::map && stage.results.size() == 1 &&
          program.outputs[0] == stage.results[0] &&
          ir::constant_dims(program.tensors[static_cast<size_t>(stage.results[0])].dims).has_value();
-}
-
-MapSizes::MapSizes(const Extents& axes, const std::vector<Extents>& strides) : walks(strides.size()) {
-  for (size_t a = 0; a < axes.size(); ++a) {
-    if (axes[a] == 1) continue;
-    bool merges = !extents.empty();
-    for (size_t k = 0; k < walks.size() && merges; ++k)
-      merges = walks[k].strides.back() == strides[k][a] * axes[a];
-    if (merges) {
-      extents[extents.size() - 1] *= axes[a];
-      for (size_t k = 0; k < walks.size(); ++k) walks[k].strides[extents.size() - 1] = strides[k][a];
-    } else {
-      extents.push_back(axes[a]);
-      for (size_t k = 0; k < walks.size(); ++k) walks[k].strides.push_back(strides[k][a]);
-    }
-  }
-  if (extents.empty()) {
-    extents.push_back(1);
-    for (MapWalk& walk : walks) walk.strides.push_back(0);
-  }
-  for (size_t k = 0; k < walks.size(); ++k) {
-    MapWalk& walk = walks[k];
-    walk.identity = is_identity(axes, strides[k]);
-    walk.uniform =
-        std::all_of(walk.strides.begin(), walk.strides.end(), [](int64_t stride) { return stride == 0; });
-    if (walk.uniform && (extents.size() > 1 || extents[0] != 1)) walk.identity = false;
-  }
-}
-
-MapSizes sizes_at(const MapProgram& program, const PortSizes& ports) {
-  const Extents axes = ports.output(0);
-  std::vector<Extents> strides(program.inputs.size());
-  for (size_t k = 0; k < strides.size(); ++k) {
-    const MapInput& input = program.inputs[k];
-    const Extents dims = ports.input(static_cast<size_t>(input.port));
-    for (size_t a = 0; a < axes.size(); ++a) strides[k].push_back(0);
-    for (const MapInput::Term& term : input.terms) {
-      if (axes[term.axis] != 1) strides[k][term.axis] += dims.count(term.dim + 1, dims.size());
-    }
-  }
-  return {axes, strides};
 }
 
 std::optional<CompiledMap> compile_map(const StepContext& context) {

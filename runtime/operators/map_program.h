@@ -81,6 +81,9 @@ struct CompiledMap {
   MapSizes sizes;
 };
 
+/// Whether strides along these axes are those of the output itself.
+bool walks_in_order(const Extents& axes, const Extents& strides);
+
 /// The sizes of an open program's step; its output has elements.
 MapSizes sizes_at(const MapProgram& program, const PortSizes& ports);
 

@@ -312,20 +312,14 @@ std::optional<StepExpression> express(const PlanForm& form, const Step& step, st
   return express_step(*form.graph, step, fact, define, reason);
 }
 
-std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
-  std::vector<const ir::Shape*> places;
-  for (const ir::Shape& shape : shapes) places.push_back(&shape);
-  return sizes_for(expression, places);
-}
-
 namespace {
 
 /// The dims of a step's inputs, wherever they are.
 struct ShapesOfInputs {
-  const std::vector<const ir::Shape*>& shapes;
+  const std::vector<ir::Shape>& shapes;
   size_t inputs() const { return shapes.size(); }
-  size_t rank_of_input(size_t k) const { return shapes[k]->size(); }
-  int64_t dim_of_input(size_t k, size_t d) const { return (*shapes[k])[d]; }
+  size_t rank_of_input(size_t k) const { return shapes[k].size(); }
+  int64_t dim_of_input(size_t k, size_t d) const { return shapes[k][d]; }
 };
 
 template <typename Inputs>
@@ -373,8 +367,7 @@ std::optional<SizeValues> solved(const StepExpression& expression, const Inputs&
 
 }  // namespace
 
-std::optional<SizeValues> sizes_for(const StepExpression& expression,
-                                    const std::vector<const ir::Shape*>& shapes) {
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
   return solved(expression, ShapesOfInputs{shapes});
 }
 

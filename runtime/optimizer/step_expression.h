@@ -75,8 +75,6 @@ ir::Inference facts_of(const Plan& plan);
 /// The sizes for which operands have these shapes (per operand; ignored where the expression has none). Empty
 /// where there are none, or the shapes leave a size open.
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes);
-std::optional<SizeValues> sizes_for(const StepExpression& expression,
-                                    const std::vector<const ir::Shape*>& shapes);
 std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports);
 
 /// Dims of the expression's outputs at these sizes.

@@ -173,22 +173,13 @@ bool PlanBuilder::make_view(int n) {
     if (node.outputs[k] != ir::absent && uses_[static_cast<size_t>(node.outputs[k])] > 0) return false;
   }
   join(node.outputs[0], input);
-  views_.emplace_back(node.outputs[0], input);
   if (form_ && form_->views[static_cast<size_t>(n)] == PlanForm::by_size) views_by_size_.push_back(n);
   return true;
 }
 
-void PlanBuilder::begin_steps() {
+void PlanBuilder::make_steps() {
   alias_.resize(graph_->values.size());
   for (size_t id = 0; id < alias_.size(); ++id) alias_[id] = static_cast<ValueId>(id);
-  if (!form_) return;
-  scheduled_ = form_->scheduled;
-  slot_ = form_->slot;
-  uses_ = form_->uses;
-}
-
-void PlanBuilder::make_steps() {
-  begin_steps();
   plan_->steps_.reserve(scheduled_.size());
   for (const Group& group : arrangement_ ? arrangement_->groups : groups_) {
     make_steps_of(group);

@@ -113,7 +113,6 @@ class PlanBuilder {
   /// Those that fusion forms.
   void find_groups();
   void make_steps();
-  void begin_steps();
   /// After which steps the graph's limits are watched. Throws Error(unsupported) where a value is not there.
   void place_limits();
   void place_values();
@@ -201,9 +200,8 @@ class PlanBuilder {
   ir::SizesAtHand* sizes_ = nullptr;  ///< while facts have names in them
   std::shared_ptr<const PlanForm> form_;
   std::vector<int64_t> numbers_;
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> views_;  ///< and what they are views of
-  std::optional<uint64_t> version_;                         ///< of the kernel source, where it counts
-  std::shared_ptr<const Arrangement> arrangement_;          ///< of the form
+  std::optional<uint64_t> version_;                 ///< of the kernel source, where it counts
+  std::shared_ptr<const Arrangement> arrangement_;  ///< of the form
   bool took_variant_ = false;
   std::vector<Group> step_groups_;  ///< per step: what became it
   std::vector<int> step_asks_;      ///< per step: PlanVariant::Recipe::ask

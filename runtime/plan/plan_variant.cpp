@@ -89,7 +89,7 @@ OpenPorts PlanBuilder::ports_of(const StepOutline& outline) const {
 }
 
 PlanVariant::Made PlanBuilder::made_so_far() const {
-  return {plan_->steps_.size(), views_.size(), concatenated_.size(), asks_.size(), plan_->open_steps_};
+  return {plan_->steps_.size(), asks_.size(), plan_->open_steps_};
 }
 
 void PlanBuilder::keep_variant() {
@@ -99,7 +99,6 @@ void PlanBuilder::keep_variant() {
   variant->version = *version_;
   variant->numbers = numbers_;
   variant->groups = made_;
-  variant->views = views_;
   variant->views_by_size = views_by_size_;
   variant->concatenated = concatenated_;
   variant->places = plan_->places_;
@@ -155,12 +154,6 @@ bool PlanBuilder::take(const PlanVariant& variant) {
   scratch_bytes_ = 0;
   step_groups_.clear();
   step_asks_.clear();
-  asks_.clear();
-  alias_.clear();
-  views_.clear();
-  views_by_size_.clear();
-  concatenated_.clear();
-  parts_.clear();
   return false;
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "runtime/plan/group.h"
@@ -49,7 +48,7 @@ struct PlanVariant {
   };
   /// What has become of the arrangement's groups up to one of them.
   struct Made {
-    size_t steps = 0, views = 0, concatenated = 0, asks = 0;
+    size_t steps = 0, asks = 0;
     int open = 0;  ///< steps that may yet find something better
   };
   uint64_t version = 0;  ///< of what the kernel source knew
@@ -57,10 +56,9 @@ struct PlanVariant {
   std::vector<Step> steps;
   std::vector<Recipe> recipes;  ///< per step
   std::vector<Ask> asks;
-  std::vector<Made> groups;                                ///< per group of the arrangement
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> views;  ///< values, and what they are views of
-  std::vector<int> views_by_size;                          ///< nodes that made some of them
-  std::vector<int> concatenated;                           ///< nodes whose results are written in parts
+  std::vector<Made> groups;        ///< per group of the arrangement
+  std::vector<int> views_by_size;  ///< nodes whose results are views at some sizes only, and are so here
+  std::vector<int> concatenated;   ///< nodes whose results are written in parts
   std::shared_ptr<const PlanPlaces> places;
 };
 
