@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 #include "ir/error.h"
 #include "ir/evaluate.h"
 #include "ir/operator.h"
 #include "runtime/node_executor.h"
+#include "tests/fuzz/graphs/operator_exactness.h"
 #include "tests/fuzz/graphs/rounded_expressions.h"
 
 namespace axrun::tests {
@@ -35,84 +35,6 @@ double unit_of(ElementType type) {
   }
 }
 
-/// What hands elements on, chooses among them or compares them: its floats are exact.
-bool is_exact(std::string_view op) {
-  static const std::set<std::string_view> exact = {"Abs",
-                                                   "ArgMax",
-                                                   "ArgMin",
-                                                   "Cast",
-                                                   "CastLike",
-                                                   "Ceil",
-                                                   "Clip",
-                                                   "Compress",
-                                                   "Concat",
-                                                   "ConstantOfShape",
-                                                   "CenterCropPad",
-                                                   "DepthToSpace",
-                                                   "Equal",
-                                                   "Expand",
-                                                   "ExpandDims",
-                                                   "EyeLike",
-                                                   "Flatten",
-                                                   "Floor",
-                                                   "Gather",
-                                                   "GatherElements",
-                                                   "GatherND",
-                                                   "GlobalMaxPool",
-                                                   "Greater",
-                                                   "GreaterOrEqual",
-                                                   "Hardmax",
-                                                   "Identity",
-                                                   "IsInf",
-                                                   "IsNaN",
-                                                   "LabelEncoder",
-                                                   "Less",
-                                                   "LessOrEqual",
-                                                   "Max",
-                                                   "MaxPool",
-                                                   "Min",
-                                                   "Neg",
-                                                   "NonZero",
-                                                   "OneHot",
-                                                   "OneHotEncoder",
-                                                   "Pad",
-                                                   "ReduceMax",
-                                                   "ReduceMin",
-                                                   "Relu",
-                                                   "Reshape",
-                                                   "ReverseSequence",
-                                                   "Round",
-                                                   "ScatterElements",
-                                                   "ScatterND",
-                                                   "Shape",
-                                                   "Sign",
-                                                   "Size",
-                                                   "Slice",
-                                                   "SpaceToDepth",
-                                                   "Split",
-                                                   "Squeeze",
-                                                   "Tile",
-                                                   "TopK",
-                                                   "Transpose",
-                                                   "Trilu",
-                                                   "Unique",
-                                                   "Unsqueeze",
-                                                   "Where",
-                                                   "Binarizer",
-                                                   "ArrayFeatureExtractor",
-                                                   "UnfoldTensor",
-                                                   "Imputer",
-                                                   "FeatureVectorizer",
-                                                   "ThresholdedRelu"};
-  return exact.count(op) > 0;
-}
-
-/// Whether a scatter adds or multiplies: of equal indices in an order that is free.
-bool accumulates(const ir::Node& node) {
-  const auto reduction = node.attributes.find("reduction");
-  return reduction != node.attributes.end() && reduction->second.string != "none";
-}
-
 /// Sums of few products of such numbers are exact in their type, in any order.
 bool is_coarse(const Tensor& tensor) {
   const double finest = tensor.type() == ElementType::f32 || tensor.type() == ElementType::f64 ? 0.0625 : 0.5;
@@ -126,12 +48,6 @@ bool is_coarse(const Tensor& tensor) {
   return true;
 }
 
-bool is_ring(std::string_view op) {
-  static const std::set<std::string_view> ring = {"Add",    "Sub",       "Mul",    "Sum",
-                                                  "MatMul", "ReduceSum", "CumSum", "Gemm"};
-  return ring.count(op) > 0;
-}
-
 Tensor shaken(const Tensor& tensor, runtime::Random& random) {
   if (!tensor.defined() || !ir::is_float(tensor.type())) return tensor;
   Tensor result = tensor.clone();
@@ -142,25 +58,6 @@ Tensor shaken(const Tensor& tensor, runtime::Random& random) {
       result.set_real(i, value * (1 + roundings * unit_of(tensor.type()) * random.real()));
   }
   return result;
-}
-
-/// Products and quotients have the sign that their operands say; a sum that comes to 0 has one or the other,
-/// by the number that it starts from.
-bool signs_zeros(std::string_view op) { return op == "Add" || op == "Sub" || op == "Mul" || op == "Div"; }
-
-/// The largest of 0 and -0 is either, by the order in which they are compared.
-bool chooses_zeros(std::string_view op, const std::vector<Tensor>& operands) {
-  static const std::set<std::string_view> choosing = {"Clip", "GlobalMaxPool", "Max",       "MaxPool",
-                                                      "Min",  "Relu",          "ReduceMax", "ReduceMin"};
-  const auto has_negative_zero = [](const Tensor& tensor) {
-    if (!tensor.defined() || !ir::is_float(tensor.type())) return false;
-    for (int64_t i = 0; i < tensor.size(); ++i) {
-      const double value = tensor.get_real(i);
-      if (value == 0 && std::signbit(value)) return true;
-    }
-    return false;
-  };
-  return choosing.count(op) > 0 && std::any_of(operands.begin(), operands.end(), has_negative_zero);
 }
 
 /// Half of the zeros with the other sign.
@@ -194,14 +91,6 @@ bool all_finite(const std::vector<Tensor>& tensors) {
     }
     return true;
   });
-}
-
-/// These sum in another form than their definitions: a fast transform differences of terms, a product with
-/// quantised weights a block before it multiplies by its scale, a batch normalization scales before it takes
-/// the mean off. Of infinities and NaN among the operands, one form may make infinities or numbers and the
-/// other NaN.
-bool sums_otherwise(std::string_view op) {
-  return op == "DFT" || op == "STFT" || op == "MatMulNBits" || op == "BatchNormalization";
 }
 
 /// Noise as large as a few roundings of the largest element: of fast transforms in their own type.
