@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "ir/operator.h"
+
 namespace axrun::ir {
 namespace {
 
@@ -180,6 +182,7 @@ bool lists(const std::string_view (&operators)[count], std::string_view name) {
 
 bool keeps_sizes_open(const Node& node) {
   if (node.custom != nullptr) return false;
+  if (node.domain == state_domain) return true;
   return node.domain.empty() ? lists(open_standard, node.op)
                              : node.domain == "com.microsoft" && lists(open_microsoft, node.op);
 }

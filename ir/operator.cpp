@@ -43,6 +43,7 @@ std::vector<OperatorEntry> list_operators() {
   opaque_operators(list);
   random_operators(list);
   legacy_operators(list);
+  state_operators(list);
   return list;
 }
 

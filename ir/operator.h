@@ -148,6 +148,9 @@ struct OperatorEntry {
   Definition define;
 };
 
+/// Of what is made for states (ir/ops/state.cpp).
+constexpr std::string_view state_domain = "axrun.state";
+
 /// nullptr when the operator is unknown, or unknown at that version.
 const OperatorEntry* find_operator(std::string_view domain, std::string_view name, int version);
 /// Every operator, for listings and tests.
@@ -182,5 +185,6 @@ void loss_operators(std::vector<OperatorEntry>& table);
 void opaque_operators(std::vector<OperatorEntry>& table);
 void random_operators(std::vector<OperatorEntry>& table);
 void legacy_operators(std::vector<OperatorEntry>& table);
+void state_operators(std::vector<OperatorEntry>& table);
 
 }  // namespace axrun::ir

@@ -234,6 +234,31 @@ AXRUN_API axrun_status axrun_set_timeout(axrun_request* request, double seconds)
 /* The output of the last run; dims and data are valid until the next run, bind or free. */
 AXRUN_API axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_tensor* tensor);
 
+/* Values that runs hand on to later ones: caches of keys and values, the memory of recurrent models. Where an
+ * output joins its input and something new, runs write what is new behind what is there, in place. */
+typedef struct axrun_state axrun_state;
+/* outputs, inputs: names, `count` of each: what output k is in one run, input k is in the next. capacity:
+ * positions that values which grow may have. Empty at first (values that do not grow: zero). */
+AXRUN_API axrun_status axrun_state_create(axrun_session* session, const char* const* outputs,
+                                          const char* const* inputs, size_t count, int64_t capacity,
+                                          axrun_state** state);
+/* Not during a run with it. */
+AXRUN_API void axrun_state_free(axrun_state* state);
+/* Another state with the same values, which goes on by itself; copies only when it is written. */
+AXRUN_API axrun_status axrun_state_fork(const axrun_state* state, axrun_state** fork);
+AXRUN_API axrun_status axrun_state_reset(axrun_state* state);
+/* Positions that its values have. */
+AXRUN_API axrun_status axrun_state_length(const axrun_state* state, int64_t* length);
+/* Copies the value of an input into the state. */
+AXRUN_API axrun_status axrun_state_set(axrun_state* state, const char* input, const axrun_tensor* value);
+/* A copy of what the input will be in the next run, valid until the next call or free; of type
+ * AXRUN_UNDEFINED where a run has yet to tell its sizes. */
+AXRUN_API axrun_status axrun_state_get(axrun_state* state, const char* input, axrun_tensor* value);
+/* Later runs of the request take the state's inputs from it, and leave its outputs there: neither has to be
+ * bound. One run of a state at a time. A run that fails, as one does that exceeds the capacity, leaves it as
+ * it was. NULL: without one. */
+AXRUN_API axrun_status axrun_use_state(axrun_request* request, axrun_state* state);
+
 /* Any value, or a part of one. */
 typedef struct axrun_value {
   int kind;            /* axrun_kind */

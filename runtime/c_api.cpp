@@ -57,26 +57,39 @@ void forget_results(axrun_request& request) {
   request.part_strings.clear();
 }
 
+/// Nothing has to be allocated but what the state has.
+bool has_only_bound_tensors(const axrun_request& request) {
+  const auto* const state = request.state.get();
+  for (size_t k = 0; k < request.outputs.size(); ++k)
+    if (!request.bound[k] && !(state != nullptr && state->has_output(k))) return false;
+  for (size_t k = 0; k < request.inputs.size(); ++k)
+    if (!request.inputs[k].defined() && !(state != nullptr && state->has_input(k))) return false;
+  return true;
+}
+
 /// Runs into the bound buffers; the rest is allocated.
 void run_request(axrun_request& request) {
   forget_results(request);
   request.values.clear();
-  bool only_bound_tensors = true;
-  for (const bool bound : request.bound) only_bound_tensors &= bound;
-  for (size_t k = 0; k < request.inputs.size(); ++k) only_bound_tensors &= request.inputs[k].defined();
-  if (only_bound_tensors) {
-    request.session.run_into(request.inputs, request.outputs, &request.control);
+  if (has_only_bound_tensors(request)) {
+    if (request.state) {
+      request.session.run_into(request.inputs, request.outputs, *request.state, &request.control);
+    } else {
+      request.session.run_into(request.inputs, request.outputs, &request.control);
+    }
     request.answered = true;
     return;
   }
-  request.values = request.session.run(request.input_values(), &request.control);
+  request.values = request.state
+                       ? request.session.run(request.input_values(), *request.state, &request.control)
+                       : request.session.run(request.input_values(), &request.control);
   for (RuntimeValue& value : request.values) {
     if (value.items) value = narrowed(value);
   }
   for (size_t k = 0; k < request.values.size(); ++k) {
     const Tensor& result = request.values[k].tensor;
     Tensor& output = request.outputs[k];
-    if (!request.bound[k]) {
+    if (!request.bound[k] || (request.state && request.state->has_output(k))) {
       output = result;
       continue;
     }
@@ -308,8 +321,10 @@ axrun_status axrun_get_output(const axrun_request* request, size_t index, axrun_
     require(request->answered, "there is no answer yet: axrun_run comes first");
     const Tensor& output = request->outputs[index];
     if (!output.defined()) {
-      throw Error(Fault::unsupported,
-                  fmt::format("output '{}' is no tensor", request->session.outputs()[index].name));
+      const std::string& name = request->session.outputs()[index].name;
+      if (request->state && request->state->has_output(index))
+        throw Error(Fault::user, fmt::format("output '{}' is the state's: axrun_state_get", name));
+      throw Error(Fault::unsupported, fmt::format("output '{}' is no tensor", name));
     }
     *tensor = view_of(output, request->strings[index]);
   });

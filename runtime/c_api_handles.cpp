@@ -135,6 +135,7 @@ std::vector<axrun::runtime::RuntimeValue> axrun_request::input_values() const {
       given[k] = containers[k];
     } else if (!inputs[k].defined()) {
       const std::string& name = session.inputs()[k].name;
+      if (state && state->has_input(k)) continue;
       throw axrun::PlacedError(axrun::Fault::user, fmt::format("input '{}' is not bound", name),
                                axrun::ErrorPlace::of_input(name));
     }

@@ -10,6 +10,7 @@
 #include "ir/error_place.h"
 #include "runtime/axrun_c.h"
 #include "runtime/run_control.h"
+#include "runtime/run_state.h"
 #include "runtime/session.h"
 
 // What the handles of the C interface are, and what all its functions share.
@@ -96,8 +97,14 @@ struct axrun_session {
   std::vector<std::unique_ptr<axrun::c_api::PortInfo>> inputs, outputs;
 };
 
+struct axrun_state {
+  std::shared_ptr<axrun::runtime::RunState> state;
+  axrun::ir::Tensor last;  ///< that was asked for
+};
+
 struct axrun_request {
   axrun::runtime::Session& session;
+  std::shared_ptr<axrun::runtime::RunState> state;  ///< null: runs have none
   std::vector<axrun::ir::Tensor> inputs;
   std::vector<axrun::runtime::RuntimeValue>
       containers;                                    ///< inputs bound in parts: of another kind than tensor

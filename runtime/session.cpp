@@ -9,14 +9,17 @@
 #include "ir/error_place.h"
 #include "onnx_import/import.h"
 #include "runtime/closest_word.h"
+#include "runtime/counted_run.h"
 #include "runtime/error_code.h"
 #include "runtime/knobs.h"
 #include "runtime/log.h"
 #include "runtime/session_state.h"
+#include "runtime/session_stateful.h"
 
 namespace axrun::runtime {
 
-Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
+Session::Session(std::unique_ptr<SessionState> state)
+    : state_(std::move(state)), stateful_(std::make_unique<Stateful>()) {}
 Session::~Session() = default;
 
 namespace {
@@ -56,16 +59,6 @@ void tell_loaded(const Session& session, double milliseconds) {
   log(std::move(record));
 }
 
-std::vector<std::pair<const char*, std::string>> fields_of(const std::exception& error) {
-  std::vector<std::pair<const char*, std::string>> fields = {{"code", code_of(error)},
-                                                             {"error", error.what()}};
-  const ErrorPlace place = error_place(error);
-  if (!place.input.empty()) fields.emplace_back("input", place.input);
-  if (!place.node.empty()) fields.emplace_back("node", place.node);
-  if (!place.op.empty()) fields.emplace_back("op", place.op);
-  return fields;
-}
-
 std::unique_ptr<SessionState> state_of(onnx_import::ImportedModel imported, const SessionOptions& options) {
   const std::vector<ir::Value> declared = std::move(imported.declared_outputs);
   return std::make_unique<SessionState>(std::move(imported), options, declared);
@@ -89,7 +82,7 @@ std::unique_ptr<Session> told(const std::string& name, const SessionOptions& opt
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     return session;
   } catch (const std::exception& error) {
-    if (logs(LogLevel::error)) log({LogLevel::error, "load_failed", fields_of(error)});
+    if (logs(LogLevel::error)) log({LogLevel::error, "load_failed", log_fields_of(error)});
     throw;
   }
 }
@@ -120,36 +113,10 @@ const ir::Model& Session::model() const { return state_->model; }
 int Session::threads() const { return state_->options.threads; }
 Tier Session::tier() const { return state_->options.tier; }
 
-namespace {
-
-/// A run, counted as what it ends as.
-template <class Run>
-void counted(RunCounts& counts, const Run& run) {
-  std::atomic<int64_t>* end = &counts.failed;
-  struct Count {
-    std::atomic<int64_t>*& end;
-    ~Count() { end->fetch_add(1, std::memory_order_relaxed); }
-  } const count{end};
-  try {
-    run();
-    end = &counts.ok;
-  } catch (const RunEnded&) {
-    end = &counts.ended_early;
-    throw;
-  } catch (const std::exception& error) {
-    // Mistakes of a client are no concern of operators.
-    const bool ours = fault_of(error) == Fault::internal;
-    const LogLevel level = ours ? LogLevel::error : LogLevel::debug;
-    if (logs(level)) log({level, "run_failed", fields_of(error)});
-    throw;
-  }
-}
-
-}  // namespace
-
 std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, const RunControl* control) {
   std::vector<RuntimeValue> outputs(state_->outputs.size());
-  counted(state_->counts, [&] {
+  stateful_->ran_last.store(nullptr, std::memory_order_relaxed);
+  counted_run(state_->counts, [&] {
     state_->check(inputs);
     if (state_->options.tier == Tier::reference) {
       outputs = state_->run_reference(inputs, control);
@@ -160,18 +127,36 @@ std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, 
   return outputs;
 }
 
-void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
-                       const RunControl* control, const OutputMaker* make) {
-  if (outputs.empty()) outputs.resize(state_->outputs.size());
-  if (outputs.size() != state_->outputs.size()) {
-    throw Error(Fault::user, fmt::format("the model has {} outputs, {} were given", state_->outputs.size(),
-                                         outputs.size()));
+namespace {
+
+/// Into the caller's memory. Throws Error(user) where it is for another type or shape.
+void deliver_bound(const Port& port, const ir::Tensor& result, ir::Tensor& bound) {
+  if (bound.type() != result.type() || bound.shape() != result.shape()) {
+    throw Error(Fault::user, fmt::format("output '{}' is {} {}, the buffer given is {} {}", port.name,
+                                         ir::name_of(result.type()), ir::to_string(result.shape()),
+                                         ir::name_of(bound.type()), ir::to_string(bound.shape())));
   }
-  if (inputs.size() != state_->inputs.size()) {
+  if (result.type() == ir::ElementType::string) {
+    std::copy_n(result.strings(), result.size(), bound.strings());
+  } else if (result.bytes() > 0) {
+    std::memcpy(bound.data(), result.data(), result.bytes());
+  }
+}
+
+/// A run on tensors: `run` is given the values, and gives the others.
+template <class Run>
+void run_bound(SessionState& state, const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+               const Run& run) {
+  if (outputs.empty()) outputs.resize(state.outputs.size());
+  if (outputs.size() != state.outputs.size()) {
     throw Error(Fault::user,
-                fmt::format("the model has {} inputs, {} were given", state_->inputs.size(), inputs.size()));
+                fmt::format("the model has {} outputs, {} were given", state.outputs.size(), outputs.size()));
   }
-  std::unique_ptr<SessionState::RunBuffers> buffers = state_->take_buffers();
+  if (inputs.size() != state.inputs.size()) {
+    throw Error(Fault::user,
+                fmt::format("the model has {} inputs, {} were given", state.inputs.size(), inputs.size()));
+  }
+  std::unique_ptr<RunBuffers> buffers = state.take_buffers();
   for (size_t k = 0; k < inputs.size(); ++k) {
     buffers->inputs[k].tensor = inputs[k];
     buffers->inputs[k].type = inputs[k].type();
@@ -180,40 +165,45 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
     buffers->outputs[k].tensor = outputs[k];
     buffers->outputs[k].type = outputs[k].type();
   }
-  if (state_->options.tier == Tier::reference) {
-    buffers->outputs = run(buffers->inputs, control);
-  } else {
-    counted(state_->counts, [&] {
-      state_->check(buffers->inputs);
-      if (make == nullptr) return state_->run_plan(buffers->inputs, buffers->outputs, control);
-      const SessionState::Making making{*make, buffers->shape};
-      state_->run_plan(buffers->inputs, buffers->outputs, control, &making);
-    });
-  }
+  run(*buffers);
   for (size_t k = 0; k < outputs.size(); ++k) {
     const RuntimeValue& result = buffers->outputs[k];
     if (result.kind != ir::ValueKind::tensor) {
-      throw Error(Fault::user, fmt::format("output '{}' is not a tensor", state_->outputs[k].name));
+      throw Error(Fault::user, fmt::format("output '{}' is not a tensor", state.outputs[k].name));
     }
     if (outputs[k].defined() && outputs[k].data() != result.tensor.data()) {
-      const bool fits =
-          outputs[k].type() == result.tensor.type() && outputs[k].shape() == result.tensor.shape();
-      if (!fits) {
-        throw Error(Fault::user,
-                    fmt::format("output '{}' is {} {}, the buffer given is {} {}", state_->outputs[k].name,
-                                ir::name_of(result.tensor.type()), ir::to_string(result.tensor.shape()),
-                                ir::name_of(outputs[k].type()), ir::to_string(outputs[k].shape())));
-      }
-      if (result.tensor.type() == ir::ElementType::string) {
-        std::copy_n(result.tensor.strings(), result.tensor.size(), outputs[k].strings());
-      } else if (result.tensor.bytes() > 0) {
-        std::memcpy(outputs[k].data(), result.tensor.data(), result.tensor.bytes());
-      }
+      deliver_bound(state.outputs[k], result.tensor, outputs[k]);
     } else if (!outputs[k].defined()) {
       outputs[k] = result.tensor;
     }
   }
-  state_->give_back(std::move(buffers));
+  state.give_back(std::move(buffers));
+}
+
+}  // namespace
+
+void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+                       const RunControl* control, const OutputMaker* make) {
+  run_bound(*state_, inputs, outputs, [&](RunBuffers& buffers) {
+    if (state_->options.tier == Tier::reference) {
+      buffers.outputs = this->run(buffers.inputs, control);
+      return;
+    }
+    stateful_->ran_last.store(nullptr, std::memory_order_relaxed);
+    counted_run(state_->counts, [&] {
+      state_->check(buffers.inputs);
+      if (make == nullptr) return state_->run_plan(buffers.inputs, buffers.outputs, control);
+      const SessionState::Making making{*make, buffers.shape};
+      state_->run_plan(buffers.inputs, buffers.outputs, control, &making);
+    });
+  });
+}
+
+void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
+                       RunState& state, const RunControl* control, const OutputMaker* make) {
+  run_bound(*state_, inputs, outputs, [&](RunBuffers& buffers) {
+    counted_run(state_->counts, [&] { run_state(state, buffers.inputs, buffers.outputs, control, make); });
+  });
 }
 
 void Session::prepare(const std::vector<ir::Shape>& shapes) {
@@ -221,15 +211,16 @@ void Session::prepare(const std::vector<ir::Shape>& shapes) {
 }
 
 OptimizerStatus Session::optimizer_status() const {
+  const SessionState& state = in_use();
   OptimizerStatus status;
-  if (state_->optimizer) {
-    status = state_->optimizer->status();
+  if (state.optimizer) {
+    status = state.optimizer->status();
   } else {
-    status.reason = state_->no_optimizer;
+    status.reason = state.no_optimizer;
   }
-  if (status.cache.folder.empty()) status.cache.reason = state_->optimizer ? state_->no_cache : status.reason;
-  status.cache.trouble = state_->cache_trouble;
-  status.packed_bytes = static_cast<int64_t>(state_->packs->bytes());
+  if (status.cache.folder.empty()) status.cache.reason = state.optimizer ? state.no_cache : status.reason;
+  status.cache.trouble = state.cache_trouble;
+  status.packed_bytes = static_cast<int64_t>(state.packs->bytes());
   return status;
 }
 
@@ -243,14 +234,24 @@ PackedComparison Session::compare_packed() const {
 
 void Session::freeze() {
   if (state_->optimizer) state_->optimizer->freeze();
+  stateful_->frozen = true;
+  for (const auto& model : stateful_->all()) model->freeze();
 }
 
 bool Session::wait_for_optimizer(double seconds) {
-  return !state_->optimizer || state_->optimizer->wait(seconds);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const auto wait = [&](SessionState& state) {
+    const double gone = std::chrono::duration<double>(Clock::now() - start).count();
+    return !state.optimizer || state.optimizer->wait(std::max(0.0, seconds - gone));
+  };
+  bool done = wait(*state_);
+  for (const auto& model : stateful_->all()) done = wait(model->session()) && done;
+  return done;
 }
 
-std::vector<StepProfile> Session::profile() const { return state_->profiler.steps(); }
-void Session::reset_profile() { state_->profiler.reset(); }
+std::vector<StepProfile> Session::profile() const { return in_use().profiler.steps(); }
+void Session::reset_profile() { in_use().profiler.reset(); }
 
 std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& inputs, int runs,
                                                const RunControl* control) {
@@ -265,7 +266,7 @@ std::vector<StepProfile> Session::profile_runs(const std::vector<RuntimeValue>& 
   return profiler.steps();
 }
 
-FormCounts Session::form_counts() const { return state_->forms->counts(); }
+FormCounts Session::form_counts() const { return in_use().forms->counts(); }
 
 std::shared_ptr<const Plan> Session::current_plan(const std::vector<ir::Shape>& shapes) {
   return state_->plans.current(shapes);

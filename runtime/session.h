@@ -134,6 +134,8 @@ struct DivergenceSearch {
 };
 
 class SessionState;
+class RunState;
+class StatefulModel;
 class Plan;
 class RunControl;
 
@@ -174,10 +176,23 @@ class AXRUN_API Session {
   void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
                 const RunControl* control = nullptr, const OutputMaker* make = nullptr);
 
+  /// Values that runs hand on: names of outputs, and of the inputs that they are in the next run.
+  /// capacity: positions that values which grow may have. Throws Error(user) for names that the model has
+  /// not, and for outputs that cannot be these inputs.
+  std::unique_ptr<RunState> new_state(const std::map<std::string, std::string>& feeds, int64_t capacity);
+  /// The same runs with the inputs that the state has (given ones are ignored), which it has anew afterwards;
+  /// its outputs are left undefined. A run that throws, as one does that exceeds the capacity, leaves the
+  /// state as it was.
+  std::vector<RuntimeValue> run(const std::vector<RuntimeValue>& inputs, RunState& state,
+                                const RunControl* control = nullptr);
+  void run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs, RunState& state,
+                const RunControl* control = nullptr, const OutputMaker* make = nullptr);
+
   /// Builds the plan for these input shapes without running; run does so by itself otherwise.
   void prepare(const std::vector<ir::Shape>& shapes);
 
-  /// What the background optimiser has done, is doing, and why not.
+  /// What the background optimiser has done, is doing, and why not. With states (RunState) it works for each
+  /// set of their names by itself: told is of what ran last.
   OptimizerStatus optimizer_status() const;
   /// What was packed of the model's constants, beside what the cache has of the same. Of a session that packs
   /// them anew (SessionOptions), frozen, without runs at the time.
@@ -217,7 +232,13 @@ class AXRUN_API Session {
 
  private:
   explicit Session(std::unique_ptr<SessionState> state);
+  struct Stateful;
+  /// What the last run was of: the model, or what runs it for states.
+  SessionState& in_use() const;
+  void run_state(RunState& state, const std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs,
+                 const RunControl* control, const OutputMaker* make);
   std::unique_ptr<SessionState> state_;
+  std::unique_ptr<Stateful> stateful_;
 };
 
 /// Values for every input of the session, made up from the seed: floats in [-1, 1); integers that index (they

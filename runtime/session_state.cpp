@@ -63,8 +63,9 @@ Port port_of(const ir::Value& value) { return {value.name, value.kind, value.typ
 }  // namespace
 
 SessionState::SessionState(ir::Model loaded, const SessionOptions& given,
-                           const std::vector<ir::Value>& declared)
+                           const std::vector<ir::Value>& declared, std::shared_ptr<PackCache> shared)
     : options(given), model(std::move(loaded)), plans(given.plan_cache) {
+  if (shared) packs = std::move(shared);
   if (options.threads <= 0) options.threads = default_threads();
   if (!(options.optimizer_share > 0 && options.optimizer_share <= 1)) {
     throw Error(Fault::user,
@@ -208,7 +209,7 @@ std::shared_ptr<WarmStart> SessionState::open_warm_start() {
   return nullptr;
 }
 
-std::unique_ptr<SessionState::RunBuffers> SessionState::take_buffers() {
+std::unique_ptr<RunBuffers> SessionState::take_buffers() {
   const std::lock_guard lock(buffers_mutex);
   if (buffers.empty()) {
     auto made = std::make_unique<RunBuffers>();

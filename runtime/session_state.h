@@ -22,19 +22,22 @@
 
 namespace axrun::runtime {
 
+/// Values of one run_into call, kept for the next one so that nothing is allocated.
+struct RunBuffers {
+  std::vector<RuntimeValue> inputs, outputs;
+  ir::Shape shape;  ///< of the output that is being made
+};
+
 /// What a session is made of. Only the plan table, the profile and lazily made executors change after
 /// loading.
 class SessionState {
  public:
   /// declared: what the model's file says of its outputs; empty: nothing.
-  SessionState(ir::Model loaded, const SessionOptions& given, const std::vector<ir::Value>& declared = {});
+  /// shared: where another session of the same constants has packed them; null: nowhere.
+  SessionState(ir::Model loaded, const SessionOptions& given, const std::vector<ir::Value>& declared = {},
+               std::shared_ptr<PackCache> shared = nullptr);
 
   void check(const std::vector<RuntimeValue>& given) const;
-  /// Values of one run_into call, kept for the next one so that nothing is allocated.
-  struct RunBuffers {
-    std::vector<RuntimeValue> inputs, outputs;
-    ir::Shape shape;  ///< of the output that is being made
-  };
   std::unique_ptr<RunBuffers> take_buffers();
   void give_back(std::unique_ptr<RunBuffers> buffers);
   PlanTable::Pinned plan_for(const std::vector<RuntimeValue>& inputs);

@@ -33,6 +33,8 @@ void opaque_functions(std::vector<OpaqueEntry>& table) {
            count_ngrams_function},
           {"decode_image", "a compressed file is no number, and the size of the image is in it",
            decode_image_function},
+          {"append", "nothing but what is new is written: in place, by no kernel that would move the rest",
+           append_function},
           {"custom", "the kernel of an operator of the user's own", custom_function},
       });
 }

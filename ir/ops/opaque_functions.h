@@ -46,6 +46,9 @@ struct SuppressionParameters {
   bool center_format = false;
 };
 
+/// (buffer, position, new) with a payload SelectionAxis: the buffer with `new` there, and where it ends.
+Tensors append_function(const Stage& stage, const Tensors& arguments);
+
 /// (costs), [rows, columns] or [1, rows, columns]: rows and columns along the way, [2, length].
 Tensors cheapest_path_function(const Stage& stage, const Tensors& arguments);
 

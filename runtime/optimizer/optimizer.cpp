@@ -41,6 +41,7 @@ bool is_plain(const std::vector<RuntimeValue>& values) {
 Optimizer::Optimizer(OptimizerHost host, OptimizerSettings settings, LoadTimeWork load,
                      std::shared_ptr<WarmStart> warm)
     : host_(std::move(host)),
+      state_buffers_(host_.graph ? state_buffers(*host_.graph) : std::vector<StateBuffer>()),
       settings_(std::move(settings)),
       library_(
           std::make_shared<KernelLibrary>(KernelLibrary::Options{settings_.always, settings_.deterministic})),
@@ -78,7 +79,19 @@ void Optimizer::offer(const std::vector<RuntimeValue>& inputs) {
   }
   OptimizerJob job;
   // The caller's buffers are his own again after the run.
-  for (const RuntimeValue& value : inputs) job.inputs.emplace_back(value.tensor.clone(), value.type);
+  const auto is_buffer = [&](size_t k) {
+    return std::any_of(state_buffers_.begin(), state_buffers_.end(),
+                       [&](const StateBuffer& one) { return one.input == k || one.past == k; });
+  };
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const ir::Tensor& tensor = inputs[k].tensor;
+    job.inputs.emplace_back(
+        is_buffer(k) ? ir::Tensor::allocate(tensor.type(), tensor.shape()) : tensor.clone(), inputs[k].type);
+  }
+  for (const StateBuffer& buffer : state_buffers_) {
+    copy_positions(inputs[buffer.input].tensor, job.inputs[buffer.input].tensor, buffer.axis,
+                   inputs[buffer.past].tensor.shape()[buffer.axis]);
+  }
   job.shapes = std::move(shapes);
   {
     const std::lock_guard lock(mutex_);

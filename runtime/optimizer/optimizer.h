@@ -14,6 +14,7 @@
 #include "runtime/optimizer/plan_improver.h"
 #include "runtime/optimizer/status_board.h"
 #include "runtime/optimizer_status.h"
+#include "runtime/plan/state_buffers.h"
 
 namespace axrun::runtime {
 
@@ -81,6 +82,7 @@ class Optimizer {
   bool next(OptimizerJob& job, bool busy_without);
 
   const OptimizerHost host_;
+  const std::vector<StateBuffer> state_buffers_;  ///< among its inputs
   const OptimizerSettings settings_;
   std::shared_ptr<KernelLibrary> library_;
   ChosenLayouts layouts_;

@@ -47,6 +47,26 @@ static void scores_of(axrun_session* session, int variant, float* scores) {
   axrun_request_free(request);
 }
 
+/* What cannot be handed on is refused; the tests of the C++ and Python interfaces run with states. */
+static void check_states(axrun_session* session) {
+  const char* const outputs[2] = {"scores", "scores"};
+  const char* const inputs[2] = {"image", "picture"};
+  axrun_state* state = NULL;
+  int64_t length = 0;
+  CHECK(axrun_state_create(session, outputs, inputs, 1, 8, &state) == AXRUN_USER_ERROR);
+  CHECK(strstr(axrun_last_error(), "'scores'") != NULL);
+  CHECK(strcmp(axrun_last_error_input(), "image") == 0);
+  CHECK(axrun_state_create(session, outputs, inputs + 1, 1, 8, &state) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_create(session, outputs, inputs, 2, 8, &state) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_create(session, NULL, NULL, 0, 8, &state) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_create(NULL, outputs, inputs, 1, 8, &state) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_length(NULL, &length) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_reset(NULL) == AXRUN_USER_ERROR);
+  CHECK(axrun_state_fork(NULL, &state) == AXRUN_USER_ERROR);
+  CHECK(axrun_use_state(NULL, NULL) == AXRUN_USER_ERROR);
+  axrun_state_free(NULL);
+}
+
 static void check_description(axrun_session* session) {
   CHECK(axrun_input_count(session) == 1 && axrun_output_count(session) == 1);
   axrun_port port;
@@ -385,6 +405,7 @@ int main(int argc, char** argv) {
   axrun_session* session;
   CHECK(axrun_session_load(model_path, NULL, &session) == AXRUN_OK);
   check_description(session);
+  check_states(session);
   float scores[classes];
   scores_of(session, 0, scores);
   check_scores(scores);

@@ -1,4 +1,5 @@
 // Operators that only move elements, and those that make them from nothing.
+#include "ir/operator.h"
 #include "tests/operators/generators.h"
 
 namespace axrun::runtime {
@@ -127,6 +128,24 @@ Case concat(Random& random) {
   return c;
 }
 
+/// A buffer that is longer than what is in it, by its shape alone, along some axis.
+Case in_buffer(Random& random, bool appends) {
+  Case c;
+  const ir::Shape shape = random.shape(1, 4, 5);
+  const auto axis = static_cast<size_t>(random.integer(0, static_cast<int64_t>(shape.size()) - 1));
+  const ElementType type = any_type(random);
+  const auto along = [&](int64_t size) {
+    ir::Shape other = shape;
+    other[axis] = size;
+    return random.tensor(type, other, 0, 50);
+  };
+  const int64_t past = random.integer(appends ? 0 : 1, 4), added = random.integer(0, 3);
+  NodeBuilder node(c, appends ? "Append" : "Prefix", 1, ir::state_domain);
+  node.integer("axis", static_cast<int64_t>(axis)).input(along(past + added + random.integer(1, 3)));
+  node.input(along(past)).input(along(added)).output();
+  return c;
+}
+
 Case pad(Random& random) {
   Case c;
   const ir::Shape shape = random.shape(1, 4, 5, 2);
@@ -200,6 +219,8 @@ void movement_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Tile", tile});
   table.push_back({"", "DepthToSpace", depth_to_space});
   table.push_back({"", "Concat", concat});
+  table.push_back({ir::state_domain, "Append", [](Random& random) { return in_buffer(random, true); }});
+  table.push_back({ir::state_domain, "Prefix", [](Random& random) { return in_buffer(random, false); }});
   table.push_back({"", "Pad", pad});
   table.push_back({"", "Gather", gather});
   table.push_back({"", "ConstantOfShape", constant_of_shape});

@@ -84,3 +84,12 @@ def one_operator(operator, inputs, output, *attributes):
     """A model of one operator; inputs: types, named a, b, c; output: a type, named y."""
     names = dict(zip("abc", inputs))
     return model([node(operator, names, ["y"], *attributes)], names, {"y": output})
+
+
+def decoder():
+    """y = sums over all that was given; present = past with x behind it, along axis 2 of [1, 2, past, 3]."""
+    shapes = {"x": (1, 2, "fresh", 3), "past": (1, 2, "past", 3), "y": (1, 2, 1, 3), "present": (1, 2, "all", 3)}
+    types = {name: tensor_type(FLOAT, shape) for name, shape in shapes.items()}
+    nodes = [node("Concat", ["past", "x"], ["present"], attribute("axis", 2)), node("ReduceSum", ["present", "axes"], ["y"])]
+    axes = tensor(INT64, [1], (2).to_bytes(8, "little"), "axes")
+    return model(nodes, {name: types[name] for name in ("x", "past")}, {name: types[name] for name in ("y", "present")}, [axes])

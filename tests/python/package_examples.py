@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 import axrun
+import models
 
 ROOT, MODEL = sys.argv[2:4]
 
@@ -33,6 +34,8 @@ class Examples(unittest.TestCase):
         self.assertGreater(len(found), 0)
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(MODEL, os.path.join(folder, "model.onnx"))
+            with open(os.path.join(folder, "decoder.onnx"), "wb") as file:
+                file.write(models.decoder())
             before = os.getcwd()
             os.chdir(folder)
             self.addCleanup(os.chdir, before)

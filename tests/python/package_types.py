@@ -73,7 +73,7 @@ class Types(unittest.TestCase):
 class Signatures(unittest.TestCase):
     def test_what_completion_shows(self):
         self.assertEqual(list(inspect.signature(axrun.Session.run).parameters),
-                         ["self", "names_or_feed", "feed", "out", "timeout", "cancellation"])
+                         ["self", "names_or_feed", "feed", "state", "out", "timeout", "cancellation"])
         self.assertTrue(os.path.exists(os.path.join(os.path.dirname(axrun.__file__), "py.typed")))
 
 

@@ -17,9 +17,10 @@ from .onnxruntime_plugin import EP_NAME, library_path, register, session_options
 from .operators import Operators
 from .reports import Cache, Explanation, Kernel, Metric, Progress, Step, Trial
 from .session import Cancellation, Port, Session
+from .state import State
 
 _answer_to_interrupts()
 
 __all__ = ["Cache", "Cancellation", "Cancelled", "DeadlineExceeded", "EP_NAME", "Error", "Explanation", "InternalError",
            "InvalidArgument", "Kernel", "Metric", "MissingFile", "ModelError", "Operators", "Port", "Progress", "Session",
-           "Step", "Trial", "Unsupported", "__version__", "library_path", "log_to", "register", "session_options", "unregister"]
+           "State", "Step", "Trial", "Unsupported", "__version__", "library_path", "log_to", "register", "session_options", "unregister"]

@@ -22,6 +22,7 @@ from ._library import MAP, OPTIONAL, SEQUENCE, TENSOR, Handle, check, library
 from .errors import Cancelled, Error, InvalidArgument, MissingFile, Unsupported
 from .operators import Operators
 from .reports import Cache, Explanation, Metric, Progress
+from .state import State
 
 
 class SupportsDLPack(Protocol):
@@ -185,16 +186,18 @@ class Session:
         return Cache(os.fsdecode(info.folder), info.trouble.decode("utf8", "replace"), bool(info.found), bool(info.writable))
 
     @overload
-    def run(self, feed: Mapping[str, Input], /, *, out: Optional[Mapping[str, npt.NDArray[Any]]] = None,
-            timeout: Optional[float] = None, cancellation: Optional[Cancellation] = None) -> dict[str, Result]: ...
+    def run(self, feed: Mapping[str, Input], /, *, state: Optional[State] = None,
+            out: Optional[Mapping[str, npt.NDArray[Any]]] = None, timeout: Optional[float] = None,
+            cancellation: Optional[Cancellation] = None) -> dict[str, Result]: ...
 
     @overload
-    def run(self, names: Optional[Sequence[str]], feed: Mapping[str, Input], /, *,
+    def run(self, names: Optional[Sequence[str]], feed: Mapping[str, Input], /, *, state: Optional[State] = None,
             out: Optional[Mapping[str, npt.NDArray[Any]]] = None, timeout: Optional[float] = None,
             cancellation: Optional[Cancellation] = None) -> list[Result]: ...
 
-    def run(self, names_or_feed: Any, feed: Any = None, /, *, out: Optional[Mapping[str, npt.NDArray[Any]]] = None,
-            timeout: Optional[float] = None, cancellation: Optional[Cancellation] = None) -> Union[dict[str, Result], list[Result]]:
+    def run(self, names_or_feed: Any, feed: Any = None, /, *, state: Optional[State] = None,
+            out: Optional[Mapping[str, npt.NDArray[Any]]] = None, timeout: Optional[float] = None,
+            cancellation: Optional[Cancellation] = None) -> Union[dict[str, Result], list[Result]]:
         """run({name: value}) gives {name: result}; run(names, {name: value}) gives a list of these outputs, or, for None,
         of all of them, as onnxruntime.InferenceSession.run does.
 
@@ -203,6 +206,8 @@ class Session:
         Sequences are lists of arrays; optionals an array or None. Results are arrays of their own; sequences lists, maps
         dictionaries, strings arrays of str.
 
+        state: a State (new_state), which has some of the inputs and keeps some of the outputs; the others are given, and
+            come back. A run that fails leaves it as it was.
         out: {name: array}, written in place; of the result's type and shape, contiguous.
         timeout: seconds, after which the run ends with DeadlineExceeded.
         cancellation: a Cancellation, which ends it with Cancelled.
@@ -218,14 +223,39 @@ class Session:
                                   type(given).__name__)
         if isinstance(names, str):
             raise InvalidArgument("the outputs' names are a list: [%r]" % names)
-        wanted = range(len(self._outputs)) if names is None else [self._output(name) for name in names]
-        request = self._run(self._fed(given), out or {}, timeout, cancellation)
+        kept = state.feeds if state is not None else {}
+        if names is None:
+            wanted = [k for k, port in enumerate(self._outputs) if port.name not in kept]
+        else:
+            wanted = [self._output(name) for name in names]
+            for name in names:
+                if name in kept:
+                    raise InvalidArgument("output '%s' is kept by the state" % name)
+        request = self._run(self._fed(given, kept.values()), out or {}, timeout, cancellation, state)
         results: dict[str, Result] = {}
         for k in wanted:
             name = self._outputs[k].name
             if name not in results:
                 results[name] = out[name] if out and name in out else _result(request, k, ())
         return results if by_name else [results[self._outputs[k].name] for k in wanted]
+
+    def new_state(self, feeds: Mapping[str, str], capacity: int) -> State:
+        """A State for runs that hand on values: {output: input}, what the output is in one run the input is in the next.
+
+        Values that grow (an output that joins its input and something new) have up to `capacity` positions and grow in
+        place; others, and those that operators join themselves, are handed on.
+
+            state = session.new_state({"present.0.key": "past_key_values.0.key", "present.0.value": ...}, capacity=1024)
+            logits = session.run({"input_ids": ids, ...}, state=state)["logits"]
+        """
+        names = [(output.encode(), name.encode()) for output, name in feeds.items()]
+        outputs = (ctypes.c_char_p * len(names))(*[output for output, _ in names])
+        inputs = (ctypes.c_char_p * len(names))(*[name for _, name in names])
+        capacity = _integer("capacity", capacity)
+        handle = _library.create(library.axrun_state_create, library.axrun_state_free, self._open(), outputs, inputs,
+                                 len(names), capacity)
+        codes = {port.name: port._code for port in self._inputs if port.name in set(feeds.values())}
+        return State(handle, feeds, codes, capacity)
 
     def __call__(self, *values: Input, **named: Input) -> Result:
         """Values in the order of the inputs, or by name; the result is the only output, or a tuple of all."""
@@ -340,13 +370,16 @@ class Session:
             raise InvalidArgument("there is no output '%s': %s" % (name, ", ".join(map(repr, self._output_index))))
         return self._output_index[name]
 
-    def _fed(self, feed: Mapping[str, Input]) -> list[tuple[int, Input]]:
-        """(index, value) of every input; all that is wrong with the names is said at once."""
-        if len(feed) != len(self._inputs) or any(port.name not in feed for port in self._inputs):
+    def _fed(self, feed: Mapping[str, Input], kept: Iterable[str] = ()) -> list[tuple[int, Input]]:
+        """(index, value) of every input but those kept; all that is wrong with the names is said at once."""
+        kept = set(kept)
+        wanted = [(k, port.name) for k, port in enumerate(self._inputs) if port.name not in kept]
+        if len(feed) != len(wanted) or any(name not in feed for _, name in wanted):
             wrong = ["there is no input '%s'" % name for name in feed if name not in self._input_index]
-            wrong += ["input '%s' is missing" % port.name for port in self._inputs if port.name not in feed]
+            wrong += ["input '%s' is kept by the state" % name for name in feed if name in kept]
+            wrong += ["input '%s' is missing" % name for _, name in wanted if name not in feed]
             raise InvalidArgument("; ".join(wrong))
-        return [(k, feed[port.name]) for k, port in enumerate(self._inputs)]
+        return [(k, feed[name]) for k, name in wanted]
 
     def _bound(self, handle: Handle, fed: Iterable[tuple[int, Input]]) -> tuple[Handle, list[object]]:
         """A request with these inputs, and what has to live while it reads them."""
@@ -361,10 +394,12 @@ class Session:
         return request, alive
 
     def _run(self, fed: Iterable[tuple[int, Input]], out: Mapping[str, npt.NDArray[Any]], timeout: Optional[float],
-             cancellation: Optional[Cancellation]) -> Handle:
+             cancellation: Optional[Cancellation], state: Optional[State] = None) -> Handle:
         """The request of a run that has succeeded: it holds the results."""
         handle = self._open()
         request, alive = self._bound(handle, fed)
+        if state is not None:
+            check(library.axrun_use_state(request, state._handle))
         for name, array in out.items():
             alive.append(_bind_output(request, self._output(name), self._outputs[self._output(name)], array))
         if timeout is not None:
