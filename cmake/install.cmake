@@ -10,7 +10,7 @@ set(axrun_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/axrun)
 set(axrun_public_headers
     ir/api.h ir/dim.h ir/error.h ir/error_place.h ir/graph.h ir/tensor.h ir/types.h
     runtime/axrun_c.h runtime/axrun_operators.h runtime/error_code.h runtime/form_counts.h runtime/log.h runtime/metrics.h runtime/optimizer_status.h runtime/run_control.h
-    runtime/session.h runtime/value.h)
+    runtime/run_state.h runtime/session.h runtime/value.h)
 foreach(header ${axrun_public_headers})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${header})
   file(READ ${CMAKE_SOURCE_DIR}/${header} text)
