@@ -8,6 +8,7 @@
 
 #include "runtime/operators/contraction_parts.h"
 #include "runtime/operators/epilogue.h"
+#include "runtime/operators/moved_operand.h"
 
 namespace axrun::runtime {
 namespace {
@@ -23,8 +24,12 @@ struct GemmSetup {
   std::optional<MatmulForm> matmul;  ///< none: sizes are read in another way
   EpiloguePlan plan;
   bool pack_b = false;
-  int bias_port = -1;           ///< Gemm's C, or -1
-  bool bias_is_column = false;  ///< C is [N] (per column), otherwise [M, N] or [M, 1]
+  std::optional<MovedOperand> moved;  ///< B, as it lies in a longer buffer
+  std::vector<size_t> ports;          ///< inputs of the step, for each of the product's; empty: the same ones
+  std::vector<size_t> lengths;        ///< inputs of the step that are together as long as what is read of B
+  size_t grown_axis = 0;              ///< of these
+  int bias_port = -1;                 ///< Gemm's C, or -1
+  bool bias_is_column = false;        ///< C is [N] (per column), otherwise [M, N] or [M, 1]
   int64_t bias_row_stride = 0;
   bool bias_is_row = false;  ///< C is [M, 1]
   float beta = 1;
@@ -36,35 +41,39 @@ bool all_f32(const StepContext& context) {
          context.outputs[0].type == ir::ElementType::f32;
 }
 
-/// Batch grid of a product [batch..., m, k] x [batch..., k, n]; rows of A are folded into M where B is
-/// shared.
-bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Extents& y) {
-  const int rank = static_cast<int>(y.size()) - 2;
-  const auto stride_of = [](const Extents& shape, int back) -> int64_t {
-    // Stride of the batch dim `back` places left of the matrix; 0 where it is broadcast or missing.
-    const int at = static_cast<int>(shape.size()) - 3 - back;
-    if (at < 0 || shape[static_cast<size_t>(at)] == 1) return 0;
-    return shape.count(static_cast<size_t>(at) + 1, shape.size());
-  };
-  struct Axis {
-    int64_t extent, a, b, c;  ///< and strides
-  };
-  std::array<Axis, Extents::most> grid;  // innermost first
-  size_t axes = 0, folded = 0;
-  int64_t c_stride = g.m * g.n;
-  for (int back = 0; back < rank; ++back) {
-    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
-    if (extent != 1) grid[axes++] = {extent, stride_of(a, back), stride_of(b, back), c_stride};
-    c_stride *= extent;
-  }
+/// Stride of the batch dim `back` places left of the matrix; 0 where it is broadcast or missing.
+int64_t batch_stride(const Extents& shape, int back) {
+  const int at = static_cast<int>(shape.size()) - 3 - back;
+  if (at < 0 || shape[static_cast<size_t>(at)] == 1) return 0;
+  return shape.count(static_cast<size_t>(at) + 1, shape.size());
+}
+
+/// The same as axes of the operand's own, innermost first: calls add(extent, stride) with each. None: as if
+/// it were broadcast.
+template <class Add>
+void for_batch_axes(const MovedOperand::Strides& b, int back, const Add& add) {
+  const int at = static_cast<int>(b.rank) - 1 - back;
+  if (at < 0) return;
+  for (size_t k = b.first[static_cast<size_t>(at) + 1]; k-- > b.first[static_cast<size_t>(at)];)
+    if (b.axes[k].extent != 1) add(b.axes[k].extent, b.axes[k].stride);
+}
+
+/// An axis of the batch's grid: its extent, and strides.
+struct BatchAxis {
+  int64_t extent, a, b, c;
+};
+
+/// rows of A are folded into M where B is shared. grid: innermost first. False: there are too many.
+bool set_grid(GemmArguments& g, std::array<BatchAxis, MovedOperand::most_axes>& grid, size_t axes) {
+  size_t folded = 0;
   // A run of inner batch dims over which B does not change is more rows of A.
   while (folded < axes && grid[folded].b == 0 && g.a_column_stride == 1 &&
          grid[folded].a == g.m * g.a_row_stride && g.c_row_stride * g.m == grid[folded].c)
     g.m *= grid[folded++].extent;
   size_t merged = 0;
   for (size_t k = folded; k < axes; ++k) {
-    Axis* const inner = merged > 0 ? &grid[merged - 1] : nullptr;
-    const Axis dim = grid[k];
+    BatchAxis* const inner = merged > 0 ? &grid[merged - 1] : nullptr;
+    const BatchAxis dim = grid[k];
     if (inner != nullptr && dim.a == inner->a * inner->extent && dim.b == inner->b * inner->extent &&
         dim.c == inner->c * inner->extent) {
       inner->extent *= dim.extent;
@@ -75,7 +84,7 @@ bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Exten
   if (merged > max_batch_rank) return false;
   g.batch_rank = static_cast<int>(merged);
   for (size_t i = 0; i < merged; ++i) {
-    const Axis& dim = grid[merged - 1 - i];
+    const BatchAxis& dim = grid[merged - 1 - i];
     g.batch_extents[i] = dim.extent;
     g.a_batch_strides[i] = dim.a;
     g.b_batch_strides[i] = dim.b;
@@ -83,6 +92,42 @@ bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Exten
     g.residual_batch_strides[i] = dim.c;
   }
   return true;
+}
+
+/// Batch grid of a product [batch..., m, k] x [batch..., k, n].
+bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Extents& y) {
+  std::array<BatchAxis, MovedOperand::most_axes> grid;
+  size_t axes = 0;
+  int64_t c_stride = g.m * g.n;
+  for (int back = 0; back + 2 < static_cast<int>(y.size()); ++back) {
+    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
+    if (extent != 1) grid[axes++] = {extent, batch_stride(a, back), batch_stride(b, back), c_stride};
+    c_stride *= extent;
+  }
+  return set_grid(g, grid, axes);
+}
+
+/// The same with B as it lies elsewhere. False, too, where that is not as long as Y.
+bool set_batch(GemmArguments& g, const Extents& a, const MovedOperand::Strides& b, const Extents& y) {
+  std::array<BatchAxis, MovedOperand::most_axes> grid;
+  size_t axes = 0;
+  int64_t c_stride = g.m * g.n;
+  for (int back = 0; back + 2 < static_cast<int>(y.size()); ++back) {
+    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
+    const int64_t a_stride = batch_stride(a, back);
+    int64_t inner = 1;
+    for_batch_axes(b, back, [&](int64_t part, int64_t stride) {
+      grid[axes++] = {part, a_stride * inner, stride, c_stride * inner};
+      inner *= part;
+    });
+    if (inner == 1 && extent != 1) {
+      grid[axes++] = {extent, a_stride, 0, c_stride};
+    } else if (inner != extent) {
+      return false;
+    }
+    c_stride *= extent;
+  }
+  return set_grid(g, grid, axes);
 }
 
 /// What NumPy's broadcasting gives the batch dims of a product.
@@ -112,6 +157,31 @@ bool set_sizes(GemmArguments& g, const MatmulForm& form, Extents a, Extents b) {
   g.b_column_stride = form.transpose_b ? b_columns : 1;
   g.c_row_stride = g.n;
   Extents y = batch_of(a, b);
+  y.push_back(g.m);
+  y.push_back(g.n);
+  return set_batch(g, a, b, y);
+}
+
+bool set_sizes(GemmArguments& g, const Extents& a, const MovedOperand::Strides& b) {
+  if (a.size() < 2 || a.size() + 2 > Extents::most) return false;
+  g.m = a[a.size() - 2];
+  g.k = a.back();
+  g.n = b.columns.extent;
+  if (b.rows.extent != g.k) return false;
+  g.a_row_stride = g.k;
+  g.a_column_stride = 1;
+  g.b_row_stride = b.rows.stride;
+  g.b_column_stride = b.columns.stride;
+  g.c_row_stride = g.n;
+  Extents shape;
+  for (size_t d = 0; d < b.rank; ++d) {
+    int64_t extent = 1;
+    for (size_t k = b.first[d]; k < b.first[d + 1]; ++k) extent *= b.axes[k].extent;
+    shape.push_back(extent);
+  }
+  shape.push_back(g.k);
+  shape.push_back(g.n);
+  Extents y = batch_of(a, shape);
   y.push_back(g.m);
   y.push_back(g.n);
   return set_batch(g, a, b, y);
@@ -226,8 +296,8 @@ class GemmKernel final : public Kernel {
   void run(const KernelCall& call) const override {
     const EpiloguePlan& plan = setup_->plan;
     GemmArguments g = g_;
-    g.a = static_cast<const float*>(call.inputs[0]);
-    g.b = setup_->pack_b ? nullptr : static_cast<const float*>(call.inputs[1]);
+    g.a = static_cast<const float*>(call.inputs[port(0)]);
+    g.b = setup_->pack_b ? nullptr : static_cast<const float*>(call.inputs[port(1)]);
     g.c = static_cast<float*>(call.outputs[0]);
     if (!plan.factor.empty()) g.epilogue.column_factor = plan.factor.data();
     if (!plan.bias.empty()) g.epilogue.column_bias = plan.bias.data();
@@ -244,7 +314,7 @@ class GemmKernel final : public Kernel {
       }
     }
     if (residual_ >= 0) {
-      g.epilogue.residual = static_cast<const float*>(call.inputs[residual_]);
+      g.epilogue.residual = static_cast<const float*>(call.inputs[port(static_cast<size_t>(residual_))]);
       g.epilogue.residual_row_stride = g.c_row_stride;
     }
     g.epilogue.activation = plan.activation;
@@ -255,12 +325,17 @@ class GemmKernel final : public Kernel {
 
   std::string describe() const override {
     return fmt::format("gemm {}{}x{}x{}{}{}", batch() > 1 ? fmt::format("{}x ", batch()) : "", g_.m, g_.n,
-                       g_.k, setup_->pack_b ? " packed" : "", fused_ ? " +epilogue" : "");
+                       g_.k,
+                       setup_->pack_b  ? " packed"
+                       : setup_->moved ? " in a buffer"
+                                       : "",
+                       fused_ ? " +epilogue" : "");
   }
   size_t scratch_bytes() const override { return gemm_scratch_bytes(g_, threads_); }
   // The residual is read element by element where it is added, unless the product reads it too.
   std::vector<int> in_place() const override {
-    return residual_ >= 2 ? std::vector<int>{residual_} : std::vector<int>{};
+    if (residual_ < 2) return {};
+    return {static_cast<int>(port(static_cast<size_t>(residual_)))};
   }
   bool ignores_input(int k) const override { return k == 1 && setup_->pack_b; }
   double flops() const override {
@@ -270,7 +345,14 @@ class GemmKernel final : public Kernel {
     if (!setup_->matmul) return nullptr;
     auto other = std::make_shared<GemmKernel>(*this);
     GemmArguments& g = other->g_;
-    if (!set_sizes(g, *setup_->matmul, ports.input(0), ports.input(1))) return nullptr;
+    if (setup_->moved) {
+      int64_t length = 0;
+      for (const size_t k : setup_->lengths) length += ports.dim_of_input(k, setup_->grown_axis);
+      if (!set_sizes(g, ports.input(port(0)), setup_->moved->at(ports.input(port(1)), length)))
+        return nullptr;
+    } else if (!set_sizes(g, *setup_->matmul, ports.input(0), ports.input(1))) {
+      return nullptr;
+    }
     // Packed weights are for these.
     if (setup_->pack_b && (g.n != g_.n || g.k != g_.k)) return nullptr;
     if (g.n != g_.n && !other->resize_channels()) return nullptr;
@@ -278,13 +360,15 @@ class GemmKernel final : public Kernel {
     if (results == 0) return nullptr;
     if (residual_ >= 0) {
       // Of as many elements as the result it is added to each of these.
-      if (ports.input(static_cast<size_t>(residual_)).count() != results) return nullptr;
+      if (ports.input(port(static_cast<size_t>(residual_))).count() != results) return nullptr;
       g.epilogue.residual_row_stride = g.c_row_stride;
     }
     return other;
   }
 
  private:
+  /// The step's input for one of the product's.
+  size_t port(size_t k) const { return setup_->ports.empty() ? k : setup_->ports[k]; }
   double batch() const {
     double batch = 1;
     for (int i = 0; i < g_.batch_rank; ++i) batch *= static_cast<double>(g_.batch_extents[i]);
@@ -360,7 +444,81 @@ std::unique_ptr<Kernel> make_fused_gemm(const StepContext& context) {
   return finish(context, std::move(setup));
 }
 
+/// What the nodes from the product on read: its own inputs, then what the others read from outside.
+std::vector<ir::ValueId> product_inputs(const StepContext& whole, size_t first) {
+  std::vector<ir::ValueId> ids = whole.group[first]->inputs, inside = whole.group[first]->outputs;
+  const auto has = [](const std::vector<ir::ValueId>& list, ir::ValueId id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  for (size_t n = first + 1; n < whole.group.size(); ++n) {
+    for (const ir::ValueId id : whole.group[n]->inputs)
+      if (id != ir::absent && !has(inside, id) && !has(ids, id)) ids.push_back(id);
+    inside.insert(inside.end(), whole.group[n]->outputs.begin(), whole.group[n]->outputs.end());
+  }
+  return ids;
+}
+
+/// The group's nodes from the product on, with inputs of their own.
+StepContext product_in(const StepContext& whole, size_t first) {
+  StepContext product{*whole.group[first],
+                      {whole.group.begin() + static_cast<std::ptrdiff_t>(first), whole.group.end()},
+                      {whole.programs.begin() + static_cast<std::ptrdiff_t>(first), whole.programs.end()},
+                      product_inputs(whole, first),
+                      {},
+                      whole.output_ids,
+                      whole.outputs,
+                      whole.threads,
+                      whole.packs,
+                      whole.assumptions};
+  const ir::Program& own = *product.programs[0];
+  for (size_t k = 0; k < product.input_ids.size(); ++k) {
+    const auto at = std::find(whole.input_ids.begin(), whole.input_ids.end(), product.input_ids[k]);
+    if (at != whole.input_ids.end()) {
+      product.inputs.push_back(whole.inputs[static_cast<size_t>(at - whole.input_ids.begin())]);
+      continue;
+    }
+    // What the nodes before it make: B.
+    const ir::TensorDecl& made = own.tensors[static_cast<size_t>(own.operands[k])];
+    product.inputs.push_back({true, made.type, *ir::constant_dims(made.dims), nullptr});
+  }
+  return product;
+}
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_product_in_buffer(const StepContext& whole) {
+  const auto at = std::find_if(whole.group.begin(), whole.group.end(),
+                               [](const ir::Node* node) { return !MovedOperand::moves(*node); });
+  const auto first = static_cast<size_t>(at - whole.group.begin());
+  if (first == 0 || at == whole.group.end() || (*at)->op != "MatMul" || !(*at)->domain.empty())
+    return nullptr;
+  const StepContext product = product_in(whole, first);
+  const auto& programs = whole.open_programs.empty() ? whole.programs : whole.open_programs;
+  const auto movers = [&](const std::vector<const ir::Program*>& all) {
+    return MovedOperand::of({whole.group.begin(), at},
+                            {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first)});
+  };
+  GemmSetup setup;
+  if (!all_f32(product) || !read_matmul(product, setup)) return nullptr;
+  setup.moved = movers(programs);
+  if (!setup.moved) return nullptr;
+  for (size_t k = 0; k < product.input_ids.size(); ++k) {
+    const auto input = std::find(whole.input_ids.begin(), whole.input_ids.end(), product.input_ids[k]);
+    setup.ports.push_back(k == 1 ? 0 : static_cast<size_t>(input - whole.input_ids.begin()));
+  }
+  const ir::Node& prefix = *whole.group[0];
+  setup.grown_axis = static_cast<size_t>(prefix.attributes.at("axis").integer);
+  int64_t length = 0;
+  for (size_t k = 1; k < prefix.inputs.size(); ++k) {
+    setup.lengths.push_back(k);
+    length += whole.inputs[k].shape[setup.grown_axis];
+  }
+  const ir::Shape& buffer = whole.inputs[0].shape;
+  if (!set_sizes(setup.arguments, extents_of(product.inputs[0].shape),
+                 setup.moved->at(extents_of(buffer), length)))
+    return nullptr;
+  return finish(product, std::move(setup));
+}
 
 void contraction_factories(std::vector<FactoryEntry>& table) {
   table.push_back({"", "MatMul", make_matmul});

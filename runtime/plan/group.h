@@ -11,6 +11,8 @@ struct Group {
   std::vector<Group> parts = {};
   /// The parts run as one step, one after another, until it is known that no kernel takes the whole.
   bool is_sequence = false;
+  /// A kernel of its own takes the whole, and goes on to do so when nothing better is found.
+  bool stays_whole = false;
   /// Among those of its form; -1: it was made for one plan.
   int number = -1;
 };

@@ -9,6 +9,7 @@
 #include "ir/grammar.h"
 #include "ir/view.h"
 #include "runtime/knobs.h"
+#include "runtime/operators/contraction_parts.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/nested_plans.h"
@@ -151,6 +152,7 @@ void PlanBuilder::find_groups() {
   const FusionInput input{*graph_, scheduled_, programs_, facts(), uses_};
   groups_ = fuse(input);
   join_byte_groups(input, groups_);
+  join_buffer_reads(input, groups_);
 }
 
 ValueId PlanBuilder::root(ValueId id) {
@@ -352,6 +354,7 @@ StepContext PlanBuilder::context_of(const StepOutline& outline) const {
 }
 
 std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const StepContext& whole) const {
+  if (group.stays_whole) return make_product_in_buffer(whole);
   std::vector<SequenceKernel::Part> parts;
   for (const Group& one : group.parts) {
     StepOutline own;
@@ -381,7 +384,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
   if (options_.kernels) {
     KernelSource::Found found = options_.kernels->find(*graph_, group.nodes, context);
     step.kernel = std::move(found.kernel);
-    sequence = sequence && found.open;
+    sequence = sequence && (found.open || group.stays_whole);
     if (form_) asks_.push_back({group, step.kernel != nullptr, found.open});
     // What may yet be found for joined groups shows in their parts, but for what was found already.
     if (found.open && (group.parts.empty() || sequence || found.beyond)) ++plan_->open_steps_;

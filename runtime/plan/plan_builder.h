@@ -33,6 +33,9 @@ std::vector<Group> fuse(const FusionInput& input);
 /// stored as floats of 16 bits take what widens these along.
 void join_byte_groups(const FusionInput& input, std::vector<Group>& groups);
 
+/// Products of what lies at the beginning of a state's buffer read it there: what moves it about goes along.
+void join_buffer_reads(const FusionInput& input, std::vector<Group>& groups);
+
 /// What a plan was made of, beside its graph and facts.
 struct PlanRecipe {
   std::vector<int> nodes;
