@@ -1,18 +1,46 @@
 #include "runtime/plan_table.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace axrun::runtime {
-namespace {
 
-bool matches(const std::vector<ir::Shape>& shapes, const std::vector<RuntimeValue>& inputs) {
-  for (size_t k = 0; k < shapes.size(); ++k) {
-    if (shapes[k] != inputs[k].tensor.shape()) return false;
+FlatShapes::FlatShapes(const std::vector<RuntimeValue>& values) {
+  size_t count = values.size();
+  for (const RuntimeValue& value : values) count += value.tensor.shape().size();
+  numbers_.reserve(count);
+  for (const RuntimeValue& value : values) add(value.tensor.shape());
+}
+
+FlatShapes::FlatShapes(const std::vector<ir::Shape>& shapes) {
+  for (const ir::Shape& shape : shapes) add(shape);
+}
+
+void FlatShapes::add(const ir::Shape& shape) {
+  numbers_.push_back(static_cast<int64_t>(shape.size()));
+  numbers_.insert(numbers_.end(), shape.begin(), shape.end());
+}
+
+bool FlatShapes::matches(const std::vector<RuntimeValue>& values) const {
+  size_t k = 0;
+  for (auto at = numbers_.begin(); at != numbers_.end(); ++k) {
+    const auto dims = std::next(at), end = dims + *at;
+    const ir::Shape& shape = values[k].tensor.shape();
+    if (!std::equal(dims, end, shape.begin(), shape.end())) return false;
+    at = end;
   }
   return true;
 }
 
-}  // namespace
+std::vector<ir::Shape> FlatShapes::unfolded() const {
+  std::vector<ir::Shape> shapes;
+  for (auto at = numbers_.begin(); at != numbers_.end();) {
+    const auto dims = std::next(at), end = dims + *at;
+    shapes.emplace_back(dims, end);
+    at = end;
+  }
+  return shapes;
+}
 
 std::vector<ir::Shape> shapes_of(const std::vector<RuntimeValue>& values) {
   std::vector<ir::Shape> shapes;
@@ -29,20 +57,20 @@ PlanTable::Pinned PlanTable::find(const std::vector<RuntimeValue>& inputs,
     EpochDomain::Pin pin = epochs_.pin();
     if (const Table* table = table_.load()) {
       for (const Entry& entry : *table) {
-        if (!matches(*entry.shapes, inputs)) continue;
+        if (!entry.shapes->matches(inputs)) continue;
         if (table->size() > 1) entry.used->store(clock_.fetch_add(1, std::memory_order_relaxed));
         return {std::move(pin), entry.plan.get()};
       }
     }
     { const EpochDomain::Pin done = std::move(pin); }  // building takes long: nothing is pinned meanwhile
     std::shared_ptr<const Plan> plan = build();
-    const std::vector<ir::Shape> shapes = shapes_of(inputs);
-    if (current(shapes) == nullptr) publish(shapes, std::move(plan));
+    FlatShapes shapes(inputs);
+    if (current(shapes) == nullptr) publish(std::move(shapes), std::move(plan));
   }
 }
 
-PlanTable::Hold::Hold(PlanTable& table, std::vector<ir::Shape> shapes)
-    : table_(table), shapes_(std::move(shapes)) {
+PlanTable::Hold::Hold(PlanTable& table, const std::vector<ir::Shape>& shapes)
+    : table_(table), shapes_(shapes) {
   const std::lock_guard lock(table_.writers_);
   table_.held_.push_back(shapes_);
 }
@@ -57,6 +85,10 @@ bool PlanTable::is_held(const Entry& entry) const {
 }
 
 void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<const Plan> plan) {
+  publish(FlatShapes(shapes), std::move(plan));
+}
+
+void PlanTable::publish(FlatShapes shapes, std::shared_ptr<const Plan> plan) {
   const std::lock_guard lock(writers_);
   const Table* old = table_.load();
   auto table = old != nullptr ? std::make_unique<Table>(*old) : std::make_unique<Table>();
@@ -73,14 +105,15 @@ void PlanTable::publish(const std::vector<ir::Shape>& shapes, std::shared_ptr<co
       }
       if (oldest != table->end()) table->erase(oldest);
     }
-    table->push_back({std::make_shared<const std::vector<ir::Shape>>(shapes), std::move(plan),
+    table->push_back({std::make_shared<const FlatShapes>(std::move(shapes)), std::move(plan),
                       std::make_shared<std::atomic<uint64_t>>(clock_.fetch_add(1))});
   }
   replace_table(std::move(table));
 }
 
-bool PlanTable::replace(const std::vector<ir::Shape>& shapes, const Plan* expected,
+bool PlanTable::replace(const std::vector<ir::Shape>& of, const Plan* expected,
                         std::shared_ptr<const Plan> plan) {
+  const FlatShapes shapes(of);
   const std::lock_guard lock(writers_);
   const Table* old = table_.load();
   if (old == nullptr) return false;
@@ -94,6 +127,10 @@ bool PlanTable::replace(const std::vector<ir::Shape>& shapes, const Plan* expect
 }
 
 std::shared_ptr<const Plan> PlanTable::current(const std::vector<ir::Shape>& shapes) {
+  return current(FlatShapes(shapes));
+}
+
+std::shared_ptr<const Plan> PlanTable::current(const FlatShapes& shapes) {
   const EpochDomain::Pin pin = epochs_.pin();
   if (const Table* table = table_.load()) {
     for (const Entry& entry : *table) {
@@ -116,7 +153,7 @@ std::vector<std::vector<ir::Shape>> PlanTable::shapes() {
   std::vector<std::vector<ir::Shape>> shapes;
   const EpochDomain::Pin pin = epochs_.pin();
   if (const Table* table = table_.load()) {
-    for (const Entry& entry : *table) shapes.push_back(*entry.shapes);
+    for (const Entry& entry : *table) shapes.push_back(entry.shapes->unfolded());
   }
   return shapes;
 }

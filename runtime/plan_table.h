@@ -12,6 +12,21 @@
 
 namespace axrun::runtime {
 
+/// Shapes one behind the other, in one piece of memory.
+class FlatShapes {
+ public:
+  explicit FlatShapes(const std::vector<RuntimeValue>& values);
+  explicit FlatShapes(const std::vector<ir::Shape>& shapes);
+  /// Of the first ones of these values as many as there are here.
+  bool matches(const std::vector<RuntimeValue>& values) const;
+  std::vector<ir::Shape> unfolded() const;
+  friend bool operator==(const FlatShapes&, const FlatShapes&) = default;
+
+ private:
+  void add(const ir::Shape& shape);
+  std::vector<int64_t> numbers_;  ///< of each the rank, and the dims
+};
+
 /// The plans in force, by input shapes. Readers find theirs without a lock and keep it alive by an epoch; a
 /// plan is put in force by one store. At most `capacity` plans are kept, the least recently used one dropped
 /// first.
@@ -36,14 +51,14 @@ class PlanTable {
   /// While it lives, the plan for these shapes is not dropped for others.
   class Hold {
    public:
-    Hold(PlanTable& table, std::vector<ir::Shape> shapes);
+    Hold(PlanTable& table, const std::vector<ir::Shape>& shapes);
     ~Hold();
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
    private:
     PlanTable& table_;
-    std::vector<ir::Shape> shapes_;
+    FlatShapes shapes_;
   };
 
   /// Puts a plan in force for these shapes, replacing the one there.
@@ -61,12 +76,14 @@ class PlanTable {
 
  private:
   struct Entry {
-    std::shared_ptr<const std::vector<ir::Shape>> shapes;
+    std::shared_ptr<const FlatShapes> shapes;
     std::shared_ptr<const Plan> plan;
     std::shared_ptr<std::atomic<uint64_t>> used;
   };
   using Table = std::vector<Entry>;
   bool is_held(const Entry& entry) const;
+  void publish(FlatShapes shapes, std::shared_ptr<const Plan> plan);
+  std::shared_ptr<const Plan> current(const FlatShapes& shapes);
   void replace_table(std::unique_ptr<Table> table);
 
   EpochDomain epochs_;
@@ -74,7 +91,7 @@ class PlanTable {
   std::atomic<uint64_t> clock_{0};
   std::mutex writers_;
   size_t capacity_;
-  std::vector<std::vector<ir::Shape>> held_;
+  std::vector<FlatShapes> held_;
 };
 
 /// Shapes of tensor values; empty for others.

@@ -243,26 +243,9 @@ PlanOptions SessionState::plan_options() const {
   return how;
 }
 
-namespace {
-
-std::vector<ValueFact> facts_of_inputs(const std::vector<RuntimeValue>& values) {
-  std::vector<ValueFact> facts;
-  for (const RuntimeValue& value : values) {
-    ValueFact fact;
-    if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) {
-      fact.type = value.tensor.type();
-      fact.dims = ir::to_dims(value.tensor.shape());
-    }
-    facts.push_back(std::move(fact));
-  }
-  return facts;
-}
-
-}  // namespace
-
 std::shared_ptr<const Plan> SessionState::build(const std::vector<RuntimeValue>& values,
                                                 const PlanOptions& how) const {
-  return forms->plan(facts_of_inputs(values), how);
+  return forms->plan(values, how);
 }
 
 std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<RuntimeValue>& values) const {
@@ -271,7 +254,7 @@ std::shared_ptr<const Plan> SessionState::build_laid_out(const std::vector<Runti
   std::shared_ptr<const ir::Graph> graph = optimizer->layouts().graph_for(shapes);
   if (graph == nullptr) return nullptr;
   try {
-    const std::vector<ValueFact> facts = facts_of_inputs(values);
+    const std::vector<ValueFact> facts = facts_of(values);
     PlanOptions how = plan_options();
     how.assumptions = forms->assumptions(facts, how);
     return build_plan(graph, graph->inputs, facts, how);

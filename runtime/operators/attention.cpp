@@ -8,6 +8,7 @@
 #include "runtime/operators/attention_mask.h"
 #include "runtime/operators/attention_parts.h"
 #include "runtime/operators/attention_projection.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -107,7 +108,7 @@ class AttentionKernel final : public Kernel {
     } else if (s_.mask.kind != AttentionMask::Kind::none) {
       return nullptr;
     }
-    return std::make_shared<AttentionKernel>(setup, projection_, scale_, threads_);
+    return make_in_block<AttentionKernel>(setup, projection_, scale_, threads_);
   }
 
  private:

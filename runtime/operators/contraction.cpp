@@ -9,6 +9,7 @@
 #include "runtime/operators/contraction_parts.h"
 #include "runtime/operators/epilogue.h"
 #include "runtime/operators/moved_operand.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -343,7 +344,7 @@ class GemmKernel final : public Kernel {
   }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (!setup_->matmul) return nullptr;
-    auto other = std::make_shared<GemmKernel>(*this);
+    auto other = make_in_block<GemmKernel>(*this);
     GemmArguments& g = other->g_;
     if (setup_->moved) {
       int64_t length = 0;
@@ -397,8 +398,18 @@ class GemmKernel final : public Kernel {
   bool fused_ = false;
 };
 
+/// One factor for all channels is a scale of the product.
+void take_common_factor(GemmSetup& setup) {
+  std::vector<float>& factor = setup.plan.factor;
+  if (factor.empty() || setup.arguments.epilogue.scale != 1.0f) return;
+  if (std::adjacent_find(factor.begin(), factor.end(), std::not_equal_to<>()) != factor.end()) return;
+  setup.arguments.epilogue.scale = factor.front();
+  factor.clear();
+}
+
 std::unique_ptr<Kernel> finish(const StepContext& context, GemmSetup setup) {
   if (!read_epilogue(setup.plan, context)) return nullptr;
+  take_common_factor(setup);
   if (setup.plan.residual != ir::absent && setup.bias_port >= 0) return nullptr;
   if (context.outputs[0].count() == 0) return nullptr;
   return std::make_unique<GemmKernel>(std::move(setup), context);

@@ -6,6 +6,7 @@
 #include "ir/view.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -63,7 +64,7 @@ class ProgressionKernel final : public Kernel {
   std::string describe() const override { return "progression"; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (!is_open_) return nullptr;
-    return std::make_shared<ProgressionKernel>(type_, start_, step_, ports.output(0).count(), true);
+    return make_in_block<ProgressionKernel>(type_, start_, step_, ports.output(0).count(), true);
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/isa/table.h"
 #include "runtime/operators/map_program.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 
@@ -215,7 +216,7 @@ class MapKernel final : public Kernel {
   double flops() const override { return map_.flops_per_element * static_cast<double>(count_); }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (!map_.is_open || ports.output(0).count() == 0) return nullptr;
-    return std::make_shared<MapKernel>(program_, sizes_at(map_, ports), name_, threads_);
+    return make_in_block<MapKernel>(program_, sizes_at(map_, ports), name_, threads_);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "ir/view.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -111,7 +112,7 @@ class CopyKernel final : public Kernel {
  public:
   /// open: per copy, or none at all.
   CopyKernel(std::vector<StridedCopy> copies, std::string name, std::vector<OpenCopy> open)
-      : copies_(std::move(copies)), name_(std::move(name)), open_(std::move(open)) {}
+      : copies_(std::move(copies)), form_(std::make_shared<const Form>(std::move(name), std::move(open))) {}
 
   void run(const KernelCall& call) const override {
     for (const StridedCopy& copy : copies_) {
@@ -122,11 +123,12 @@ class CopyKernel final : public Kernel {
       copy_strided(copy.element_bytes, copy.shape, x, y, call.pool);
     }
   }
-  std::string describe() const override { return "copy " + name_; }
+  std::string describe() const override { return "copy " + form_->name; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
-    if (open_.empty()) return nullptr;
-    auto other = std::make_shared<CopyKernel>(*this);
-    for (size_t k = 0; k < open_.size(); ++k) {
+    const std::vector<OpenCopy>& open = form_->open;
+    if (open.empty()) return nullptr;
+    auto other = make_in_block<CopyKernel>(*this);
+    for (size_t k = 0; k < open.size(); ++k) {
       StridedCopy& copy = other->copies_[k];
       const Extents axes = ports.output(static_cast<size_t>(copy.output));
       const Extents dims = ports.input(static_cast<size_t>(copy.input));
@@ -135,17 +137,22 @@ class CopyKernel final : public Kernel {
       copy.empty = axes.count() == 0;
       copy.offset = 0;
       for (size_t d = 0; d < dims.size(); ++d)
-        copy.offset += open_[k].offsets[d] * dims.count(d + 1, dims.size());
-      for (const OpenCopy::Term& term : open_[k].terms)
+        copy.offset += open[k].offsets[d] * dims.count(d + 1, dims.size());
+      for (const OpenCopy::Term& term : open[k].terms)
         copy.shape.x_strides[term.axis] += term.step * dims.count(term.dim + 1, dims.size());
     }
     return other;
   }
 
  private:
+  /// What stays the same at other sizes.
+  struct Form {
+    Form(std::string of, std::vector<OpenCopy> copies) : name(std::move(of)), open(std::move(copies)) {}
+    std::string name;
+    std::vector<OpenCopy> open;
+  };
   std::vector<StridedCopy> copies_;
-  std::string name_;
-  std::vector<OpenCopy> open_;
+  std::shared_ptr<const Form> form_;
 };
 
 std::unique_ptr<Kernel> make_copy(const StepContext& context) {
@@ -207,7 +214,7 @@ class ConcatKernel final : public Kernel {
   std::string describe() const override { return "concat"; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (ports.output(0).count() == 0) return nullptr;
-    return std::make_shared<ConcatKernel>(*this, ports);
+    return make_in_block<ConcatKernel>(*this, ports);
   }
 
  private:
@@ -342,7 +349,7 @@ class GatherKernel final : public Kernel {
   size_t scratch_bytes() const override { return narrow_ ? static_cast<size_t>(indices_) * 8 : 0; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (ports.output(0).count() == 0) return nullptr;
-    auto other = std::make_shared<GatherKernel>(*this);
+    auto other = make_in_block<GatherKernel>(*this);
     other->size(ports.input(0), ports.input(1).count());
     return other;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -57,7 +58,7 @@ class SoftmaxKernel final : public Kernel {
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     const Extents shape = ports.input(0);
     if (shape.count() == 0) return nullptr;
-    return std::make_shared<SoftmaxKernel>(axis_, axis_.view_of(shape), logarithm_);
+    return make_in_block<SoftmaxKernel>(axis_, axis_.view_of(shape), logarithm_);
   }
 
  private:
@@ -108,7 +109,7 @@ class LayerNormKernel final : public Kernel {
     const Extents shape = ports.input(0);
     // Scale and bias are as long as a row.
     if (shape.count() == 0 || shape.count(axis_, shape.size()) != columns_) return nullptr;
-    auto other = std::make_shared<LayerNormKernel>(*this);
+    auto other = make_in_block<LayerNormKernel>(*this);
     other->rows_ = shape.count(0, axis_);
     return other;
   }

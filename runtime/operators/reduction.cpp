@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -45,7 +46,7 @@ class ReduceKernel final : public Kernel {
     const Extents shape = ports.input(0);
     const auto view = view_of(shape, reduced_);
     if (!view || shape.count() == 0 || ports.is_told(1)) return nullptr;
-    return std::make_shared<ReduceKernel>(reduction_, reduced_, *view);
+    return make_in_block<ReduceKernel>(reduction_, reduced_, *view);
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "ir/operator.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -32,7 +33,7 @@ class AppendKernel final : public Kernel {
   }
   std::string describe() const override { return "append"; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
-    auto other = std::make_shared<AppendKernel>(*this);
+    auto other = make_in_block<AppendKernel>(*this);
     other->size(ports.input(0), ports.input(1), ports.input(2));
     return other;
   }

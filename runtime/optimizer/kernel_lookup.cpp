@@ -5,6 +5,7 @@
 
 #include "runtime/optimizer/jit_kernel.h"
 #include "runtime/optimizer/kernel_entry.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 
@@ -103,7 +104,7 @@ KernelSource::Found KernelLibrary::StepQuestion::look_up(const PortSizes& ports)
     serving = std::move(entry);
   }
   std::shared_ptr<const jit::BoundKernel> bound = library_.bind(code, sizes, known->constants);
-  found.kernel = std::make_shared<JitKernel>(known->parts, bound, in_order(*expression, sizes));
+  found.kernel = make_in_block<JitKernel>(known->parts, bound, in_order(*expression, sizes));
   const std::lock_guard lock(library_.mutex_);
   const OpenAnswer* const answer = answer_.load(std::memory_order_relaxed);
   if (is_for_range && (answer == nullptr || !answer->has_kernel()))

@@ -1,4 +1,5 @@
 #include "runtime/optimizer/open_answer.h"
+#include "runtime/plan/kernel_block.h"
 
 #include <algorithm>
 #include <array>
@@ -181,7 +182,7 @@ OpenAnswer::Says OpenAnswer::at(const PortSizes& ports, KernelSource::Found& fou
   auto bound = known_.kernel->resized(of_code.data());
   if (bound == nullptr) return Says::ask;
   const auto count = static_cast<std::ptrdiff_t>(sources_.size());
-  found.kernel = std::make_shared<JitKernel>(known_.parts, std::move(bound),
+  found.kernel = make_in_block<JitKernel>(known_.parts, std::move(bound),
                                              std::vector<int64_t>(values.begin(), values.begin() + count));
   return Says::found;
 }

@@ -1,6 +1,7 @@
 #include "runtime/plan/memory_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <iterator>
 #include <numeric>
@@ -106,6 +107,24 @@ MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, const MemoryOrder
   }
   plan.bytes = space.end();
   return plan;
+}
+
+MemoryPlan LastMemoryPlan::at(std::vector<BufferLife> buffers, const MemoryOrder& order) {
+  for (BufferLife& buffer : buffers) {
+    const size_t step = std::max(alignment, std::bit_floor(std::max<size_t>(buffer.bytes, 1)) / 16);
+    if (buffer.bytes <= arena_limit) buffer.bytes = (buffer.bytes + step - 1) / step * step;
+  }
+  const auto same = [](const BufferLife& buffer, size_t bytes) { return buffer.bytes == bytes; };
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::equal(buffers.begin(), buffers.end(), bytes_.begin(), bytes_.end(), same)) return plan_;
+  }
+  MemoryPlan made = plan_memory(buffers, order, true);
+  const std::lock_guard lock(mutex_);
+  bytes_.clear();
+  for (const BufferLife& buffer : buffers) bytes_.push_back(buffer.bytes);
+  plan_ = made;
+  return made;
 }
 
 }  // namespace axrun::runtime

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <vector>
 
 namespace axrun::runtime {
@@ -29,5 +30,18 @@ struct MemoryPlan {
 /// Offsets such that buffers alive at one step do not overlap: best fit in order of time, freed space merged.
 /// Without `reuse` every buffer has a place of its own. Throws Error(user) when the sum overflows.
 MemoryPlan plan_memory(const std::vector<BufferLife>& buffers, const MemoryOrder& order, bool reuse);
+
+/// The plan made last for buffers that begin and end in one order: sizes that grow from run to run mostly
+/// find it. Safe from many threads.
+class LastMemoryPlan {
+ public:
+  /// Sizes are rounded up by a sixteenth at most.
+  MemoryPlan at(std::vector<BufferLife> buffers, const MemoryOrder& order);
+
+ private:
+  std::mutex mutex_;
+  std::vector<size_t> bytes_;
+  MemoryPlan plan_;
+};
 
 }  // namespace axrun::runtime

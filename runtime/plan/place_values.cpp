@@ -220,7 +220,9 @@ void PlanBuilder::lay_buffers() {
   lives.reserve(places.buffers.size());
   for (const PlanPlaces::Buffer& buffer : places.buffers)
     lives.push_back({bytes_of(buffer.owner), buffer.first, buffer.last});
-  MemoryPlan memory = plan_memory(lives, places.order, options_.reuse_buffers);
+  MemoryPlan memory = form_ && options_.reuse_buffers
+                          ? places.last_memory->at(std::move(lives), places.order)
+                          : plan_memory(lives, places.order, options_.reuse_buffers);
   for (const PlanPlaces::Part& part : places.parts) {
     size_t offset = memory.offsets[part.in];
     for (const ValueId id : part.before) offset += bytes_of(id);

@@ -106,7 +106,11 @@ class PlanBuilder {
   KernelSource::Found ask(const PlanVariant::Ask& ask);
   /// The factories' kernel of a step; null where they have none.
   std::shared_ptr<const Kernel> fallback_of(const Group& group) const;
-  bool has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const;
+  /// Which of the variant's sizes these plans share with it.
+  void note_same_sizes(const PlanVariant& variant);
+  bool has_same_sizes(const PlanVariant::Recipe& recipe) const {
+    return recipe.sizes && same_sizes_[*recipe.sizes];
+  }
   /// Of the plan that was made.
   void keep_variant();
   PlanVariant::Made made_so_far() const;
@@ -206,6 +210,7 @@ class PlanBuilder {
   std::optional<uint64_t> version_;                 ///< of the kernel source, where it counts
   std::shared_ptr<const Arrangement> arrangement_;  ///< of the form
   bool took_variant_ = false;
+  std::vector<char> same_sizes_;  ///< per PlanVariant::sizes
   std::vector<Group> step_groups_;  ///< per step: what became it
   std::vector<int> step_asks_;      ///< per step: PlanVariant::Recipe::ask
   std::vector<PlanVariant::Ask> asks_;

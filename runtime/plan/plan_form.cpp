@@ -9,27 +9,63 @@ namespace axrun::runtime {
 using ir::ValueFact;
 using ir::ValueId;
 
-std::optional<std::vector<int64_t>> PlanForm::numbers(const std::vector<ValueFact>& given) const {
-  const auto extent = [&](size_t k, size_t axis) { return (*given[k].dims)[axis].value(); };
-  for (size_t k = 0; k < given.size(); ++k) {
-    const ValueFact& own = (*facts)[static_cast<size_t>(live_in[k])];
-    if (given[k].type != own.type || given[k].dims.has_value() != own.dims.has_value()) return std::nullopt;
-    if (own.dims && given[k].dims->size() != own.dims->size()) return std::nullopt;
+namespace {
+
+/// Live-ins as facts tell them.
+struct ToldByFacts {
+  const std::vector<ValueFact>& given;
+  size_t count() const { return given.size(); }
+  ir::ElementType type(size_t k) const { return given[k].type; }
+  bool has_dims(size_t k) const { return given[k].dims.has_value(); }
+  size_t rank(size_t k) const { return given[k].dims->size(); }
+  int64_t extent(size_t k, size_t axis) const { return (*given[k].dims)[axis].value(); }
+};
+
+/// As a run is given them.
+struct ToldByValues {
+  const std::vector<RuntimeValue>& given;
+  size_t count() const { return given.size(); }
+  ir::ElementType type(size_t k) const { return given[k].tensor.type(); }
+  bool has_dims(size_t k) const {
+    return given[k].kind == ir::ValueKind::tensor && given[k].tensor.defined();
   }
-  for (const FixedAxis& axis : fixed) {
-    if (extent(axis.live_in, axis.axis) != axis.extent) return std::nullopt;
+  size_t rank(size_t k) const { return given[k].tensor.shape().size(); }
+  int64_t extent(size_t k, size_t axis) const { return given[k].tensor.shape()[axis]; }
+};
+
+template <class Told>
+std::optional<std::vector<int64_t>> numbers_of(const PlanForm& form, const Told& given) {
+  for (size_t k = 0; k < given.count(); ++k) {
+    const ValueFact& own = (*form.facts)[static_cast<size_t>(form.live_in[k])];
+    if (given.has_dims(k) != own.dims.has_value()) return std::nullopt;
+    const ir::ElementType type = given.has_dims(k) ? given.type(k) : ir::ElementType::undefined;
+    if (type != own.type) return std::nullopt;
+    if (own.dims && given.rank(k) != own.dims->size()) return std::nullopt;
+  }
+  for (const PlanForm::FixedAxis& axis : form.fixed) {
+    if (given.extent(axis.live_in, axis.axis) != axis.extent) return std::nullopt;
   }
   std::vector<int64_t> values;
-  values.reserve(sizes.size());
-  for (const OpenAxis& axis : open) {
-    values.push_back(extent(axis.live_in, axis.axis));
-    if (values.back() <= most_fixed) return std::nullopt;
+  values.reserve(form.sizes.size());
+  for (const PlanForm::OpenAxis& axis : form.open) {
+    values.push_back(given.extent(axis.live_in, axis.axis));
+    if (values.back() <= PlanForm::most_fixed) return std::nullopt;
   }
-  sizes.run(values);
-  for (const Guard& guard : guards) {
+  form.sizes.run(values);
+  for (const PlanForm::Guard& guard : form.guards) {
     if (!ir::SizeGuard::holds(guard.relation, values[guard.value])) return std::nullopt;
   }
   return values;
+}
+
+}  // namespace
+
+std::optional<std::vector<int64_t>> PlanForm::numbers(const std::vector<ValueFact>& given) const {
+  return numbers_of(*this, ToldByFacts{given});
+}
+
+std::optional<std::vector<int64_t>> PlanForm::numbers(const std::vector<RuntimeValue>& values) const {
+  return numbers_of(*this, ToldByValues{values});
 }
 
 ir::Tensor PlanForm::constant_at(const OpenFact& fact, const std::vector<int64_t>& numbers) const {

@@ -77,6 +77,8 @@ struct PlanForm {
 
   /// What the program over sizes gives for live-ins of these facts; nothing where the form is not for them.
   std::optional<std::vector<int64_t>> numbers(const std::vector<ir::ValueFact>& live_in_facts) const;
+  /// The same for values, of which only types and shapes count.
+  std::optional<std::vector<int64_t>> numbers(const std::vector<RuntimeValue>& values) const;
   FormCounts::Form describe() const;
   /// The elements of such a fact.
   ir::Tensor constant_at(const OpenFact& fact, const std::vector<int64_t>& numbers) const;

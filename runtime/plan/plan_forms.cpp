@@ -7,9 +7,23 @@
 
 namespace axrun::runtime {
 
-PlanForms::Bound PlanForms::known(const std::vector<ir::ValueFact>& live_in_facts) {
+std::vector<ir::ValueFact> facts_of(const std::vector<RuntimeValue>& values) {
+  std::vector<ir::ValueFact> facts;
+  for (const RuntimeValue& value : values) {
+    ir::ValueFact fact;
+    if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) {
+      fact.type = value.tensor.type();
+      fact.dims = ir::to_dims(value.tensor.shape());
+    }
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+template <class Inputs>
+PlanForms::Bound PlanForms::known(const Inputs& inputs) {
   for (auto form = forms_.begin(); form != forms_.end(); ++form) {
-    auto numbers = (*form)->numbers(live_in_facts);
+    auto numbers = (*form)->numbers(inputs);
     if (!numbers) continue;
     std::rotate(forms_.begin(), form, std::next(form));
     return {forms_.front(), std::move(*numbers)};
@@ -45,9 +59,14 @@ PlanForms::Bound PlanForms::find(const std::vector<ir::ValueFact>& live_in_facts
   return {made, std::move(*numbers)};
 }
 
-std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& live_in_facts,
+std::shared_ptr<const Plan> PlanForms::plan(const std::vector<RuntimeValue>& inputs,
                                             const PlanOptions& options) {
-  Bound bound = find(live_in_facts, options);
+  Bound bound;
+  {
+    const std::lock_guard lock(mutex_);
+    if (counts_.reason.empty()) bound = known(inputs);
+  }
+  if (bound.form == nullptr) bound = find(facts_of(inputs), options);
   if (bound.form != nullptr) {
     try {
       PlanBuilder builder(bound.form, std::move(bound.numbers), options);
@@ -64,7 +83,7 @@ std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& li
     const std::lock_guard lock(mutex_);
     ++counts_.unbound;
   }
-  return build_plan(graph_, graph_->inputs, live_in_facts, options);
+  return build_plan(graph_, graph_->inputs, facts_of(inputs), options);
 }
 
 std::string PlanForms::assumptions(const std::vector<ir::ValueFact>& live_in_facts,

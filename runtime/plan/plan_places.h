@@ -67,6 +67,7 @@ struct PlanPlaces {
   std::vector<Buffer> buffers;
   std::vector<Part> parts;
   MemoryOrder order;  ///< of the buffers
+  std::shared_ptr<LastMemoryPlan> last_memory = std::make_shared<LastMemoryPlan>();
   std::vector<Shared> shared;
   std::vector<OwnConstant> own_constants;
   std::vector<OutputCopy> copies;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "runtime/plan/kernel_block.h"
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/plan_builder.h"
 
@@ -113,7 +114,11 @@ void PlanBuilder::keep_variant() {
     PlanVariant::Recipe& recipe = variant->recipes.emplace_back();
     recipe.group = step_groups_[s];
     recipe.ask = step_asks_[s];
-    recipe.sizes = sizes_of(*form_, recipe.group.nodes);
+    if (auto sizes = sizes_of(*form_, recipe.group.nodes)) {
+      const auto same = std::find(variant->sizes.begin(), variant->sizes.end(), *sizes);
+      recipe.sizes = static_cast<size_t>(same - variant->sizes.begin());
+      if (same == variant->sizes.end()) variant->sizes.push_back(std::move(*sizes));
+    }
     if (variant->steps[s].kernel) {
       StepOutline own;
       recipe.ports = ports_of(outline_of(recipe.group, own));
@@ -185,13 +190,14 @@ bool PlanBuilder::takes_over(const PlanPlaces& places) const {
 }
 
 bool PlanBuilder::take_steps(const PlanVariant& variant) {
+  const KernelBlock block;
+  note_same_sizes(variant);
   plan_->steps_.reserve(variant.steps.size());
   PlanVariant::Made begin;
   for (size_t g = 0; g < variant.groups.size(); ++g) {
     const PlanVariant::Made& end = variant.groups[g];
     bool same = true;
-    for (size_t s = begin.steps; s < end.steps; ++s)
-      same = same && has_same_sizes(variant, variant.recipes[s]);
+    for (size_t s = begin.steps; s < end.steps; ++s) same = same && has_same_sizes(variant.recipes[s]);
     if (options_.kernels != nullptr && !same) {
       if (!ask_for_steps(variant, begin, end)) return false;
     } else {
@@ -257,10 +263,13 @@ std::shared_ptr<const Kernel> PlanBuilder::fallback_of(const Group& group) const
   return group.is_sequence ? sequence_of(group, context) : make_kernel(context);
 }
 
-bool PlanBuilder::has_same_sizes(const PlanVariant& variant, const PlanVariant::Recipe& recipe) const {
-  return recipe.sizes && std::all_of(recipe.sizes->begin(), recipe.sizes->end(), [&](size_t number) {
-           return numbers_[number] == variant.numbers[number];
-         });
+void PlanBuilder::note_same_sizes(const PlanVariant& variant) {
+  same_sizes_.clear();
+  for (const std::vector<size_t>& sizes : variant.sizes) {
+    same_sizes_.push_back(std::all_of(sizes.begin(), sizes.end(), [&](size_t number) {
+      return numbers_[number] == variant.numbers[number];
+    }));
+  }
 }
 
 bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
@@ -272,10 +281,10 @@ bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
   }
   const bool has_generated = recipe.ask >= 0 && variant.asks[static_cast<size_t>(recipe.ask)].has_kernel;
   std::shared_ptr<const Kernel> kernel;
-  if (has_generated && !has_same_sizes(variant, recipe)) {
+  if (has_generated && !has_same_sizes(recipe)) {
     std::call_once(recipe.fallback->put, [&] { recipe.fallback->kernel = fallback_of(recipe.group); });
     if (recipe.fallback->kernel) kernel = recipe.fallback->kernel->resized({recipe.ports, numbers_});
-  } else if (has_same_sizes(variant, recipe)) {
+  } else if (has_same_sizes(recipe)) {
     scratch_bytes_ = std::max(scratch_bytes_, recipe.scratch_bytes);
     plan_->steps_.push_back(like);
     return true;

@@ -30,8 +30,8 @@ struct PlanVariant {
       std::shared_ptr<const Kernel> kernel;
     };
     std::shared_ptr<Fallback> fallback = {};
-    /// The numbers that the step depends on; none: more than numbers.
-    std::optional<std::vector<size_t>> sizes;
+    /// The numbers that the step depends on, among PlanVariant::sizes; none: more than numbers.
+    std::optional<size_t> sizes;
   };
   /// What the kernel source was asked.
   struct Ask {
@@ -55,6 +55,7 @@ struct PlanVariant {
   std::vector<int64_t> numbers;
   std::vector<Step> steps;
   std::vector<Recipe> recipes;  ///< per step
+  std::vector<std::vector<size_t>> sizes;
   std::vector<Ask> asks;
   std::vector<Made> groups;        ///< per group of the arrangement
   std::vector<int> views_by_size;  ///< nodes whose results are views at some sizes only, and are so here
