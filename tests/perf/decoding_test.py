@@ -45,13 +45,16 @@ class DecodeHost(unittest.TestCase):
         library = onnxruntime_library()
         if library is None or not MODEL.exists():
             self.skipTest("there is no onnxruntime, or no model")
-        ended = run(MODEL, "--library", library, "--tokens", "24", "--passes", "2")
-        self.assertEqual(ended.returncode, 0, ended.stderr)
-        told = json.loads(ended.stdout)
-        self.assertEqual([set(one) for one in told["passes"]],
-                         2 * [{"axrun_us", "again_us", "onnxruntime_us", "ratio", "ratio_10", "ratio_90", "differs"}])
-        for one in told["passes"]:
-            self.assertLess(one["differs"], 1e-4)
+        for state in (0, 1):
+            ended = run(MODEL, "--library", library, "--tokens", "24", "--passes", "2", "--state", state)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            told = json.loads(ended.stdout)
+            self.assertEqual(told["state"], state)
+            self.assertEqual([set(one) for one in told["passes"]],
+                             2 * [{"axrun_us", "again_us", "onnxruntime_us", "ratio", "ratio_10", "ratio_90", "axrun_early_us",
+                                   "axrun_late_us", "onnxruntime_early_us", "onnxruntime_late_us", "differs"}])
+            for one in told["passes"]:
+                self.assertLess(one["differs"], 1e-4)
 
 
 if __name__ == "__main__":

@@ -319,6 +319,70 @@ TEST(RunState, IsRefusedWhereTheModelHasNoSuchThing) {
   expect_refused([&] { session->run({token(1, 1, 1), {}, {}}, *state); }, "another session");
 }
 
+/// Both caches are written where they lie, and read there by the products.
+TEST(RunState, CopiesNothing) {
+  SessionOptions options = one_thread(Tier::fallback);
+  options.profile = true;
+  const auto session = attention().session(options);
+  const auto state = session->new_state(caches, 16);
+  for (uint64_t k = 0; k < 3; ++k) session->run({token(2, 1, k), {}, {}}, *state);
+  std::map<std::string, int> kernels;
+  for (const StepProfile& step : session->profile()) {
+    ++kernels[step.kernel == "append"                                ? "append"
+              : step.kernel.find("in a buffer") != std::string::npos ? "read"
+                                                                     : ""];
+    EXPECT_EQ(step.op.find("Prefix") == 0 && step.op.find("MatMul") == std::string::npos, false) << step.op;
+    EXPECT_EQ(step.kernel.find("concat"), std::string::npos);
+  }
+  // Of three sizes.
+  EXPECT_EQ(kernels["append"], 6);
+  EXPECT_EQ(kernels["read"], 6);
+}
+
+/// Heads that share keys and values (Expand), and products that look at the cache by columns and by rows.
+TEST(RunState, AreReadThroughWhatMovesThem) {
+  ModelMaker m;
+  const ValueId q = m.input("q", ElementType::f32, {batch, 4, fresh, 3});
+  const ValueId k = m.input("k", ElementType::f32, {batch, 2, fresh, 3});
+  const ValueId before = m.input("past_keys", ElementType::f32, {batch, 2, past, 3});
+  const ValueId keys = m.node("Concat", {before, k}, {{"axis", ModelMaker::attribute(2)}});
+  m.graph().value(keys).name = "keys";
+  const ValueId shape = m.node("Shape", {keys});
+  const auto size = [&](int64_t d) {
+    return m.node("Gather", {shape, m.integers({d})}, {{"axis", ModelMaker::attribute(0)}});
+  };
+  const auto join = [&](std::vector<ValueId> sizes) {
+    return m.node("Concat", sizes, {{"axis", ModelMaker::attribute(0)}});
+  };
+  const ValueId wide = m.node("Unsqueeze", {keys, m.integers({2})});
+  const ValueId twice =
+      m.node("Expand", {wide, join({size(0), m.integers({2, 2}), size(2), m.integers({3})})});
+  const ValueId heads =
+      m.node("Reshape", {twice, join({size(0), m.integers({4}), size(2), m.integers({3})})});
+  const ValueId turned = m.node("Transpose", {heads}, {{"perm", axes({0, 1, 3, 2})}});
+  const ValueId scores = m.node("Mul", {m.node("MatMul", {q, turned}), m.weights({1}, 3)});
+  m.output(scores);
+  m.output(keys);
+  SessionOptions options = one_thread(Tier::fallback);
+  options.profile = true;
+  const auto session = m.session(options);
+  const auto state = session->new_state({{"keys", "past_keys"}}, 64);
+  ir::Tensor cache = ir::Tensor::allocate(ElementType::f32, {2, 2, 0, 3});
+  for (const int64_t count : {3, 1, 1, 2, 1, 5, 1}) {
+    const ir::Tensor asked = ModelMaker::random({2, 4, count, 3}, 5),
+                     added = ModelMaker::random({2, 2, count, 3}, 6);
+    const Values wanted = session->run({asked, added, cache});
+    expect_rounded(session->run({asked, added, {}}, *state)[0].tensor, wanted[0].tensor);
+    cache = wanted[1].tensor;
+    expect_same(state->get("past_keys"), cache);
+  }
+  bool is_read = false;
+  for (const StepProfile& step : session->profile())
+    is_read = is_read || (step.kernel.find("in a buffer") != std::string::npos &&
+                          step.op.find("Expand") != std::string::npos);
+  EXPECT_TRUE(is_read);
+}
+
 /// What the state writes does not lie where a caller, or another state, reads.
 TEST(RunState, ServesManyThreadsByForks) {
   const auto session = attention().session(one_thread(Tier::fallback));
