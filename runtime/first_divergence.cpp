@@ -44,7 +44,7 @@ DivergenceSearch Session::first_divergence(const std::vector<RuntimeValue>& inpu
     plan->run_inspected(inputs, outputs, {.pool = *state_->pool, .control = control},
                         [&](const Step& step, size_t k, const ir::Tensor& got) {
                           if (ir::is_float(got.type()))
-                            results.emplace(graph.value(step.outputs[k]).name, got.clone());
+                            results.emplace(graph.value(step.work->outputs[k]).name, got.clone());
                         });
   }
 

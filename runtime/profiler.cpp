@@ -19,20 +19,20 @@ double bytes_of(const ir::ValueFact& fact) {
 
 StepProfile describe_step(const Plan& plan, const Step& step) {
   StepProfile profile;
-  profile.name = step.node->name;
-  profile.op = step.ops;
+  profile.name = step.work->node->name;
+  profile.op = step.work->ops;
   profile.kernel = step.kernel ? step.kernel->describe() : step.bodies ? "control flow" : "interpreter";
   if (step.kernel) profile.flops = step.kernel->flops();
   if (const auto* const jit = dynamic_cast<const JitKernel*>(step.kernel.get()))
     profile.proof = JitKernel::proof(jit->parts().from_cache);
-  for (size_t k = 0; k < step.outputs.size(); ++k) {
-    if (step.outputs[k] == ir::absent) continue;
-    const ir::ValueFact& fact = plan.fact(step.outputs[k]);
+  for (size_t k = 0; k < step.work->outputs.size(); ++k) {
+    if (step.work->outputs[k] == ir::absent) continue;
+    const ir::ValueFact& fact = plan.fact(step.work->outputs[k]);
     if (profile.shape.empty() && fact.dims) profile.shape = ir::to_string(*fact.dims);
     profile.result_bytes += bytes_of(fact);
   }
   profile.bytes = profile.result_bytes;
-  for (ir::ValueId id : step.inputs) {
+  for (ir::ValueId id : step.work->inputs) {
     if (id == ir::absent) continue;
     const ir::ValueFact& fact = plan.fact(id);
     profile.bytes += bytes_of(fact);

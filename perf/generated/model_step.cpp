@@ -46,7 +46,7 @@ std::optional<GeneratedCase> model_step_case(const std::string& name) {
   const auto plan = session->current_plan(shapes);
   const ir::Inference facts = runtime::facts_of(*plan);
   for (const runtime::Step& step : plan->steps()) {
-    if (step.node->name != node) continue;
+    if (step.work->node->name != node) continue;
     std::string reason;
     auto expression = runtime::express(facts, step, reason);
     if (!expression) throw Error(Fault::unsupported, name + ": " + reason);

@@ -58,7 +58,7 @@ StepWork work_of(runtime::Session& session, const std::vector<runtime::RuntimeVa
   for (const runtime::Step& step : plan->steps()) {
     const auto* const kernel = dynamic_cast<const runtime::JitKernel*>(step.kernel.get());
     const auto work = kernel != nullptr ? kernel->work(target) : std::nullopt;
-    if (work) found[{step.node->name, step.ops}] += *work;
+    if (work) found[{step.work->node->name, step.work->ops}] += *work;
   }
   return found;
 }

@@ -173,7 +173,7 @@ bool PlanImprover::rewrite(const std::shared_ptr<const Plan>& now, const std::st
   question.times = tree.own_times(*now);
   for (double& time : question.times) time /= tree.total();
   for (size_t s = 0; s < now->steps().size(); ++s)
-    for (const int n : now->steps()[s].nodes)
+    for (const int n : now->steps()[s].work->nodes)
       for (const ir::ValueId id : now->graph().nodes[static_cast<size_t>(n)].outputs)
         question.step_of[id] = static_cast<uint32_t>(s);
   // Two conversions that meet would be none: which layout is the fastest has been measured already.

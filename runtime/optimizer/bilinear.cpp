@@ -58,7 +58,7 @@ std::set<ir::ValueId> with_conversions(const ir::Graph& graph, const BilinearSit
 double time_of(const Plan& plan, const std::vector<double>& times, const std::set<ir::ValueId>& values) {
   double sum = 0;
   for (size_t s = 0; s < plan.steps().size(); ++s) {
-    const std::vector<int>& nodes = plan.steps()[s].nodes;
+    const std::vector<int>& nodes = plan.steps()[s].work->nodes;
     const bool is_one = std::any_of(nodes.begin(), nodes.end(), [&](int n) {
       return values.count(plan.graph().nodes[static_cast<size_t>(n)].outputs[0]) != 0;
     });

@@ -106,7 +106,7 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
     : pool_(pool) {
   const Step& whole = *candidate.step;
   Places given;
-  for (const ir::ValueId id : whole.inputs) {
+  for (const ir::ValueId id : whole.work->inputs) {
     if (id == ir::absent || given.count(id) != 0) continue;
     const ir::ValueFact& fact = plan.fact(id);
     reads_reals_ |= ir::is_float(fact.type);
@@ -124,7 +124,7 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
     operands_.push_back(like_in_arena(plan, fact.type, shape));
     given[id] = operands_.back().data();
   }
-  for (const ir::ValueId id : whole.outputs) {
+  for (const ir::ValueId id : whole.work->outputs) {
     if (id != ir::absent) compared_.push_back(id);
   }
   Places places = given;
@@ -134,11 +134,11 @@ KernelComparison::KernelComparison(const Plan& plan, const std::vector<StepKerne
   } else {
     const ir::Inference facts = facts_of(plan);
     size_t done = 0;
-    for (const int n : whole.nodes) {
+    for (const int n : whole.work->nodes) {
       const auto has = [n](const StepKernel& one) {
-        return std::binary_search(one.step->nodes.begin(), one.step->nodes.end(), n);
+        return std::binary_search(one.step->work->nodes.begin(), one.step->work->nodes.end(), n);
       };
-      if (done < present.size() && present[done].step->nodes.back() == n)
+      if (done < present.size() && present[done].step->work->nodes.back() == n)
         present_.push_back(prepare(plan, present[done++], given, present_results_));
       if (std::any_of(present.begin(), present.end(), has)) continue;
       const ir::Node& view = plan.graph().nodes[static_cast<size_t>(n)];
@@ -156,10 +156,10 @@ KernelComparison::Call KernelComparison::prepare(const Plan& plan, const StepKer
                                                  Results& results) const {
   Call call{one.kernel, {}, {}, AlignedBuffer(one.kernel->scratch_bytes()), nullptr};
   call.scratch_at = call.scratch.data();
-  for (const ir::ValueId id : one.step->inputs) {
+  for (const ir::ValueId id : one.step->work->inputs) {
     call.inputs.push_back(id == ir::absent ? nullptr : places.at(id));
   }
-  for (const ir::ValueId id : one.step->outputs) {
+  for (const ir::ValueId id : one.step->work->outputs) {
     if (id == ir::absent) {
       call.outputs.push_back(nullptr);
       continue;

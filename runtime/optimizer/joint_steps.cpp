@@ -91,7 +91,7 @@ bool PlanImprover::join(const JointTask& task, std::set<std::pair<const Plan*, s
   for (const JointTask::Site& site : task.sites) {
     if (!is_free(taken, site.plan.get(), *site.joint)) continue;
     for (const size_t s : site.joint->steps) taken.insert({site.plan.get(), s});
-    joined |= library_->know_joined(site.plan->graph(), site.joint->step.nodes);
+    joined |= library_->know_joined(site.plan->graph(), site.joint->step.work->nodes);
   }
   return joined;
 }

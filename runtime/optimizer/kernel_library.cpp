@@ -48,7 +48,7 @@ bool same_content(const ir::Tensor& a, const ir::Tensor& b) {
 /// plan, or small values that a continuation was made for.
 std::vector<std::pair<ir::ValueId, ir::Tensor>> contents_of(const Plan& plan, const Step& step) {
   std::vector<std::pair<ir::ValueId, ir::Tensor>> contents;
-  for (const int n : step.nodes) {
+  for (const int n : step.work->nodes) {
     for (const ir::ValueId id : plan.graph().nodes[static_cast<size_t>(n)].inputs) {
       if (id == ir::absent || plan.graph().value(id).constant.defined()) continue;
       if (plan.fact(id).constant.defined()) contents.emplace_back(id, plan.fact(id).constant);
@@ -88,9 +88,10 @@ bool has_shapes(const PortSizes& inputs, const std::vector<ir::Shape>& shapes) {
 }
 
 std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
-  std::vector<ir::Shape> shapes(step.inputs.size());
+  std::vector<ir::Shape> shapes(step.work->inputs.size());
   for (size_t k = 0; k < shapes.size(); ++k) {
-    if (step.inputs[k] != ir::absent) shapes[k] = *ir::constant_dims(*plan.fact(step.inputs[k]).dims);
+    if (step.work->inputs[k] != ir::absent)
+      shapes[k] = *ir::constant_dims(*plan.fact(step.work->inputs[k]).dims);
   }
   return shapes;
 }
@@ -303,7 +304,7 @@ std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan,
   };
   const std::lock_guard lock(mutex_);
   Place place;
-  const auto forms = forms_of({&plan.graph(), step.nodes}, plan.assumptions(), constant);
+  const auto forms = forms_of({&plan.graph(), step.work->nodes}, plan.assumptions(), constant);
   const auto form = std::find_if(forms.begin(), forms.end(), [&](const auto& one) {
     return is_for(*one, {ports, {}}, place.sizes);
   });
@@ -318,9 +319,9 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   if (std::optional<Place> known = known_place(plan, step)) return *std::move(known);
   Place place;
   const std::vector<ir::Shape> shapes = input_shapes(plan, step);
-  const GroupKey key(&plan.graph(), step.nodes);
+  const GroupKey key(&plan.graph(), step.work->nodes);
   std::vector<ir::Shape> wanted;
-  for (const ir::ValueId id : step.outputs) {
+  for (const ir::ValueId id : step.work->outputs) {
     if (id != ir::absent) wanted.push_back(*ir::constant_dims(*plan.fact(id).dims));
   }
   bool fixed_room = false, open_room = false;
@@ -386,7 +387,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     entry->key = entry_key;
     entry->shared_expression = form->expression;
     entry->ranges = ranges;
-    entry->record.ops = step.ops;
+    entry->record.ops = step.work->ops;
     entry->record.sizes = text_of(ranges);
     entry->role = role;
     order_.push_back(entry);
@@ -411,20 +412,20 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
       constants.push_back(nullptr);
       continue;
     }
-    const ir::Tensor& constant = plan.fact(step.inputs[at]).constant;
+    const ir::Tensor& constant = plan.fact(step.work->inputs[at]).constant;
     if (!constant.defined()) return nullptr;
     constants.push_back(constant.data());
   }
   std::vector<ir::Shape> outputs;
   std::vector<int> positions;
-  for (size_t k = 0; k < step.outputs.size(); ++k) {
-    if (step.outputs[k] == ir::absent) continue;
-    outputs.push_back(*ir::constant_dims(*plan.fact(step.outputs[k]).dims));
+  for (size_t k = 0; k < step.work->outputs.size(); ++k) {
+    if (step.work->outputs[k] == ir::absent) continue;
+    outputs.push_back(*ir::constant_dims(*plan.fact(step.work->outputs[k]).dims));
     positions.push_back(static_cast<int>(k));
   }
   if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
   return std::make_shared<JitKernel>(
-      parts_of(entry, generated, are_known(constants), positions, *step.node, threads),
+      parts_of(entry, generated, are_known(constants), positions, *step.work->node, threads),
       bind(generated, sizes, constants), in_order(*entry.shared_expression, sizes));
 }
 

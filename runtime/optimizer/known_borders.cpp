@@ -90,9 +90,9 @@ std::vector<PlanImprover::JointTask> PlanImprover::find_known_joints(const std::
   }
   std::vector<JointTask> tasks;
   for (const auto& [joint, place] : early) {
-    const std::vector<int>& nodes = joint.step.nodes;
+    const std::vector<int>& nodes = joint.step.work->nodes;
     const bool within_another = std::any_of(early.begin(), early.end(), [&](const Early& other) {
-      const std::vector<int>& others = other.joint.step.nodes;
+      const std::vector<int>& others = other.joint.step.work->nodes;
       return others.size() > nodes.size() &&
              std::includes(others.begin(), others.end(), nodes.begin(), nodes.end());
     });
@@ -147,7 +147,7 @@ void PlanImprover::review_early_joints(const OptimizerJob& job) {
   if (early.empty() || !now || &now->graph() != host_.graph.get() || interrupted()) return;
   std::vector<std::vector<int>> sets;
   for (const JointTask& one : early) {
-    for (const JointTask::Site& site : one.sites) sets.push_back(site.joint->step.nodes);
+    for (const JointTask::Site& site : one.sites) sets.push_back(site.joint->step.work->nodes);
   }
   const auto apart_plan = [&] {
     const Background::Piece piece(place_.background);

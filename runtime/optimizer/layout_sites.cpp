@@ -44,7 +44,7 @@ bool has_any_layout(const ir::Inference& facts, const ir::Node& node) {
 
 bool gives_any_layout(const ir::Inference& facts, const Step& step) {
   try {
-    return std::all_of(step.nodes.begin(), step.nodes.end(), [&](int n) {
+    return std::all_of(step.work->nodes.begin(), step.work->nodes.end(), [&](int n) {
       return has_any_layout(facts, facts.graph().nodes[static_cast<size_t>(n)]);
     });
   } catch (const Error&) {
@@ -62,7 +62,7 @@ void keep_those_near_windows(const Plan& plan, std::vector<LayoutSite>& sites) {
     for (const auto* ids : {&sites[k].inputs, &sites[k].outputs}) {
       for (const ValueId id : *ids) users[id].push_back(k);
     }
-    const std::vector<int>& nodes = plan.steps()[sites[k].step].nodes;
+    const std::vector<int>& nodes = plan.steps()[sites[k].step].work->nodes;
     kept[k] = std::any_of(nodes.begin(), nodes.end(),
                           [&](int n) { return has_windows(plan.graph().nodes[static_cast<size_t>(n)]); });
     if (kept[k]) reached.push_back(k);
@@ -100,12 +100,12 @@ LayoutSites find_layout_sites(const Plan& plan) {
   // Values that conversions can stand behind: those that come in, and results of kernels.
   std::set<ValueId> known(plan.live_in_ids().begin(), plan.live_in_ids().end());
   for (const Step& step : steps) {
-    if (step.kernel) known.insert(step.outputs.begin(), step.outputs.end());
+    if (step.kernel) known.insert(step.work->outputs.begin(), step.work->outputs.end());
   }
   LayoutSites found;
   std::vector<bool> in_site(graph.nodes.size(), false);
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (!steps[s].kernel || steps[s].nodes.empty()) continue;
+    if (!steps[s].kernel || steps[s].work->nodes.empty()) continue;
     LayoutSite site;
     site.step = s;
     const auto add = [&](const std::vector<ValueId>& ids, std::vector<ValueId>& ports) {
@@ -114,18 +114,18 @@ LayoutSites find_layout_sites(const Plan& plan) {
         if (std::find(ports.begin(), ports.end(), id) == ports.end()) ports.push_back(id);
       }
     };
-    add(steps[s].inputs, site.inputs);
-    if (gives_any_layout(facts, steps[s])) add(steps[s].outputs, site.outputs);
-    const ir::Node& first = graph.nodes[static_cast<size_t>(steps[s].nodes.front())];
-    site.input_by_input = steps[s].nodes.size() == 1 && first.op == "Concat" && site.outputs.size() == 1 &&
-                          !site.inputs.empty();
+    add(steps[s].work->inputs, site.inputs);
+    if (gives_any_layout(facts, steps[s])) add(steps[s].work->outputs, site.outputs);
+    const ir::Node& first = graph.nodes[static_cast<size_t>(steps[s].work->nodes.front())];
+    site.input_by_input = steps[s].work->nodes.size() == 1 && first.op == "Concat" &&
+                          site.outputs.size() == 1 && !site.inputs.empty();
     const size_t ports = site.inputs.size() + site.outputs.size();
     if (ports == 0 || (ports > most_ports && !site.input_by_input)) continue;
     found.sites.push_back(std::move(site));
   }
   keep_those_near_windows(plan, found.sites);
   for (const LayoutSite& site : found.sites) {
-    for (const int n : steps[site.step].nodes) in_site[static_cast<size_t>(n)] = true;
+    for (const int n : steps[site.step].work->nodes) in_site[static_cast<size_t>(n)] = true;
     for (const ValueId id : site.inputs) found.values[id].bytes = bytes_of(plan.fact(id));
     for (const ValueId id : site.outputs) {
       found.values[id].bytes = bytes_of(plan.fact(id));

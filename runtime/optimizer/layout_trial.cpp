@@ -15,7 +15,7 @@ constexpr double guessed_microseconds_per_byte = 2e-4;
 /// The library's kernels for the plan's steps serve their twins in the other graph.
 void serve_twins(const Plan& plan, const LaidOut& laid_out, KernelLibrary& library) {
   for (size_t s = 0; s < plan.steps().size(); ++s) {
-    const std::vector<int>& nodes = plan.steps()[s].nodes;
+    const std::vector<int>& nodes = plan.steps()[s].work->nodes;
     if (!nodes.empty()) library.serve_as(plan.graph(), nodes, *laid_out.graph, laid_out.steps[s]);
   }
 }
@@ -61,11 +61,11 @@ void LayoutTrial::take_times(const std::vector<double>& plain, const Plan& laid_
   double conversions = 0, bytes = 0;
   for (size_t s = 0; s < laid_out.steps().size(); ++s) {
     const Step& step = laid_out.steps()[s];
-    taken[step.nodes] += microseconds[s];
-    const bool converts =
-        step.kernel && step.nodes.size() == 1 && own.count(step.nodes) == 0 && step.node->op == "Transpose";
+    taken[step.work->nodes] += microseconds[s];
+    const bool converts = step.kernel && step.work->nodes.size() == 1 && own.count(step.work->nodes) == 0 &&
+                          step.work->node->op == "Transpose";
     if (!converts) continue;
-    const ir::ValueFact& fact = laid_out.fact(step.outputs[0]);
+    const ir::ValueFact& fact = laid_out.fact(step.work->outputs[0]);
     conversions += microseconds[s];
     bytes += static_cast<double>(ir::element_count(*ir::constant_dims(*fact.dims))) *
              static_cast<double>(ir::size_of(fact.type));

@@ -179,7 +179,7 @@ bool PlanImprover::choose_layouts(const OptimizerJob& job) {
   const bool promises = price_layouts(*trial, job, total, report);
   for (const LayoutSite& site : trial->sites().sites) {
     report.prices.push_back(
-        {now->steps()[site.step].ops, site.plain_microseconds, site.last_microseconds.value_or(0)});
+        {now->steps()[site.step].work->ops, site.plain_microseconds, site.last_microseconds.value_or(0)});
     report.priced += site.last_microseconds ? 1 : 0;
     report.faster += site.last_microseconds && *site.last_microseconds < site.plain_microseconds ? 1 : 0;
   }

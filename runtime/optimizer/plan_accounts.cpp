@@ -9,11 +9,11 @@ namespace axrun::runtime {
 void PlanImprover::add_steps(const Plan& plan, std::vector<ServedStep>& steps) const {
   for (const Step& step : plan.steps()) {
     KernelLibrary::Served served;
-    served.ops = step.ops;
-    served.node = step.node->name;
+    served.ops = step.work->ops;
+    served.node = step.work->node->name;
     served.share = shares_.of(plan, step);
     served.has_kernel = step.kernel != nullptr;
-    if (!step.kernel || step.nodes.empty()) {
+    if (!step.kernel || step.work->nodes.empty()) {
       served.reason = step.bodies ? "it runs its bodies" : "its results have no fixed shapes";
     } else if (std::optional<KernelLibrary::Place> place = library_->known_place(plan, step)) {
       if (place->entry) served.entry = library_->serving_entry(place->entry, place->sizes);
@@ -21,7 +21,7 @@ void PlanImprover::add_steps(const Plan& plan, std::vector<ServedStep>& steps) c
     } else {
       continue;  // of a body that nobody has looked at
     }
-    steps.push_back({plan.shared_graph(), step.nodes, std::move(served)});
+    steps.push_back({plan.shared_graph(), step.work->nodes, std::move(served)});
   }
   for (const NestedPlan& nested : latest_nested(plan)) add_steps(*nested.plan, steps);
 }

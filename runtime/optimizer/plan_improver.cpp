@@ -115,7 +115,7 @@ std::vector<PlanImprover::Task> PlanImprover::find_tasks(
     const ir::Inference concrete = facts_of(*own);
     for (size_t s = 0; s < own->steps().size() && !place_.stop.requested(); ++s) {
       const Step& step = own->steps()[s];
-      if (!step.kernel || step.nodes.empty()) continue;
+      if (!step.kernel || step.work->nodes.empty()) continue;
       const KernelLibrary::Place found =
           library_->place_for(symbolic_->inference(own->graph()), concrete, *own, step);
       if (!found.entry || without.count({own.get(), s}) != 0) continue;
@@ -397,8 +397,8 @@ void PlanImprover::compare(const Task& task) {
     // A step that was joined from several has all of these in the fallback.
     static const auto& none = lasting(std::vector<Step>());
     for (const Step& one : is_generated(own) ? fallback_of(task.plan).steps() : none) {
-      if (one.kernel &&
-          std::includes(step.nodes.begin(), step.nodes.end(), one.nodes.begin(), one.nodes.end()))
+      if (one.kernel && std::includes(step.work->nodes.begin(), step.work->nodes.end(),
+                                      one.work->nodes.begin(), one.work->nodes.end()))
         present.push_back({&one, one.kernel});
     }
     if (present.empty()) return;

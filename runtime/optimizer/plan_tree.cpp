@@ -29,13 +29,13 @@ std::vector<double>& TreeTimes::times_of(const Plan& plan) {
 void TreeTimes::step_reads(const Plan& plan, const Step& step, const std::vector<const void*>& inputs) {
   constexpr size_t most_bytes = 1 << 16;
   if (own_time_) own_start_ = seconds_of_thread();
-  for (size_t k = 0; k < step.inputs.size() && integers_ != nullptr; ++k) {
-    if (step.inputs[k] == ir::absent || inputs[k] == nullptr) continue;
-    const ir::ValueFact& fact = plan.fact(step.inputs[k]);
+  for (size_t k = 0; k < step.work->inputs.size() && integers_ != nullptr; ++k) {
+    if (step.work->inputs[k] == ir::absent || inputs[k] == nullptr) continue;
+    const ir::ValueFact& fact = plan.fact(step.work->inputs[k]);
     const bool integer = ir::is_signed_integer(fact.type) || ir::is_unsigned_integer(fact.type);
     const auto shape = fact.dims ? ir::constant_dims(*fact.dims) : std::nullopt;
     if (!integer || fact.constant.defined() || !shape) continue;
-    const auto [found, fresh] = integers_->try_emplace({&plan, step.inputs[k]});
+    const auto [found, fresh] = integers_->try_emplace({&plan, step.work->inputs[k]});
     if (!fresh) continue;
     if (static_cast<size_t>(ir::element_count(*shape)) * ir::size_of(fact.type) > most_bytes) continue;
     found->second = ir::Tensor::allocate(fact.type, *shape);
@@ -92,7 +92,7 @@ void TreeTimes::set_expected() {
     for (size_t s = 0; s < times.microseconds.size(); ++s) {
       const Step& step = times.plan->steps()[s];
       double operations = 0, bytes = 0;
-      for (const int n : step.nodes) {
+      for (const int n : step.work->nodes) {
         const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
         if (const auto program = facts.define(node))
           operations += ir::count_operations(*program, std::vector<bool>(node.inputs.size())).floating();
@@ -104,8 +104,8 @@ void TreeTimes::set_expected() {
         if (!shape || fact.type == ir::ElementType::undefined || fact.type == ir::ElementType::string) return;
         bytes += static_cast<double>(ir::element_count(*shape)) * static_cast<double>(ir::size_of(fact.type));
       };
-      for (const ir::ValueId id : step.inputs) count(id);
-      for (const ir::ValueId id : step.outputs) count(id);
+      for (const ir::ValueId id : step.work->inputs) count(id);
+      for (const ir::ValueId id : step.work->outputs) count(id);
       times.microseconds[s] = call + operations / operations_per_microsecond + bytes / bytes_per_microsecond;
     }
   }
@@ -146,7 +146,7 @@ int kernel_steps(const Plan& plan) { return count_steps(plan).kernels; }
 
 bool same_kernels(const Plan& a, const Plan& b) {
   const auto same = [](const Step& x, const Step& y) {
-    return x.nodes == y.nodes && code_of(x) == code_of(y);
+    return x.work->nodes == y.work->nodes && code_of(x) == code_of(y);
   };
   if (!std::equal(a.steps().begin(), a.steps().end(), b.steps().begin(), b.steps().end(), same)) return false;
   const std::vector<NestedPlan> others = b.nested();
@@ -163,7 +163,7 @@ void for_new_kernels(const Plan& now, const Plan* before,
     if (!is_generated(step)) continue;
     const bool was_there = before != nullptr &&
                            std::any_of(before->steps().begin(), before->steps().end(), [&](const Step& one) {
-                             return one.nodes == step.nodes && code_of(one) == code_of(step);
+                             return one.work->nodes == step.work->nodes && code_of(one) == code_of(step);
                            });
     if (!was_there) call(now, step);
   }

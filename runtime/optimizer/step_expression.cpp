@@ -257,7 +257,7 @@ std::optional<StepExpression> express_step(const ir::Graph& graph, const Step& s
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<ir::Part> parts;
   try {
-    for (const int n : step.nodes) {
+    for (const int n : step.work->nodes) {
       const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
       for (const ir::ValueId id : ir::reads_of(node)) {
         if (fact(id).dims && fact(id).type != ir::ElementType::undefined) continue;
@@ -273,18 +273,18 @@ std::optional<StepExpression> express_step(const ir::Graph& graph, const Step& s
       programs.push_back(std::move(program));
     }
     std::vector<ir::ValueId> outputs;
-    for (const ir::ValueId id : step.outputs) {
+    for (const ir::ValueId id : step.work->outputs) {
       if (id != ir::absent) outputs.push_back(id);
     }
-    Program program = ir::compose(word_for(step.ops), parts, step.inputs, outputs);
+    Program program = ir::compose(word_for(step.work->ops), parts, step.work->inputs, outputs);
     std::vector<const ir::Tensor*> known;
-    for (const ir::ValueId id : step.inputs) {
+    for (const ir::ValueId id : step.work->inputs) {
       const bool constant = id != ir::absent && fact(id).constant.defined();
       known.push_back(constant ? &fact(id).constant : nullptr);
     }
     program = ir::bounded_scales(ir::with_known_scalars(program, known), known);
     std::vector<bool> constant;
-    for (size_t k = 0; k < step.inputs.size(); ++k)
+    for (size_t k = 0; k < step.work->inputs.size(); ++k)
       constant.push_back(program.operands[k] != ir::none && known[k] != nullptr);
     return express(std::move(program), std::move(constant), reason);
   } catch (const Error& error) {

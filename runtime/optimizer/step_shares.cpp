@@ -8,10 +8,10 @@ namespace {
 
 /// What runs bodies has no nodes but the one that they are of.
 std::vector<int> nodes_of(const Plan& plan, const Step& step) {
-  if (!step.nodes.empty()) return step.nodes;
+  if (!step.work->nodes.empty()) return step.work->nodes;
   const std::vector<ir::Node>& all = plan.graph().nodes;
   for (size_t n = 0; n < all.size(); ++n)
-    if (&all[n] == step.node) return {static_cast<int>(n)};
+    if (&all[n] == step.work->node) return {static_cast<int>(n)};
   return {};
 }
 

@@ -22,10 +22,11 @@ class Finder {
     std::vector<Twins> found;
     for (const Step& step : plan_.steps()) {
       std::vector<int> others;
-      for (const int n : step.nodes) others.push_back(twin_of(plan_.graph().nodes[static_cast<size_t>(n)]));
+      for (const int n : step.work->nodes)
+        others.push_back(twin_of(plan_.graph().nodes[static_cast<size_t>(n)]));
       const bool all = std::none_of(others.begin(), others.end(), [](int n) { return n < 0; });
       if (others.empty() || !all || !std::is_sorted(others.begin(), others.end())) continue;
-      if (gives_the_same(step, others)) found.push_back({step.nodes, std::move(others)});
+      if (gives_the_same(step, others)) found.push_back({step.work->nodes, std::move(others)});
     }
     return found;
   }
@@ -43,7 +44,8 @@ class Finder {
     return std::all_of(others.begin(), others.end(), [&](int n) {
       const std::vector<ir::ValueId>& results = graph_.nodes[static_cast<size_t>(n)].outputs;
       return std::all_of(results.begin(), results.end(), [&](ir::ValueId id) {
-        const bool given = std::find(step.outputs.begin(), step.outputs.end(), id) != step.outputs.end();
+        const bool given =
+            std::find(step.work->outputs.begin(), step.work->outputs.end(), id) != step.work->outputs.end();
         return id == ir::absent || given == is_read_outside(id, others);
       });
     });

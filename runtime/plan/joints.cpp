@@ -89,7 +89,7 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
   }
   const std::vector<Step>& steps = plan.steps();
   for (size_t s = 0; s < steps.size(); ++s) {
-    for (const int n : steps[s].nodes) owner[static_cast<size_t>(n)] = static_cast<int>(s);
+    for (const int n : steps[s].work->nodes) owner[static_cast<size_t>(n)] = static_cast<int>(s);
   }
   /// The step whose result is read as `id`; the views on the way are appended.
   const auto source_of = [&](ValueId id, std::vector<int>& views) {
@@ -108,7 +108,7 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
   std::vector<std::map<size_t, std::vector<int>>> sources(steps.size());
   for (size_t s = 0; s < steps.size(); ++s) {
     if (!steps[s].kernel) continue;
-    for (const ValueId id : steps[s].inputs) {
+    for (const ValueId id : steps[s].work->inputs) {
       std::vector<int> views;
       const int source = source_of(id, views);
       if (source < 0 || !steps[static_cast<size_t>(source)].kernel) continue;
@@ -118,21 +118,22 @@ std::vector<Joint> PlanBuilder::joints(const Plan& plan, size_t count) {
   }
   std::vector<Joint> joints;
   const auto add = [&](const std::vector<size_t>& chain, std::vector<int> nodes) {
-    for (const size_t s : chain) nodes.insert(nodes.end(), steps[s].nodes.begin(), steps[s].nodes.end());
+    for (const size_t s : chain)
+      nodes.insert(nodes.end(), steps[s].work->nodes.begin(), steps[s].work->nodes.end());
     std::sort(nodes.begin(), nodes.end());
-    if (nodes.size() > most_nodes || nodes.back() != steps[chain.back()].nodes.back() || !joinable(nodes))
+    if (nodes.size() > most_nodes || nodes.back() != steps[chain.back()].work->nodes.back() ||
+        !joinable(nodes))
       return;
-    Joint joint{chain, {}};
-    joint.step.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
+    StepWork work;
+    work.node = &graph_->nodes[static_cast<size_t>(nodes.front())];
     for (const int n : nodes) {
-      joint.step.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
+      work.ops += (n == nodes.front() ? "" : "+") + graph_->nodes[static_cast<size_t>(n)].op;
     }
-    std::vector<ir::ValueId> inputs, outputs;
-    find_ports(nodes, inputs, outputs);
-    if (inputs.size() > most_inputs) return;
-    joint.step.inputs = std::move(inputs);
-    joint.step.outputs = std::move(outputs);
-    joint.step.nodes = std::move(nodes);
+    find_ports(nodes, work.inputs, work.outputs);
+    if (work.inputs.size() > most_inputs) return;
+    work.nodes = std::move(nodes);
+    Joint joint{chain, {}};
+    joint.step.work = std::make_shared<const StepWork>(std::move(work));
     joints.push_back(std::move(joint));
   };
   for (size_t last = 0; last < steps.size(); ++last) {

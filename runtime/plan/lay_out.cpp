@@ -215,7 +215,7 @@ LaidOut lay_out(const Plan& plan, const std::map<ValueId, ValueLayout>& values,
                 const std::vector<std::map<ValueId, Layout>>& reads) {
   LayoutRecipe recipe;
   for (size_t s = 0; s < plan.steps().size(); ++s)
-    recipe.steps.push_back({plan.steps()[s].nodes, plan.steps()[s].outputs, reads[s]});
+    recipe.steps.push_back({plan.steps()[s].work->nodes, plan.steps()[s].work->outputs, reads[s]});
   for (const auto& [id, layout] : values)
     recipe.values[id] = {layout, static_cast<int64_t>(plan.fact(id).dims->size())};
   LaidOut laid_out = Layer(plan.graph(), recipe).run();

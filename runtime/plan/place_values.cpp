@@ -69,7 +69,8 @@ void PlanBuilder::place_values() {
   std::vector<bool> touched(values, false);
   for (int s = 0; s < end; ++s) {
     const Step& step = plan_->steps_[static_cast<size_t>(s)];
-    places->widest_step = std::max({places->widest_step, step.inputs.size(), step.outputs.size()});
+    places->widest_step =
+        std::max({places->widest_step, step.work->inputs.size(), step.work->outputs.size()});
     const auto touch = [&](ValueId id) {
       if (id == ir::absent) return;
       touched[static_cast<size_t>(id)] = true;
@@ -77,10 +78,10 @@ void PlanBuilder::place_values() {
       first[at] = std::min(first[at], s);
       last[at] = std::max(last[at], s);
     };
-    for (ValueId id : step.inputs) touch(id);
-    for (ValueId id : step.outputs) touch(id);
+    for (ValueId id : step.work->inputs) touch(id);
+    for (ValueId id : step.work->outputs) touch(id);
     if (step.bodies) {
-      for (ValueId id : ir::reads_of(*step.node)) touch(id);
+      for (ValueId id : ir::reads_of(*step.work->node)) touch(id);
     }
   }
   for (ValueId id : tail_live_in_) {
@@ -118,12 +119,13 @@ void PlanBuilder::place_values() {
   if (options_.reuse_buffers) {
     for (int s = 0; s < end; ++s) {
       const Step& step = plan_->steps_[static_cast<size_t>(s)];
-      if (!step.kernel || step.outputs.empty() || step.outputs[0] == ir::absent) continue;
+      if (!step.kernel || step.work->outputs.empty() || step.work->outputs[0] == ir::absent) continue;
       for (int k : step.kernel->in_place()) {
-        if (static_cast<size_t>(k) >= step.inputs.size() || step.inputs[static_cast<size_t>(k)] == ir::absent)
+        if (static_cast<size_t>(k) >= step.work->inputs.size() ||
+            step.work->inputs[static_cast<size_t>(k)] == ir::absent)
           continue;
-        const ValueId from = root(step.inputs[static_cast<size_t>(k)]);
-        const ValueId to = root(step.outputs[0]);
+        const ValueId from = root(step.work->inputs[static_cast<size_t>(k)]);
+        const ValueId to = root(step.work->outputs[0]);
         const auto f = static_cast<size_t>(from);
         const auto t = static_cast<size_t>(to);
         if (from == to || fixed[f].kind != Kind::nowhere || last[f] != s || output_of[f] >= 0 ||
@@ -132,7 +134,8 @@ void PlanBuilder::place_values() {
         if (bytes_of(from) != bytes_of(to)) continue;
         // The same buffer, as another view or at another position, may be read in another order.
         const auto same_buffer = [&](ValueId id) { return id != ir::absent && root(id) == from; };
-        const bool other_view = std::count_if(step.inputs.begin(), step.inputs.end(), same_buffer) > 1;
+        const bool other_view =
+            std::count_if(step.work->inputs.begin(), step.work->inputs.end(), same_buffer) > 1;
         if (other_view) continue;
         join(from, to);
         places->shared.push_back({static_cast<size_t>(s), k, from, to});
@@ -195,8 +198,8 @@ void PlanBuilder::list_places(PlanPlaces& places) const {
   };
   for (const Step& step : plan_->steps_) {
     if (step.kernel) continue;
-    for (const ValueId id : step.inputs) pass_on(id);
-    for (const ValueId id : ir::reads_of(*step.node)) pass_on(id);
+    for (const ValueId id : step.work->inputs) pass_on(id);
+    for (const ValueId id : ir::reads_of(*step.work->node)) pass_on(id);
   }
   for (const ValueId id : tail_live_in_) pass_on(id);
   for (const PlanPlaces::OutputCopy& copy : places.copies) pass_on(copy.value);

@@ -58,8 +58,8 @@ RuntimeValue kept(RuntimeValue value) {
 /// Texts name the node that met bad data; of those that a step computes together, that one is meant.
 [[noreturn]] void throw_at(const ir::Graph& graph, const Step& step, const Error& error) {
   const std::string text = error.what();
-  const ir::Node* met = step.node;
-  for (const int n : step.nodes) {
+  const ir::Node* met = step.work->node;
+  for (const int n : step.work->nodes) {
     const ir::Node& node = graph.nodes[static_cast<size_t>(n)];
     if (text.find(fmt::format("{} '{}'", node.op, node.name)) != std::string::npos) met = &node;
   }
@@ -124,7 +124,7 @@ void Plan::prepare_nested(const std::vector<NestedForm>& forms) const {
         continue;
       }
       const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& one) {
-        return one.bodies && one.node->name == form->node;
+        return one.bodies && one.work->node->name == form->node;
       });
       if (step != steps_.end()) step->bodies->prepare(*form);
     } catch (const Error&) {
@@ -222,9 +222,9 @@ bool Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
       context.observer->step_done(*this, s, microseconds(start - begin), microseconds(Clock::now() - start));
     }
     if (inspector == nullptr) continue;
-    for (size_t k = 0; k < step.outputs.size(); ++k) {
-      if (step.outputs[k] == ir::absent) continue;
-      const RuntimeValue value = frame.value(*this, step.outputs[k]);
+    for (size_t k = 0; k < step.work->outputs.size(); ++k) {
+      if (step.work->outputs[k] == ir::absent) continue;
+      const RuntimeValue value = frame.value(*this, step.work->outputs[k]);
       if (value.kind == ir::ValueKind::tensor && value.tensor.defined()) (*inspector)(step, k, value.tensor);
     }
   }
@@ -237,20 +237,22 @@ bool Plan::execute(Frame& frame, const RunContext& context, const Inspector* ins
 
 void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) const {
   if (step.kernel) {
-    for (size_t k = 0; k < step.inputs.size(); ++k) {
-      frame.call_inputs[k] = step.inputs[k] == ir::absent ? nullptr : frame.pointer(step.inputs[k]);
+    for (size_t k = 0; k < step.work->inputs.size(); ++k) {
+      frame.call_inputs[k] =
+          step.work->inputs[k] == ir::absent ? nullptr : frame.pointer(step.work->inputs[k]);
     }
-    for (size_t k = 0; k < step.outputs.size(); ++k) {
-      frame.call_outputs[k] = step.outputs[k] == ir::absent ? nullptr : frame.pointer(step.outputs[k]);
+    for (size_t k = 0; k < step.work->outputs.size(); ++k) {
+      frame.call_outputs[k] =
+          step.work->outputs[k] == ir::absent ? nullptr : frame.pointer(step.work->outputs[k]);
     }
     if (context.observer != nullptr) context.observer->step_reads(*this, step, frame.call_inputs);
     step.kernel->run({frame.call_inputs.data(), frame.call_outputs.data(),
                       static_cast<char*>(frame.arena.data()) + scratch_offset_, context.pool});
     return;
   }
-  std::vector<RuntimeValue> inputs(step.inputs.size());
-  for (size_t k = 0; k < step.inputs.size(); ++k) {
-    if (step.inputs[k] != ir::absent) inputs[k] = frame.value(*this, step.inputs[k]);
+  std::vector<RuntimeValue> inputs(step.work->inputs.size());
+  for (size_t k = 0; k < step.work->inputs.size(); ++k) {
+    if (step.work->inputs[k] != ir::absent) inputs[k] = frame.value(*this, step.work->inputs[k]);
   }
   std::vector<RuntimeValue> results;
   if (step.bodies) {
@@ -263,8 +265,9 @@ void Plan::run_step(Frame& frame, const Step& step, const RunContext& context) c
     }
     for (ir::Tensor& tensor : ir::evaluate(*step.program, operands)) results.emplace_back(std::move(tensor));
   }
-  for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
-    if (step.outputs[k] != ir::absent) frame.put(*this, step.outputs[k], kept(std::move(results[k])));
+  for (size_t k = 0; k < step.work->outputs.size() && k < results.size(); ++k) {
+    if (step.work->outputs[k] != ir::absent)
+      frame.put(*this, step.work->outputs[k], kept(std::move(results[k])));
   }
 }
 

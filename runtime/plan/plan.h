@@ -14,7 +14,7 @@
 #include "runtime/plan/kernel.h"
 #include "runtime/plan/plan_places.h"
 #include "runtime/plan/run_times.h"
-#include "runtime/plan/shared_list.h"
+#include "runtime/plan/step_work.h"
 #include "runtime/value.h"
 
 namespace axrun::runtime {
@@ -37,15 +37,9 @@ struct Step {
   std::shared_ptr<const Kernel> kernel;
   std::shared_ptr<BodyPlans> bodies;
   std::shared_ptr<const ir::Program> program;
-  const ir::Node* node = nullptr;  ///< the (first) node, for names
-  SharedList<ir::ValueId> inputs;
-  SharedList<ir::ValueId> outputs;
-  std::string ops;        ///< "Conv+Relu"
-  SharedList<int> nodes;  ///< of the graph, by position: what the kernel computes
+  std::shared_ptr<const StepWork> work;
 
-  Step with(std::shared_ptr<const Kernel> other) const {
-    return {std::move(other), bodies, program, node, inputs, outputs, ops, nodes};
-  }
+  Step with(std::shared_ptr<const Kernel> other) const { return {std::move(other), bodies, program, work}; }
 };
 
 /// A value of which no element may be larger than that, nor be no number, where the plan is to be right.

@@ -233,10 +233,7 @@ void PlanBuilder::make_evaluated_step(int n) {
   const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
   const auto& program = program_of(n);
   Step step;
-  step.node = &node;
-  step.ops = node.op;
-  step.inputs = node.inputs;
-  step.outputs = node.outputs;
+  step.work = std::make_shared<const StepWork>(StepWork{&node, node.inputs, node.outputs, node.op, {}});
   if (program) {
     step.program = program;
   } else {
@@ -289,10 +286,11 @@ void PlanBuilder::find_ports(const std::vector<int>& nodes, std::vector<ValueId>
 
 StepOutline PlanBuilder::outline_of(const std::vector<int>& nodes) const {
   StepOutline outline;
+  std::string ops;
   for (const int n : nodes) {
     const ir::Node& node = graph_->nodes[static_cast<size_t>(n)];
     outline.group.push_back(&node);
-    outline.ops += (outline.ops.empty() ? "" : "+") + node.op;
+    ops += (ops.empty() ? "" : "+") + node.op;
   }
   find_ports(nodes, outline.inputs, outline.outputs);
   std::vector<ValueId> reads = outline.inputs;
@@ -304,9 +302,8 @@ StepOutline PlanBuilder::outline_of(const std::vector<int>& nodes) const {
       if (!read) reads[k] = ir::absent;
     }
   }
-  outline.reads = std::move(reads);
-  outline.gives = outline.outputs;
-  outline.nodes = nodes;
+  outline.work = std::make_shared<const StepWork>(
+      StepWork{outline.group.front(), std::move(reads), outline.outputs, std::move(ops), nodes});
   return outline;
 }
 
@@ -341,8 +338,8 @@ StepContext PlanBuilder::context_of(const StepOutline& outline) const {
     if (fact.constant.defined()) port.constant = &fact.constant;
     return port;
   };
-  context.programs.reserve(outline.nodes.size());
-  for (const int n : outline.nodes) {
+  context.programs.reserve(outline.work->nodes.size());
+  for (const int n : outline.work->nodes) {
     context.programs.push_back(program_of(n).get());
     if (form_) context.open_programs.push_back(structure_of(n));
   }
@@ -392,11 +389,7 @@ bool PlanBuilder::make_group_step(const Group& group) {
   if (step.kernel == nullptr && sequence) step.kernel = sequence_of(group, context);
   if (step.kernel == nullptr && group.parts.empty()) step.kernel = make_kernel(context);
   if (step.kernel == nullptr) return false;
-  step.node = &context.node;
-  step.ops = outline.ops;
-  step.nodes = outline.nodes;
-  step.inputs = outline.reads;
-  step.outputs = outline.gives;
+  step.work = outline.work;
   scratch_bytes_ = std::max(scratch_bytes_, step.kernel->scratch_bytes());
   plan_->steps_.push_back(std::move(step));
   step_groups_.push_back(group);

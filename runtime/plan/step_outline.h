@@ -1,10 +1,10 @@
 #pragma once
 
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "ir/graph.h"
-#include "runtime/plan/shared_list.h"
+#include "runtime/plan/step_work.h"
 
 namespace axrun::runtime {
 
@@ -13,10 +13,7 @@ struct StepOutline {
   std::vector<const ir::Node*> group;
   /// Of the group: see StepContext.
   std::vector<ir::ValueId> inputs, outputs;
-  SharedList<ir::ValueId> reads;  ///< the inputs, absent where the expression does not read them
-  SharedList<ir::ValueId> gives;  ///< the outputs
-  SharedList<int> nodes;
-  std::string ops;  ///< "Conv+Relu"
+  std::shared_ptr<const StepWork> work;
 };
 
 }  // namespace axrun::runtime

@@ -41,7 +41,7 @@ void PlanBuilder::place_limits() {
                                 [&](ir::ValueId given) { return root(given) == root(id); });
     ValueLimit limit{id, 0, shape ? ir::element_count(*shape) : 0, most};
     for (size_t s = 0; s < plan_->steps_.size() && !is_there; ++s) {
-      for (const ir::ValueId output : plan_->steps_[s].outputs) {
+      for (const ir::ValueId output : plan_->steps_[s].work->outputs) {
         if (output == ir::absent) continue;
         is_there = is_there || root(output) == root(id);
         if (is_there || is_part(output)) limit.steps = s + 1;

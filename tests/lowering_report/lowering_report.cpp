@@ -98,15 +98,15 @@ void report(const std::string& path, const Wishes& wishes) {
     std::string reason;
     const auto general = runtime::express(symbolic.inference(), step, reason);
     if (!general) {
-      ++open.refused[step.ops + ": " + reason];
+      ++open.refused[step.work->ops + ": " + reason];
     } else if (seen_open.insert(general->text).second) {
-      lower_step(*general, step.ops, wishes, open);
+      lower_step(*general, step.work->ops, wishes, open);
     }
     const auto special = runtime::express(concrete, step, reason);
     if (!special) {
-      ++closed.refused[step.ops + ": " + reason];
+      ++closed.refused[step.work->ops + ": " + reason];
     } else if (seen_closed.insert(special->text).second) {
-      lower_step(*special, step.ops, wishes, closed);
+      lower_step(*special, step.work->ops, wishes, closed);
     }
   }
   std::printf("%s: %zu steps, %d without a kernel\n", path.c_str(), plan->steps().size(), other);

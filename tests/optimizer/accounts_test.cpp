@@ -58,10 +58,11 @@ void expect_accounts(Session& session, const std::vector<std::vector<ir::Shape>>
     for (const Step& step : plan->steps()) {
       const auto records =
           std::count_if(status.kernels.begin(), status.kernels.end(), [&](const OptimizedKernel& kernel) {
-            return kernel.steps > 0 && kernel.ops == step.ops &&
-                   std::find(kernel.nodes.begin(), kernel.nodes.end(), step.node->name) != kernel.nodes.end();
+            return kernel.steps > 0 && kernel.ops == step.work->ops &&
+                   std::find(kernel.nodes.begin(), kernel.nodes.end(), step.work->node->name) !=
+                       kernel.nodes.end();
           });
-      EXPECT_GE(records, 1) << step.ops << " of " << step.node->name << "\n" << text_of(status);
+      EXPECT_GE(records, 1) << step.work->ops << " of " << step.work->node->name << "\n" << text_of(status);
     }
   }
   if (all.size() > 1) return;

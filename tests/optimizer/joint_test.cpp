@@ -80,7 +80,7 @@ TEST(Joints, AMapAndTheReductionOfItsRowsAreOneStep) {
       {6, 24});
   const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
   ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].ops, "Mul+Add+LayerNormalization");
+  EXPECT_EQ(steps[0].work->ops, "Mul+Add+LayerNormalization");
 }
 
 TEST(Joints, AResultThatIsReadElsewhereTooIsGivenAsWell) {
@@ -91,9 +91,9 @@ TEST(Joints, AResultThatIsReadElsewhereTooIsGivenAsWell) {
   model.output(sum);
   const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
   ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].ops, "Add+LayerNormalization");
+  EXPECT_EQ(steps[0].work->ops, "Add+LayerNormalization");
   const auto given = [](ValueId id) { return id != ir::absent; };
-  EXPECT_EQ(std::count_if(steps[0].outputs.begin(), steps[0].outputs.end(), given), 2);
+  EXPECT_EQ(std::count_if(steps[0].work->outputs.begin(), steps[0].work->outputs.end(), given), 2);
 }
 
 TEST(Joints, ViewsInBetweenGoWithThem) {
@@ -106,7 +106,7 @@ TEST(Joints, ViewsInBetweenGoWithThem) {
       {6, 24});
   const std::vector<Step> steps = joined_steps(model, ModelMaker::random({6, 24}, 9));
   ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].ops, "Mul+Reshape+Softmax");
+  EXPECT_EQ(steps[0].work->ops, "Mul+Reshape+Softmax");
 }
 
 TEST(Joints, AttentionIsOneStepOfThreeThatNoTwoMakeUp) {
@@ -119,7 +119,7 @@ TEST(Joints, AttentionIsOneStepOfThreeThatNoTwoMakeUp) {
       {40, 32});
   const std::vector<Step> steps = joined_steps(model, ModelMaker::random({40, 32}, 9));
   const auto whole = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
-    return step.ops.find("MatMul+Softmax+MatMul") != std::string::npos;
+    return step.work->ops.find("MatMul+Softmax+MatMul") != std::string::npos;
   });
   ASSERT_NE(whole, steps.end());
   EXPECT_NE(whole->kernel->describe().find("attention"), std::string::npos) << whole->kernel->describe();
@@ -131,7 +131,7 @@ std::vector<std::string> offered(const ModelMaker& model, const ir::Shape& shape
   session->prepare({shape});
   std::vector<std::string> found;
   for (const Joint& joint : joints_of(*session->current_plan({shape}), count)) {
-    found.push_back(joint.step.ops);
+    found.push_back(joint.step.work->ops);
     EXPECT_EQ(joint.steps.size(), count);
     EXPECT_TRUE(std::is_sorted(joint.steps.begin(), joint.steps.end()));
   }

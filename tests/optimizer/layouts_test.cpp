@@ -69,7 +69,7 @@ void expect_laid_out_near(const Values& got, const Values& want, const std::stri
 /// Conversions that are steps by themselves; no model here has Transposes of its own.
 int conversions_in(const Plan& plan) {
   return static_cast<int>(std::count_if(plan.steps().begin(), plan.steps().end(),
-                                        [](const Step& step) { return step.ops == "Transpose"; }));
+                                        [](const Step& step) { return step.work->ops == "Transpose"; }));
 }
 
 /// Has everything laid out channels-last, and compares the answers with the fallback's.
@@ -92,7 +92,9 @@ TEST(LayoutsOfPlans, ForcedOnesChangeNoAnswer) {
   // Most kernels read and make the layouts themselves.
   EXPECT_GT(status.layouts.values, 4) << text_of(status);
   const auto plan = session->current_plan({input[0].tensor.shape()});
-  const auto reads = [](const Step& step) { return step.ops.find("Transpose+Conv") != std::string::npos; };
+  const auto reads = [](const Step& step) {
+    return step.work->ops.find("Transpose+Conv") != std::string::npos;
+  };
   EXPECT_TRUE(std::any_of(plan->steps().begin(), plan->steps().end(), reads)) << text_of(status);
   EXPECT_LE(conversions_in(*plan), 6);
 }
@@ -107,8 +109,8 @@ TEST(LayoutsOfPlans, EveryGeneratedStepHasARecord) {
   int converting = 0;
   for (const Step& step : plan->steps()) {
     if (dynamic_cast<const JitKernel*>(step.kernel.get()) == nullptr) continue;
-    const std::string& name = step.node->name;
-    if (step.ops.starts_with("Transpose+")) {
+    const std::string& name = step.work->node->name;
+    if (step.work->ops.starts_with("Transpose+")) {
       ++converting;
       EXPECT_TRUE(
           std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node& node) { return node.name == name; }))
@@ -116,11 +118,11 @@ TEST(LayoutsOfPlans, EveryGeneratedStepHasARecord) {
     }
     EXPECT_TRUE(std::any_of(status.kernels.begin(), status.kernels.end(),
                             [&](const OptimizedKernel& kernel) {
-                              return kernel.ops == step.ops &&
+                              return kernel.ops == step.work->ops &&
                                      std::find(kernel.nodes.begin(), kernel.nodes.end(), name) !=
                                          kernel.nodes.end();
                             }))
-        << name << " " << step.ops;
+        << name << " " << step.work->ops;
   }
   EXPECT_GT(converting, 0) << text_of(status);
 }
@@ -289,7 +291,7 @@ TEST(LayoutSites, AreStepsThatTreatChannelsAlike) {
   const LayoutSites found = find_layout_sites(*plan);
   int joined = 0;
   for (const LayoutSite& site : found.sites) {
-    const std::string& ops = plan->steps()[site.step].ops;
+    const std::string& ops = plan->steps()[site.step].work->ops;
     EXPECT_EQ(ops.find("Softmax"), std::string::npos);
     EXPECT_FALSE(site.inputs.empty()) << ops;
     EXPECT_EQ(site.outputs.size(), 1u) << ops;
@@ -354,7 +356,7 @@ TEST(LayOut, KeepsWhatGraphsShare) {
     EXPECT_EQ(other.graph->values[id].constant.data(), constant.data());
   }
   for (size_t s = 0; s < plan->steps().size(); ++s) {
-    const size_t nodes = plan->steps()[s].nodes.size();
+    const size_t nodes = plan->steps()[s].work->nodes.size();
     ASSERT_EQ(other.steps[s].size(), nodes);
     EXPECT_GT(other.converting_steps[s].size(), nodes);
     EXPECT_TRUE(std::includes(other.converting_steps[s].begin(), other.converting_steps[s].end(),

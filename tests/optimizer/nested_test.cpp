@@ -126,7 +126,7 @@ TEST(TreeTimes, KeepTheIntegersThatStepsRead) {
   options.packs = std::make_shared<PackCache>();
   const std::shared_ptr<const Plan> plan = build_plan(graph, graph->inputs, facts, options);
   const auto layer = std::find_if(plan->steps().begin(), plan->steps().end(),
-                                  [](const Step& step) { return step.ops == "GRU"; });
+                                  [](const Step& step) { return step.work->ops == "GRU"; });
   ASSERT_NE(layer, plan->steps().end());
 
   IntegersRead read;
@@ -136,7 +136,7 @@ TEST(TreeTimes, KeepTheIntegersThatStepsRead) {
   TreeTimes times(stop, &read);
   plan->run(live_in, outputs, {*pool, &times});
   EXPECT_EQ(read.size(), 2u) << "the lengths and their doubles, no floats";
-  const ir::Tensor& kept = read.at({plan.get(), layer->inputs[4]});
+  const ir::Tensor& kept = read.at({plan.get(), layer->work->inputs[4]});
   EXPECT_EQ(kept.get_int(0), 6);
   EXPECT_EQ(kept.get_int(1), 4);
 }

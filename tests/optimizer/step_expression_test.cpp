@@ -112,11 +112,9 @@ TEST(StepExpression, WhereDataTellTheShapeThereIsNone) {
   const ir::Graph& graph = *session->model().graph;
   const SymbolicFacts facts(session->model().graph);
   Step step;
-  step.ops = "Expand";
-  step.nodes = std::vector<int>{static_cast<int>(graph.nodes.size()) - 1};
-  step.node = &graph.nodes.back();
-  step.inputs = step.node->inputs;
-  step.outputs = step.node->outputs;
+  const ir::Node& node = graph.nodes.back();
+  step.work = std::make_shared<const StepWork>(
+      StepWork{&node, node.inputs, node.outputs, "Expand", {static_cast<int>(graph.nodes.size()) - 1}});
   std::string reason;
   EXPECT_FALSE(express(facts.inference(), step, reason));
   EXPECT_NE(reason.find("Expand"), std::string::npos) << reason;

@@ -24,13 +24,14 @@ TEST(TwinsOfSteps, AreThoseWhoseInnerResultsNobodyElseReads) {
   session->prepare({{4, 64}});
   const auto plan = session->current_plan({{4, 64}});
   ASSERT_EQ(plan->steps().size(), 1u);
-  ASSERT_EQ(plan->steps()[0].nodes.size(), 2u) << "no step of two nodes";
+  ASSERT_EQ(plan->steps()[0].work->nodes.size(), 2u) << "no step of two nodes";
 
   ir::Graph other = plan->graph();
   ASSERT_EQ(twins_in(*plan, other).size(), 1u);
-  EXPECT_EQ(twins_in(*plan, other)[0].others, plan->steps()[0].nodes);
+  EXPECT_EQ(twins_in(*plan, other)[0].others, plan->steps()[0].work->nodes);
 
-  const ir::ValueId read = plan->graph().nodes[static_cast<size_t>(plan->steps()[0].nodes[0])].outputs[0];
+  const ir::ValueId read =
+      plan->graph().nodes[static_cast<size_t>(plan->steps()[0].work->nodes[0])].outputs[0];
   ir::Node reader;
   reader.name = "reader";
   reader.op = "Neg";

@@ -49,7 +49,7 @@ struct Chain {
     const auto& graph = session->model().graph;
     const auto plan = runtime::build_plan(graph, graph->inputs, {fact}, options);
     std::vector<std::string> found;
-    for (const runtime::Step& step : plan->steps()) found.push_back(step.ops);
+    for (const runtime::Step& step : plan->steps()) found.push_back(step.work->ops);
     return found;
   }
   /// As the reference has it.

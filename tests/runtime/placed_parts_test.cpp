@@ -47,7 +47,7 @@ int concat_steps(ModelMaker& m, int64_t batch = 1, int64_t channels = 4) {
   }
   const std::vector<Step>& steps = session->current_plan({shape})->steps();
   return static_cast<int>(
-      std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.ops == "Concat"; }));
+      std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.work->ops == "Concat"; }));
 }
 
 ValueId image(ModelMaker& m, int64_t batch = 1, int64_t channels = 4) {

@@ -239,7 +239,7 @@ TEST(PlanForm, GoesOnWithKernelsThatNoOpenSizeChanges) {
     expect_as_fixed(maker, *session, {{1, 8}, {rows, 8}});
     const auto plan = session->current_plan({{1, 8}, {rows, 8}});
     for (const Step& step : plan->steps())
-      if (step.ops == ops) return step.kernel;
+      if (step.work->ops == ops) return step.kernel;
     return std::shared_ptr<const Kernel>();
   };
   const auto projection = kernel_of(2, "MatMul"), rows = kernel_of(2, "Softmax");

@@ -121,7 +121,7 @@ TEST(ValueLimits, TheirValuesAreNotFusedAway) {
   const ValueId sum = plan->graph().nodes[0].outputs[0];
   bool given = false;
   for (const Step& step : plan->steps())
-    given |= std::count(step.outputs.begin(), step.outputs.end(), sum) != 0;
+    given |= std::count(step.work->outputs.begin(), step.work->outputs.end(), sum) != 0;
   EXPECT_TRUE(given);
   EXPECT_EQ(factor_of(*rebuilt(*plan, nullptr), *pool, 50, 3), 3);
 }
@@ -157,7 +157,7 @@ TEST(ValueLimits, AreWatchedInPartsThatAreWrittenInPlace) {
   };
   const auto plan = limited(write, {1, 64}, 0.5F);
   const auto pool = ThreadPool::make(1);
-  for (const Step& step : plan->steps()) EXPECT_NE(step.ops, "Concat");
+  for (const Step& step : plan->steps()) EXPECT_NE(step.work->ops, "Concat");
   for (const float high : {0.0F, 20.0F, -20.0F}) {  // one probability is near 1, of either part
     ir::Tensor x = ir::Tensor::allocate(ElementType::f32, {1, 64});
     x.as<float>()[5] = high;
