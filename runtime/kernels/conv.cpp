@@ -3,48 +3,21 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/core_epilogue.h"
-#include "runtime/kernels/gemm.h"
-#include "runtime/kernels/isa/table.h"
+#include "runtime/kernels/conv_parts.h"
+#include "runtime/kernels/conv_regions.h"
 #include "runtime/parallel.h"
 
 namespace axrun::runtime {
 namespace {
 
-constexpr int64_t conv_work_per_range = 250'000;      ///< multiply-adds, some microseconds
 constexpr int64_t most_conv_cells = 32;               ///< per image and group
-constexpr int64_t strip_floats = 96 * 1024;           ///< stay in the second cache level
-constexpr int64_t depthwise_strip_floats = 4 * 1024;  ///< stay in the first
+constexpr int64_t depthwise_strip_floats = 4 * 1024;  ///< stay in the first cache level
 constexpr int64_t few_pixels_limit = 16;
 constexpr int64_t most_depthwise_outputs = 4;  ///< per input channel; more are faster as a product
-
-int64_t round_up(int64_t n) { return divide_up(n, 16) * 16; }
-int64_t taps(const ConvShape& s) { return s.kernel_height * s.kernel_width; }
-int64_t group_channels(const ConvShape& s) { return s.in_channels / s.groups; }
-int64_t group_out_channels(const ConvShape& s) { return s.out_channels / s.groups; }
-int64_t in_plane(const ConvShape& s) { return s.in_height * s.in_width; }
-int64_t out_plane(const ConvShape& s) { return s.out_height * s.out_width; }
-bool is_empty(const ConvShape& s) { return s.batch == 0 || s.out_channels == 0 || out_plane(s) == 0; }
 
 bool is_pointwise(const ConvShape& s) {
   return taps(s) == 1 && s.stride_height == 1 && s.stride_width == 1 && s.pad_top == 0 && s.pad_left == 0 &&
          s.in_height == s.out_height && s.in_width == s.out_width;
-}
-
-ConvGeometry geometry(const ConvShape& s) {
-  return {s.in_height,       s.in_width,       s.out_height,    s.out_width,
-          s.kernel_height,   s.kernel_width,   s.stride_height, s.stride_width,
-          s.dilation_height, s.dilation_width, s.pad_top,       s.pad_left};
-}
-
-/// The epilogue of the planes from `channel` on of image `image`.
-CoreEpilogue epilogue_at(const ConvShape& s, const Epilogue& e, int64_t image, int64_t channel) {
-  CoreEpilogue core = to_core(e);
-  core.residual_row_stride = out_plane(s);
-  if (core.row_factor != nullptr) core.row_factor += channel;
-  if (core.row_bias != nullptr) core.row_bias += channel;
-  if (core.residual != nullptr) core.residual += (image * s.out_channels + channel) * out_plane(s);
-  return core;
 }
 
 /// Output rows per strip of at most `floats` floats, evened out over the image, and no more than `wanted`.
@@ -60,6 +33,8 @@ int64_t strip_rows(const ConvShape& s, int64_t channels, int64_t floats, int64_t
   const int64_t rows = std::clamp<int64_t>(std::min(fitting, wanted), 1, s.out_height);
   return divide_up(s.out_height, divide_up(s.out_height, rows));
 }
+
+int64_t depthwise_rows(const ConvShape& s) { return strip_rows(s, 1, depthwise_strip_floats, s.out_height); }
 
 /// Whether implicit_gemm gathers panels: where enough is computed from one. Else tiles read windows where
 /// they lie.
@@ -97,7 +72,7 @@ struct ImplicitGrid {
     // register tiles.
     const int64_t overlap = (s.kernel_height - 1) * s.dilation_height / s.stride_height;
     const int64_t least = std::max(4 * overlap, divide_up(128, s.out_width));
-    rows = strip_rows(s, block_channels > 0 ? block_channels : group_channels(s), strip_floats,
+    rows = strip_rows(s, block_channels > 0 ? block_channels : group_channels(s), conv_strip_floats,
                       std::max(least, divide_up(s.out_height, wanted_cells)));
     row_cells = divide_up(s.out_height, rows);
     const int64_t panels = divide_up(group_out_channels(s), panel_rows);
@@ -108,11 +83,48 @@ struct ImplicitGrid {
   }
 };
 
+/// Padded input that a strip of so many output rows has of a channel; stride 1.
+int64_t strip_of_rows(const ConvShape& s, int64_t rows) {
+  return (rows + (s.kernel_height - 1) * s.dilation_height) *
+         (s.out_width + (s.kernel_width - 1) * s.dilation_width);
+}
+
+/// Whether implicit_gemm goes region by region: where the padding costs more to copy and to multiply than
+/// regions cost to gather. Costs are those of an input channel, in multiply-adds.
+bool is_cut_in_regions(const ConvShape& s, const ImplicitGrid& grid) {
+  if (!ConvRegions::can(s) || group_channels(s) == 0) return false;
+  constexpr double gathered = 4;  // for each that is multiplied
+  constexpr double finished = 4;  // for each sum, apart from the product
+  // For each in a strip; where strips fill the second cache.
+  constexpr double copied = 8, copied_to_third = 32;
+  const auto channels = static_cast<double>(std::max<int64_t>(group_out_channels(s), 8));
+  const int64_t strip = strip_of_rows(s, grid.rows);
+  const int64_t in_channels = grid.block_channels > 0 ? grid.block_channels : group_channels(s);
+  const double strips = static_cast<double>(out_plane(s) * taps(s)) * channels +
+                        static_cast<double>(grid.row_cells * strip) *
+                            (strip * in_channels > 2 * conv_strip_floats ? copied_to_third : copied);
+  const double regions =
+      static_cast<double>(conv_regions_cost(s)) * (channels + gathered) +
+      static_cast<double>(out_plane(s)) * channels * finished / static_cast<double>(group_channels(s));
+  return regions < strips;
+}
+
+/// The same for depthwise. Costs are those of a channel, in multiply-adds of vectors.
+bool is_depthwise_cut_in_regions(const ConvShape& s) {
+  if (!ConvRegions::can(s)) return false;
+  constexpr int64_t of_vector = 3, copied = 2;
+  const int64_t lanes = kernel_table().panel_columns / 2, rows = depthwise_rows(s);
+  const int64_t row_cells = divide_up(s.out_height, rows), strip = strip_of_rows(s, rows);
+  const bool by_rows = s.out_width >= 6 * lanes;  // others compute what lies between rows, too
+  const int64_t width = s.out_width + (by_rows ? 0 : (s.kernel_width - 1) * s.dilation_width);
+  const int64_t strips = divide_up(s.out_height * width, lanes) * (taps(s) + of_vector) +
+                         row_cells * divide_up(strip, lanes) * copied;
+  constexpr double worth_it = 1.1;
+  return static_cast<double>(depthwise_regions_cost(s)) * worth_it < static_cast<double>(strips);
+}
+
 ConvCell implicit_cell(const ConvShape& s, const ImplicitGrid& grid) {
-  ConvCell cell = {};
-  cell.geometry = geometry(s);
-  cell.channels = group_channels(s);
-  cell.out_channels = group_out_channels(s);
+  ConvCell cell = empty_cell(s);
   cell.block_channels = grid.block_channels;
   cell.row1 = grid.rows;
   cell.channel1 = grid.channels;
@@ -122,10 +134,9 @@ ConvCell implicit_cell(const ConvShape& s, const ImplicitGrid& grid) {
 void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, float* y,
                        const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
   const ImplicitGrid grid(s);
+  if (is_cut_in_regions(s, grid)) return conv_by_regions(s, packed, x, y, epilogue, scratch, pool);
   const KernelTable& table = kernel_table();
-  const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid)));
-  const int64_t packed_floats =
-      divide_up(group_out_channels(s), grid.panel_rows) * grid.panel_rows * group_channels(s) * taps(s);
+  const int64_t floats = round_up_to_line(table.conv_scratch_floats(implicit_cell(s, grid)));
   const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
   const double cell_work = static_cast<double>(grid.rows * s.out_width) * static_cast<double>(grid.channels) *
                            static_cast<double>(group_channels(s) * taps(s));
@@ -147,33 +158,22 @@ void run_implicit_gemm(const ConvShape& s, const float* packed, const float* x, 
       cell.row1 = std::min(s.out_height, cell.row0 + grid.rows);
       cell.channel0 = channel_cell * grid.channels;
       cell.channel1 = std::min(cell.out_channels, cell.channel0 + together * grid.channels);
-      cell.packed_weights = packed + group * packed_floats;
-      cell.x = x + (image * s.in_channels + group * cell.channels) * in_plane(s);
-      cell.y = y + (image * s.out_channels + group * cell.out_channels) * out_plane(s);
-      cell.epilogue = epilogue_at(s, epilogue, image, group * cell.out_channels);
+      place(s, packed, x, y, epilogue, image, group, cell);
       cell.scratch = scratch + worker * floats;
       table.conv_cell(cell);
     }
   });
 }
 
-int64_t depthwise_rows(const ConvShape& s) { return strip_rows(s, 1, depthwise_strip_floats, s.out_height); }
-
-DepthwiseCell depthwise_cell(const ConvShape& s, int64_t rows) {
-  DepthwiseCell cell = {};
-  cell.geometry = geometry(s);
-  cell.multiplier = group_out_channels(s);
-  cell.channels = 1;
-  cell.row1 = rows;
-  return cell;
-}
-
 void run_depthwise(const ConvShape& s, const float* weights, const float* x, float* y,
                    const Epilogue& epilogue, float* scratch, ThreadPool& pool) {
+  if (is_depthwise_cut_in_regions(s)) {
+    return depthwise_by_regions(s, weights, x, y, epilogue, scratch, pool);
+  }
   const KernelTable& table = kernel_table();
   const int64_t rows = depthwise_rows(s);
   const int64_t row_cells = divide_up(s.out_height, rows);
-  const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, rows)));
+  const int64_t floats = round_up_to_line(table.depthwise_scratch_floats(depthwise_cell(s, rows)));
   // A multiply-add costs several times as much here as in a product: each loads its operand.
   const double row_work =
       6.0 * static_cast<double>(s.out_width) * static_cast<double>(group_out_channels(s) * (taps(s) + 3));
@@ -191,11 +191,7 @@ void run_depthwise(const ConvShape& s, const float* weights, const float* x, flo
       cell.channels = std::min(channels, s.in_channels - channel);
       cell.row0 = row_cell * rows;
       cell.row1 = std::min(s.out_height, cell.row0 + rows);
-      const int64_t out_channel = channel * cell.multiplier;
-      cell.weights = weights + out_channel * taps(s);
-      cell.x = x + (image * s.in_channels + channel) * in_plane(s);
-      cell.y = y + (image * s.out_channels + out_channel) * out_plane(s);
-      cell.epilogue = epilogue_at(s, epilogue, image, out_channel);
+      place(s, weights, x, y, epilogue, image, channel, cell);
       cell.scratch = scratch + worker * floats;
       table.depthwise_cell(cell);
     }
@@ -289,8 +285,8 @@ void run_few_pixels(const ConvShape& s, const float* packed, const float* x, flo
   GemmArguments g = pixel_product(s);
   const int64_t pixels = g.m;
   float* const windows = scratch;
-  float* const result = windows + round_up(g.k * pixels);
-  float* const gemm_scratch = result + round_up(pixels * g.n);
+  float* const result = windows + round_up_to_line(g.k * pixels);
+  float* const gemm_scratch = result + round_up_to_line(pixels * g.n);
   g.packed_b = packed;
   const bool single = pixels == 1;
   // The product's rows are pixels: what we have per row is per column of the transposed result.
@@ -395,17 +391,20 @@ size_t conv_scratch_bytes(ConvMethod method, const ConvShape& s, int threads) {
       return gemm_scratch_bytes(pointwise_product(s), threads);
     case ConvMethod::implicit_gemm: {
       const ImplicitGrid grid(s);
-      const int64_t floats = round_up(table.conv_scratch_floats(implicit_cell(s, grid)));
+      if (is_cut_in_regions(s, grid)) return conv_regions_scratch_bytes(s, threads);
+      const int64_t floats = round_up_to_line(table.conv_scratch_floats(implicit_cell(s, grid)));
       const int64_t cells = s.batch * s.groups * grid.row_cells * grid.channel_cells;
       return static_cast<size_t>(floats * std::min(workers, cells)) * sizeof(float);
     }
     case ConvMethod::depthwise: {
-      const int64_t floats = round_up(table.depthwise_scratch_floats(depthwise_cell(s, depthwise_rows(s))));
+      if (is_depthwise_cut_in_regions(s)) return depthwise_regions_scratch_bytes(s, threads);
+      const int64_t floats =
+          round_up_to_line(table.depthwise_scratch_floats(depthwise_cell(s, depthwise_rows(s))));
       return static_cast<size_t>(floats * workers) * sizeof(float);
     }
     case ConvMethod::few_pixels: {
       const GemmArguments g = pixel_product(s);
-      return static_cast<size_t>(round_up(g.k * g.m) + round_up(g.m * g.n)) * sizeof(float) +
+      return static_cast<size_t>(round_up_to_line(g.k * g.m) + round_up_to_line(g.m * g.n)) * sizeof(float) +
              gemm_scratch_bytes(g, threads);
     }
   }

@@ -1,3 +1,4 @@
+#include "runtime/kernels/conv_regions.h"
 #include "tests/kernels/support.h"
 
 namespace axrun::runtime {
@@ -145,6 +146,20 @@ class Conv : public KernelTest {
     s.out_width = integer(1, s.in_width / s.stride_width + 3);
     return s;
   }
+
+  /// Dilations beyond the input's extents among them, and windows that read nothing but padding.
+  ConvShape random_dilation() {
+    ConvShape s;
+    s.batch = integer(1, 2);
+    s.in_height = integer(1, 30), s.in_width = integer(1, 50);
+    s.kernel_height = integer(1, 4), s.kernel_width = integer(2, 4);
+    s.dilation_height = integer(1, 40), s.dilation_width = integer(2, 40);
+    s.pad_top = chance(70) ? s.dilation_height : integer(-1, 50);
+    s.pad_left = chance(70) ? s.dilation_width : integer(-1, 50);
+    s.out_height = chance(70) ? s.in_height : integer(1, 60);
+    s.out_width = chance(70) ? s.in_width : integer(1, 90);
+    return s;
+  }
 };
 
 TEST_P(Conv, ImplicitGemm) {
@@ -197,6 +212,73 @@ TEST_P(Conv, GatheredPanels) {
   deep.kernel_height = deep.kernel_width = 3;
   deep.pad_top = deep.pad_left = 1;
   check(ConvMethod::implicit_gemm, deep);
+}
+
+/// Most taps read padding: region by region, of one tap to all of them, or none.
+TEST_P(Conv, LargeDilation) {
+  for (int i = 0; i < 50; ++i) {
+    ConvShape s = random_dilation();
+    s.groups = pick<int64_t>({1, 1, 2, 3});
+    s.in_channels = s.groups * pick<int64_t>({1, 3, 25});
+    s.out_channels = s.groups * pick<int64_t>({1, 5, 16, 33});
+    check(ConvMethod::implicit_gemm, s);
+    s.groups = s.in_channels = integer(1, 9);
+    s.out_channels = s.groups * integer(1, 3);
+    check(ConvMethod::depthwise, s);
+  }
+  ConvShape several_blocks;  // of input and of output channels
+  several_blocks.in_channels = 70, several_blocks.out_channels = 270;
+  several_blocks.in_height = several_blocks.in_width = several_blocks.out_height = several_blocks.out_width =
+      13;
+  several_blocks.kernel_height = several_blocks.kernel_width = 3;
+  several_blocks.dilation_height = several_blocks.dilation_width = 5;
+  several_blocks.pad_top = several_blocks.pad_left = 5;
+  check(ConvMethod::implicit_gemm, several_blocks);
+  ConvShape wide = several_blocks;
+  wide.groups = wide.in_channels = 3, wide.out_channels = 6;
+  wide.in_height = wide.out_height = 66, wide.in_width = wide.out_width = 131;
+  wide.dilation_height = wide.dilation_width = wide.pad_top = wide.pad_left = 25;
+  check(ConvMethod::depthwise, wide);
+}
+
+TEST_P(Conv, LargeDilationTakesNoMemoryForPadding) {
+  ConvShape s;
+  s.in_channels = s.out_channels = 64;
+  s.in_height = s.in_width = s.out_height = s.out_width = 65;
+  s.kernel_height = s.kernel_width = 3;
+  s.dilation_height = s.dilation_width = s.pad_top = s.pad_left = 48;
+  const size_t plane = 65 * 65 * sizeof(float);
+  EXPECT_LT(conv_scratch_bytes(ConvMethod::implicit_gemm, s, 1), 64 * plane);
+  s.groups = 64;
+  EXPECT_LT(conv_scratch_bytes(ConvMethod::depthwise, s, 1), plane);
+}
+
+/// Every output is in one region, whose taps are those that read the input there.
+TEST_P(Conv, Regions) {
+  for (int i = 0; i < 100; ++i) {
+    const ConvShape s = random_dilation();
+    const ConvRegions regions(s, integer(1, 300));
+    std::vector<int> seen(static_cast<size_t>(s.out_height * s.out_width));
+    const auto reads = [](int64_t at, int64_t tap, int64_t dilation, int64_t pad, int64_t in) {
+      const int64_t position = at + tap * dilation - pad;
+      return position >= 0 && position < in;
+    };
+    for (int64_t k = 0; k < regions.count(); ++k) {
+      const ConvRegion r = regions.region(k);
+      for (int64_t row = r.row0; row < r.row1; ++row) {
+        for (int64_t tap = 0; tap < s.kernel_height; ++tap)
+          ASSERT_EQ(tap >= r.tap_row0 && tap < r.tap_row1,
+                    reads(row, tap, s.dilation_height, s.pad_top, s.in_height));
+        for (int64_t column = r.column0; column < r.column1; ++column) {
+          ++seen[static_cast<size_t>(row * s.out_width + column)];
+          for (int64_t tap = 0; tap < s.kernel_width; ++tap)
+            ASSERT_EQ(tap >= r.tap_column0 && tap < r.tap_column1,
+                      reads(column, tap, s.dilation_width, s.pad_left, s.in_width));
+        }
+      }
+    }
+    EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
+  }
 }
 
 TEST_P(Conv, Pointwise) {

@@ -124,7 +124,7 @@ void conv_cell(const ConvCell& cell) {
     if (direct) continue;
     for (int64_t i = 0; i < channels; ++i) {
       finish_rows(results + i * layout.result_stride, strip.width, rows, g.out_width, e, m + i,
-                  cell.row0 * g.out_width, y + i * plane);
+                  cell.row0 * g.out_width, y + i * plane, g.out_width);
     }
   }
 }

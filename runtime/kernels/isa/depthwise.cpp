@@ -78,7 +78,7 @@ void depthwise_cell(const DepthwiseCell& cell) {
         }
       } else {
         sum_positions(strip.flat, taps, offsets, weights, input, sums);
-        finish_rows(sums, strip.width, rows, g.out_width, cell.epilogue, out_channel, first, y);
+        finish_rows(sums, strip.width, rows, g.out_width, cell.epilogue, out_channel, first, y, g.out_width);
       }
     }
   }

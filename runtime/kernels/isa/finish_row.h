@@ -6,10 +6,11 @@
 namespace axrun::runtime::AXRUN_ISA {
 
 /// The epilogue for sums that were gathered in a buffer: `rows` rows of `width` elements, `sums_stride`
-/// apart, that all belong to row `row` of the result (a channel) and follow each other there from column
-/// `column` on. `output` may be the residual, or `sums` if that is as dense.
+/// apart, that all belong to row `row` of the result (a channel) and lie there from column `column` on,
+/// `output_stride` apart. `output` may be the residual, or `sums` if the strides are the same.
 AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t rows, int64_t width,
-                              const CoreEpilogue& e, int64_t row, int64_t column, float* output) {
+                              const CoreEpilogue& e, int64_t row, int64_t column, float* output,
+                              int64_t output_stride) {
   const float* residual = e.residual == nullptr ? nullptr : e.residual + row * e.residual_row_stride + column;
   const float* column_bias = e.column_bias == nullptr ? nullptr : e.column_bias + column;
   const float* column_factor = e.column_factor == nullptr ? nullptr : e.column_factor + column;
@@ -32,7 +33,7 @@ AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t ro
   const Mask mask = first_lanes(width - whole);
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t from = i * sums_stride;
-    const int64_t at = i * width;
+    const int64_t at = i * output_stride;
     for (int64_t j = 0; j < whole; j += lanes) {
       finish(
           from + j, at + j, [](const float* p) __attribute__((always_inline)) { return load(p); },
@@ -46,13 +47,17 @@ AXRUN_INLINE void finish_rows(const float* sums, int64_t sums_stride, int64_t ro
     }
   }
   if (!clamps && e.activation != Activation::none) {
-    activate(e.activation, rows * width, output, output, e.alpha, e.beta);
+    const bool dense = output_stride == width;
+    for (int64_t i = 0; i < (dense ? 1 : rows); ++i) {
+      float* const at = output + i * output_stride;
+      activate(e.activation, dense ? rows * width : width, at, at, e.alpha, e.beta);
+    }
   }
 }
 
 AXRUN_INLINE void finish_row(const float* sums, int64_t count, const CoreEpilogue& e, int64_t row,
                              int64_t column, float* output) {
-  finish_rows(sums, count, 1, count, e, row, column, output);
+  finish_rows(sums, count, 1, count, e, row, column, output, count);
 }
 
 }  // namespace axrun::runtime::AXRUN_ISA

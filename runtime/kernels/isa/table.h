@@ -97,6 +97,13 @@ struct DepthwiseCell {
   float* scratch;
 };
 
+/// Outputs [row0, row1) x [column0, column1) of a convolution of stride 1 at all of which the same taps,
+/// [tap_row0, tap_row1) x [tap_column0, tap_column1), read the input; the others read padding.
+struct ConvRegion {
+  int64_t row0, row1, column0, column1;
+  int64_t tap_row0, tap_row1, tap_column0, tap_column1;
+};
+
 /// Rows [m0, m1) and columns [n0, n1) of an integer product with n columns; n0 is a multiple of the panel
 /// width.
 struct QuantizedGemmCell {
@@ -139,11 +146,15 @@ struct KernelTable {
   void (*pack_b)(int64_t k, int64_t n, const float* b, int64_t row_stride, int64_t column_stride,
                  float* packed);
 
-  // conv.cpp, depthwise.cpp
+  // conv.cpp, conv_region.cpp, depthwise.cpp. Regions stand for the rows of cells.
   int64_t (*conv_scratch_floats)(const ConvCell&);
   void (*conv_cell)(const ConvCell&);
+  int64_t (*conv_region_scratch_floats)(const ConvCell&, const ConvRegion&);
+  void (*conv_region)(const ConvCell&, const ConvRegion&);
   int64_t (*depthwise_scratch_floats)(const DepthwiseCell&);
   void (*depthwise_cell)(const DepthwiseCell&);
+  int64_t (*depthwise_region_scratch_floats)(const ConvRegion&);
+  void (*depthwise_region)(const DepthwiseCell&, const ConvRegion&);
 
   // math.cpp, elementwise.cpp
   void (*unary)(Unary, int64_t count, const float* x, float* y, float alpha, float beta);

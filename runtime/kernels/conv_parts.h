@@ -1,0 +1,78 @@
+#pragma once
+
+// What ways to carry out a convolution share: sizes that follow from its shape, and cells.
+
+#include "runtime/kernels/conv.h"
+#include "runtime/kernels/core_epilogue.h"
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/isa/table.h"
+
+namespace axrun::runtime {
+
+inline constexpr int64_t conv_work_per_range = 250'000;  ///< multiply-adds, some microseconds
+inline constexpr int64_t conv_strip_floats = 96 * 1024;  ///< stay in the second cache level
+
+/// Floats in whole cache lines.
+inline int64_t round_up_to_line(int64_t n) { return divide_up(n, 16) * 16; }
+inline int64_t taps(const ConvShape& s) { return s.kernel_height * s.kernel_width; }
+inline int64_t group_channels(const ConvShape& s) { return s.in_channels / s.groups; }
+inline int64_t group_out_channels(const ConvShape& s) { return s.out_channels / s.groups; }
+inline int64_t in_plane(const ConvShape& s) { return s.in_height * s.in_width; }
+inline int64_t out_plane(const ConvShape& s) { return s.out_height * s.out_width; }
+inline bool is_empty(const ConvShape& s) { return s.batch == 0 || s.out_channels == 0 || out_plane(s) == 0; }
+
+inline ConvGeometry geometry(const ConvShape& s) {
+  return {s.in_height,       s.in_width,       s.out_height,    s.out_width,
+          s.kernel_height,   s.kernel_width,   s.stride_height, s.stride_width,
+          s.dilation_height, s.dilation_width, s.pad_top,       s.pad_left};
+}
+
+/// The epilogue of the planes from `channel` on of image `image`.
+inline CoreEpilogue epilogue_at(const ConvShape& s, const Epilogue& e, int64_t image, int64_t channel) {
+  CoreEpilogue core = to_core(e);
+  core.residual_row_stride = out_plane(s);
+  if (core.row_factor != nullptr) core.row_factor += channel;
+  if (core.row_bias != nullptr) core.row_bias += channel;
+  if (core.residual != nullptr) core.residual += (image * s.out_channels + channel) * out_plane(s);
+  return core;
+}
+
+inline ConvCell empty_cell(const ConvShape& s) {
+  ConvCell cell = {};
+  cell.geometry = geometry(s);
+  cell.channels = group_channels(s);
+  cell.out_channels = group_out_channels(s);
+  return cell;
+}
+
+/// Points the cell to its operands: those of a group of an image.
+inline void place(const ConvShape& s, const float* packed, const float* x, float* y, const Epilogue& epilogue,
+                  int64_t image, int64_t group, ConvCell& cell) {
+  cell.packed_weights =
+      packed + group * static_cast<int64_t>(gemm_packed_a_bytes(cell.out_channels, cell.channels * taps(s)) /
+                                            sizeof(float));
+  cell.x = x + (image * s.in_channels + group * cell.channels) * in_plane(s);
+  cell.y = y + (image * s.out_channels + group * cell.out_channels) * out_plane(s);
+  cell.epilogue = epilogue_at(s, epilogue, image, group * cell.out_channels);
+}
+
+inline DepthwiseCell depthwise_cell(const ConvShape& s, int64_t rows) {
+  DepthwiseCell cell = {};
+  cell.geometry = geometry(s);
+  cell.multiplier = group_out_channels(s);
+  cell.channels = 1;
+  cell.row1 = rows;
+  return cell;
+}
+
+/// Points the cell to its operands: those from a channel of an image on.
+inline void place(const ConvShape& s, const float* weights, const float* x, float* y,
+                  const Epilogue& epilogue, int64_t image, int64_t channel, DepthwiseCell& cell) {
+  const int64_t out_channel = channel * cell.multiplier;
+  cell.weights = weights + out_channel * taps(s);
+  cell.x = x + (image * s.in_channels + channel) * in_plane(s);
+  cell.y = y + (image * s.out_channels + out_channel) * out_plane(s);
+  cell.epilogue = epilogue_at(s, epilogue, image, out_channel);
+}
+
+}  // namespace axrun::runtime
