@@ -126,9 +126,11 @@ struct IntegerTile {
 
 template <bool bytes, int rows>
 void integer_tile(const IntegerTile& t) {
-  Words sums[rows][tile_vectors] = {};
+  // Few sums would wait for each other's latency: then several sets take turns along k.
+  constexpr int sets = rows == 1 ? 4 : rows == 2 ? 2 : 1;
+  Words set_sums[sets][rows][tile_vectors] = {};
   const uint32_t* b = t.b;
-  for (int64_t g = 0; g < t.groups; ++g, b += tile_columns) {
+  const auto step = [&](int64_t g, Words(&of)[rows][tile_vectors]) __attribute__((always_inline)) {
     Words values[tile_vectors];
 #pragma GCC unroll 2
     for (int v = 0; v < tile_vectors; ++v) values[v] = load_words(b + v * lanes);
@@ -136,9 +138,24 @@ void integer_tile(const IntegerTile& t) {
     for (int i = 0; i < rows; ++i) {
       const Words a = broadcast_word(t.a[i * t.groups + g]);
 #pragma GCC unroll 2
-      for (int v = 0; v < tile_vectors; ++v) {
-        sums[i][v] = bytes ? dot_bytes(sums[i][v], a, values[v]) : dot_wide(sums[i][v], a, values[v]);
-      }
+      for (int v = 0; v < tile_vectors; ++v)
+        of[i][v] = bytes ? dot_bytes(of[i][v], a, values[v]) : dot_wide(of[i][v], a, values[v]);
+    }
+    b += tile_columns;
+  };
+  int64_t g = 0;
+  for (; g + sets <= t.groups; g += sets) {
+#pragma GCC unroll 4
+    for (int set = 0; set < sets; ++set) step(g + set, set_sums[set]);
+  }
+  for (; sets > 1 && g < t.groups; ++g) step(g, set_sums[0]);
+  Words(&sums)[rows][tile_vectors] = set_sums[0];
+#pragma GCC unroll 4
+  for (int set = 1; set < sets; ++set) {
+#pragma GCC unroll 2
+    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < tile_vectors; ++v) sums[i][v] += set_sums[set][i][v];
     }
   }
   // Every loop over the sums is unrolled, or they would not stay in registers.
