@@ -83,17 +83,18 @@ struct ImplicitGrid {
   }
 };
 
-/// Padded input that a strip of so many output rows has of a channel; stride 1.
+/// Padded input that a strip of so many output rows has of a channel.
 int64_t strip_of_rows(const ConvShape& s, int64_t rows) {
-  return (rows + (s.kernel_height - 1) * s.dilation_height) *
-         (s.out_width + (s.kernel_width - 1) * s.dilation_width);
+  return (rows * s.stride_height + (s.kernel_height - 1) * s.dilation_height) *
+         (s.out_width * s.stride_width + (s.kernel_width - 1) * s.dilation_width);
 }
 
 /// Whether implicit_gemm goes region by region: where the padding costs more to copy and to multiply than
 /// regions cost to gather. Costs are those of an input channel, in multiply-adds.
 bool is_cut_in_regions(const ConvShape& s, const ImplicitGrid& grid) {
   if (!ConvRegions::can(s) || group_channels(s) == 0) return false;
-  constexpr double gathered = 4;  // for each that is multiplied
+  // For each that is multiplied; where lanes are picked, and where they are read one by one.
+  const double gathered = s.stride_width == 1 ? 4 : s.stride_width == 2 ? 12 : 32;
   constexpr double finished = 4;  // for each sum, apart from the product
   // For each in a strip; where strips fill the second cache.
   constexpr double copied = 8, copied_to_third = 32;
@@ -116,10 +117,11 @@ bool is_depthwise_cut_in_regions(const ConvShape& s) {
   const int64_t lanes = kernel_table().panel_columns / 2, rows = depthwise_rows(s);
   const int64_t row_cells = divide_up(s.out_height, rows), strip = strip_of_rows(s, rows);
   const bool by_rows = s.out_width >= 6 * lanes;  // others compute what lies between rows, too
-  const int64_t width = s.out_width + (by_rows ? 0 : (s.kernel_width - 1) * s.dilation_width);
+  const int64_t width =
+      s.out_width + (by_rows ? 0 : (s.kernel_width - 1) * s.dilation_width / s.stride_width);
   const int64_t strips = divide_up(s.out_height * width, lanes) * (taps(s) + of_vector) +
                          row_cells * divide_up(strip, lanes) * copied;
-  constexpr double worth_it = 1.1;
+  const double worth_it = s.stride_width == 1 ? 1.1 : 1.4;
   return static_cast<double>(depthwise_regions_cost(s)) * worth_it < static_cast<double>(strips);
 }
 

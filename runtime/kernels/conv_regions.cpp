@@ -8,25 +8,29 @@
 namespace axrun::runtime {
 
 ConvRegions::ConvRegions(const ConvShape& s, int64_t most_outputs)
-    : rows_(cut(s.in_height, s.out_height, s.kernel_height, s.dilation_height, s.pad_top)),
-      columns_(cut(s.in_width, s.out_width, s.kernel_width, s.dilation_width, s.pad_left)) {
+    : rows_(cut(s.in_height, s.out_height, s.kernel_height, s.stride_height, s.dilation_height, s.pad_top)),
+      columns_(cut(s.in_width, s.out_width, s.kernel_width, s.stride_width, s.dilation_width, s.pad_left)) {
   for (size_t j = 0; j < columns_.count; ++j) {
     heights_[j] = std::max<int64_t>(1, most_outputs / columns_.intervals[j].size());
     for (size_t i = 0; i < rows_.count; ++i) count_ += parts(i, j);
   }
 }
 
-ConvRegions::Axis ConvRegions::cut(int64_t in, int64_t out, int64_t kernel, int64_t dilation, int64_t pad) {
+ConvRegions::Axis ConvRegions::cut(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation,
+                                   int64_t pad) {
   Axis axis;
   for (int64_t i = 0; i < out; i = axis.intervals[axis.count++].end) {
-    // Tap t reads input position i + t * dilation - pad.
+    // Tap t reads input position i * stride + t * dilation - pad.
     Interval& interval = axis.intervals[axis.count];
     interval = {i, out, 0, 0};
-    while (interval.tap0 < kernel && i + interval.tap0 * dilation < pad) ++interval.tap0;
+    while (interval.tap0 < kernel && i * stride + interval.tap0 * dilation < pad) ++interval.tap0;
     interval.tap1 = interval.tap0;
-    while (interval.tap1 < kernel && i + interval.tap1 * dilation < pad + in) ++interval.tap1;
-    if (interval.tap0 > 0) interval.end = std::min(interval.end, pad - (interval.tap0 - 1) * dilation);
-    if (interval.taps() > 0) interval.end = std::min(interval.end, pad + in - (interval.tap1 - 1) * dilation);
+    while (interval.tap1 < kernel && i * stride + interval.tap1 * dilation < pad + in) ++interval.tap1;
+    const auto end_at = [&](int64_t position) {
+      interval.end = std::min(interval.end, divide_up(position, stride));
+    };
+    if (interval.tap0 > 0) end_at(pad - (interval.tap0 - 1) * dilation);
+    if (interval.taps() > 0) end_at(pad + in - (interval.tap1 - 1) * dilation);
   }
   return axis;
 }

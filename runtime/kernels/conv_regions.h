@@ -8,15 +8,15 @@
 
 namespace axrun::runtime {
 
-/// The output plane of a convolution of stride 1, cut so that the same taps read the input everywhere in a
+/// The output plane of a convolution, cut so that the same taps read the input everywhere in a
 /// region. Where dilation is large, most taps read padding, and strips of padded rows are mostly padding and
 /// overlap.
 class ConvRegions {
  public:
   /// Whether it is worth asking: without dilation hardly anything reads padding.
   static bool can(const ConvShape& s) {
-    return (s.dilation_height > 1 || s.dilation_width > 1) && s.stride_height == 1 && s.stride_width == 1 &&
-           s.kernel_height <= most_taps && s.kernel_width <= most_taps;
+    return (s.dilation_height > 1 || s.dilation_width > 1) && s.kernel_height <= most_taps &&
+           s.kernel_width <= most_taps;
   }
 
   /// Regions of about `most_outputs` outputs, more where a row has more. The shape is one that it `can`.
@@ -49,7 +49,7 @@ class ConvRegions {
     std::array<Interval, most_intervals> intervals;
   };
 
-  static Axis cut(int64_t in, int64_t out, int64_t kernel, int64_t dilation, int64_t pad);
+  static Axis cut(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad);
   /// Regions in which two intervals meet, and number k of these.
   int64_t parts(size_t i, size_t j) const { return divide_up(rows_.intervals[i].size(), heights_[j]); }
   ConvRegion part(size_t i, size_t j, int64_t count, int64_t k) const;

@@ -154,6 +154,7 @@ class Conv : public KernelTest {
     s.in_height = integer(1, 30), s.in_width = integer(1, 50);
     s.kernel_height = integer(1, 4), s.kernel_width = integer(2, 4);
     s.dilation_height = integer(1, 40), s.dilation_width = integer(2, 40);
+    s.stride_height = chance(70) ? 1 : integer(2, 3), s.stride_width = chance(70) ? 1 : integer(2, 3);
     s.pad_top = chance(70) ? s.dilation_height : integer(-1, 50);
     s.pad_left = chance(70) ? s.dilation_width : integer(-1, 50);
     s.out_height = chance(70) ? s.in_height : integer(1, 60);
@@ -226,19 +227,21 @@ TEST_P(Conv, LargeDilation) {
     s.out_channels = s.groups * integer(1, 3);
     check(ConvMethod::depthwise, s);
   }
-  ConvShape several_blocks;  // of input and of output channels
-  several_blocks.in_channels = 70, several_blocks.out_channels = 270;
-  several_blocks.in_height = several_blocks.in_width = several_blocks.out_height = several_blocks.out_width =
-      13;
-  several_blocks.kernel_height = several_blocks.kernel_width = 3;
-  several_blocks.dilation_height = several_blocks.dilation_width = 5;
-  several_blocks.pad_top = several_blocks.pad_left = 5;
-  check(ConvMethod::implicit_gemm, several_blocks);
-  ConvShape wide = several_blocks;
-  wide.groups = wide.in_channels = 3, wide.out_channels = 6;
-  wide.in_height = wide.out_height = 66, wide.in_width = wide.out_width = 131;
-  wide.dilation_height = wide.dilation_width = wide.pad_top = wide.pad_left = 25;
-  check(ConvMethod::depthwise, wide);
+  for (const int64_t stride : {1, 2, 3}) {
+    ConvShape s;
+    s.kernel_height = s.kernel_width = 3;
+    s.stride_height = s.stride_width = stride;
+    s.in_channels = 70, s.out_channels = 270;  // several blocks of both
+    s.in_height = s.in_width = 13;
+    s.out_height = s.out_width = (s.in_height - 1) / stride + 1;
+    s.dilation_height = s.dilation_width = s.pad_top = s.pad_left = 5;
+    check(ConvMethod::implicit_gemm, s);
+    s.groups = s.in_channels = 3, s.out_channels = 6;
+    s.in_height = 66, s.in_width = 131;
+    s.out_height = (s.in_height - 1) / stride + 1, s.out_width = (s.in_width - 1) / stride + 1;
+    s.dilation_height = s.dilation_width = s.pad_top = s.pad_left = 25;
+    check(ConvMethod::depthwise, s);
+  }
 }
 
 TEST_P(Conv, LargeDilationTakesNoMemoryForPadding) {
@@ -268,12 +271,12 @@ TEST_P(Conv, Regions) {
       for (int64_t row = r.row0; row < r.row1; ++row) {
         for (int64_t tap = 0; tap < s.kernel_height; ++tap)
           ASSERT_EQ(tap >= r.tap_row0 && tap < r.tap_row1,
-                    reads(row, tap, s.dilation_height, s.pad_top, s.in_height));
+                    reads(row * s.stride_height, tap, s.dilation_height, s.pad_top, s.in_height));
         for (int64_t column = r.column0; column < r.column1; ++column) {
           ++seen[static_cast<size_t>(row * s.out_width + column)];
           for (int64_t tap = 0; tap < s.kernel_width; ++tap)
             ASSERT_EQ(tap >= r.tap_column0 && tap < r.tap_column1,
-                      reads(column, tap, s.dilation_width, s.pad_left, s.in_width));
+                      reads(column * s.stride_width, tap, s.dilation_width, s.pad_left, s.in_width));
         }
       }
     }

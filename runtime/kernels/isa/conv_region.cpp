@@ -2,6 +2,7 @@
 // panel by panel from the input as it lies. Padding is neither copied nor multiplied.
 
 #include "runtime/kernels/isa/conv.h"
+#include "runtime/kernels/isa/conv_lanes.h"
 #include "runtime/kernels/isa/conv_tile.h"
 #include "runtime/kernels/isa/finish_row.h"
 
@@ -39,9 +40,10 @@ Layout make_layout(const ConvCell& cell, const ConvRegion& r) {
 void find_rows(const ConvGeometry& g, const ConvRegion& r, int64_t channels, int64_t* offsets) {
   for (int64_t channel = 0; channel < channels; ++channel) {
     for (int64_t h = r.tap_row0; h < r.tap_row1; ++h) {
-      const int64_t row = channel * g.in_height + r.row0 + h * g.dilation_height - g.pad_top;
+      const int64_t row =
+          channel * g.in_height + r.row0 * g.stride_height + h * g.dilation_height - g.pad_top;
       for (int64_t w = r.tap_column0; w < r.tap_column1; ++w) {
-        *offsets++ = row * g.in_width + r.column0 + w * g.dilation_width - g.pad_left;
+        *offsets++ = row * g.in_width + r.column0 * g.stride_width + w * g.dilation_width - g.pad_left;
       }
     }
   }
@@ -60,11 +62,10 @@ void pack_taps(const ConvGeometry& g, const ConvRegion& r, const float* panel, i
   }
 }
 
-/// Lanes of a panel's rows from `column` on, which lie side by side in the input, `from` floats after the
-/// region's first output.
+/// Lanes of a panel's rows from `column` on, `from` floats after the region's first output.
 struct Part {
   int64_t column, from;
-  Mask mask;
+  StridedLanes lanes;
 };
 
 struct Parts {
@@ -82,39 +83,47 @@ Parts parts_of(const ConvGeometry& g, const ConvRegion& r, int64_t first, int64_
   for (; column < columns; ++row, place = 0) {
     const int64_t count = smaller(columns - column, width - place);
     for (int64_t i = 0; i < count; i += lanes) {
-      result.parts[result.count++] = {column + i, row * g.in_width + place + i,
-                                      first_lanes(smaller<int64_t>(lanes, count - i))};
+      result.parts[result.count++] = {column + i,
+                                      row * g.stride_height * g.in_width + (place + i) * g.stride_width,
+                                      strided_lanes(smaller<int64_t>(lanes, count - i), g.stride_width)};
       written = column + i + lanes;
     }
     column += count;
   }
   for (; written < tile_columns; written += lanes)
-    result.parts[result.count++] = {written, 0, first_lanes(0)};
+    result.parts[result.count++] = {written, 0, strided_lanes(0, g.stride_width)};
   return result;
 }
 
-template <int count>
+template <int stride, int count>
 AXRUN_INLINE void gather_parts(const float* x, const int64_t* offsets, int64_t terms, const Part* parts,
                                float* panel) {
+  Part own[count];  // in registers: stores might change others
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) own[i] = parts[i];
   for (int64_t k = 0; k < terms; ++k, panel += tile_columns) {
-    const float* const from = x + offsets[k];
 #pragma GCC unroll 4
     for (int i = 0; i < count; ++i)
-      store(panel + parts[i].column, load(from + parts[i].from, parts[i].mask));
+      store(panel + own[i].column, load<stride>(x + offsets[k] + own[i].from, own[i].lanes));
   }
 }
 
-void gather(const float* x, const int64_t* offsets, int64_t terms, const Parts& parts, float* panel) {
-  if (parts.count == 2) return gather_parts<2>(x, offsets, terms, parts.parts, panel);
-  if (parts.count == 3) return gather_parts<3>(x, offsets, terms, parts.parts, panel);
-  if (parts.count == 4) return gather_parts<4>(x, offsets, terms, parts.parts, panel);
+template <int stride>
+void gather_by(const float* x, const int64_t* offsets, int64_t terms, const Parts& parts, float* panel) {
+  if (parts.count == 2) return gather_parts<stride, 2>(x, offsets, terms, parts.parts, panel);
+  if (parts.count == 3) return gather_parts<stride, 3>(x, offsets, terms, parts.parts, panel);
+  if (parts.count == 4) return gather_parts<stride, 4>(x, offsets, terms, parts.parts, panel);
   for (int64_t k = 0; k < terms; ++k, panel += tile_columns) {
-    const float* const from = x + offsets[k];
     for (int64_t i = 0; i < parts.count; ++i) {
       const Part& part = parts.parts[i];
-      store(panel + part.column, load(from + part.from, part.mask));
+      store(panel + part.column, load<stride>(x + offsets[k] + part.from, part.lanes));
     }
   }
+}
+
+void gather(const float* x, int64_t stride, const int64_t* offsets, int64_t terms, const Parts& parts,
+            float* panel) {
+  (stride == 1 ? gather_by<1> : stride == 2 ? gather_by<2> : gather_by<0>)(x, offsets, terms, parts, panel);
 }
 
 }  // namespace
@@ -151,7 +160,7 @@ void conv_region(const ConvCell& cell, const ConvRegion& r) {
     }
     for (int64_t column = 0; column < layout.columns; column += tile_columns) {
       tile.columns = smaller<int64_t>(tile_columns, layout.columns - column);
-      gather(cell.x + channel * g.in_height * g.in_width, offsets, tile.k,
+      gather(cell.x + channel * g.in_height * g.in_width, g.stride_width, offsets, tile.k,
              parts_of(g, r, column, tile.columns), panel);
       for (int64_t m = cell.channel0; m < cell.channel1; m += panel_rows) {
         tile.a = layout.taps < all_taps

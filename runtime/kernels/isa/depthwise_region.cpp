@@ -2,6 +2,7 @@
 // as it lies. Padding is neither copied nor multiplied.
 
 #include "runtime/kernels/isa/conv.h"
+#include "runtime/kernels/isa/conv_lanes.h"
 #include "runtime/kernels/isa/finish_row.h"
 
 namespace axrun::runtime::AXRUN_ISA {
@@ -20,51 +21,66 @@ Layout make_layout(const ConvRegion& r) {
 
 constexpr int at_once = 4;
 
-/// The sums over all taps of some vectors of outputs; `mask` where they are narrower than a vector.
-template <bool masked>
+/// How a vector of outputs' inputs are read.
+enum class Reading {
+  whole,  ///< one after another, as many as a vector has
+  few,    ///< one after another
+  pairs,  ///< every second one
+  apart,
+};
+
+template <Reading reading>
+AXRUN_INLINE Vector read(const float* from, const StridedLanes& inputs) {
+  if (reading == Reading::whole) return load(from);
+  return load < reading == Reading::few ? 1 : reading == Reading::pairs ? 2 : 0 > (from, inputs);
+}
+
+/// The sums over all taps of some vectors of outputs.
+template <Reading reading>
 AXRUN_INLINE void sum_taps(int64_t taps, const int64_t* offsets, const float* weights,
-                           const float* (&inputs)[at_once], float* (&sums)[at_once], Mask mask) {
+                           const float* (&inputs)[at_once], const StridedLanes& of_vector, Mask mask,
+                           float* (&sums)[at_once]) {
   Vector sum[at_once] = {};
   for (int64_t tap = 0; tap < taps; ++tap) {
     const Vector weight = broadcast(weights[tap]);
 #pragma GCC unroll 4
-    for (int v = 0; v < at_once; ++v) {
-      const float* const from = inputs[v] + offsets[tap];
-      sum[v] = fused(weight, masked ? load(from, mask) : load(from), sum[v]);
-    }
+    for (int v = 0; v < at_once; ++v)
+      sum[v] = fused(weight, read<reading>(inputs[v] + offsets[tap], of_vector), sum[v]);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < at_once; ++v) {
-    if (masked)
-      store(sums[v], sum[v], mask);
-    else
+    if (reading == Reading::whole)
       store(sums[v], sum[v]);
+    else
+      store(sums[v], sum[v], mask);
   }
 }
 
 /// The sums of all outputs of a region of one channel. The last vector of a row overlaps with the one before,
 /// and the last vector of all is computed as often as it takes to fill the last turn.
-template <bool masked>
-void sum_region(int64_t height, int64_t width, int64_t input_width, int64_t taps, const int64_t* offsets,
+template <Reading reading>
+void sum_region(const ConvGeometry& g, int64_t height, int64_t width, int64_t taps, const int64_t* offsets,
                 const float* weights, const float* input, float* sums) {
-  const int64_t last = masked ? 0 : width - lanes;
-  const Mask mask = first_lanes(masked ? width : lanes);
+  const int64_t count = smaller<int64_t>(width, lanes), last = width - count;
+  const StridedLanes of_vector = strided_lanes(count, g.stride_width);
+  const Mask mask = first_lanes(count);
+  const int64_t stride = g.stride_width, row_stride = g.stride_height * g.in_width;
   const float* inputs[at_once];
   float* outputs[at_once];
   for (int64_t row = 0, place = 0; row < height;) {
 #pragma GCC unroll 4
     for (int v = 0; v < at_once; ++v) {
-      inputs[v] = input + place;
+      inputs[v] = input + place * stride;
       outputs[v] = sums + place;
       if (place < last) {
         place = smaller(place + lanes, last);
       } else if (++row < height) {
         place = 0;
-        input += input_width;
+        input += row_stride;
         sums += width;
       }
     }
-    sum_taps<masked>(taps, offsets, weights, inputs, outputs, mask);
+    sum_taps<reading>(taps, offsets, weights, inputs, of_vector, mask, outputs);
   }
 }
 
@@ -85,10 +101,14 @@ void depthwise_region(const DepthwiseCell& cell, const ConvRegion& r) {
   int64_t* offset = offsets;
   for (int64_t h = r.tap_row0; h < r.tap_row1; ++h) {
     for (int64_t w = r.tap_column0; w < r.tap_column1; ++w) {
-      *offset++ = (r.row0 + h * g.dilation_height - g.pad_top) * g.in_width + r.column0 +
-                  w * g.dilation_width - g.pad_left;
+      *offset++ = (r.row0 * g.stride_height + h * g.dilation_height - g.pad_top) * g.in_width +
+                  r.column0 * g.stride_width + w * g.dilation_width - g.pad_left;
     }
   }
+  const auto sum = g.stride_width > 2    ? sum_region<Reading::apart>
+                   : g.stride_width == 2 ? sum_region<Reading::pairs>
+                   : width < lanes       ? sum_region<Reading::few>
+                                         : sum_region<Reading::whole>;
   const int64_t plane = g.out_height * g.out_width, first = r.row0 * g.out_width + r.column0;
   for (int64_t out_channel = 0; out_channel < cell.channels * cell.multiplier; ++out_channel) {
     const float* const input = cell.x + out_channel / cell.multiplier * g.in_height * g.in_width;
@@ -97,8 +117,7 @@ void depthwise_region(const DepthwiseCell& cell, const ConvRegion& r) {
       for (int64_t w = r.tap_column0; w < r.tap_column1; ++w)
         *weight++ = cell.weights[(out_channel * g.kernel_height + h) * g.kernel_width + w];
     }
-    (width < lanes ? sum_region<true> : sum_region<false>)(height, width, g.in_width, layout.taps, offsets,
-                                                           weights, input, sums);
+    sum(g, height, width, layout.taps, offsets, weights, input, sums);
     finish_rows(sums, width, height, width, cell.epilogue, out_channel, first,
                 cell.y + out_channel * plane + first, g.out_width);
   }

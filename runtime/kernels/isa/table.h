@@ -97,8 +97,8 @@ struct DepthwiseCell {
   float* scratch;
 };
 
-/// Outputs [row0, row1) x [column0, column1) of a convolution of stride 1 at all of which the same taps,
-/// [tap_row0, tap_row1) x [tap_column0, tap_column1), read the input; the others read padding.
+/// Outputs [row0, row1) x [column0, column1) of a convolution at all of which the same taps, [tap_row0,
+/// tap_row1) x [tap_column0, tap_column1), read the input; the others read padding.
 struct ConvRegion {
   int64_t row0, row1, column0, column1;
   int64_t tap_row0, tap_row1, tap_column0, tap_column1;

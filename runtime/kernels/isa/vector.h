@@ -187,6 +187,23 @@ AXRUN_INLINE Vector load_window(const float* p, int64_t first, int64_t last) {
 #endif
 }
 
+/// Lanes first, first + 2, ... of the two vectors after each other.
+template <int first>
+AXRUN_INLINE Vector every_second(Vector low, Vector high) {
+  constexpr int f = first;
+#if defined(AXRUN_ISA_avx512)
+  return __builtin_shuffle(low, high,
+                           IntVector{f, f + 2, f + 4, f + 6, f + 8, f + 10, f + 12, f + 14, f + 16, f + 18,
+                                     f + 20, f + 22, f + 24, f + 26, f + 28, f + 30});
+#elif defined(AXRUN_ISA_avx2)
+  // Within halves first: one instruction each, where all at once takes two permutations and a blend.
+  const Vector halves = _mm256_shuffle_ps(low, high, f == 0 ? 0x88 : 0xdd);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(halves), 0xd8));
+#else
+  return __builtin_shuffle(low, high, IntVector{f, f + 2, f + 4, f + 6});
+#endif
+}
+
 template <class T>
 AXRUN_INLINE T smaller(T a, T b) {
   return b < a ? b : a;
