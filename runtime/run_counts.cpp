@@ -9,7 +9,8 @@ constexpr State states[] = {State::off,    State::waiting, State::working,
 
 }  // namespace
 
-void report_metrics(const OptimizerStatus& status, const RunCounts& runs, const MetricSink& sink) {
+void report_metrics(const OptimizerStatus& status, const RunCounts& runs, const HeldMemory& memory,
+                    const MetricSink& sink) {
   const auto counter = [&](const char* name, const char* help, double value,
                            std::vector<std::pair<std::string, std::string>> labels = {}) {
     sink({name, help, Metric::Kind::counter, std::move(labels), value});
@@ -41,6 +42,8 @@ void report_metrics(const OptimizerStatus& status, const RunCounts& runs, const 
         number(status.prepared_bytes));
   gauge("axrun_packed_bytes", "Constants in the forms that precompiled kernels want",
         number(status.packed_bytes));
+  gauge("axrun_arena_bytes", "Memory of intermediate tensors that waits for runs", number(memory.arenas));
+  gauge("axrun_state_bytes", "Memory of states that runs hand on", number(memory.states));
 }
 
 }  // namespace axrun::runtime

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 #include "ir/error_place.h"
 #include "onnx_import/import.h"
@@ -225,7 +226,17 @@ OptimizerStatus Session::optimizer_status() const {
 }
 
 void Session::report_metrics(const MetricSink& sink) const {
-  runtime::report_metrics(optimizer_status(), state_->counts, sink);
+  HeldMemory memory;
+  std::set<const SpareFrames*> counted;
+  const auto add = [&](SessionState& session) {
+    for (const auto& plan : session.plans.all()) memory.arenas += plan->waiting_bytes(counted);
+  };
+  add(*state_);
+  for (const auto& model : stateful_->all()) {
+    add(model->session());
+    memory.states += model->state_bytes();
+  }
+  runtime::report_metrics(optimizer_status(), state_->counts, memory, sink);
 }
 
 PackedComparison Session::compare_packed() const {

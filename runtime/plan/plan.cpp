@@ -148,6 +148,17 @@ size_t Plan::frames() const {
   return frames_.size();
 }
 
+int64_t Plan::waiting_bytes(std::set<const SpareFrames*>& counted) const {
+  const SpareFrames& spare = *places_->spare_frames;
+  int64_t bytes = counted.insert(&spare).second ? static_cast<int64_t>(spare.bytes()) : 0;
+  {
+    const std::lock_guard lock(frames_mutex_);
+    for (const std::unique_ptr<Frame>& frame : frames_) bytes += static_cast<int64_t>(frame->arena.size());
+  }
+  for (const NestedPlan& one : nested()) bytes += one.plan->waiting_bytes(counted);
+  return bytes;
+}
+
 void Plan::keep_frames(size_t count) const {
   std::vector<std::unique_ptr<Frame>> dropped;
   const std::lock_guard lock(frames_mutex_);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,6 +122,9 @@ class Plan : public std::enable_shared_from_this<Plan> {
   uint64_t id() const { return id_; }
   /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
   size_t frames() const;
+  /// Bytes of these arenas, and of those of nested plans; with spare ones, which plans of other sizes share,
+  /// where they have not been counted.
+  int64_t waiting_bytes(std::set<const SpareFrames*>& counted) const;
   void keep_frames(size_t count) const;
   /// One of them is there, with its pages, and one of each nested plan, of so many bytes in all: the first
   /// run finds what later ones find.

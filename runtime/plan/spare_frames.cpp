@@ -17,6 +17,13 @@ std::unique_ptr<Frame> SpareFrames::take() {
   return frame;
 }
 
+size_t SpareFrames::bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const std::unique_ptr<Frame>& frame : frames_) bytes += frame->arena.size();
+  return bytes;
+}
+
 void SpareFrames::give(std::unique_ptr<Frame> frame) {
   if (frame->arena.size() > most_bytes) return;
   const std::lock_guard lock(mutex_);

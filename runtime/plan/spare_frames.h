@@ -19,9 +19,10 @@ class SpareFrames {
   /// Null: there is none.
   std::unique_ptr<Frame> take();
   void give(std::unique_ptr<Frame> frame);
+  size_t bytes() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;
 };
 

@@ -23,6 +23,13 @@ uint64_t next_number() {
 
 }  // namespace
 
+StateValue::Buffer::Buffer(ir::Tensor tensor, uint64_t state, std::shared_ptr<std::atomic<int64_t>> count)
+    : memory(std::move(tensor)), writer(state), count_(std::move(count)) {
+  *count_ += static_cast<int64_t>(memory.bytes());
+}
+
+StateValue::Buffer::~Buffer() { *count_ -= static_cast<int64_t>(memory.bytes()); }
+
 /// As long as the value may become.
 ir::Shape StateValue::whole(const ir::Shape& shape) const {
   ir::Shape whole = shape;
@@ -31,10 +38,11 @@ ir::Shape StateValue::whole(const ir::Shape& shape) const {
 }
 
 std::shared_ptr<StateValue::Buffer> StateValue::new_buffer(const ir::Shape& shape) const {
-  auto buffer = std::make_shared<Buffer>();
-  buffer->memory = ir::Tensor::allocate(kept_->type, whole(shape));
-  buffer->writer = state_;
-  return buffer;
+  return buffer_of(ir::Tensor::allocate(kept_->type, whole(shape)));
+}
+
+std::shared_ptr<StateValue::Buffer> StateValue::buffer_of(ir::Tensor tensor) const {
+  return std::make_shared<Buffer>(std::move(tensor), state_, bytes_);
 }
 
 StateValue StateValue::for_state(uint64_t state) const {
@@ -63,7 +71,7 @@ void StateValue::set(const ir::Tensor& value) {
     buffer_ = new_buffer(value.shape());
     copy_positions(value, buffer_->memory, *kept_->feed.grows, value.shape()[*kept_->feed.grows]);
   } else {
-    memory_ = std::make_shared<ir::Tensor>(value.clone());
+    memory_ = buffer_of(value.clone());
   }
   shape_ = value.shape();
   growth_ = 0;
@@ -72,7 +80,7 @@ void StateValue::set(const ir::Tensor& value) {
 
 ir::Tensor StateValue::get() const {
   if (!has_value_) return {};
-  if (!is_in_place()) return ir::Tensor::borrow(kept_->type, shape_, memory_->data()).clone();
+  if (!is_in_place()) return ir::Tensor::borrow(kept_->type, shape_, memory_->memory.data()).clone();
   ir::Tensor value = ir::Tensor::allocate(kept_->type, shape_);
   copy_positions(buffer_->memory, value, *kept_->feed.grows, length());
   return value;
@@ -108,7 +116,7 @@ void StateValue::begin(const std::vector<RuntimeValue>& inputs) {
     const bool serves = buffer_ && buffer_->memory.shape() == whole(shape_) && buffer_.use_count() == 1;
     if (!serves) buffer_ = new_buffer(shape_);
   } else {
-    memory_ = std::make_shared<ir::Tensor>(ir::Tensor::allocate(kept_->type, whole(shape_)));
+    memory_ = new_buffer(shape_);
   }
 }
 
@@ -151,13 +159,12 @@ void StateValue::give_in_place(std::vector<RuntimeValue>& inputs, std::vector<Ru
 
 void StateValue::give_anew(std::vector<RuntimeValue>& inputs, std::vector<RuntimeValue>& outputs) {
   const StateFeed& feed = kept_->feed;
-  inputs[feed.input].tensor.lend(kept_->type, shape_, memory_->data());
+  inputs[feed.input].tensor.lend(kept_->type, shape_, memory_->memory.data());
   // As much longer as the last run has made it, most likely: what does not fit is made anew.
   next_shape_ = shape_;
   if (feed.grows) next_shape_[*feed.grows] = std::min(capacity_, next_shape_[*feed.grows] + growth_);
-  if (!spare_ || spare_->size() < ir::element_count(next_shape_))
-    spare_ = std::make_shared<ir::Tensor>(ir::Tensor::allocate(kept_->type, whole(shape_)));
-  outputs[feed.output].tensor.lend(kept_->type, next_shape_, spare_->data());
+  if (!spare_ || spare_->memory.size() < ir::element_count(next_shape_)) spare_ = new_buffer(shape_);
+  outputs[feed.output].tensor.lend(kept_->type, next_shape_, spare_->memory.data());
 }
 
 void StateValue::check(const std::vector<RuntimeValue>& outputs) const {
@@ -177,10 +184,10 @@ void StateValue::take(std::vector<RuntimeValue>& outputs) {
   }
   if (feed.grows) growth_ = result.shape()[*feed.grows] - shape_[*feed.grows];
   shape_ = result.shape();
-  std::shared_ptr<ir::Tensor> next = std::move(spare_);
-  if (result.data() != next->data()) {
-    const bool is_own = result.keeps_buffer() && result.data() != memory_->data();
-    next = std::make_shared<ir::Tensor>(is_own ? result : result.clone());
+  std::shared_ptr<Buffer> next = std::move(spare_);
+  if (result.data() != next->memory.data()) {
+    const bool is_own = result.keeps_buffer() && result.data() != memory_->memory.data();
+    next = buffer_of(is_own ? result : result.clone());
   }
   // Another state may have the same value.
   spare_ = memory_.use_count() == 1 ? std::move(memory_) : nullptr;
@@ -190,7 +197,8 @@ void StateValue::take(std::vector<RuntimeValue>& outputs) {
 StateValues::StateValues(std::shared_ptr<StatefulModel> model, int64_t capacity)
     : model_(std::move(model)), capacity_(capacity) {
   const uint64_t number = next_number();
-  for (const StatefulModel::Kept& kept : model_->kept()) values_.emplace_back(kept, capacity, number);
+  for (const StatefulModel::Kept& kept : model_->kept())
+    values_.emplace_back(kept, capacity, number, model_->state_bytes_count());
   inputs.resize(model_->session().inputs.size());
   outputs.resize(model_->session().outputs.size());
 }

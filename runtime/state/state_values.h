@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/state/stateful_model.h"
@@ -14,8 +15,9 @@ namespace axrun::runtime {
 /// One value of a state: what its input is in the next run.
 class StateValue {
  public:
-  StateValue(const StatefulModel::Kept& kept, int64_t capacity, uint64_t state)
-      : kept_(&kept), capacity_(capacity), state_(state) {}
+  StateValue(const StatefulModel::Kept& kept, int64_t capacity, uint64_t state,
+             std::shared_ptr<std::atomic<int64_t>> bytes)
+      : kept_(&kept), capacity_(capacity), state_(state), bytes_(std::move(bytes)) {}
   /// The same value in another state, without memory that only one may write.
   StateValue for_state(uint64_t state) const;
 
@@ -33,13 +35,23 @@ class StateValue {
   void take(std::vector<RuntimeValue>& outputs);
 
  private:
-  /// Memory as long as the capacity. Only one state writes behind what is there.
-  struct Buffer {
+  /// Memory, counted while it is there. In place it is as long as the capacity, and only one state writes
+  /// behind what is there.
+  class Buffer {
+   public:
+    Buffer(ir::Tensor tensor, uint64_t state, std::shared_ptr<std::atomic<int64_t>> count);
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
     ir::Tensor memory;
     std::atomic<uint64_t> writer;
+
+   private:
+    std::shared_ptr<std::atomic<int64_t>> count_;
   };
   bool is_in_place() const { return kept_->feed.buffer.has_value(); }
   std::shared_ptr<Buffer> new_buffer(const ir::Shape& shape) const;
+  std::shared_ptr<Buffer> buffer_of(ir::Tensor tensor) const;
   /// Sizes as the other inputs of this run tell them, of a value that has none yet.
   void begin(const std::vector<RuntimeValue>& inputs);
   void require_room(const ir::Shape& shape) const;
@@ -51,12 +63,13 @@ class StateValue {
   const StatefulModel::Kept* kept_;
   int64_t capacity_;
   uint64_t state_;
+  std::shared_ptr<std::atomic<int64_t>> bytes_;
   bool has_value_ = false;
   ir::Shape shape_;                 ///< of the value; without one, of what the next run begins with
   std::shared_ptr<Buffer> buffer_;  ///< in place
   int64_t filled_ = 0;              ///< what the run says of it
   /// Otherwise: where the value is, perhaps that of other states, too, and memory for the next one.
-  std::shared_ptr<ir::Tensor> memory_, spare_;
+  std::shared_ptr<Buffer> memory_, spare_;
   ir::Shape next_shape_;
   int64_t growth_ = 0;  ///< of the last run, along the axis
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,12 +37,16 @@ class StatefulModel {
   void freeze() {
     if (session_->optimizer) session_->optimizer->freeze();
   }
+  /// Memory that its states have.
+  int64_t state_bytes() const { return *state_bytes_; }
+  const std::shared_ptr<std::atomic<int64_t>>& state_bytes_count() const { return state_bytes_; }
   size_t model_inputs() const { return model_inputs_; }
   size_t model_outputs() const { return model_outputs_; }
   bool keeps_input(size_t k) const { return keeps_input_[k]; }
   bool keeps_output(size_t k) const { return keeps_output_[k]; }
 
  private:
+  std::shared_ptr<std::atomic<int64_t>> state_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
   size_t model_inputs_, model_outputs_;
   std::vector<Kept> kept_;
   std::vector<bool> keeps_input_, keeps_output_;

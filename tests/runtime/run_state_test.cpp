@@ -339,6 +339,30 @@ TEST(RunState, CopiesNothing) {
   EXPECT_EQ(kernels["read"], 6);
 }
 
+/// Two caches of [1, 2, capacity, 3] floats each, until the state goes.
+TEST(RunState, ItsMemoryIsReported) {
+  const auto session = attention().session(one_thread(Tier::fallback));
+  const auto bytes = [&](const char* name) {
+    double value = -1;
+    session->report_metrics([&](const Metric& metric) {
+      if (metric.name == name) value = metric.value;
+    });
+    return value;
+  };
+  EXPECT_EQ(bytes("axrun_state_bytes"), 0);
+  {
+    const auto state = session->new_state(caches, 100);
+    session->run({token(1, 1, 1), {}, {}}, *state);
+    EXPECT_EQ(bytes("axrun_state_bytes"), 2 * 2 * 100 * 3 * 4);
+    const auto fork = state->fork();
+    EXPECT_EQ(bytes("axrun_state_bytes"), 2 * 2 * 100 * 3 * 4);
+    session->run({token(1, 1, 1), {}, {}}, *fork);
+    EXPECT_EQ(bytes("axrun_state_bytes"), 2 * 2 * 2 * 100 * 3 * 4);
+  }
+  EXPECT_EQ(bytes("axrun_state_bytes"), 0);
+  EXPECT_GT(bytes("axrun_arena_bytes"), 0);
+}
+
 /// Heads that share keys and values (Expand), and products that look at the cache by columns and by rows.
 TEST(RunState, AreReadThroughWhatMovesThem) {
   ModelMaker m;
