@@ -14,6 +14,9 @@
 namespace axrun::onnx_import {
 namespace {
 
+/// Those that graphs are made of for states are no model's.
+bool is_for_models(std::string_view domain) { return domain != ir::state_domain; }
+
 /// The newest versions that the operator table was written for (ONNX 1.23). What a later one changes is
 /// unknown.
 constexpr std::array<std::pair<std::string_view, int>, 2> newest_versions = {{{"", 28}, {"ai.onnx.ml", 5}}};
@@ -22,8 +25,9 @@ std::string_view why_missing(const ir::Node& node) {
   bool domain_known = false;
   bool name_known = false;
   for (const ir::OperatorEntry& entry : ir::all_operators()) {
-    domain_known |= entry.domain == node.domain;
-    name_known |= entry.domain == node.domain && entry.name == node.op;
+    if (entry.domain != node.domain || !is_for_models(entry.domain)) continue;
+    domain_known = true;
+    name_known |= entry.name == node.op;
   }
   if (name_known) return "the operator is known, but not at this version";
   return domain_known ? "unknown operator"
@@ -52,7 +56,7 @@ int newest_version(std::string_view domain) {
   }
   int newest = 0;
   for (const ir::OperatorEntry& entry : ir::all_operators()) {
-    if (entry.domain == domain) newest = std::max(newest, entry.since);
+    if (entry.domain == domain && is_for_models(domain)) newest = std::max(newest, entry.since);
   }
   for (const ir::GraphOperator& entry : ir::graph_operators()) {
     if (entry.domain == domain) newest = std::max(newest, entry.since);
@@ -120,7 +124,7 @@ void find_operator_of(ir::Node& node, ImportContext& context) {
   const auto& custom = context.options.operators;
   if (custom != nullptr) node.custom = custom->find(node.domain, node.op, node.version);
   if (node.custom != nullptr || !context.options.check_operators) return;
-  if (ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
+  if (is_for_models(node.domain) && ir::find_operator(node.domain, node.op, node.version) != nullptr) return;
   if (ir::is_graph_operator(node.domain, node.op)) {
     const std::string reason = why_not_generated(node);
     if (reason.empty()) return;
