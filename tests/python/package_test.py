@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = ("wheel", "arrays", "sessions", "types", "examples")
+TESTS = ("wheel", "arrays", "sessions", "states", "types", "examples")
 
 
 def has_numpy(python):

@@ -248,14 +248,8 @@ class Session:
             state = session.new_state({"present.0.key": "past_key_values.0.key", "present.0.value": ...}, capacity=1024)
             logits = session.run({"input_ids": ids, ...}, state=state)["logits"]
         """
-        names = [(output.encode(), name.encode()) for output, name in feeds.items()]
-        outputs = (ctypes.c_char_p * len(names))(*[output for output, _ in names])
-        inputs = (ctypes.c_char_p * len(names))(*[name for _, name in names])
-        capacity = _integer("capacity", capacity)
-        handle = _library.create(library.axrun_state_create, library.axrun_state_free, self._open(), outputs, inputs,
-                                 len(names), capacity)
         codes = {port.name: port._code for port in self._inputs if port.name in set(feeds.values())}
-        return State(handle, feeds, codes, capacity)
+        return State._of(self._open(), feeds, codes, _integer("capacity", capacity))
 
     def __call__(self, *values: Input, **named: Input) -> Result:
         """Values in the order of the inputs, or by name; the result is the only output, or a tuple of all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from ctypes import c_char_p
 from typing import Any, Optional
 
 import numpy as np
@@ -23,6 +24,14 @@ class State:
         self._feeds = dict(feeds)
         self._codes = dict(codes)  # axrun_type of each input
         self._capacity = capacity
+
+    @classmethod
+    def _of(cls, session: Handle, feeds: Mapping[str, str], codes: Mapping[str, int], capacity: int) -> State:
+        outputs = (c_char_p * len(feeds))(*[name.encode() for name in feeds])
+        inputs = (c_char_p * len(feeds))(*[name.encode() for name in feeds.values()])
+        handle = _library.create(library.axrun_state_create, library.axrun_state_free, session, outputs, inputs, len(feeds),
+                                 capacity)
+        return cls(handle, feeds, codes, capacity)
 
     @property
     def feeds(self) -> dict[str, str]:
