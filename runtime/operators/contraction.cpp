@@ -2,22 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 
 #include "runtime/operators/contraction_parts.h"
 #include "runtime/operators/epilogue.h"
 #include "runtime/operators/moved_operand.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
-
-/// How MatMul and its like read their inputs.
-struct MatmulForm {
-  bool transpose_a = false, transpose_b = false;
-};
 
 /// A matrix product as the kernel sees it: batch strides of the operands, and which are constant.
 struct GemmSetup {
@@ -42,158 +37,6 @@ bool all_f32(const StepContext& context) {
          context.outputs[0].type == ir::ElementType::f32;
 }
 
-/// Stride of the batch dim `back` places left of the matrix; 0 where it is broadcast or missing.
-int64_t batch_stride(const Extents& shape, int back) {
-  const int at = static_cast<int>(shape.size()) - 3 - back;
-  if (at < 0 || shape[static_cast<size_t>(at)] == 1) return 0;
-  return shape.count(static_cast<size_t>(at) + 1, shape.size());
-}
-
-/// The same as axes of the operand's own, innermost first: calls add(extent, stride) with each. None: as if
-/// it were broadcast.
-template <class Add>
-void for_batch_axes(const MovedOperand::Strides& b, int back, const Add& add) {
-  const int at = static_cast<int>(b.rank) - 1 - back;
-  if (at < 0) return;
-  for (size_t k = b.first[static_cast<size_t>(at) + 1]; k-- > b.first[static_cast<size_t>(at)];)
-    if (b.axes[k].extent != 1) add(b.axes[k].extent, b.axes[k].stride);
-}
-
-/// An axis of the batch's grid: its extent, and strides.
-struct BatchAxis {
-  int64_t extent, a, b, c;
-};
-
-/// rows of A are folded into M where B is shared. grid: innermost first. False: there are too many.
-bool set_grid(GemmArguments& g, std::array<BatchAxis, MovedOperand::most_axes>& grid, size_t axes) {
-  size_t folded = 0;
-  // A run of inner batch dims over which B does not change is more rows of A.
-  while (folded < axes && grid[folded].b == 0 && g.a_column_stride == 1 &&
-         grid[folded].a == g.m * g.a_row_stride && g.c_row_stride * g.m == grid[folded].c)
-    g.m *= grid[folded++].extent;
-  size_t merged = 0;
-  for (size_t k = folded; k < axes; ++k) {
-    BatchAxis* const inner = merged > 0 ? &grid[merged - 1] : nullptr;
-    const BatchAxis dim = grid[k];
-    if (inner != nullptr && dim.a == inner->a * inner->extent && dim.b == inner->b * inner->extent &&
-        dim.c == inner->c * inner->extent) {
-      inner->extent *= dim.extent;
-    } else {
-      grid[merged++] = dim;
-    }
-  }
-  if (merged > max_batch_rank) return false;
-  g.batch_rank = static_cast<int>(merged);
-  for (size_t i = 0; i < merged; ++i) {
-    const BatchAxis& dim = grid[merged - 1 - i];
-    g.batch_extents[i] = dim.extent;
-    g.a_batch_strides[i] = dim.a;
-    g.b_batch_strides[i] = dim.b;
-    g.c_batch_strides[i] = dim.c;
-    g.residual_batch_strides[i] = dim.c;
-  }
-  return true;
-}
-
-/// Batch grid of a product [batch..., m, k] x [batch..., k, n].
-bool set_batch(GemmArguments& g, const Extents& a, const Extents& b, const Extents& y) {
-  std::array<BatchAxis, MovedOperand::most_axes> grid;
-  size_t axes = 0;
-  int64_t c_stride = g.m * g.n;
-  for (int back = 0; back + 2 < static_cast<int>(y.size()); ++back) {
-    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
-    if (extent != 1) grid[axes++] = {extent, batch_stride(a, back), batch_stride(b, back), c_stride};
-    c_stride *= extent;
-  }
-  return set_grid(g, grid, axes);
-}
-
-/// The same with B as it lies elsewhere. False, too, where that is not as long as Y.
-bool set_batch(GemmArguments& g, const Extents& a, const MovedOperand::Strides& b, const Extents& y) {
-  std::array<BatchAxis, MovedOperand::most_axes> grid;
-  size_t axes = 0;
-  int64_t c_stride = g.m * g.n;
-  for (int back = 0; back + 2 < static_cast<int>(y.size()); ++back) {
-    const int64_t extent = y[y.size() - 3 - static_cast<size_t>(back)];
-    const int64_t a_stride = batch_stride(a, back);
-    int64_t inner = 1;
-    for_batch_axes(b, back, [&](int64_t part, int64_t stride) {
-      grid[axes++] = {part, a_stride * inner, stride, c_stride * inner};
-      inner *= part;
-    });
-    if (inner == 1 && extent != 1) {
-      grid[axes++] = {extent, a_stride, 0, c_stride};
-    } else if (inner != extent) {
-      return false;
-    }
-    c_stride *= extent;
-  }
-  return set_grid(g, grid, axes);
-}
-
-/// What NumPy's broadcasting gives the batch dims of a product.
-Extents batch_of(const Extents& a, const Extents& b) {
-  Extents batch;
-  const size_t rank = std::max(a.size(), b.size());
-  for (size_t d = 0; d + 2 < rank; ++d) {
-    const auto own = [&](const Extents& of) { return d + of.size() < rank ? 1 : of[d + of.size() - rank]; };
-    batch.push_back(own(a) == 1 ? own(b) : own(a));
-  }
-  return batch;
-}
-
-/// False where the kernel has no such product.
-bool set_sizes(GemmArguments& g, const MatmulForm& form, Extents a, Extents b) {
-  if (a.empty() || b.empty() || a.size() + 2 > Extents::most || b.size() + 2 > Extents::most) return false;
-  if (a.size() == 1) a.insert(0, 1);
-  if (b.size() == 1) b.push_back(1);
-  const int64_t a_rows = a[a.size() - 2], a_columns = a.back(), b_rows = b[b.size() - 2],
-                b_columns = b.back();
-  g.m = form.transpose_a ? a_columns : a_rows;
-  g.k = form.transpose_a ? a_rows : a_columns;
-  g.n = form.transpose_b ? b_rows : b_columns;
-  g.a_row_stride = form.transpose_a ? 1 : a_columns;
-  g.a_column_stride = form.transpose_a ? a_columns : 1;
-  g.b_row_stride = form.transpose_b ? 1 : b_columns;
-  g.b_column_stride = form.transpose_b ? b_columns : 1;
-  g.c_row_stride = g.n;
-  Extents y = batch_of(a, b);
-  y.push_back(g.m);
-  y.push_back(g.n);
-  return set_batch(g, a, b, y);
-}
-
-bool set_sizes(GemmArguments& g, const Extents& a, const MovedOperand::Strides& b) {
-  if (a.size() < 2 || a.size() + 2 > Extents::most) return false;
-  g.m = a[a.size() - 2];
-  g.k = a.back();
-  g.n = b.columns.extent;
-  if (b.rows.extent != g.k) return false;
-  g.a_row_stride = g.k;
-  g.a_column_stride = 1;
-  g.b_row_stride = b.rows.stride;
-  g.b_column_stride = b.columns.stride;
-  g.c_row_stride = g.n;
-  Extents shape;
-  for (size_t d = 0; d < b.rank; ++d) {
-    int64_t extent = 1;
-    for (size_t k = b.first[d]; k < b.first[d + 1]; ++k) extent *= b.axes[k].extent;
-    shape.push_back(extent);
-  }
-  shape.push_back(g.k);
-  shape.push_back(g.n);
-  Extents y = batch_of(a, shape);
-  y.push_back(g.m);
-  y.push_back(g.n);
-  return set_batch(g, a, b, y);
-}
-
-Extents extents_of(const ir::Shape& shape) {
-  Extents extents;
-  for (const int64_t extent : shape) extents.push_back(extent);
-  return extents;
-}
-
 bool read_matmul(const StepContext& context, GemmSetup& setup) {
   const ir::Shape& a = context.inputs[0].shape;
   const ir::Shape& b = context.inputs[1].shape;
@@ -208,7 +51,7 @@ bool read_matmul(const StepContext& context, GemmSetup& setup) {
     return false;
   GemmArguments& g = setup.arguments;
   g.epilogue.scale = contrib ? static_cast<float>(context.real("alpha", 1.0)) : 1.0f;
-  if (!set_sizes(g, *setup.matmul, extents_of(a), extents_of(b))) return false;
+  if (!set_product(g, *setup.matmul, extents_of(a), extents_of(b))) return false;
   setup.pack_b = context.inputs[1].constant != nullptr && b.size() <= 2;
   setup.plan.shape = own_result_shape(context);
   setup.plan.channel_axis = static_cast<int>(setup.plan.shape.size()) - 1;
@@ -349,9 +192,9 @@ class GemmKernel final : public Kernel {
     if (setup_->moved) {
       int64_t length = 0;
       for (const size_t k : setup_->lengths) length += ports.dim_of_input(k, setup_->grown_axis);
-      if (!set_sizes(g, ports.input(port(0)), setup_->moved->at(ports.input(port(1)), length)))
+      if (!set_product(g, false, ports.input(port(0)), setup_->moved->at(ports.input(port(1)), length)))
         return nullptr;
-    } else if (!set_sizes(g, *setup_->matmul, ports.input(0), ports.input(1))) {
+    } else if (!set_product(g, *setup_->matmul, ports.input(0), ports.input(1))) {
       return nullptr;
     }
     // Packed weights are for these.
@@ -525,8 +368,8 @@ std::unique_ptr<Kernel> make_product_in_buffer(const StepContext& whole) {
     length += whole.inputs[k].shape[setup.grown_axis];
   }
   const ir::Shape& buffer = whole.inputs[0].shape;
-  if (!set_sizes(setup.arguments, extents_of(product.inputs[0].shape),
-                 setup.moved->at(extents_of(buffer), length)))
+  if (!set_product(setup.arguments, false, extents_of(product.inputs[0].shape),
+                   setup.moved->at(extents_of(buffer), length)))
     return nullptr;
   return finish(product, std::move(setup));
 }

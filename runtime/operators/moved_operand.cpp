@@ -137,18 +137,18 @@ bool MovedOperand::is_usable() const {
     }
     axes += std::max<size_t>(dims_[d].size(), 1);
   }
-  return axes <= most_axes;
+  return axes <= MatrixStrides::most_axes;
 }
 
-MovedOperand::Strides MovedOperand::at(const Extents& source, int64_t length) const {
-  const auto axis_of = [&](const Factor& factor) -> Axis {
+MatrixStrides MovedOperand::at(const Extents& source, int64_t length) const {
+  const auto axis_of = [&](const Factor& factor) -> MatrixStrides::Axis {
     const auto dim = static_cast<size_t>(factor.dim);
     const int64_t extent = factor.cut                    ? length
                            : factor.extent.is_constant() ? factor.extent.value()
                                                          : source[dim];
     return {extent, factor.dim < 0 ? 0 : factor.step * source.count(dim + 1, source.size())};
   };
-  Strides strides;
+  MatrixStrides strides;
   strides.rank = dims_.size() - 2;
   size_t axes = 0;
   for (size_t d = 0; d < strides.rank; ++d) {

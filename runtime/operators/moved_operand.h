@@ -1,13 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ir/program.h"
-#include "runtime/plan/port_sizes.h"
+#include "runtime/operators/product_sizes.h"
 
 namespace axrun::runtime {
 
@@ -23,19 +22,8 @@ class MovedOperand {
   static std::optional<MovedOperand> of(const std::vector<const ir::Node*>& nodes,
                                         const std::vector<const ir::Program*>& programs);
 
-  /// A dim of the batch is a run of axes, outermost first.
-  struct Axis {
-    int64_t extent = 1, stride = 0;
-  };
-  static constexpr size_t most_axes = 2 * Extents::most;
-  struct Strides {
-    size_t rank = 0;                                ///< of the batch
-    std::array<size_t, Extents::most + 1> first{};  ///< axis of each dim, and where the last one's end
-    std::array<Axis, most_axes> axes;
-    Axis rows, columns;
-  };
   /// source: the dims of the tensor; length: of its beginning, where that is all that is read.
-  Strides at(const Extents& source, int64_t length) const;
+  MatrixStrides at(const Extents& source, int64_t length) const;
 
  private:
   /// A part of a dim: `extent` steps of so many elements of the source's dim.
