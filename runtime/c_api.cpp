@@ -57,39 +57,51 @@ void forget_results(axrun_request& request) {
   request.part_strings.clear();
 }
 
-/// Nothing has to be allocated but what the state has.
-bool has_only_bound_tensors(const axrun_request& request) {
-  const auto* const state = request.state.get();
+void note_strings(axrun_request& request) {
+  for (size_t k = 0; k < request.outputs.size(); ++k) {
+    const Tensor& output = request.outputs[k];
+    request.strings[k] = output.type() == ElementType::string ? StringArrays(output) : StringArrays();
+  }
+}
+
+/// With a state, which a run that is refused leaves as it was: buffers are looked at in the run.
+void run_with_state(axrun_request& request) {
   for (size_t k = 0; k < request.outputs.size(); ++k)
-    if (!request.bound[k] && !(state != nullptr && state->has_output(k))) return false;
-  for (size_t k = 0; k < request.inputs.size(); ++k)
-    if (!request.inputs[k].defined() && !(state != nullptr && state->has_input(k))) return false;
-  return true;
+    if (!request.bound[k]) request.outputs[k] = Tensor();
+  if (std::find(request.bound.begin(), request.bound.end(), true) != request.bound.end()) {
+    request.session.run_into(request.inputs, request.outputs, *request.state, &request.control);
+  } else {
+    request.values = request.session.run(request.input_values(), *request.state, &request.control);
+    for (size_t k = 0; k < request.values.size(); ++k) {
+      if (request.values[k].items) request.values[k] = narrowed(request.values[k]);
+      request.outputs[k] = request.values[k].tensor;
+    }
+  }
+  note_strings(request);
+  request.answered = true;
 }
 
 /// Runs into the bound buffers; the rest is allocated.
 void run_request(axrun_request& request) {
   forget_results(request);
   request.values.clear();
-  if (has_only_bound_tensors(request)) {
-    if (request.state) {
-      request.session.run_into(request.inputs, request.outputs, *request.state, &request.control);
-    } else {
-      request.session.run_into(request.inputs, request.outputs, &request.control);
-    }
+  if (request.state) return run_with_state(request);
+  bool only_bound_tensors = true;
+  for (const bool bound : request.bound) only_bound_tensors &= bound;
+  for (size_t k = 0; k < request.inputs.size(); ++k) only_bound_tensors &= request.inputs[k].defined();
+  if (only_bound_tensors) {
+    request.session.run_into(request.inputs, request.outputs, &request.control);
     request.answered = true;
     return;
   }
-  request.values = request.state
-                       ? request.session.run(request.input_values(), *request.state, &request.control)
-                       : request.session.run(request.input_values(), &request.control);
+  request.values = request.session.run(request.input_values(), &request.control);
   for (RuntimeValue& value : request.values) {
     if (value.items) value = narrowed(value);
   }
   for (size_t k = 0; k < request.values.size(); ++k) {
     const Tensor& result = request.values[k].tensor;
     Tensor& output = request.outputs[k];
-    if (!request.bound[k] || (request.state && request.state->has_output(k))) {
+    if (!request.bound[k]) {
       output = result;
       continue;
     }
@@ -102,10 +114,7 @@ void run_request(axrun_request& request) {
     }
     if (result.bytes() > 0) std::memcpy(output.data(), result.data(), result.bytes());
   }
-  for (size_t k = 0; k < request.outputs.size(); ++k) {
-    const Tensor& output = request.outputs[k];
-    request.strings[k] = output.type() == ElementType::string ? StringArrays(output) : StringArrays();
-  }
+  note_strings(request);
   request.answered = true;
 }
 

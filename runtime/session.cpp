@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <set>
 
 #include "ir/error_place.h"
 #include "onnx_import/import.h"
+#include "runtime/bound_output.h"
 #include "runtime/closest_word.h"
 #include "runtime/counted_run.h"
 #include "runtime/error_code.h"
 #include "runtime/knobs.h"
 #include "runtime/log.h"
+#include "runtime/run_state.h"
 #include "runtime/session_state.h"
 #include "runtime/session_stateful.h"
 
@@ -116,7 +117,7 @@ Tier Session::tier() const { return state_->options.tier; }
 
 std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, const RunControl* control) {
   std::vector<RuntimeValue> outputs(state_->outputs.size());
-  stateful_->ran_last.store(nullptr, std::memory_order_relaxed);
+  stateful_->note_ran(nullptr);
   counted_run(state_->counts, [&] {
     state_->check(inputs);
     if (state_->options.tier == Tier::reference) {
@@ -129,20 +130,6 @@ std::vector<RuntimeValue> Session::run(const std::vector<RuntimeValue>& inputs, 
 }
 
 namespace {
-
-/// Into the caller's memory. Throws Error(user) where it is for another type or shape.
-void deliver_bound(const Port& port, const ir::Tensor& result, ir::Tensor& bound) {
-  if (bound.type() != result.type() || bound.shape() != result.shape()) {
-    throw Error(Fault::user, fmt::format("output '{}' is {} {}, the buffer given is {} {}", port.name,
-                                         ir::name_of(result.type()), ir::to_string(result.shape()),
-                                         ir::name_of(bound.type()), ir::to_string(bound.shape())));
-  }
-  if (result.type() == ir::ElementType::string) {
-    std::copy_n(result.strings(), result.size(), bound.strings());
-  } else if (result.bytes() > 0) {
-    std::memcpy(bound.data(), result.data(), result.bytes());
-  }
-}
 
 /// A run on tensors: `run` is given the values, and gives the others.
 template <class Run>
@@ -190,7 +177,7 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
       buffers.outputs = this->run(buffers.inputs, control);
       return;
     }
-    stateful_->ran_last.store(nullptr, std::memory_order_relaxed);
+    stateful_->note_ran(nullptr);
     counted_run(state_->counts, [&] {
       state_->check(buffers.inputs);
       if (make == nullptr) return state_->run_plan(buffers.inputs, buffers.outputs, control);
@@ -202,6 +189,11 @@ void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Te
 
 void Session::run_into(const std::vector<ir::Tensor>& inputs, std::vector<ir::Tensor>& outputs,
                        RunState& state, const RunControl* control, const OutputMaker* make) {
+  for (size_t k = 0; k < state_->outputs.size(); ++k) {
+    // Before the run: a state that has gone on does not go back.
+    if (state_->outputs[k].kind != ir::ValueKind::tensor && !state.has_output(k))
+      throw Error(Fault::user, fmt::format("output '{}' is not a tensor", state_->outputs[k].name));
+  }
   run_bound(*state_, inputs, outputs, [&](RunBuffers& buffers) {
     counted_run(state_->counts, [&] { run_state(state, buffers.inputs, buffers.outputs, control, make); });
   });

@@ -135,7 +135,6 @@ struct DivergenceSearch {
 
 class SessionState;
 class RunState;
-class StatefulModel;
 class Plan;
 class RunControl;
 

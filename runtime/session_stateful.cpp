@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "runtime/bound_output.h"
 #include "runtime/counted_run.h"
 #include "runtime/run_state.h"
 #include "runtime/state/state_values.h"
@@ -16,7 +18,7 @@ std::shared_ptr<StatefulModel> Session::Stateful::model_for(const SessionState& 
   std::shared_ptr<StatefulModel>& model = models_[feeds];
   if (!model) {
     try {
-      model = std::make_shared<StatefulModel>(of, feeds);
+      model = std::make_shared<StatefulModel>(of, feeds, number_);
       if (frozen) model->freeze();
     } catch (...) {
       models_.erase(feeds);
@@ -33,10 +35,9 @@ std::vector<std::shared_ptr<StatefulModel>> Session::Stateful::all() const {
   return models;
 }
 
-bool Session::Stateful::has(const StatefulModel& model) const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(models_.begin(), models_.end(),
-                     [&](const auto& one) { return one.second.get() == &model; });
+uint64_t Session::Stateful::next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
 SessionState& Session::in_use() const {
@@ -61,6 +62,11 @@ void Session::run_state(RunState& state, const std::vector<RuntimeValue>& given,
     throw Error(Fault::user,
                 fmt::format("the model has {} inputs, {} were given", state_->inputs.size(), given.size()));
   }
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (model.keeps_output(k) && results[k].tensor.defined())
+      throw Error(Fault::user,
+                  fmt::format("output '{}' is kept by the state: it has no buffer", state_->outputs[k].name));
+  }
   const StateValues::Use use(values);
   // The caller's tensors are not kept, but for the memory of their shapes.
   struct Drop {
@@ -79,7 +85,7 @@ void Session::run_state(RunState& state, const std::vector<RuntimeValue>& given,
   for (StateValue& value : values.values()) value.give(values.inputs, values.outputs);
   SessionState& session = model.session();
   session.check(values.inputs);
-  stateful_->ran_last.store(&session, std::memory_order_relaxed);
+  stateful_->note_ran(&session);
   if (session.options.tier == Tier::reference) {
     values.outputs = session.run_reference(values.inputs, control);
   } else if (make == nullptr) {
@@ -96,7 +102,12 @@ void Session::run_state(RunState& state, const std::vector<RuntimeValue>& given,
     const SessionState::Making making{others, values.shape};
     session.run_plan(values.inputs, values.outputs, control, &making);
   }
+  // Whatever may yet be refused is, before the state goes on.
   for (const StateValue& value : values.values()) value.check(values.outputs);
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (results[k].tensor.defined())
+      require_fit(state_->outputs[k], values.outputs[k].tensor, results[k].tensor);
+  }
   for (StateValue& value : values.values()) value.take(values.outputs);
   for (size_t k = 0; k < results.size(); ++k)
     results[k] = model.keeps_output(k) ? RuntimeValue() : std::move(values.outputs[k]);

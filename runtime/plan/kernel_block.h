@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "ir/error.h"
+
 namespace axrun::runtime {
 
 /// Memory of kernels that are made together, and gone together: a binding makes nearly as many as a plan has
@@ -42,13 +44,18 @@ template <class T>
 struct BlockAllocator {
   using value_type = T;
   void* memory;
+  size_t bytes;
   KernelBlock::Chunk* chunk;
 
-  BlockAllocator(void* at, KernelBlock::Chunk* in) : memory(at), chunk(in) {}
+  BlockAllocator(void* at, size_t room, KernelBlock::Chunk* in) : memory(at), bytes(room), chunk(in) {}
   template <class U>
   BlockAllocator(const BlockAllocator<U>& other)  // NOLINT: as allocators convert
-      : memory(other.memory), chunk(other.chunk) {}
-  T* allocate(size_t) { return static_cast<T*>(memory); }
+      : memory(other.memory), bytes(other.bytes), chunk(other.chunk) {}
+  T* allocate(size_t count) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    AXRUN_ASSERT(count * sizeof(T) <= bytes);
+    return static_cast<T*>(memory);
+  }
   void deallocate(T*, size_t) { chunk->release(); }
   template <class U>
   bool operator==(const BlockAllocator<U>& other) const {
@@ -59,10 +66,11 @@ struct BlockAllocator {
 /// As std::make_shared, in the block of the thread where there is one.
 template <class T, class... Arguments>
 std::shared_ptr<T> make_in_block(Arguments&&... arguments) {
-  constexpr size_t counts = 64;  // more than the counts that a shared_ptr puts before the object
-  const auto [memory, chunk] = KernelBlock::take(sizeof(T) + counts);
+  constexpr size_t room = sizeof(T) + 64;  // with what a shared_ptr puts before the object
+  const auto [memory, chunk] = KernelBlock::take(room);
   if (chunk == nullptr) return std::make_shared<T>(std::forward<Arguments>(arguments)...);
-  return std::allocate_shared<T>(BlockAllocator<T>(memory, chunk), std::forward<Arguments>(arguments)...);
+  return std::allocate_shared<T>(BlockAllocator<T>(memory, room, chunk),
+                                 std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace axrun::runtime

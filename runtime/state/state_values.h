@@ -74,7 +74,7 @@ class StateValue {
   int64_t growth_ = 0;  ///< of the last run, along the axis
 };
 
-/// What a State is made of.
+/// What a RunState is made of.
 class StateValues {
  public:
   StateValues(std::shared_ptr<StatefulModel> model, int64_t capacity);

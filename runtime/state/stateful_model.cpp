@@ -27,8 +27,10 @@ SessionOptions options_of(const SessionState& session) {
 
 }  // namespace
 
-StatefulModel::StatefulModel(const SessionState& of, const std::map<std::string, std::string>& names)
-    : model_inputs_(of.inputs.size()),
+StatefulModel::StatefulModel(const SessionState& of, const std::map<std::string, std::string>& names,
+                             uint64_t number)
+    : session_number_(number),
+      model_inputs_(of.inputs.size()),
       model_outputs_(of.outputs.size()),
       keeps_input_(model_inputs_, false),
       keeps_output_(model_outputs_, false) {

@@ -28,12 +28,13 @@ class StatefulModel {
     std::vector<std::optional<Place>> seen;  ///< per dim: the same size, of an input that no state has
   };
 
-  /// `of` is only read. names: of outputs, and the inputs that they become. Throws Error(user) where there
-  /// are no such, or the one cannot be the other.
-  StatefulModel(const SessionState& of, const std::map<std::string, std::string>& names);
+  /// `of` is only read; number: of its session. names: of outputs, and the inputs that they become. Throws
+  /// Error(user) where there are no such, or the one cannot be the other.
+  StatefulModel(const SessionState& of, const std::map<std::string, std::string>& names, uint64_t number);
 
   const std::vector<Kept>& kept() const { return kept_; }
   SessionState& session() { return *session_; }
+  uint64_t session_number() const { return session_number_; }
   void freeze() {
     if (session_->optimizer) session_->optimizer->freeze();
   }
@@ -47,6 +48,7 @@ class StatefulModel {
 
  private:
   std::shared_ptr<std::atomic<int64_t>> state_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
+  uint64_t session_number_;
   size_t model_inputs_, model_outputs_;
   std::vector<Kept> kept_;
   std::vector<bool> keeps_input_, keeps_output_;

@@ -295,6 +295,24 @@ TEST_P(RunStates, GiveOutputsWhereTheCallerWantsThem) {
   }
 }
 
+TEST_P(RunStates, AreUnchangedWhereABufferDoesNotFit) {
+  const auto session = attention().session(options());
+  FedBack wanted(*session, 1);
+  const auto state = session->new_state(caches, 16);
+  const ir::Tensor x = token(1, 2, 1);
+  wanted.run(x);
+  session->run({x, {}, {}}, *state);
+  const auto run_into = [&](size_t output, const ir::Shape& shape) {
+    std::vector<ir::Tensor> outputs(3);
+    outputs[output] = ir::Tensor::allocate(ElementType::f32, shape);
+    session->run_into({x, {}, {}}, outputs, *state);
+  };
+  expect_refused([&] { run_into(0, {1, 2, 1, 3}); }, "the buffer given is");
+  expect_refused([&] { run_into(1, {1, 2, 4, 3}); }, "'keys' is kept by the state");
+  EXPECT_EQ(state->length(), 2);
+  expect_rounded(session->run({x, {}, {}}, *state)[0].tensor, wanted.run(x)[0].tensor);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiers, RunStates, testing::Values(Tier::reference, Tier::fallback, Tier::automatic),
                          [](const auto& info) {
                            return info.param == Tier::reference  ? "reference"
@@ -405,6 +423,26 @@ TEST(RunState, AreReadThroughWhatMovesThem) {
     is_read = is_read || (step.kernel.find("in a buffer") != std::string::npos &&
                           step.op.find("Expand") != std::string::npos);
   EXPECT_TRUE(is_read);
+}
+
+/// The operators that graphs for states have trust what made them: files may not have them.
+TEST(RunState, ItsOperatorsAreNoModels) {
+  for (const char* op : {"Prefix", "Append"}) {
+    ModelMaker m;
+    const auto input = [&](const char* name, int64_t length) {
+      return m.input(name, ElementType::f32, {1, 2, length, 3});
+    };
+    const ValueId made = m.node(op, {input("buffer", 9), input("past", 4), input("new", 1)},
+                                {{"axis", ModelMaker::attribute(-2)}});
+    m.graph().nodes.back().domain = "axrun.state";
+    m.output(made);
+    try {
+      m.session(one_thread(Tier::fallback));
+      ADD_FAILURE() << op << " was not refused";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("axrun.state"), std::string::npos) << error.what();
+    }
+  }
 }
 
 /// What the state writes does not lie where a caller, or another state, reads.
