@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "ir/carried_unchanged.h"
 #include "ir/infer.h"
 
 namespace axrun::ir {
@@ -253,6 +254,7 @@ void simplify_bodies(Graph& graph, SimplifyReport& report, Definitions* definiti
         report.folded_bytes += inner.folded_bytes;
         report.inlined += inner.inlined;
         report.forwarded += inner.forwarded;
+        report.captured += inner.captured;
         report.dead += inner.dead;
         std::vector<bool> read(shared->values.size(), false);
         for (const Node& n : shared->nodes) {
@@ -270,8 +272,8 @@ void simplify_bodies(Graph& graph, SimplifyReport& report, Definitions* definiti
   }
 }
 
-/// Bodies of Loops and Scans by the node's name; of those with the same name the outermost.
-using LoopBodies = std::map<std::string, const Graph*>;
+/// Loops and Scans by name; of those with the same name the outermost.
+using Loops = std::map<std::string, const Node*>;
 
 const Graph* loop_body(const Node& node) {
   if ((node.op != "Loop" && node.op != "Scan") || !node.domain.empty()) return nullptr;
@@ -279,19 +281,24 @@ const Graph* loop_body(const Node& node) {
   return body == node.attributes.end() ? nullptr : body->second.graph.get();
 }
 
-void collect_loops(const Graph& graph, LoopBodies& loops) {
+void collect_loops(const Graph& graph, Loops& loops) {
   for (const Node& node : graph.nodes) {
-    if (const Graph* body = loop_body(node)) loops.emplace(node.name, body);
+    if (loop_body(node) != nullptr) loops.emplace(node.name, &node);
   }
   for (const Node& node : graph.nodes) {
     for (const Graph* body : bodies_of(node)) collect_loops(*body, loops);
   }
 }
 
-void take_results(Graph& body, const Graph& known) {
-  for (size_t k = 0; k < body.outputs.size() && body.outputs.size() == known.outputs.size(); ++k) {
+/// Of a Loop that carries less than it did, what its body gives for every trip stands last as before.
+void take_results(Graph& body, const Node& simplified) {
+  const Graph& known = *loop_body(simplified);
+  const size_t all = body.outputs.size(), of_known = known.outputs.size();
+  const size_t carried = simplified.inputs.size() > 1 ? simplified.inputs.size() - 2 : 0;
+  const size_t same = all == of_known ? all : of_known > carried + 1 ? of_known - carried - 1 : 0;
+  for (size_t k = all - std::min(same, all); k < all; ++k) {
     if (std::find(body.inputs.begin(), body.inputs.end(), body.outputs[k]) != body.inputs.end()) continue;
-    const Value& found = known.value(known.outputs[k]);
+    const Value& found = known.value(known.outputs[k + of_known - all]);
     Value& output = body.value(body.outputs[k]);
     if (found.type != ElementType::undefined) output.type = found.type;
     if (found.dims) output.dims = found.dims;
@@ -299,7 +306,7 @@ void take_results(Graph& body, const Graph& known) {
 }
 
 /// `inlined`: what is before the names of nodes where the Ifs around them were replaced by a branch.
-void take_loop_results(Graph& graph, const LoopBodies& loops, const std::string& inlined) {
+void take_loop_results(Graph& graph, const Loops& loops, const std::string& inlined) {
   for (Node& node : graph.nodes) {
     for (auto& [name, attribute] : node.attributes) {
       const auto take = [&](std::shared_ptr<Graph>& shared) {
@@ -337,12 +344,16 @@ SimplifyReport simplify(Graph& graph, Definitions* definitions) {
   }
   report.dead += remove_dead(graph);
   simplify_bodies(graph, report, definitions);
+  for (int found = 0; (found = capture_carried_unchanged(graph)) > 0;) {
+    report.captured += found;
+    simplify_bodies(graph, report, definitions);
+  }
   report.dead += remove_dead(graph);
   return report;
 }
 
 void take_loop_results(Graph& graph, const Graph& simplified) {
-  LoopBodies loops;
+  Loops loops;
   collect_loops(simplified, loops);
   if (!loops.empty()) take_loop_results(graph, loops, "");
 }

@@ -10,6 +10,7 @@ struct SimplifyReport {
   int64_t folded_bytes = 0;  ///< of these results
   int inlined = 0;           ///< If nodes replaced by the branch their constant condition selects
   int forwarded = 0;         ///< nodes that only pass a value on
+  int captured = 0;          ///< values that Loops carried unchanged (carried_unchanged.h)
   int dead = 0;              ///< nodes nobody needs
 };
 
@@ -20,8 +21,8 @@ bool widens_weights(const Node& node, const Inference& inference);
 
 /// Removes what exporters leave behind, in place and until nothing changes: constant subgraphs (shape
 /// arithmetic included, as far as named sizes allow), conditionals with a known condition, nodes that only
-/// forward their input, and dead code; bodies included. Types and dims of the values that stay are filled in
-/// where they can be inferred.
+/// forward their input, what loops carry unchanged, and dead code; bodies included. Types and dims of the
+/// values that stay are filled in where they can be inferred.
 ///
 /// Throws Error(model) where operators cannot agree on a shape. definitions, if given, are asked for
 /// programs.

@@ -349,6 +349,40 @@ TEST(Session, LoopWithCapturesAndScanOutputs) {
   }
 }
 
+/// The model with w as a value that the Loop carries and hands on unchanged, and gives at the end.
+ModelMaker loop_that_carries_its_weights() {
+  ModelMaker m = accumulating_loop();
+  ir::Node& loop = m.graph().nodes.front();
+  ir::Graph& body = *loop.attributes.at("body").graph;
+  const auto [w, w_in] = body.captures.back();
+  body.captures.pop_back();
+  body.inputs.push_back(w_in);
+  body.outputs.insert(body.outputs.begin() + 2, w_in);
+  loop.inputs.push_back(w);
+  ir::Value given;
+  given.name = "given";
+  const ir::ValueId last = m.graph().add_value(given);
+  loop.outputs.insert(loop.outputs.begin() + 1, last);
+  m.output(last);
+  return m;
+}
+
+TEST(Session, WhatALoopCarriesUnchangedIsWhatItBeginsWith) {
+  const auto given = accumulating_loop().session(with_tier(runtime::Tier::fallback));
+  const ModelMaker m = loop_that_carries_its_weights();
+  const auto fallback = m.session(with_tier(runtime::Tier::fallback));
+  const auto reference = m.session(with_tier(runtime::Tier::reference));
+  for (int64_t count : {3, 1, 0, 5}) {
+    const auto want = given->run(trips(count));
+    for (runtime::Session* session : {fallback.get(), reference.get()}) {
+      const auto got = session->run(trips(count));
+      ASSERT_EQ(got.size(), 3U);
+      for (size_t k = 0; k < want.size(); ++k) expect_close(got[k].tensor, want[k].tensor);
+      expect_close(got[2].tensor, ModelMaker::random({4}, 8));
+    }
+  }
+}
+
 TEST(Session, TimesOfBodiesAreNotCountedTwice) {
   const auto session = accumulating_loop().session();
   constexpr int runs = 2, count = 7;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ir/graph.h"
+
+namespace axrun::ir {
+
+/// What a Loop's body hands on as it got it is the same on every trip: has the body capture the value that
+/// the Loop begins with, and what reads the Loop's result read that value. Exporters carry a body's weights
+/// so. Number of values that no Loop carries any more; of the loops of `graph` itself, not of those inside
+/// bodies.
+int capture_carried_unchanged(Graph& graph);
+
+}  // namespace axrun::ir
