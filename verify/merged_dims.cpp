@@ -1,5 +1,7 @@
 #include "verify/merged_dims.h"
 
+#include <algorithm>
+
 #include "verify/checks.h"
 
 namespace axrun::verify {
@@ -42,11 +44,18 @@ TermList MergedDims::split(Terms& terms, const TermList& coordinates) const {
   TermList split(dims_.size(), terms.integer(0));
   for (size_t j = 0; j < runs_.size(); ++j) {
     Term rest = coordinates[j];
-    for (size_t k = runs_[j].size(); k-- > 0;) {
-      const size_t d = runs_[j][k];
-      split[d] = k == 0 ? rest : terms.floor_mod(rest, dims_[d]);
-      if (k > 0) rest = terms.floor_div(rest, dims_[d]);
+    const std::vector<size_t>& run = runs_[j];
+    // Where a dim is a size, remainders are written as what quotients leave: put together again, products
+    // with that size cancel term by term, and the solver is not asked about them.
+    const bool by_size = !run.empty() && std::any_of(run.begin() + 1, run.end(),
+                                                     [&](size_t d) { return !terms.is_literal(dims_[d]); });
+    for (size_t k = run.size(); k-- > 1;) {
+      const Term dim = dims_[run[k]], quotient = terms.floor_div(rest, dim);
+      split[run[k]] =
+          by_size ? terms.subtract(rest, terms.multiply(dim, quotient)) : terms.floor_mod(rest, dim);
+      rest = quotient;
     }
+    if (!run.empty()) split[run[0]] = rest;
   }
   return split;
 }

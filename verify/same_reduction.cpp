@@ -182,8 +182,13 @@ bool SameValue::matches(const TermList& facts, Monoid::Kind monoid, const Part& 
           match.inverse.emplace(variable, terms_.integer(0)).first->second;  // 0: one iteration only
       inverse.push_back(value);
     }
-    if (!idempotent(monoid) && !solver_.implied(both, terms_.same(a.variables, inverse)) &&
-        checks::on("reductions.term_twice")) {
+    // The inverse of the point is where it came from. Written over a's variables quotients mostly cancel.
+    std::map<Term, Term> forth;
+    for (size_t k = 0; k < point.size(); ++k) forth.emplace(b.variables[k], point[k]);
+    TermList back;
+    for (const Term value : inverse) back.push_back(terms_.substitute(value, forth));
+    if (!idempotent(monoid) && !solver_.implied(mine, terms_.same(a.variables, back)) &&
+        !solver_.implied(both, terms_.same(a.variables, inverse)) && checks::on("reductions.term_twice")) {
       no("a reduction perhaps has a term more than once");
       continue;
     }

@@ -3,6 +3,7 @@
 #include <z3++.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "ir/error.h"
@@ -130,8 +131,12 @@ class Solver::Z3 {
       solver_.add(z3::implies(a >= 0 && b >= 0, ab >= 0));
       solver_.add(z3::implies(a >= 1 && b >= 0, ab >= b));
       solver_.add(z3::implies(a >= 0 && b >= 1, ab >= a));
-      for (size_t k = 0; k < 2; ++k) chosen_factor(term, n.arguments[k], n.arguments[1 - k], visited);
+      for (size_t k = 0; k < 2; ++k) {
+        chosen_factor(term, n.arguments[k], n.arguments[1 - k], visited);
+        bounded_factor(term, n.arguments[k], n.arguments[1 - k]);
+      }
     }
+    if (n.kind == Kind::non_negative) bounded_quotient(n.arguments[0]);
     if (n.kind == Kind::lookup)
       solver_.add(expression(term) >= 0 && expression(term) < expression(n.arguments[0]));
     const bool divides = n.kind == Kind::floor_div || n.kind == Kind::floor_mod;
@@ -157,6 +162,36 @@ class Solver::Z3 {
       solver_.add(
           z3::implies(expression(extremum) == expression(chosen), expression(product) == expression(same)));
       axioms(same, visited);
+    }
+  }
+
+  /// Of `number - a / b >= 0` and `a / b - number >= 0`, b no literal: floor(a / b) <= c is a < (c + 1) * b,
+  /// and floor(a / b) >= c is a >= c * b.
+  void bounded_quotient(Term difference) {
+    const LinearForm form = terms_.linear(difference);
+    if (form.coefficients.size() != 1) return;
+    const auto [quotient, sign] = *form.coefficients.begin();
+    const Terms::Node& n = terms_.node(quotient);
+    if (n.kind != Kind::floor_div || terms_.is_literal(n.arguments[1]) || std::abs(sign) != 1) return;
+    const z3::expr a = expression(n.arguments[0]), b = expression(n.arguments[1]), q = expression(quotient);
+    const int64_t number = sign < 0 ? form.constant : -form.constant;
+    if (std::abs(number) > (int64_t{1} << 40)) return;
+    if (sign < 0) {
+      solver_.add(z3::implies(b >= 1, (q <= integer(number)) == (a < integer(number + 1) * b)));
+    } else {
+      solver_.add(z3::implies(b >= 1, (q >= integer(number)) == (a >= integer(number) * b)));
+    }
+  }
+
+  /// A product with a factor that is at most a number is at most that number times the other one. Of numbers
+  /// those are tried that the factor's bound suggests: what is below an extent is at most one less.
+  void bounded_factor(Term product, Term factor, Term other) {
+    constexpr double most = 1 << 20;
+    if (terms_.magnitude(factor) > most) return;
+    const auto bound = static_cast<int64_t>(terms_.magnitude(factor));
+    for (const int64_t number : {bound, bound - 1}) {
+      solver_.add(z3::implies(expression(factor) <= integer(number) && expression(other) >= 0,
+                              expression(product) <= integer(number) * expression(other)));
     }
   }
 

@@ -126,9 +126,36 @@ Term Terms::multiply(Term a, Term b) {
   return result;
 }
 
+std::pair<Term, Term> Terms::multiples(Term a, Term b) {
+  const LinearForm divisor = linear(b);
+  if (divisor.constant != 0 || divisor.coefficients.size() != 1) return {integer(0), a};
+  const auto [size, factor] = *divisor.coefficients.begin();
+  Term whole = integer(0), rest = a;
+  for (const auto& [part, coefficient] : linear(a).coefficients) {
+    if (factor <= 0 || coefficient % factor != 0) continue;
+    Term other = integer(1);
+    if (part != size) {
+      const Node& product = node(part);
+      if (product.kind != Kind::product) continue;
+      const bool first = product.arguments[0] == size;
+      if (!first && product.arguments[1] != size) continue;
+      other = product.arguments[first ? 1 : 0];
+    }
+    whole = combine(whole, coefficient / factor, other);
+    rest = combine(rest, -coefficient, part);
+  }
+  return {whole, rest};
+}
+
 Term Terms::divide(Kind kind, Term a, Term b) {
   const bool division = kind == Kind::floor_div;
-  if (!is_literal(b)) return atom(kind, {a, b}, division ? magnitude(a) : magnitude(b));
+  if (!is_literal(b)) {
+    // floor((b x + r) / b) = x + floor(r / b).
+    const auto [whole, rest] = multiples(a, b);
+    if (rest == integer(0)) return division ? whole : rest;
+    const Term left = atom(kind, {rest, b}, division ? magnitude(rest) : magnitude(b));
+    return division ? add(whole, left) : left;
+  }
   const int64_t divisor = node(b).linear.constant;
   if (divisor <= 0) throw Error(Fault::unsupported, "a division by a literal that is not positive");
   // floor((c x + r) / c) = x + floor(r / c), for every x and r.

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace axrun::verify {
@@ -106,6 +107,8 @@ class Terms {
   Term combine(Term a, int64_t factor, Term b);
   Term atom(Kind kind, TermList arguments, double magnitude);
   Term divide(Kind kind, Term a, Term b);
+  /// What a has as multiples of b, which is no literal: a = b * first + second.
+  std::pair<Term, Term> multiples(Term a, Term b);
 
   std::deque<Node> nodes_;  // references to nodes outlive additions
   std::vector<double> magnitudes_;

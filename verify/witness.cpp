@@ -11,8 +11,31 @@ struct Unknown {
   Term variable;
   int64_t coefficient;
   int64_t step;
+  std::optional<Term> size;  ///< of a product with a size, that one
   int64_t weight() const { return coefficient * step; }
 };
+
+/// Larger weights first: those with a size before those without.
+bool weighs_more(const Terms& terms, const Unknown& a, const Unknown& b) {
+  if (a.size.has_value() != b.size.has_value()) return a.size.has_value();
+  if (a.size && *a.size != *b.size) return terms.magnitude(*a.size) > terms.magnitude(*b.size);
+  return a.weight() > b.weight();
+}
+
+/// An unknown times something without unknowns.
+std::optional<Unknown> scaled_by_size(const Terms& terms, const std::map<Term, int64_t>& steps, Term atom,
+                                      int64_t coefficient) {
+  const Terms::Node& node = terms.node(atom);
+  if (node.kind != Terms::Kind::product) return std::nullopt;
+  for (const size_t k : {0, 1}) {
+    const auto found = steps.find(node.arguments[k]);
+    const Term size = node.arguments[1 - k];
+    const bool mentions = std::any_of(steps.begin(), steps.end(),
+                                      [&](const auto& entry) { return terms.mentions(size, entry.first); });
+    if (found != steps.end() && !mentions) return Unknown{found->first, coefficient, found->second, size};
+  }
+  return std::nullopt;
+}
 
 /// left - right as a sum over unknowns and what is known; false where an unknown stands within an atom.
 bool split(Terms& terms, const std::map<Term, int64_t>& steps, Term difference,
@@ -22,7 +45,11 @@ bool split(Terms& terms, const std::map<Term, int64_t>& steps, Term difference,
   for (const auto& [atom, coefficient] : form.coefficients) {
     const auto found = steps.find(atom);
     if (found != steps.end()) {
-      unknowns.push_back({atom, coefficient, found->second});
+      unknowns.push_back({atom, coefficient, found->second, std::nullopt});
+      continue;
+    }
+    if (auto scaled = scaled_by_size(terms, steps, atom, coefficient)) {
+      unknowns.push_back(*scaled);
       continue;
     }
     for (const auto& entry : steps) {
@@ -98,16 +125,22 @@ std::map<Term, Term> solve(Terms& terms, const std::map<Term, int64_t>& steps,
       for (Unknown& unknown : unknowns) unknown.coefficient = -unknown.coefficient;
     }
     std::sort(unknowns.begin(), unknowns.end(),
-              [](const Unknown& a, const Unknown& b) { return a.weight() > b.weight(); });
-    if (unknowns.back().coefficient <= 0) return false;
+              [&](const Unknown& a, const Unknown& b) { return weighs_more(terms, a, b); });
+    for (size_t k = 0; k < unknowns.size(); ++k) {
+      if (unknowns[k].coefficient <= 0) return false;
+      for (size_t i = 0; i < k; ++i) {
+        if (unknowns[i].variable == unknowns[k].variable) return false;
+      }
+    }
     for (size_t k = 0; k < unknowns.size(); ++k) {
       const Unknown& unknown = unknowns[k];
       const bool last = k + 1 == unknowns.size();
+      const Term one = unknown.size.value_or(terms.integer(1));
       const int64_t divisor = last ? unknown.coefficient : unknown.weight();
-      Term value = terms.floor_div(rest, terms.integer(divisor));
+      Term value = terms.floor_div(rest, terms.scale(divisor, one));
       if (!last) value = terms.scale(unknown.step, value);
       found(unknown.variable, value);
-      rest = terms.subtract(rest, terms.scale(unknown.coefficient, value));
+      rest = terms.subtract(rest, terms.scale(unknown.coefficient, terms.multiply(one, value)));
     }
     return true;
   };

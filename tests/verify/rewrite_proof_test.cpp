@@ -76,5 +76,28 @@ TEST(RewriteProof, WrongOnesAreNotProved) {
       Verdict::unknown);
 }
 
+/// Axes of numbers merged with one that is a size.
+const std::string with_a_size = R"(program f(x: f32[96, 6, n]) -> (z, t) {
+  u: f32[96, 6, n] = map (i: 96, j: 6, k: n) { x[i, j, k] * 2:f32 }
+  z: f32[96, 6, n] = map (i: 96, j: 6, k: n) { erf(u[i, j, k]) * x[i, j, k] }
+  t: f32[96] = reduce sum (i: 96; j: 6, k: n) { x[i, j, k] }
+})";
+
+verify::Evidence prove_with_a_size(const std::string& index, const std::string& term) {
+  const std::string rewritten =
+      "program g(x: f32[576*n]) -> (z, t) {\n  z: f32[576*n] = map (i: 576*n) { erf(x[" + index +
+      "] * 2:f32) * x[i] }\n  t: f32[96] = reduce sum (i: 96; j: 6*n) { x[" + term + "] }\n}";
+  return verify::prove_rewrite(ir::parse(with_a_size), ir::parse(rewritten), {{"n", 2, 16384, 1}});
+}
+
+TEST(RewriteProof, NumbersMergedWithASize) {
+  const verify::Evidence evidence = prove_with_a_size("i", "6*dim(n)*i + j");
+  EXPECT_EQ(evidence.verdict, Verdict::proved) << evidence.text;
+  EXPECT_EQ(prove_with_a_size("i", "5*dim(n)*i + j").verdict, Verdict::unknown);
+  EXPECT_EQ(prove_with_a_size("i", "6*dim(n)*i + floor_mod(j, dim(n))").verdict, Verdict::unknown);
+  EXPECT_EQ(prove_with_a_size("floor_mod(i, 6*dim(n))", "6*dim(n)*i + j").verdict, Verdict::unknown);
+  EXPECT_EQ(prove_with_a_size("floor_div(i, dim(n))", "6*dim(n)*i + j").verdict, Verdict::unknown);
+}
+
 }  // namespace
 }  // namespace axrun::tests
