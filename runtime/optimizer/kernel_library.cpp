@@ -96,6 +96,15 @@ std::vector<ir::Shape> input_shapes(const Plan& plan, const Step& step) {
   return shapes;
 }
 
+/// Of those that are there.
+std::vector<ir::Shape> output_shapes(const Plan& plan, const Step& step) {
+  std::vector<ir::Shape> shapes;
+  for (const ir::ValueId id : step.work->outputs) {
+    if (id != ir::absent) shapes.push_back(*ir::constant_dims(*plan.fact(id).dims));
+  }
+  return shapes;
+}
+
 }  // namespace
 
 bool KernelLibrary::has_fixed_room(const GroupKey& key) const {
@@ -135,9 +144,10 @@ std::vector<std::shared_ptr<KernelLibrary::Form>> KernelLibrary::forms_of(const 
   return granted;
 }
 
-bool KernelLibrary::is_for(const Form& form, const PortSizes& inputs, SizeValues& sizes) {
-  if (!form.entry) return has_shapes(inputs, form.shapes);
-  auto found = sizes_for(*form.expression, inputs);
+bool KernelLibrary::is_for(const Form& form, const PortSizes& ports, const std::vector<int>& outputs,
+                           SizeValues& sizes) {
+  if (!form.entry) return has_shapes(ports, form.shapes);
+  auto found = sizes_for(*form.expression, ports, outputs);
   if (!found || !covers(form.entry->ranges, *found)) return false;
   sizes = *std::move(found);
   return true;
@@ -298,6 +308,11 @@ std::shared_ptr<const jit::BoundKernel> KernelLibrary::bind(const ServingCode& g
 std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan, const Step& step) const {
   OpenPorts ports;
   for (const ir::Shape& shape : input_shapes(plan, step)) ports.inputs.push_back(dims_at(shape));
+  std::vector<int> outputs;
+  for (const ir::Shape& shape : output_shapes(plan, step)) {
+    outputs.push_back(static_cast<int>(outputs.size()));
+    ports.outputs.push_back(dims_at(shape));
+  }
   const auto constant = [&](ir::ValueId id) {
     const ir::Tensor& known = plan.fact(id).constant;
     return known.defined() ? &known : nullptr;
@@ -306,7 +321,7 @@ std::optional<KernelLibrary::Place> KernelLibrary::known_place(const Plan& plan,
   Place place;
   const auto forms = forms_of({&plan.graph(), step.work->nodes}, plan.assumptions(), constant);
   const auto form = std::find_if(forms.begin(), forms.end(), [&](const auto& one) {
-    return is_for(*one, {ports, {}}, place.sizes);
+    return is_for(*one, {ports, {}}, outputs, place.sizes);
   });
   if (form == forms.end()) return std::nullopt;
   place.entry = (*form)->entry;
@@ -318,12 +333,8 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
                                               const Plan& plan, const Step& step, Role role) {
   if (std::optional<Place> known = known_place(plan, step)) return *std::move(known);
   Place place;
-  const std::vector<ir::Shape> shapes = input_shapes(plan, step);
+  const std::vector<ir::Shape> shapes = input_shapes(plan, step), wanted = output_shapes(plan, step);
   const GroupKey key(&plan.graph(), step.work->nodes);
-  std::vector<ir::Shape> wanted;
-  for (const ir::ValueId id : step.work->outputs) {
-    if (id != ir::absent) wanted.push_back(*ir::constant_dims(*plan.fact(id).dims));
-  }
   bool fixed_room = false, open_room = false;
   {
     const std::lock_guard lock(mutex_);
@@ -334,8 +345,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   std::optional<StepExpression> expression;
   std::optional<SizeValues> sizes;
   const auto take = [&](std::optional<StepExpression> open) {
-    sizes = open ? sizes_for(*open, shapes) : std::nullopt;
-    if (sizes && output_shapes(*open, *sizes) != wanted) sizes.reset();
+    sizes = open ? sizes_for(*open, shapes, wanted) : std::nullopt;
     if (sizes) expression = std::move(open);
   };
   std::string assumptions;
@@ -359,7 +369,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   if (!sizes) {
     contents = contents_of(plan, step);
     expression = express(concrete, step, place.reason);
-    sizes = expression ? sizes_for(*expression, shapes) : std::nullopt;
+    sizes = expression ? sizes_for(*expression, shapes, wanted) : std::nullopt;
   }
   if (!sizes) {
     auto closed = std::make_shared<Form>();
@@ -416,14 +426,11 @@ std::shared_ptr<const Kernel> KernelLibrary::kernel_for(const Entry& entry, cons
     if (!constant.defined()) return nullptr;
     constants.push_back(constant.data());
   }
-  std::vector<ir::Shape> outputs;
   std::vector<int> positions;
   for (size_t k = 0; k < step.work->outputs.size(); ++k) {
-    if (step.work->outputs[k] == ir::absent) continue;
-    outputs.push_back(*ir::constant_dims(*plan.fact(step.work->outputs[k]).dims));
-    positions.push_back(static_cast<int>(k));
+    if (step.work->outputs[k] != ir::absent) positions.push_back(static_cast<int>(k));
   }
-  if (output_shapes(*entry.shared_expression, sizes) != outputs) return nullptr;
+  if (output_shapes(*entry.shared_expression, sizes) != output_shapes(plan, step)) return nullptr;
   return std::make_shared<JitKernel>(
       parts_of(entry, generated, are_known(constants), positions, *step.work->node, threads),
       bind(generated, sizes, constants), in_order(*entry.shared_expression, sizes));

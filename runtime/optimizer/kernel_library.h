@@ -219,8 +219,9 @@ class KernelLibrary final : public KernelSource {
   /// What is known of the group where that is taken for granted. Under the lock, as the next ones.
   std::vector<std::shared_ptr<Form>> forms_of(const GroupKey& key, std::string_view assumptions,
                                               const ConstantOf& constant) const;
-  /// Whether it is for such inputs, and their sizes.
-  static bool is_for(const Form& form, const PortSizes& inputs, SizeValues& sizes);
+  /// Whether it is for such ports, and their sizes; outputs: those that it gives.
+  static bool is_for(const Form& form, const PortSizes& ports, const std::vector<int>& outputs,
+                     SizeValues& sizes);
   /// Whether the group may get one more: for fixed shapes there are few.
   bool has_fixed_room(const GroupKey& key) const;
   /// The same for open sizes that keep to these: few as well, and none where it was seen that there is none.

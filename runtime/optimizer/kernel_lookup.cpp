@@ -70,9 +70,9 @@ KernelSource::Found KernelLibrary::StepQuestion::look_up(const PortSizes& ports)
   {
     const std::lock_guard lock(library_.mutex_);
     size_t form = forms_.size();
-    if (last_ < forms_.size() && is_for(*forms_[last_], ports, sizes)) form = last_;
+    if (last_ < forms_.size() && is_for(*forms_[last_], ports, outputs_, sizes)) form = last_;
     for (size_t k = 0; form == forms_.size() && k < forms_.size(); ++k) {
-      if (k != last_ && is_for(*forms_[k], ports, sizes)) form = k;
+      if (k != last_ && is_for(*forms_[k], ports, outputs_, sizes)) form = k;
     }
     if (form == forms_.size()) {
       if (forms_.size() == 1 && forms_[0]->entry && answers_.empty())
@@ -97,7 +97,7 @@ KernelSource::Found KernelLibrary::StepQuestion::look_up(const PortSizes& ports)
       entry = std::move(special);
     }
     known = this->known(*entry, *entry->generated);
-    if (known == nullptr || !gives(*entry->shared_expression, sizes, ports, outputs_)) return found;
+    if (known == nullptr) return found;
     is_for_range = entry == forms_[form]->entry;
     code = *entry->generated;  // an alternative may take its place
     expression = entry->shared_expression;

@@ -103,8 +103,8 @@ std::optional<StepExpression> expression_of(const FoldedNode& folded, SizeValues
     const size_t operands = program.operands.size();
     auto expression = express(std::move(program), std::vector<bool>(operands, false), reason);
     if (!expression) return std::nullopt;
-    const auto found = sizes_for(*expression, shapes);
-    if (!found || output_shapes(*expression, *found) != wanted) {
+    const auto found = sizes_for(*expression, shapes, wanted);
+    if (!found) {
       reason = "its sizes do not follow from those of its operands";
       return std::nullopt;
     }

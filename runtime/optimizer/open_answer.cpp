@@ -1,10 +1,11 @@
 #include "runtime/optimizer/open_answer.h"
-#include "runtime/plan/kernel_block.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
+
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -19,10 +20,12 @@ int64_t extent_of(const LinearDim& dim, const int64_t* values) {
 
 std::unique_ptr<const OpenAnswer> OpenAnswer::of(Known known) {
   const StepExpression& expression = *known.expression;
+  if (expression.output_dims.size() != known.outputs.size()) return nullptr;
   const size_t sizes = expression.symbols.size();
   if (sizes > most_sizes || known.ranges.size() != sizes) return nullptr;
   auto answer = std::make_unique<OpenAnswer>();
   answer->known_ = std::move(known);
+  answer->ports_ = expression.ports();
   while (answer->find_source()) {
   }
   if (answer->sources_.size() != sizes) return nullptr;
@@ -36,10 +39,10 @@ bool OpenAnswer::find_source() {
     return std::any_of(sources_.begin(), sources_.end(),
                        [&](const Source& source) { return source.size == static_cast<size_t>(size); });
   };
-  for (size_t k = 0; k < expression.operand_dims.size(); ++k) {
-    if (expression.program.operands[k] == ir::none) continue;
-    for (size_t d = 0; d < expression.operand_dims[k].size(); ++d) {
-      const auto& terms = expression.operand_dims[k][d].terms;
+  for (const StepExpression::Port& port : ports_) {
+    const LinearDims& dims = expression.dims(port);
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const auto& terms = dims[d].terms;
       const auto open =
           std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return !is_told(term.first); });
       const auto several =
@@ -47,7 +50,7 @@ bool OpenAnswer::find_source() {
               ? open
               : std::find_if(open + 1, terms.end(), [&](const auto& term) { return !is_told(term.first); });
       if (open == terms.end() || several != terms.end()) continue;
-      sources_.push_back({static_cast<size_t>(open->first), k, d, open->second});
+      sources_.push_back({static_cast<size_t>(open->first), port, d, open->second});
       return true;
     }
   }
@@ -96,11 +99,23 @@ bool OpenAnswer::read_order() {
   return order_.size() <= most_sizes;
 }
 
+bool OpenAnswer::has_ranks(const PortSizes& ports) const {
+  return std::all_of(ports_.begin(), ports_.end(), [&](const StepExpression::Port& port) {
+    const size_t rank = known_.expression->dims(port).size();
+    if (port.is_output) return rank == ports.rank_of_output(static_cast<size_t>(known_.outputs[port.index]));
+    return port.index < ports.inputs() && rank == ports.rank_of_input(port.index);
+  });
+}
+
+int64_t OpenAnswer::extent(const PortSizes& ports, const StepExpression::Port& port, size_t d) const {
+  return port.is_output ? ports.dim_of_output(static_cast<size_t>(known_.outputs[port.index]), d)
+                        : ports.dim_of_input(port.index, d);
+}
+
 bool OpenAnswer::solve(const PortSizes& ports, int64_t* values) const {
   for (const Source& source : sources_) {
-    if (source.input >= ports.inputs() || source.dim >= ports.rank_of_input(source.input)) return false;
-    const LinearDim& dim = known_.expression->operand_dims[source.input][source.dim];
-    int64_t rest = ports.dim_of_input(source.input, source.dim) - dim.constant;
+    const LinearDim& dim = known_.expression->dims(source.port)[source.dim];
+    int64_t rest = extent(ports, source.port, source.dim) - dim.constant;
     for (const auto& [size, factor] : dim.terms) {
       if (static_cast<size_t>(size) != source.size) rest -= factor * values[size];
     }
@@ -111,22 +126,10 @@ bool OpenAnswer::solve(const PortSizes& ports, int64_t* values) const {
 }
 
 bool OpenAnswer::fits(const PortSizes& ports, const int64_t* values) const {
-  const StepExpression& expression = *known_.expression;
-  for (size_t k = 0; k < expression.operand_dims.size(); ++k) {
-    const LinearDims& dims = expression.operand_dims[k];
-    if (expression.program.operands[k] == ir::none) continue;
-    if (k >= ports.inputs() || dims.size() != ports.rank_of_input(k)) return false;
+  for (const StepExpression::Port& port : ports_) {
+    const LinearDims& dims = known_.expression->dims(port);
     for (size_t d = 0; d < dims.size(); ++d) {
-      if (extent_of(dims[d], values) != ports.dim_of_input(k, d)) return false;
-    }
-  }
-  if (expression.output_dims.size() != known_.outputs.size()) return false;
-  for (size_t k = 0; k < known_.outputs.size(); ++k) {
-    const LinearDims& dims = expression.output_dims[k];
-    const auto port = static_cast<size_t>(known_.outputs[k]);
-    if (dims.size() != ports.rank_of_output(port)) return false;
-    for (size_t d = 0; d < dims.size(); ++d) {
-      if (extent_of(dims[d], values) != ports.dim_of_output(port, d)) return false;
+      if (extent_of(dims[d], values) != extent(ports, port, d)) return false;
     }
   }
   return true;
@@ -164,8 +167,8 @@ const OpenAnswer::Judged* OpenAnswer::nearest(const int64_t* values) const {
 
 OpenAnswer::Says OpenAnswer::at(const PortSizes& ports, KernelSource::Found& found) const {
   std::array<int64_t, most_sizes> values;
-  if (!solve(ports, values.data()) || !fits(ports, values.data()) || !is_in_range(values.data()))
-    return Says::not_for_it;
+  const bool is_for_it = has_ranks(ports) && solve(ports, values.data()) && fits(ports, values.data());
+  if (!is_for_it || !is_in_range(values.data())) return Says::not_for_it;
   found.open = known_.open_anyway;
   if (!known_.tested) return Says::found;
   if (!is_covered(values.data())) return Says::ask;
@@ -183,7 +186,7 @@ OpenAnswer::Says OpenAnswer::at(const PortSizes& ports, KernelSource::Found& fou
   if (bound == nullptr) return Says::ask;
   const auto count = static_cast<std::ptrdiff_t>(sources_.size());
   found.kernel = make_in_block<JitKernel>(known_.parts, std::move(bound),
-                                             std::vector<int64_t>(values.begin(), values.begin() + count));
+                                          std::vector<int64_t>(values.begin(), values.begin() + count));
   return Says::found;
 }
 

@@ -43,9 +43,11 @@ class OpenAnswer {
 
  private:
   static constexpr size_t most_sizes = 8;
-  /// Of a size: the dim of an input that tells it, once those told before are known.
+  /// Of a size: the dim of a port that tells it, once those told before are known.
   struct Source {
-    size_t size, input, dim;
+    size_t size;
+    StepExpression::Port port;
+    size_t dim;
     int64_t factor;
   };
   struct Limits {
@@ -60,6 +62,9 @@ class OpenAnswer {
   void read_limits();
   bool read_verdicts();
   bool read_order();
+  bool has_ranks(const PortSizes& ports) const;
+  int64_t extent(const PortSizes& ports, const StepExpression::Port& port, size_t d) const;
+  /// Of ports of such ranks.
   bool solve(const PortSizes& ports, int64_t* values) const;
   bool fits(const PortSizes& ports, const int64_t* values) const;
   /// The expression's range, and how far the code was tested.
@@ -68,6 +73,7 @@ class OpenAnswer {
   const Judged* nearest(const int64_t* values) const;
 
   Known known_;
+  std::vector<StepExpression::Port> ports_;
   std::vector<Source> sources_;  ///< in the order in which they are told
   std::vector<Limits> limits_;
   int64_t most_product_ = 0;

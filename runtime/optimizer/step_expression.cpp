@@ -9,6 +9,7 @@
 #include "ir/error.h"
 #include "ir/known_scalars.h"
 #include "ir/text.h"
+#include "runtime/optimizer/size_names.h"
 #include "runtime/plan/plan_form.h"
 
 namespace axrun::runtime {
@@ -16,125 +17,6 @@ namespace {
 
 using ir::Dim;
 using ir::Program;
-
-template <typename Change>
-void for_dims(Program& program, Change change) {
-  for (ir::TensorDecl& tensor : program.tensors) {
-    for (Dim& dim : tensor.dims) dim = change(dim);
-  }
-  for (ir::Expr& expr : program.exprs) expr.dim = change(expr.dim);
-  for (ir::Stage& stage : program.stages) {
-    for (ir::Axis& axis : stage.axes) axis.extent = change(axis.extent);
-    for (ir::Axis& axis : stage.reduce_axes) axis.extent = change(axis.extent);
-    stage.length = change(stage.length);
-    if (!stage.step) continue;
-    Program step = *stage.step;
-    for_dims(step, change);
-    stage.step = std::make_shared<const Program>(std::move(step));
-  }
-}
-
-void substitute(Program& program, const std::map<std::string, Dim>& values) {
-  for_dims(program, [&](const Dim& dim) { return dim.substitute(values); });
-}
-
-std::vector<std::string> symbols_of(const Dim& dim) {
-  std::vector<std::string> names;
-  dim.collect_symbols(names);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-/// Of dim = factor * name + rest, where it is that; the factor is not 0.
-struct Linear {
-  int64_t factor;
-  Dim rest;
-};
-std::optional<Linear> linear_in(const Dim& dim, const std::string& name) {
-  const Dim rest = dim.substitute({{name, Dim(0)}});
-  const Dim factor = dim.substitute({{name, Dim(1)}}) - rest;
-  if (!factor.is_constant() || factor.value() == 0) return std::nullopt;
-  if (!(factor * Dim::symbol(name) + rest == dim)) return std::nullopt;
-  return Linear{factor.value(), rest};
-}
-
-std::vector<Dim> operand_dims(const Program& program) {
-  std::vector<Dim> dims;
-  for (const ir::TensorId id : program.operands) {
-    if (id == ir::none) continue;
-    const ir::Dims& own = program.tensors[static_cast<size_t>(id)].dims;
-    dims.insert(dims.end(), own.begin(), own.end());
-  }
-  return dims;
-}
-
-/// Sizes that operands have only inside of sums become sizes of their own: with operands [past + seq] and
-/// nothing else, past + seq is one size. Then all sizes are renamed in order of appearance.
-///
-/// `taken` marks names that the model cannot have.
-void name_sizes(Program& program, std::vector<std::string>& symbols) {
-  constexpr const char* taken = "\x01";
-  int fresh = 0;
-  std::vector<std::string> solved;
-  const auto is_solved = [&](const std::string& name) {
-    return std::find(solved.begin(), solved.end(), name) != solved.end();
-  };
-  // One symbol at a time, from a dim in which it is the only open one; where every dim has several, one of
-  // them gives way to the dim itself.
-  for (;;) {
-    std::string chosen;
-    Dim several;
-    for (const Dim& dim : operand_dims(program)) {
-      std::vector<std::string> open = symbols_of(dim);
-      open.erase(std::remove_if(open.begin(), open.end(), is_solved), open.end());
-      if (open.size() == 1 && linear_in(dim, open[0])) {
-        chosen = open[0];
-        break;
-      }
-      if (!open.empty() && several == Dim(0)) several = dim;
-    }
-    if (!chosen.empty()) {
-      solved.push_back(chosen);
-      continue;
-    }
-    if (several == Dim(0)) break;
-    bool replaced = false;
-    for (const std::string& name : symbols_of(several)) {
-      const auto linear = linear_in(several, name);
-      if (is_solved(name) || !linear || (linear->factor != 1 && linear->factor != -1)) continue;
-      const std::string size = fmt::format("{}{}", taken, fresh++);
-      substitute(program, {{name, Dim(linear->factor) * (Dim::symbol(size) - linear->rest)}});
-      replaced = true;
-      break;
-    }
-    if (!replaced) break;
-  }
-  std::map<std::string, Dim> first, second;
-  for (const Dim& dim : operand_dims(program)) {
-    for (const std::string& name : symbols_of(dim)) {
-      if (first.count(name) != 0) continue;
-      const std::string between = fmt::format("{}{}", taken, fresh++);
-      symbols.push_back(fmt::format("n{}", symbols.size()));
-      first.emplace(name, Dim::symbol(between));
-      second.emplace(between, Dim::symbol(symbols.back()));
-    }
-  }
-  substitute(program, first);  // in two steps: the model may have names like the new ones
-  substitute(program, second);
-}
-
-/// A size that no operand's dims have: only data tell it.
-bool has_other_sizes(Program& program, const std::vector<std::string>& symbols) {
-  bool found = false;
-  for_dims(program, [&](const Dim& dim) {
-    for (const std::string& name : symbols_of(dim)) {
-      found |= std::find(symbols.begin(), symbols.end(), name) == symbols.end();
-    }
-    return dim;
-  });
-  return found;
-}
 
 std::optional<LinearDims> linear_dims(const ir::Dims& dims, const std::vector<std::string>& symbols) {
   LinearDims found;
@@ -157,6 +39,8 @@ std::optional<LinearDims> linear_dims(const ir::Dims& dims, const std::vector<st
 /// False where a dim is not linear in the sizes.
 bool find_linear_dims(StepExpression& expression) {
   const Program& program = expression.program;
+  expression.operand_dims.clear();
+  expression.output_dims.clear();
   const auto add = [&](ir::TensorId id, std::vector<LinearDims>& list) {
     if (id == ir::none) {
       list.emplace_back();
@@ -170,6 +54,18 @@ bool find_linear_dims(StepExpression& expression) {
   for (const ir::TensorId id : program.operands) linear = linear && add(id, expression.operand_dims);
   for (const ir::TensorId id : program.outputs) linear = linear && add(id, expression.output_dims);
   return linear;
+}
+
+/// Names the sizes of the program; false, with the reason, where its ports do not tell all of them.
+bool name_ports(StepExpression& expression, std::string& reason) {
+  expression.symbols = name_sizes(expression.program);
+  if (has_other_sizes(expression.program, expression.symbols)) {
+    reason = "a size depends on data";
+    return false;
+  }
+  if (find_linear_dims(expression)) return true;
+  reason = "a size is not linear in those of the model";
+  return false;
 }
 
 std::string word_for(const std::string& ops) {
@@ -233,16 +129,12 @@ ir::Inference facts_of(const Plan& plan) {
 
 std::optional<StepExpression> express(Program program, std::vector<bool> constant, std::string& reason) {
   StepExpression expression;
-  expression.program = std::move(program);
   expression.constant = std::move(constant);
-  name_sizes(expression.program, expression.symbols);
-  if (has_other_sizes(expression.program, expression.symbols)) {
-    reason = "a size depends on data";
-    return std::nullopt;
-  }
-  if (!find_linear_dims(expression)) {
-    reason = "a size is not linear in those of the model";
-    return std::nullopt;
+  expression.program = program;
+  if (!name_ports(expression, reason)) {
+    name_quotients(program);
+    expression.program = std::move(program);
+    if (!name_ports(expression, reason)) return std::nullopt;
   }
   expression.text = ir::print(expression.program);
   return expression;
@@ -314,30 +206,55 @@ std::optional<StepExpression> express(const PlanForm& form, const Step& step, st
 
 namespace {
 
-/// The dims of a step's inputs, wherever they are.
-struct ShapesOfInputs {
-  const std::vector<ir::Shape>& shapes;
-  size_t inputs() const { return shapes.size(); }
-  size_t rank_of_input(size_t k) const { return shapes[k].size(); }
-  int64_t dim_of_input(size_t k, size_t d) const { return shapes[k][d]; }
+using Port = StepExpression::Port;
+
+/// The dims of a step's inputs and outputs that are there, wherever they are.
+struct ShapesOfPorts {
+  const std::vector<ir::Shape>&inputs, &outputs;
+  size_t rank(const Port& port) const { return of(port).size(); }
+  int64_t dim(const Port& port, size_t d) const { return of(port)[d]; }
+  bool has(const Port& port) const { return port.index < (port.is_output ? outputs : inputs).size(); }
+
+ private:
+  const ir::Shape& of(const Port& port) const { return (port.is_output ? outputs : inputs)[port.index]; }
 };
 
-template <typename Inputs>
-std::optional<SizeValues> solved(const StepExpression& expression, const Inputs& inputs) {
+struct SizesOfPorts {
+  const PortSizes& ports;
+  const std::vector<int>& outputs;
+  size_t rank(const Port& port) const {
+    return port.is_output ? ports.rank_of_output(output(port)) : ports.rank_of_input(port.index);
+  }
+  int64_t dim(const Port& port, size_t d) const {
+    return port.is_output ? ports.dim_of_output(output(port), d) : ports.dim_of_input(port.index, d);
+  }
+  bool has(const Port& port) const {
+    return port.is_output ? port.index < outputs.size() : port.index < ports.inputs();
+  }
+
+ private:
+  size_t output(const Port& port) const { return static_cast<size_t>(outputs[port.index]); }
+};
+
+template <typename Ports>
+std::optional<SizeValues> solved(const StepExpression& expression, size_t outputs, const Ports& ports) {
+  if (expression.output_dims.size() != outputs) return std::nullopt;
   const size_t count = expression.symbols.size();
   std::vector<int64_t> values(count, -1);  // -1: not known yet
-  const auto& operands = expression.operand_dims;
+  const std::vector<Port> all = expression.ports();
+  for (const Port& port : all) {
+    if (!ports.has(port) || expression.dims(port).size() != ports.rank(port)) return std::nullopt;
+  }
   // Every round solves at least one size, or is the last, in which every dim is seen to fit.
   for (bool progress = true; progress;) {
     progress = false;
-    for (size_t k = 0; k < operands.size(); ++k) {
-      if (expression.program.operands[k] == ir::none) continue;
-      if (k >= inputs.inputs() || operands[k].size() != inputs.rank_of_input(k)) return std::nullopt;
-      for (size_t d = 0; d < operands[k].size(); ++d) {
-        int64_t rest = inputs.dim_of_input(k, d) - operands[k][d].constant;
+    for (const Port& port : all) {
+      const LinearDims& dims = expression.dims(port);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        int64_t rest = ports.dim(port, d) - dims[d].constant;
         const std::pair<int, int64_t>* open = nullptr;
         bool several = false;
-        for (const auto& term : operands[k][d].terms) {
+        for (const auto& term : dims[d].terms) {
           const int64_t value = values[static_cast<size_t>(term.first)];
           if (value >= 0) {
             rest -= term.second * value;
@@ -367,35 +284,29 @@ std::optional<SizeValues> solved(const StepExpression& expression, const Inputs&
 
 }  // namespace
 
-std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes) {
-  return solved(expression, ShapesOfInputs{shapes});
+std::vector<StepExpression::Port> StepExpression::ports() const {
+  std::vector<Port> all;
+  for (size_t k = 0; k < operand_dims.size(); ++k) {
+    if (program.operands[k] != ir::none) all.push_back({false, k});
+  }
+  for (size_t k = 0; k < output_dims.size(); ++k) all.push_back({true, k});
+  return all;
 }
 
-std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports) {
-  return solved(expression, ports);
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& inputs,
+                                    const std::vector<ir::Shape>& outputs) {
+  return solved(expression, outputs.size(), ShapesOfPorts{inputs, outputs});
+}
+
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports,
+                                    const std::vector<int>& outputs) {
+  return solved(expression, outputs.size(), SizesOfPorts{ports, outputs});
 }
 
 std::vector<int64_t> in_order(const StepExpression& expression, const SizeValues& sizes) {
   std::vector<int64_t> values;
   for (const std::string& name : expression.symbols) values.push_back(sizes.at(name));
   return values;
-}
-
-bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
-           const std::vector<int>& outputs) {
-  if (expression.output_dims.size() != outputs.size()) return false;
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const LinearDims& dims = expression.output_dims[k];
-    const auto port = static_cast<size_t>(outputs[k]);
-    if (dims.size() != ports.rank_of_output(port)) return false;
-    for (size_t d = 0; d < dims.size(); ++d) {
-      int64_t extent = dims[d].constant;
-      for (const auto& [size, factor] : dims[d].terms)
-        extent += factor * sizes.at(expression.symbols[static_cast<size_t>(size)]);
-      if (extent != ports.dim_of_output(port, d)) return false;
-    }
-  }
-  return true;
 }
 
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes) {

@@ -32,6 +32,16 @@ struct StepExpression {
   /// there is no expression.
   std::vector<LinearDims> operand_dims, output_dims;
 
+  /// What tells its sizes: an operand that it has, or an output.
+  struct Port {
+    bool is_output;
+    size_t index;
+  };
+  std::vector<Port> ports() const;
+  const LinearDims& dims(const Port& port) const {
+    return (port.is_output ? output_dims : operand_dims)[port.index];
+  }
+
   /// Of an expression that was read from a cache the program has operands only.
   bool is_whole() const { return !program.stages.empty(); }
   /// The program, made of the text where that is missing. Throws Error where it is none.
@@ -72,17 +82,17 @@ std::optional<StepExpression> express(ir::Program program, std::vector<bool> con
 /// Facts of a plan's values: its shapes.
 ir::Inference facts_of(const Plan& plan);
 
-/// The sizes for which operands have these shapes (per operand; ignored where the expression has none). Empty
-/// where there are none, or the shapes leave a size open.
-std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& shapes);
-std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports);
+/// The sizes for which operands (per operand; ignored where the expression has none) and outputs have these
+/// shapes. Empty where there are none, or the shapes leave a size open.
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const std::vector<ir::Shape>& inputs,
+                                    const std::vector<ir::Shape>& outputs);
+/// outputs: which of the step's ports the expression's outputs are.
+std::optional<SizeValues> sizes_for(const StepExpression& expression, const PortSizes& ports,
+                                    const std::vector<int>& outputs);
 
 /// Dims of the expression's outputs at these sizes.
 std::vector<ir::Shape> output_shapes(const StepExpression& expression, const SizeValues& sizes);
 /// Of the expression's symbols.
 std::vector<int64_t> in_order(const StepExpression& expression, const SizeValues& sizes);
-/// Whether they are those of these outputs of a step, in order.
-bool gives(const StepExpression& expression, const SizeValues& sizes, const PortSizes& ports,
-           const std::vector<int>& outputs);
 
 }  // namespace axrun::runtime

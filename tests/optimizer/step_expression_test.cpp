@@ -51,7 +51,7 @@ TEST(StepExpression, ASumOfSizesIsOneSize) {
   const Expressed made(joined.m, {{4, 3}, {5, 3}});
   ASSERT_TRUE(made.expression) << made.reason;
   EXPECT_EQ(made.expression->symbols, std::vector<std::string>{"n0"}) << made.expression->text;
-  const auto sizes = sizes_for(*made.expression, {{9, 3}, {1, 3}});
+  const auto sizes = sizes_for(*made.expression, {{9, 3}, {1, 3}}, {{9, 3}});
   ASSERT_TRUE(sizes);
   EXPECT_EQ(sizes->at("n0"), 9);
   EXPECT_EQ(output_shapes(*made.expression, *sizes), (std::vector<ir::Shape>{{9, 3}}));
@@ -63,13 +63,78 @@ TEST(StepExpression, SizesAreSolvedFromSums) {
   const Expressed made(joined.m, {{4, 3}, {5, 3}});
   ASSERT_TRUE(made.expression) << made.reason;
   ASSERT_EQ(made.expression->symbols.size(), 2u) << made.expression->text;
-  const auto sizes = sizes_for(*made.expression, {{9, 3}, {4, 3}});
+  const auto sizes = sizes_for(*made.expression, {{9, 3}, {4, 3}}, {{13, 3}});
   ASSERT_TRUE(sizes) << made.expression->text;
   EXPECT_EQ(output_shapes(*made.expression, *sizes), (std::vector<ir::Shape>{{13, 3}}));
-  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {4, 4}})) << "a fixed size differs";
-  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}})) << "an operand is missing";
-  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3, 1}, {4, 3}})) << "a rank differs";
-  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {10, 3}})) << "seq would be negative";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {4, 4}}, {{13, 3}})) << "a fixed size differs";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}}, {{13, 3}})) << "an operand is missing";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3, 1}, {4, 3}}, {{13, 3}})) << "a rank differs";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {10, 3}}, {{19, 3}})) << "seq would be negative";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {4, 3}}, {{12, 3}})) << "an output differs";
+  EXPECT_FALSE(sizes_for(*made.expression, {{9, 3}, {4, 3}}, {})) << "an output is missing";
+}
+
+/// What a convolution with a stride of 2 leaves of [n, w], and what comes after it.
+struct Strided {
+  Strided() {
+    x = m.input("x", ElementType::f32, {1, 3, Dim::symbol("h"), Dim::symbol("w")});
+    y = halved(x, 3, 1);
+  }
+  ir::ValueId halved(ir::ValueId from, uint64_t seed, int64_t padding) {
+    const auto list = [](int64_t value, size_t count) {
+      ir::Attribute attribute;
+      attribute.kind = ir::Attribute::Kind::integers;
+      attribute.integers.assign(count, value);
+      return attribute;
+    };
+    return m.node("Conv", {from, m.weights({3, 3, 3, 3}, seed)},
+                  {{"strides", list(2, 2)}, {"pads", list(padding, 4)}});
+  }
+  ModelMaker m;
+  ir::ValueId x, y;
+};
+
+TEST(StepExpression, WhatAStrideLeavesIsASize) {
+  Strided strided;
+  strided.m.output(strided.m.node("Softmax", {strided.y}, {{"axis", ModelMaker::attribute(int64_t{3})}}));
+  const Expressed made(strided.m, {{1, 3, 20, 31}});
+  ASSERT_TRUE(made.expression) << made.reason;
+  EXPECT_EQ(made.expression->symbols.size(), 2u);
+  const auto sizes = sizes_for(*made.expression, {{1, 3, 7, 9}}, {{1, 3, 7, 9}});
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(in_order(*made.expression, *sizes), (std::vector<int64_t>{7, 9}));
+}
+
+/// A size is twice what a stride leaves of it, and a remainder: both follow from the shapes, and nothing that
+/// the convolution does not give does.
+TEST(StepExpression, AStridedConvolutionTellsItsSizesByItsOutput) {
+  for (const int64_t padding : {0, 1}) {
+    Strided strided;
+    strided.m.output(padding == 1 ? strided.y : strided.halved(strided.x, 5, 0));
+    const Expressed made(strided.m, {{1, 3, 20, 31}});
+    ASSERT_TRUE(made.expression) << made.reason;
+    EXPECT_EQ(made.expression->symbols.size(), 4u) << made.expression->text;
+    for (int64_t h = 5; h < 9; ++h) {
+      const int64_t w = 2 * h + 1, high = (h - 3 + 2 * padding) / 2 + 1, wide = (w - 3 + 2 * padding) / 2 + 1;
+      const auto sizes = sizes_for(*made.expression, {{1, 3, h, w}, {3, 3, 3, 3}}, {{1, 3, high, wide}});
+      ASSERT_TRUE(sizes) << h << " " << padding << "\n" << made.expression->text;
+      EXPECT_EQ(output_shapes(*made.expression, *sizes), (std::vector<ir::Shape>{{1, 3, high, wide}}));
+      for (const int64_t value : in_order(*made.expression, *sizes)) EXPECT_GE(value, 0);
+      EXPECT_FALSE(sizes_for(*made.expression, {{1, 3, h, w}, {3, 3, 3, 3}}, {{1, 3, high + 9, wide}}));
+    }
+  }
+}
+
+/// Of a size that two strides in a row are applied to only what the first leaves is there.
+TEST(StepExpression, AStrideOfWhatAStrideLeaves) {
+  Strided strided;
+  strided.m.output(strided.halved(
+      strided.m.node("Softmax", {strided.y}, {{"axis", ModelMaker::attribute(int64_t{3})}}), 7, 1));
+  const Expressed made(strided.m, {{1, 3, 20, 31}});
+  ASSERT_TRUE(made.expression) << made.reason;
+  EXPECT_EQ(made.expression->text.find("floor_div"), std::string::npos) << made.expression->text;
+  EXPECT_TRUE(sizes_for(*made.expression, {{1, 3, 10, 16}, {3, 3, 3, 3}}, {{1, 3, 5, 8}}));
+  EXPECT_TRUE(sizes_for(*made.expression, {{1, 3, 11, 15}, {3, 3, 3, 3}}, {{1, 3, 6, 8}}));
 }
 
 /// The step of a scan has the same sizes as what is around it.
