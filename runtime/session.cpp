@@ -219,7 +219,7 @@ OptimizerStatus Session::optimizer_status() const {
 
 void Session::report_metrics(const MetricSink& sink) const {
   HeldMemory memory;
-  std::set<const SpareFrames*> counted;
+  std::set<const FramePool*> counted;
   const auto add = [&](SessionState& session) {
     for (const auto& plan : session.plans.all()) memory.arenas += plan->waiting_bytes(counted);
   };

@@ -28,6 +28,7 @@ void Frame::move_to(const Plan& plan) {
 }
 
 void Frame::point(const Plan& plan) {
+  plan_id_ = plan.id();
   const PlanPlaces& places = *plan.places_;
   for (size_t id = 0; id < places.of.size(); ++id) {
     if (places.of[id].kind == Kind::arena)

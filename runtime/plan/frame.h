@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "runtime/plan/packed.h"
@@ -7,13 +8,14 @@
 
 namespace axrun::runtime {
 
-/// The mutable state of one run of a plan: its arena and where every value is. Frames are kept by their plan
-/// and used again, so that a run of static shapes allocates nothing.
+/// The mutable state of one run of a plan: its arena and where every value is. Frames are kept (FramePool)
+/// and used again, so that a run of shapes that were met before allocates nothing.
 class Frame {
  public:
   explicit Frame(const Plan& plan);
   /// From now on it is of this plan, whose values are in the same places as those of the one before.
   void move_to(const Plan& plan);
+  uint64_t plan_id() const { return plan_id_; }
 
   /// Sets the places that differ from run to run. Allocates the outputs that are not given or do not fit.
   void bind(const Plan& plan, const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs);
@@ -40,6 +42,8 @@ class Frame {
  private:
   /// To what is in the arena, and to the plan's own constants.
   void point(const Plan& plan);
+
+  uint64_t plan_id_ = 0;
 };
 
 }  // namespace axrun::runtime

@@ -73,9 +73,7 @@ Plan::Plan() {
   id_ = ++made;
 }
 
-Plan::~Plan() {
-  for (std::unique_ptr<Frame>& frame : frames_) places_->spare_frames->give(std::move(frame));
-}
+Plan::~Plan() = default;
 
 const FactTable& Plan::facts() const {
   std::call_once(facts_once_, [this] {
@@ -83,27 +81,6 @@ const FactTable& Plan::facts() const {
     if (facts_.size() == 0) facts_ = *recipe_->form->facts_at(recipe_->numbers);
   });
   return facts_;
-}
-
-std::unique_ptr<Frame> Plan::take_frame() const {
-  {
-    const std::lock_guard lock(frames_mutex_);
-    if (!frames_.empty()) {
-      std::unique_ptr<Frame> frame = std::move(frames_.back());
-      frames_.pop_back();
-      return frame;
-    }
-  }
-  if (std::unique_ptr<Frame> frame = places_->spare_frames->take()) {
-    frame->move_to(*this);
-    return frame;
-  }
-  return std::make_unique<Frame>(*this);
-}
-
-void Plan::give_back(std::unique_ptr<Frame> frame) const {
-  const std::lock_guard lock(frames_mutex_);
-  frames_.push_back(std::move(frame));
 }
 
 std::vector<NestedPlan> Plan::nested() const {
@@ -143,37 +120,23 @@ int Plan::open_steps() const {
   return continuation_ ? open + continuation_->open_steps() : open;
 }
 
-size_t Plan::frames() const {
-  const std::lock_guard lock(frames_mutex_);
-  return frames_.size();
-}
+size_t Plan::frames() const { return places_->frames->count(id_); }
 
-int64_t Plan::waiting_bytes(std::set<const SpareFrames*>& counted) const {
-  const SpareFrames& spare = *places_->spare_frames;
-  int64_t bytes = counted.insert(&spare).second ? static_cast<int64_t>(spare.bytes()) : 0;
-  {
-    const std::lock_guard lock(frames_mutex_);
-    for (const std::unique_ptr<Frame>& frame : frames_) bytes += static_cast<int64_t>(frame->arena.size());
-  }
+int64_t Plan::waiting_bytes(std::set<const FramePool*>& counted) const {
+  const FramePool& pool = *places_->frames;
+  int64_t bytes = counted.insert(&pool).second ? static_cast<int64_t>(pool.bytes()) : 0;
   for (const NestedPlan& one : nested()) bytes += one.plan->waiting_bytes(counted);
   return bytes;
 }
 
-void Plan::keep_frames(size_t count) const {
-  std::vector<std::unique_ptr<Frame>> dropped;
-  const std::lock_guard lock(frames_mutex_);
-  while (frames_.size() > count) {
-    dropped.push_back(std::move(frames_.back()));
-    frames_.pop_back();
-  }
-}
+void Plan::keep_frames(size_t count) const { places_->frames->keep(id_, count); }
 
 void Plan::prepare_frame() const {
   constexpr size_t page = 4096;
-  std::unique_ptr<Frame> frame = take_frame();
+  std::unique_ptr<Frame> frame = places_->frames->take(*this);
   auto* const arena = static_cast<volatile char*>(frame->arena.data());
   for (size_t at = 0; at < frame->arena.size(); at += page) arena[at] = 0;
-  give_back(std::move(frame));
+  places_->frames->give(std::move(frame));
 }
 
 void Plan::prepare_frames(size_t most_nested_bytes) const {
@@ -191,17 +154,17 @@ void Plan::prepare_frames(size_t most_nested_bytes) const {
 
 void Plan::run(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
                const RunContext& context) const {
-  std::unique_ptr<Frame> frame = take_frame();
+  std::unique_ptr<Frame> frame = places_->frames->take(*this);
   frame->bind(*this, live_in, outputs);
   const bool is_right = execute(*frame, context, nullptr);
   frame->release(*this);
-  give_back(std::move(frame));
+  places_->frames->give(std::move(frame));
   if (!is_right) otherwise().run(live_in, outputs, context);
 }
 
 void Plan::run_inspected(const std::vector<RuntimeValue>& live_in, std::vector<RuntimeValue>& outputs,
                          const RunContext& context, const Inspector& inspector) const {
-  std::unique_ptr<Frame> frame = take_frame();
+  std::unique_ptr<Frame> frame = places_->frames->take(*this);
   frame->bind(*this, live_in, outputs);
   const bool is_right = execute(*frame, context, &inspector);
   frame->release(*this);

@@ -23,6 +23,7 @@ namespace axrun::runtime {
 class BodyPlans;
 class Continuation;
 class Frame;
+class FramePool;
 class KernelSource;
 class PlanBuilder;
 class RunControl;
@@ -120,11 +121,12 @@ class Plan : public std::enable_shared_from_this<Plan> {
   RunTimes& times() const { return times_; }
   /// Different for every plan of the process: a plan may get the address of one that is gone.
   uint64_t id() const { return id_; }
-  /// Frames that wait for a run: each holds an arena. `keep_frames` frees all but so many.
+  /// Frames that wait for a run and were of this plan last: each holds an arena. `keep_frames` frees all but
+  /// so many.
   size_t frames() const;
-  /// Bytes of these arenas, and of those of nested plans; with spare ones, which plans of other sizes share,
-  /// where they have not been counted.
-  int64_t waiting_bytes(std::set<const SpareFrames*>& counted) const;
+  /// Bytes of the arenas that wait, for plans of other sizes too, and of those of nested plans, where they
+  /// have not been counted.
+  int64_t waiting_bytes(std::set<const FramePool*>& counted) const;
   void keep_frames(size_t count) const;
   /// One of them is there, with its pages, and one of each nested plan, of so many bytes in all: the first
   /// run finds what later ones find.
@@ -139,8 +141,6 @@ class Plan : public std::enable_shared_from_this<Plan> {
 
   const FactTable& facts() const;
   void prepare_frame() const;
-  std::unique_ptr<Frame> take_frame() const;
-  void give_back(std::unique_ptr<Frame> frame) const;
   /// False: a value was beyond its limit, and outputs hold nothing of use.
   bool execute(Frame& frame, const RunContext& context, const Inspector* inspector) const;
   void run_step(Frame& frame, const Step& step, const RunContext& context) const;
@@ -168,8 +168,6 @@ class Plan : public std::enable_shared_from_this<Plan> {
   mutable std::mutex otherwise_mutex_;
   mutable std::shared_ptr<const Plan> otherwise_;
   mutable RunTimes times_;
-  mutable std::mutex frames_mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;
 };
 
 /// In how many runs of the model something was of use, of how many.

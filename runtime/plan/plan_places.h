@@ -7,7 +7,7 @@
 
 #include "ir/graph.h"
 #include "runtime/plan/memory_plan.h"
-#include "runtime/plan/spare_frames.h"
+#include "runtime/plan/frame_pool.h"
 
 namespace axrun::runtime {
 
@@ -74,7 +74,7 @@ struct PlanPlaces {
   std::vector<Output> outputs;
   std::vector<ir::ElementType> output_types;  ///< of all of the graph's
   std::vector<ir::ValueId> passed_on;         ///< as values, with their shapes
-  std::shared_ptr<SpareFrames> spare_frames = std::make_shared<SpareFrames>();
+  std::shared_ptr<FramePool> frames = std::make_shared<FramePool>();
   size_t widest_step = 0;  ///< most inputs and outputs of one step
 };
 
