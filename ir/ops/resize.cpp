@@ -12,6 +12,7 @@
 #include "ir/evaluate.h"
 #include "ir/ops/compute.h"
 #include "ir/ops/requirements.h"
+#include "ir/sizes_at_hand.h"
 
 namespace axrun::ir {
 
@@ -218,6 +219,37 @@ void set_factor(ResizeAxis& axis) {
   }
 }
 
+/// How often the input stands in the output along an axis of named sizes, for the sizes at hand and all that
+/// keep to what is noted of them; 0 where nobody knows.
+int64_t multiple_at_hand(const OperatorContext& context, const ResizeAxis& axis) {
+  const Consulted* const consulted = context.consulted();
+  if (consulted == nullptr || consulted->sizes == nullptr) return 0;
+  const auto input = consulted->sizes->value(axis.input), output = consulted->sizes->value(axis.output);
+  if (!input || !output || *input < 1 || *output < *input || *output % *input != 0) return 0;
+  const int64_t factor = *output / *input;
+  return context.equal(axis.output, Dim(factor) * axis.input) ? factor : 0;
+}
+
+/// Named sizes stay open where an axis is repeated or interpolated by the same phases at all of them.
+/// Everything else is decided by numbers: those at hand, which the sizes have to have from then on.
+void settle_named_sizes(const OperatorContext& context, const Resizing& resizing, ResizeAxis& axis) {
+  const Consulted* const consulted = context.consulted();
+  if (axis.input.is_constant() && axis.output.is_constant()) return;
+  if (consulted == nullptr || consulted->sizes == nullptr) return;
+  const bool is_plain = resizing.interpolation != Interpolation::cubic && !resizing.antialias &&
+                        !resizing.crops() && axis.region < 0;
+  // What has one element is a case of its own.
+  const bool several = is_plain && !context.is_one(axis.input) && !context.is_one(axis.output);
+  if (several && !axis.scale && axis.factor == 0) {
+    axis.factor = multiple_at_hand(context, axis);
+    set_factor(axis);
+  }
+  if (several && (resizing.is_identity(axis) || resizing.repeats(axis) || resizing.has_phases(axis))) return;
+  axis.input = Dim(context.fixed(axis.input));
+  axis.output = Dim(context.fixed(axis.output));
+  axis.factor = axis.up = 0;
+}
+
 void check_axis(const OperatorContext& context, const ResizeAxis& axis) {
   const bool from_nothing = axis.input.is_constant() && axis.input.value() == 0 &&
                             axis.output.is_constant() && axis.output.value() > 0;
@@ -346,6 +378,8 @@ Resizing resizing_of(const OperatorContext& context) {
   }
   for (ResizeAxis& axis : resizing.axes) {
     check_axis(context, axis);
+    set_factor(axis);
+    settle_named_sizes(context, resizing, axis);
     recognise_ratio(resizing, axis);
     set_factor(axis);
   }
@@ -375,9 +409,12 @@ Resizing simple_resizing_of(const OperatorContext& context) {
   for (size_t d = 0; d < dims.size(); ++d) {
     check_scale(context, scales[d]);
     resizing.axes.push_back({dims[d], scaled_size(context, dims[d], scales[d]), scales[d], -1, 0});
-    check_axis(context, resizing.axes.back());
-    recognise_ratio(resizing, resizing.axes.back());
-    set_factor(resizing.axes.back());
+    ResizeAxis& axis = resizing.axes.back();
+    check_axis(context, axis);
+    set_factor(axis);
+    settle_named_sizes(context, resizing, axis);
+    recognise_ratio(resizing, axis);
+    set_factor(axis);
   }
   return resizing;
 }

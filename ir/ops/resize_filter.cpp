@@ -197,8 +197,9 @@ TensorRef along_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
 /// The same between any two sizes: what is below a point, and how far it is from there, are quotient and
 /// remainder.
 TensorRef along_ratio(Builder& b, const CoordinateRatio& ratio, const TensorRef& x, size_t dimension,
-                      const Dim& output, ElementType type) {
-  const int64_t last = x.dims()[dimension].value() - 1;
+                      const ResizeAxis& axis, ElementType type) {
+  const int64_t last = axis.input.value() - 1;
+  const Dim& output = axis.output;
   const auto numerator = [&](const Scalar& i) { return i * ratio.step + ratio.offset; };
   Dims dims = x.dims();
   dims[dimension] = output;
@@ -233,7 +234,7 @@ void define_phases(Builder& b, const Resizing& resizing, const TensorRef& x,
     const ResizeAxis& axis = resizing.axes[f->dimension];
     resized = resizing.has_phases(axis)
                   ? along_phases(b, resizing, resized, f->dimension, type)
-                  : along_ratio(b, *resizing.ratio(axis), resized, f->dimension, axis.output, type);
+                  : along_ratio(b, *resizing.ratio(axis), resized, f->dimension, axis, type);
   }
   if (resized.type() == x.type()) return b.output(resized);
   b.output(b.map(resizing.result(), [&](const Indices& i) { return finished(x.type(), resized(i)); }));
