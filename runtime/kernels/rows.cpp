@@ -102,11 +102,10 @@ void reduce(Reduction reduction, AxisView view, const float* x, float* y, Thread
   if (view.outer == 0 || view.inner == 0) return;
   const KernelTable& table = kernel_table();
   if (view.inner == 1) {
-    pool.parallel_for(view.outer, rows_per_range(light_elements, view.extent),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i)
-                          y[i] = table.reduce_row(reduction, view.extent, x + i * view.extent);
-                      });
+    pool.parallel_for(
+        view.outer, rows_per_range(light_elements, view.extent), [&](int64_t begin, int64_t end) {
+          table.reduce_rows(reduction, end - begin, view.extent, x + begin * view.extent, y + begin);
+        });
     return;
   }
   for_columns(view, light_elements, pool, [&](int64_t outer, int64_t first, int64_t last) {

@@ -65,8 +65,10 @@ DynamicRange quantize_dynamically(int64_t count, const float* x, void* y, Thread
 
 DynamicRange quantize_dynamically(int64_t count, const float* x, void* y) {
   const KernelTable& table = kernel_table();
-  const DynamicRange range(table.reduce_row(Reduction::min, count, x),
-                           table.reduce_row(Reduction::max, count, x));
+  float low = 0, high = 0;
+  table.reduce_rows(Reduction::min, 1, count, x, &low);
+  table.reduce_rows(Reduction::max, 1, count, x, &high);
+  const DynamicRange range(low, high);
   table.quantize_row(Byte::u8, count, x, range.scale, range.zero_point, y);
   return range;
 }

@@ -115,8 +115,13 @@ TEST_P(Rows, InstanceNorm) {
 }
 
 TEST_P(Rows, Reductions) {
-  for (int repeat = 0; repeat < 300; ++repeat) {
-    const AxisView view = random_view();
+  for (int repeat = 0; repeat < 900; ++repeat) {
+    AxisView view = random_view();
+    if (repeat % 3 != 0) {  // many rows, short ones above all
+      view.outer = integer(0, 80);
+      view.extent = chance(70) ? integer(0, 20) : integer(0, 200);
+      view.inner = 1;
+    }
     const auto reduction = static_cast<Reduction>(integer(0, 7));
     SCOPED_TRACE(testing::Message() << "seed " << test_seed() << " reduction " << static_cast<int>(reduction)
                                     << " extent " << view.extent << " inner " << view.inner);
@@ -162,6 +167,24 @@ TEST_P(Rows, Reductions) {
       ASSERT_TRUE(near(value, y[static_cast<size_t>(result)], 1e-5))
           << value << " and " << y[static_cast<size_t>(result)];
     });
+  }
+}
+
+/// However many rows are reduced together: threads cut them anywhere.
+TEST_P(Rows, ReducedRowsDoNotHangOnTheirNumber) {
+  for (int64_t extent = 0; extent < 70; ++extent) {
+    const std::vector<float> x = numbers(40 * extent);
+    for (int reduction = 0; reduction < 8; ++reduction) {
+      std::vector<float> together(40), alone(40);
+      reduce(static_cast<Reduction>(reduction), {40, extent, 1}, x.data(), together.data(), *one_);
+      for (int64_t row = 0; row < 40; ++row)
+        reduce(static_cast<Reduction>(reduction), {1, extent, 1}, x.data() + row * extent, alone.data() + row,
+               *one_);
+      for (size_t row = 0; row < 40; ++row) {
+        if (std::isnan(together[row]) && std::isnan(alone[row])) continue;  // the mean of nothing
+        ASSERT_EQ(together[row], alone[row]) << "extent " << extent << " row " << row;
+      }
+    }
   }
 }
 

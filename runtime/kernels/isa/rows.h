@@ -10,7 +10,7 @@ void softmax_columns(bool logarithm, int64_t extent, int64_t inner, int64_t inne
                      const float* x, float* y);
 void normalize_row(bool subtract_mean, int64_t count, const float* x, const float* scale, const float* bias,
                    bool scalar_scale, float epsilon, float* y, float* mean, float* inverse_deviation);
-float reduce_row(Reduction reduction, int64_t count, const float* x);
+void reduce_rows(Reduction reduction, int64_t rows, int64_t extent, const float* x, float* y);
 void reduce_columns(Reduction reduction, int64_t extent, int64_t inner, int64_t inner0, int64_t inner1,
                     const float* x, float* y);
 
