@@ -15,6 +15,7 @@
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/fourier.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/narrow.h"
 #include "runtime/kernels/pool.h"

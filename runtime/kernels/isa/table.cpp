@@ -5,6 +5,7 @@
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/copy.h"
 #include "runtime/kernels/isa/elementwise.h"
+#include "runtime/kernels/isa/fourier.h"
 #include "runtime/kernels/isa/gemm.h"
 #include "runtime/kernels/isa/narrow.h"
 #include "runtime/kernels/isa/pool.h"
@@ -69,6 +70,9 @@ const KernelTable table = {
     .gru_step = gru_step,
     .gru_reset = gru_reset,
     .gru_update = gru_update,
+    .fourier_lanes = fourier_lanes,
+    .fourier_scratch_doubles = fourier_scratch_doubles,
+    .fourier = fourier,
     .tree_block_rows = lanes,
     .tree_exits = tree_exits,
 };

@@ -23,6 +23,7 @@ struct BlockQuantizedGemm;
 struct BlockQuantizedMatrix;
 struct LstmStep;
 struct GruStep;
+struct FourierBatch;
 
 /// Epilogue without initializers; see activation.h.
 struct CoreEpilogue {
@@ -224,6 +225,11 @@ struct KernelTable {
   void (*gru_step)(const GruStep&, int64_t first, int64_t last);
   void (*gru_reset)(const GruStep&, int64_t first, int64_t last);
   void (*gru_update)(const GruStep&, int64_t first, int64_t last);
+
+  // fourier.cpp: contracts in runtime/kernels/fourier_batch.h
+  int64_t fourier_lanes;  ///< signals that are transformed together
+  int64_t (*fourier_scratch_doubles)(const FourierBatch&);
+  void (*fourier)(const FourierBatch&);
 
   // trees.cpp
   int64_t tree_block_rows;
