@@ -10,6 +10,7 @@ void indexing_factories(std::vector<FactoryEntry>& table) {
   scatter_factories(table);
   selection_factories(table);
   generator_factories(table);
+  reversal_factories(table);
   state_factories(table);
 }
 

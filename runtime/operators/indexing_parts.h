@@ -12,6 +12,7 @@ void gather_factories(std::vector<FactoryEntry>& table);
 void scatter_factories(std::vector<FactoryEntry>& table);
 void selection_factories(std::vector<FactoryEntry>& table);
 void generator_factories(std::vector<FactoryEntry>& table);
+void reversal_factories(std::vector<FactoryEntry>& table);
 void state_factories(std::vector<FactoryEntry>& table);
 
 /// An axis attribute made non-negative.

@@ -33,6 +33,19 @@ void expect_refusal(Case& test_case, const std::string& node_name) {
   }
 }
 
+TEST(BadLength, IsRefusedWhereItReverses) {
+  for (const ElementType type : {ElementType::i32, ElementType::i64}) {
+    for (const int64_t length : {5, 1000000}) {
+      Case c;
+      NodeBuilder(c, "ReverseSequence", 10)
+          .input(filled(ElementType::f32, {4, 2, 3}, 1))
+          .input(filled(type, {2}, length))
+          .output();
+      expect_refusal(c, "turner");
+    }
+  }
+}
+
 class BadIndex : public testing::TestWithParam<int64_t> {};
 
 TEST_P(BadIndex, IsRefusedWhereItGathers) {

@@ -179,6 +179,23 @@ Case cumulative_sum(Random& random) {
   return c;
 }
 
+Case reverse_sequence(Random& random) {
+  Case c;
+  const ir::Shape x = random.shape(2, 5, 6);
+  const auto rank = static_cast<int64_t>(x.size());
+  const int64_t time = random.chance(60) ? random.integer(0, 1) : random.integer(0, rank - 1);
+  const int64_t batch = (time + (random.chance(60) ? rank - 1 : random.integer(1, rank - 1))) % rank;
+  const int64_t batches = x[static_cast<size_t>(batch)];
+  NodeBuilder(c, "ReverseSequence", 10)
+      .input(random.tensor(data_type(random), x, 0, 50))
+      .input(
+          random.tensor(index_type(random), {batches}, -1, static_cast<double>(x[static_cast<size_t>(time)])))
+      .integer("time_axis", time)
+      .integer("batch_axis", random.chance(20) ? batch - rank : batch)
+      .output();
+  return c;
+}
+
 }  // namespace
 
 void indexing_generators(std::vector<GeneratorEntry>& table) {
@@ -192,6 +209,7 @@ void indexing_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "ArgMax", arg_max});
   table.push_back({"", "ArgMin", arg_min});
   table.push_back({"", "CumSum", cumulative_sum});
+  table.push_back({"", "ReverseSequence", reverse_sequence});
 }
 
 }  // namespace axrun::runtime
