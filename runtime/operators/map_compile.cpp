@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -95,7 +97,7 @@ std::optional<Binary> binary_of(ScalarOp op, ElementType type) {
       return Binary::subtract;
     case ScalarOp::mul:
       return Binary::multiply;
-    case ScalarOp::div:  // an integer division by zero must be reported, which block primitives do not
+    case ScalarOp::div:
       if (!ir::is_float(type)) return std::nullopt;
       return Binary::divide;
     case ScalarOp::min:
@@ -341,8 +343,14 @@ class Compiler {
     return MapOperand{MapOperand::Kind::reg, instruction.destination};
   }
 
+  /// Whether whatever the program computes is computed for every element.
+  bool computes_everything() const {
+    return std::none_of(program_->exprs.begin(), program_->exprs.end(),
+                        [](const Expr& expr) { return expr.op == ScalarOp::select; });
+  }
+
   /// Kind and code of an instruction; false when there is no primitive.
-  bool choose(const Expr& expr, MapInstruction& instruction) const {
+  bool choose(const Expr& expr, MapInstruction& instruction) {
     const ElementType type = instruction.type;
     using Kind = MapInstruction::Kind;
     if (expr.op == ScalarOp::select) {
@@ -375,6 +383,12 @@ class Compiler {
       instruction.kind = Kind::library;
       instruction.code = static_cast<int>(expr.op);
       return type == ElementType::f32;
+    }
+    if (expr.op == ScalarOp::div && (type == ElementType::i32 || type == ElementType::i64)) {
+      instruction.kind = Kind::quotient;
+      instruction.place = static_cast<int>(map_.places.size());
+      map_.places.push_back(fmt::format("{} '{}'", node_->op, node_->name));
+      return computes_everything();
     }
     if (const auto binary = binary_of(expr.op, type); binary && is_number(type)) {
       instruction.kind = Kind::binary;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ir/error.h"
 #include "runtime/kernels/isa/table.h"
 #include "runtime/operators/map_program.h"
 #include "runtime/plan/kernel_block.h"
@@ -174,6 +175,13 @@ void library(ScalarOp op, int64_t count, const BlockOperand& a, void* y) {
   }
 }
 
+template <typename T>
+bool has_zero(int64_t count, const BlockOperand& x) {
+  const T* const first = static_cast<const T*>(x.data);
+  const T* const last = first + (x.stride == 0 ? 1 : count);
+  return std::find(first, last, T{0}) != last;
+}
+
 class MapKernel final : public Kernel {
  public:
   MapKernel(std::shared_ptr<const MapProgram> program, MapSizes sizes,
@@ -306,8 +314,8 @@ class MapKernel final : public Kernel {
     }
   }
 
-  static void execute(const MapInstruction& instruction, int64_t count, const BlockOperand& a,
-                      const BlockOperand& b, const BlockOperand& c, void* y) {
+  void execute(const MapInstruction& instruction, int64_t count, const BlockOperand& a, const BlockOperand& b,
+               const BlockOperand& c, void* y) const {
     const KernelTable& table = kernel_table();
     switch (instruction.kind) {
       case MapInstruction::Kind::unary:
@@ -323,6 +331,13 @@ class MapKernel final : public Kernel {
       case MapInstruction::Kind::binary:
         table.binary(static_cast<Binary>(instruction.code), number_of(instruction.type), count, a.data,
                      a.stride, b.data, b.stride, y);
+        return;
+      case MapInstruction::Kind::quotient:
+        if (instruction.type == ElementType::i32 ? has_zero<int32_t>(count, b) : has_zero<int64_t>(count, b))
+          throw Error(Fault::user, map_.places[static_cast<size_t>(instruction.place)] +
+                                       ": an integer is divided by zero");
+        table.binary(Binary::divide, number_of(instruction.type), count, a.data, a.stride, b.data, b.stride,
+                     y);
         return;
       case MapInstruction::Kind::compare:
         table.compare(static_cast<Comparison>(instruction.code), number_of(instruction.type), count, a.data,

@@ -21,7 +21,8 @@ struct MapOperand {
 };
 
 struct MapInstruction {
-  enum class Kind : uint8_t { unary, binary, compare, select, logical, convert, library };
+  /// quotient: of integers, which fails where b is zero.
+  enum class Kind : uint8_t { unary, binary, quotient, compare, select, logical, convert, library };
   Kind kind = Kind::unary;
   int code = 0;            ///< of Unary, Binary, Comparison, or ir::ScalarOp (logical, library)
   ir::ElementType type;    ///< of the operands
@@ -29,6 +30,7 @@ struct MapInstruction {
   MapOperand a, b, c;
   float alpha = 0, beta = 0;
   int destination = 0;  ///< register; the last instruction writes the output
+  int place = 0;        ///< of a quotient: among the program's places
 };
 
 /// An input that blocks are read from.
@@ -63,6 +65,7 @@ struct MapProgram {
   std::vector<MapInstruction> code;
   std::vector<ir::ElementType> registers;
   ir::ElementType result = ir::ElementType::undefined;
+  std::vector<std::string> places;  ///< nodes that can fail: "Div 'name'"
   double flops_per_element = 0;
   bool is_open = false;  ///< axes are the output's dims, and terms say how inputs are read, for all sizes
 };

@@ -46,6 +46,18 @@ TEST(BadLength, IsRefusedWhereItReverses) {
   }
 }
 
+TEST(IntegerDivision, ByZeroIsRefused) {
+  for (const ElementType type : {ElementType::i32, ElementType::i64}) {
+    for (const int64_t size : {1, 3, 2000}) {
+      Case c;
+      ir::Tensor divisor = filled(type, {size}, 3);
+      divisor.set_int(size - 1, 0);
+      NodeBuilder(c, "Div", 14).input(filled(type, {size}, 7)).input(std::move(divisor)).output();
+      expect_refusal(c, "divider");
+    }
+  }
+}
+
 class BadIndex : public testing::TestWithParam<int64_t> {};
 
 TEST_P(BadIndex, IsRefusedWhereItGathers) {

@@ -1,4 +1,6 @@
 // Elementwise operators and groups of them: what the rows for every operator take.
+#include <limits>
+
 #include "tests/operators/epilogue_nodes.h"
 #include "tests/operators/generators.h"
 
@@ -45,7 +47,22 @@ Case binary(Random& random, const char* op, double low, double high, bool floats
 Case add(Random& random) { return binary(random, "Add", -2, 2, false); }
 Case subtract(Random& random) { return binary(random, "Sub", -2, 2, false); }
 Case multiply(Random& random) { return binary(random, "Mul", -2, 2, false); }
-Case divide(Random& random) { return binary(random, "Div", 0.5, 2, true); }
+Case divide(Random& random) {
+  if (random.chance(70)) return binary(random, "Div", 0.5, 2, true);
+  // Integers, which truncate: also the lowest by -1.
+  Case c;
+  const ElementType type = random.pick({ElementType::i32, ElementType::i64});
+  const ir::Shape shape = draw_shape(random);
+  ir::Tensor a = random.tensor(type, part_of(random, shape), -50, 50);
+  ir::Tensor b = random.tensor(type, shape, -9, 9);
+  for (int64_t i = 0; i < b.size(); ++i)
+    if (b.get_int(i) == 0) b.set_int(i, -1);
+  if (a.size() > 0 && random.chance(40))
+    a.set_int(0, type == ElementType::i32 ? std::numeric_limits<int32_t>::min()
+                                          : std::numeric_limits<int64_t>::min());
+  NodeBuilder(c, "Div", 14).input(std::move(a)).input(std::move(b), random.chance(30)).output();
+  return c;
+}
 Case power(Random& random) { return binary(random, "Pow", 0.2, 2, true); }
 Case less(Random& random) { return binary(random, "Less", -2, 2, false); }
 Case greater_or_equal(Random& random) { return binary(random, "GreaterOrEqual", -1, 1, false); }
