@@ -236,6 +236,7 @@ PlanOptions SessionState::plan_options() const {
   how.threads = options.threads;
   how.packs = packs;
   how.definitions = definitions;
+  how.body_forms = body_forms;
   if (optimizer) how.kernels = optimizer->library();
   how.fuse = !knob_lists(KnobName::ablate, "fusion");
   how.body_plans = options.plan_cache;

@@ -84,6 +84,7 @@ class SessionState {
   std::shared_ptr<ir::Definitions> definitions = std::make_shared<ir::Definitions>();
   std::shared_ptr<PackCache> packs = std::make_shared<PackCache>();
   std::unique_ptr<PlanForms> forms;  ///< of the model's graph
+  std::shared_ptr<BodyForms> body_forms = std::make_shared<BodyForms>();
   PlanTable plans;
   std::mutex other_sizes_mutex;
   std::optional<bool> other_sizes;  ///< some plan could be made; empty: nobody knows

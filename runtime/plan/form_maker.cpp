@@ -36,11 +36,15 @@ std::vector<std::string> names_of(const std::vector<PlanForm::OpenAxis>& open) {
 /// Makes one form; make() is called once.
 class FormMaker {
  public:
-  FormMaker(std::shared_ptr<const ir::Graph> graph, const std::vector<ValueFact>& given,
-            const PlanOptions& options)
-      : graph_(std::move(graph)), given_(given), options_(options), form_(std::make_shared<PlanForm>()) {
+  FormMaker(std::shared_ptr<const ir::Graph> graph, const std::vector<ValueId>& live_in,
+            DeclaredSizes declared, const std::vector<ValueFact>& given, const PlanOptions& options)
+      : graph_(std::move(graph)),
+        declared_(declared),
+        given_(given),
+        options_(options),
+        form_(std::make_shared<PlanForm>()) {
     form_->graph = graph_;
-    form_->live_in = graph_->inputs;
+    form_->live_in = live_in;
   }
 
   std::shared_ptr<const PlanForm> make(bool closed_too, std::string& reason) {
@@ -48,7 +52,7 @@ class FormMaker {
     if (form_->fixed.empty() && form_->open.empty()) reason = FormCounts::nothing_open;
     if (form_->open.empty() && (form_->fixed.empty() || !closed_too)) return nullptr;
     ir::SizesAtHand sizes(at_hand_);
-    PlanBuilder builder = whole_graph_builder(graph_, std::move(facts), options_);
+    PlanBuilder builder = whole_graph_builder(graph_, form_->live_in, std::move(facts), options_);
     if (!builder.infer_open(sizes, reason)) return nullptr;
     form_->sizes = ir::SizeProgram(names_of(form_->open));
     for (const ir::SizeGuard& guard : sizes.guards())
@@ -69,9 +73,10 @@ class FormMaker {
   /// Those of all constants and inputs, with names.
   std::vector<ValueFact> open_facts() {
     std::vector<ValueFact> facts = ir::facts_of_constants(*graph_);
-    for (size_t k = 0; k < graph_->inputs.size(); ++k) {
-      const ValueId id = graph_->inputs[k];
+    for (size_t k = 0; k < form_->live_in.size(); ++k) {
+      const ValueId id = form_->live_in[k];
       ValueFact& fact = facts[static_cast<size_t>(id)] = given_[k];
+      if (fact.constant.defined()) form_->values.push_back({k, fact.constant});
       if (!fact.dims || fact.constant.defined()) continue;
       for (size_t d = 0; d < fact.dims->size(); ++d) open(k, d, (*fact.dims)[d]);
     }
@@ -79,7 +84,9 @@ class FormMaker {
   }
 
   void open(size_t k, size_t d, Dim& dim) {
-    const std::string name = name_of_axis(graph_->value(graph_->inputs[k]), d);
+    const ir::Value& value = graph_->value(form_->live_in[k]);
+    const std::string name = declared_ == DeclaredSizes::kept ? name_of_axis(value, d)
+                                                              : fmt::format("{}:{}[{}]", k, value.name, d);
     if (name.empty()) return;
     const int64_t extent = dim.value();
     if (extent <= PlanForm::most_fixed) {
@@ -92,6 +99,7 @@ class FormMaker {
   }
 
   std::shared_ptr<const ir::Graph> graph_;
+  DeclaredSizes declared_;
   const std::vector<ValueFact>& given_;
   const PlanOptions& options_;
   std::shared_ptr<PlanForm> form_;
@@ -101,10 +109,11 @@ class FormMaker {
 }  // namespace
 
 std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph,
+                                          const std::vector<ValueId>& live_in, DeclaredSizes declared,
                                           const std::vector<ValueFact>& live_in_facts,
                                           const PlanOptions& options, bool closed_too, std::string& reason) {
   try {
-    return FormMaker(std::move(graph), live_in_facts, options).make(closed_too, reason);
+    return FormMaker(std::move(graph), live_in, declared, live_in_facts, options).make(closed_too, reason);
   } catch (const Error& error) {
     // Where the sizes are at fault, the plan for these very sizes says so; other sizes would not help
     // otherwise.

@@ -10,6 +10,7 @@
 #include "runtime/control/graph_operators.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/plan_builder.h"
+#include "runtime/plan/plan_forms.h"
 #include "runtime/plan/signature.h"
 
 namespace axrun::runtime {
@@ -125,6 +126,7 @@ std::shared_ptr<const Plan> BodyPlans::build(const Body& body, const std::string
   for (size_t k = 0; k < body.captured_constants.size(); ++k) {
     if (body.captured_constants[k].constant.defined()) (*facts)[inputs + k] = body.captured_constants[k];
   }
+  if (options_.body_forms) return options_.body_forms->plan(body.graph, body.live_in, *facts, options_);
   return build_plan(body.graph, body.live_in, *facts, options_);
 }
 

@@ -188,6 +188,8 @@ struct NestedPlan {
   }
 };
 
+class BodyForms;
+
 struct PlanOptions {
   int threads = 1;
   bool fuse = true;
@@ -197,6 +199,7 @@ struct PlanOptions {
   size_t memory_limit = ~size_t{0};              ///< of arena and outputs together
   size_t body_plans = 16;                        ///< plans kept per body, and continuations per plan
   std::shared_ptr<ir::Definitions> definitions;  ///< asked for programs of nodes; may be null
+  std::shared_ptr<BodyForms> body_forms;         ///< null: plans of bodies are made for their very sizes
   /// What the plan's sizes are known to keep to (PlanForm::assumptions); empty: nothing is said of them.
   std::string assumptions = {};
 };

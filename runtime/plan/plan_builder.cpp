@@ -448,12 +448,11 @@ std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const i
   return made;
 }
 
-PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ValueFact> facts,
-                                const PlanOptions& options) {
+PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ValueId> live_in,
+                                std::vector<ValueFact> facts, const PlanOptions& options) {
   std::vector<int> nodes(graph->nodes.size());
   for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = static_cast<int>(n);
   std::vector<bool> outputs(graph->outputs.size(), true);
-  std::vector<ValueId> live_in = graph->inputs;
   return {std::move(graph), std::move(nodes), std::move(live_in), std::move(facts), std::move(outputs), false,
           options};
 }
@@ -464,11 +463,7 @@ std::shared_ptr<const Plan> build_plan(std::shared_ptr<const ir::Graph> graph,
                                        const PlanOptions& options) {
   std::vector<ValueFact> facts = ir::facts_of_constants(*graph);
   for (size_t k = 0; k < live_in.size(); ++k) facts[static_cast<size_t>(live_in[k])] = live_in_facts[k];
-  std::vector<int> nodes(graph->nodes.size());
-  for (size_t n = 0; n < nodes.size(); ++n) nodes[n] = static_cast<int>(n);
-  const std::vector<bool> outputs(graph->outputs.size(), true);
-  return PlanBuilder(std::move(graph), std::move(nodes), live_in, std::move(facts), outputs, false, options)
-      .build();
+  return whole_graph_builder(std::move(graph), live_in, std::move(facts), options).build();
 }
 
 }  // namespace axrun::runtime

@@ -210,7 +210,7 @@ class PlanBuilder {
   std::optional<uint64_t> version_;                 ///< of the kernel source, where it counts
   std::shared_ptr<const Arrangement> arrangement_;  ///< of the form
   bool took_variant_ = false;
-  std::vector<char> same_sizes_;  ///< per PlanVariant::sizes
+  std::vector<char> same_sizes_;    ///< per PlanVariant::sizes
   std::vector<Group> step_groups_;  ///< per step: what became it
   std::vector<int> step_asks_;      ///< per step: PlanVariant::Recipe::ask
   std::vector<PlanVariant::Ask> asks_;
@@ -241,9 +241,9 @@ PlanBuilder builder_like(const Plan& plan, const PlanOptions* options = nullptr)
 
 /// A plan for the same shapes of another graph, which computes the same from the same inputs; with what is
 /// nested in it.
-/// For a whole graph, with these facts of its constants and inputs.
-PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ir::ValueFact> facts,
-                                const PlanOptions& options);
+/// For a whole graph, with these facts of its constants and live-ins.
+PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ir::ValueId> live_in,
+                                std::vector<ir::ValueFact> facts, const PlanOptions& options);
 
 std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const ir::Graph> graph,
                                        std::shared_ptr<KernelSource> kernels);

@@ -32,6 +32,11 @@ struct PlanForm {
     size_t live_in, axis;
     int64_t extent;
   };
+  /// What a live-in always holds; of bodies, where the graph around them knows it.
+  struct FixedValue {
+    size_t live_in;
+    ir::Tensor value;
+  };
   /// A comparison with 0 of what the program over sizes gives.
   struct Guard {
     size_t value;
@@ -54,6 +59,7 @@ struct PlanForm {
   std::vector<ir::ValueId> live_in;
   std::vector<OpenAxis> open;  ///< the first numbers, in order
   std::vector<FixedAxis> fixed;
+  std::vector<FixedValue> values;
   std::vector<Guard> guards;
   /// All that is taken for granted of sizes, a line each: where two forms of a graph say the same, nodes
   /// compute the same in both.
@@ -86,11 +92,18 @@ struct PlanForm {
   std::optional<FactTable> facts_at(const std::vector<int64_t>& numbers) const;
 };
 
-/// The form for live-ins like these, all with numbers for dims; the names of their sizes are those that the
-/// graph has for them. Null where there is none: with the reason, where other sizes would not help (no size
-/// is open, or what a node computes depends on more than sizes), and without one where these are at fault.
-/// closed_too: also a form that is for these sizes alone.
+/// Who says how large the live-ins of a form may be.
+enum class DeclaredSizes {
+  kept,     ///< the graph: what has one name, or a number, was compared before
+  ignored,  ///< nobody: every axis has a size of its own
+};
+
+/// The form for live-ins like these, all with numbers for dims, or constant; the names of their sizes are
+/// those that the graph has for them, where it keeps to them. Null where there is none: with the reason,
+/// where other sizes would not help (no size is open, or what a node computes depends on more than sizes),
+/// and without one where these are at fault. closed_too: also a form that is for these sizes alone.
 std::shared_ptr<const PlanForm> make_form(std::shared_ptr<const ir::Graph> graph,
+                                          const std::vector<ir::ValueId>& live_in, DeclaredSizes declared,
                                           const std::vector<ir::ValueFact>& live_in_facts,
                                           const PlanOptions& options, bool closed_too, std::string& reason);
 

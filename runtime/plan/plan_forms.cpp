@@ -42,7 +42,8 @@ PlanForms::Bound PlanForms::find(const std::vector<ir::ValueFact>& live_in_facts
     closed_too = !forms_.empty();
   }
   std::string reason;
-  std::shared_ptr<const PlanForm> made = make_form(graph_, live_in_facts, options, closed_too, reason);
+  std::shared_ptr<const PlanForm> made =
+      make_form(graph_, live_in_, declared_, live_in_facts, options, closed_too, reason);
   auto numbers = made ? made->numbers(live_in_facts) : std::nullopt;
   const std::lock_guard lock(mutex_);
   // Two threads may have made one for like sizes; the first is kept.
@@ -66,7 +67,18 @@ std::shared_ptr<const Plan> PlanForms::plan(const std::vector<RuntimeValue>& inp
     const std::lock_guard lock(mutex_);
     if (counts_.reason.empty()) bound = known(inputs);
   }
-  if (bound.form == nullptr) bound = find(facts_of(inputs), options);
+  if (bound.form == nullptr) return plan(facts_of(inputs), options);
+  std::shared_ptr<const Plan> plan = bind(std::move(bound), options);
+  return plan ? plan : build_plan(graph_, live_in_, facts_of(inputs), options);
+}
+
+std::shared_ptr<const Plan> PlanForms::plan(const std::vector<ir::ValueFact>& live_in_facts,
+                                            const PlanOptions& options) {
+  std::shared_ptr<const Plan> plan = bind(find(live_in_facts, options), options);
+  return plan ? plan : build_plan(graph_, live_in_, live_in_facts, options);
+}
+
+std::shared_ptr<const Plan> PlanForms::bind(Bound bound, const PlanOptions& options) {
   if (bound.form != nullptr) {
     try {
       PlanBuilder builder(bound.form, std::move(bound.numbers), options);
@@ -79,17 +91,32 @@ std::shared_ptr<const Plan> PlanForms::plan(const std::vector<RuntimeValue>& inp
       // The plan for these very sizes says better what is wrong with them.
     }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    ++counts_.unbound;
-  }
-  return build_plan(graph_, graph_->inputs, facts_of(inputs), options);
+  const std::lock_guard lock(mutex_);
+  ++counts_.unbound;
+  return nullptr;
 }
 
 std::string PlanForms::assumptions(const std::vector<ir::ValueFact>& live_in_facts,
                                    const PlanOptions& options) {
   const Bound bound = find(live_in_facts, options);
   return bound.form ? bound.form->assumptions : "";
+}
+
+std::shared_ptr<const Plan> BodyForms::plan(const std::shared_ptr<const ir::Graph>& body,
+                                            const std::vector<ir::ValueId>& live_in,
+                                            const std::vector<ir::ValueFact>& live_in_facts,
+                                            const PlanOptions& options) {
+  std::shared_ptr<PlanForms> forms;
+  {
+    const std::lock_guard lock(mutex_);
+    // Many models run at one size, for which a form takes longer than its plan.
+    const auto [found, is_new] = bodies_.try_emplace(body);
+    if (!is_new && found->second == nullptr) found->second = std::make_shared<PlanForms>(body, live_in);
+    forms = found->second;
+    // Graphs that plans are no longer made of are not told apart.
+    if (is_new && bodies_.size() > most_bodies) bodies_.clear();
+  }
+  return forms ? forms->plan(live_in_facts, options) : build_plan(body, live_in, live_in_facts, options);
 }
 
 FormCounts PlanForms::counts() const {
