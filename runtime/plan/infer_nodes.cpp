@@ -13,6 +13,45 @@ namespace axrun::runtime {
 using ir::ValueFact;
 using ir::ValueId;
 
+namespace {
+
+/// What an If gives, where its condition is known by now: sizes tell it. Empty where it is not, or where the
+/// branch says so only when it is planned.
+std::vector<ValueFact> results_of_branch(const ir::Node& node, const ir::Inference& inference,
+                                         const ir::Inference::Options& options) {
+  if (node.op != "If" || !node.domain.empty() || node.inputs.empty() || node.inputs[0] == ir::absent)
+    return {};
+  const ir::Tensor& condition = inference.fact(node.inputs[0]).constant;
+  if (!condition.defined() || condition.size() != 1) return {};
+  const auto branch = node.attributes.find(condition.get_int(0) != 0 ? "then_branch" : "else_branch");
+  if (branch == node.attributes.end() || branch->second.graph == nullptr) return {};
+  const ir::Graph& body = *branch->second.graph;
+  std::vector<ValueFact> facts = ir::facts_of_constants(body);
+  for (const auto& [outer, inner] : body.captures) {
+    if (!facts[static_cast<size_t>(inner)].constant.defined())
+      facts[static_cast<size_t>(inner)] = inference.fact(outer);
+  }
+  ir::Inference within(body, options, std::move(facts));
+  try {
+    for (const ir::Node& one : body.nodes) {
+      const std::vector<ValueFact> results = results_of_branch(one, within, options);
+      for (size_t k = 0; k < one.outputs.size() && k < results.size(); ++k)
+        if (one.outputs[k] != ir::absent) within.fact(one.outputs[k]) = results[k];
+      if (const auto program = within.define(one)) within.conclude(one, *program);
+    }
+  } catch (const Error&) {
+    return {};  // the branch says better what is wrong with it
+  }
+  std::vector<ValueFact> results;
+  for (const ValueId id : body.outputs) {
+    results.emplace_back().type = within.fact(id).type;
+    results.back().dims = within.fact(id).dims;
+  }
+  return results;
+}
+
+}  // namespace
+
 bool PlanBuilder::dims_known(const ValueFact& fact) const {
   const auto is_known = [&](const ir::Dim& dim) {
     return dim.is_constant() || (sizes_ != nullptr && sizes_->value(dim).has_value());
@@ -31,8 +70,8 @@ void PlanBuilder::defer(int node) {
 void PlanBuilder::infer_nodes() {
   if (form_) return take_form();
   const size_t values = graph_->values.size();
-  ir::Inference inference(*graph_, {.definitions = options_.definitions.get(), .sizes = sizes_},
-                          std::move(given_facts_));
+  const ir::Inference::Options options = {.definitions = options_.definitions.get(), .sizes = sizes_};
+  ir::Inference inference(*graph_, options, std::move(given_facts_));
   const auto known = [&](ValueId id) {
     return !pending_[static_cast<size_t>(id)] && dims_known(inference.fact(id));
   };
@@ -52,10 +91,14 @@ void PlanBuilder::infer_nodes() {
                           !known(node.inputs[0]) && is_continuation_ && n == nodes_.front();
     if (ir::is_graph_operator(node.domain, node.op) || forwards) {
       scheduled_.push_back(n);
-      for (ValueId id : node.outputs) {
+      std::vector<ValueFact> results = results_of_branch(node, inference, options);
+      results.resize(node.outputs.size());
+      for (size_t k = 0; k < results.size(); ++k) {
+        const ValueId id = node.outputs[k];
         if (id == ir::absent) continue;
-        slot_[static_cast<size_t>(id)] = true;
-        inference.fact(id) = ValueFact();
+        const bool has_buffer = dims_known(results[k]) && results[k].type != ir::ElementType::string;
+        slot_[static_cast<size_t>(id)] = !has_buffer;
+        inference.fact(id) = has_buffer ? std::move(results[k]) : ValueFact();
       }
       continue;
     }

@@ -142,6 +142,45 @@ TEST(BodyForms, DoNotTakeOneSizesConstantsForAnothers) {
   }
 }
 
+/// Ifs in a branch, which sizes decide, and what follows them: one plan, and a form of it.
+TEST(BodyForms, ServeBranchesThatSizesChoose) {
+  ModelMaker maker;
+  const ValueId choose = maker.input("choose", ElementType::boolean, {});
+  const ValueId x = maker.input("x", ElementType::f32, {n, m});
+  Body body;
+  ModelMaker& b = body.maker;
+  const ValueId inside = body.capture(x);
+  const ValueId columns = b.node("Gather", {b.node("Shape", {inside}), b.integers({1})}, axis(0));
+  const auto chosen = [&](int64_t limit, ValueId of) {
+    const ValueId is_small = b.node("Squeeze", {b.node("Less", {columns, b.integers({limit})})});
+    Body then_body, else_body;
+    then_body.maker.output(then_body.maker.node(
+        "Transpose", {then_body.capture(of)}, {{"perm", ModelMaker::attribute(std::vector<int64_t>{1, 0})}}));
+    else_body.maker.output(else_body.maker.node("Neg", {else_body.capture(of)}));
+    return b.node("If", {is_small},
+                  {{"then_branch", then_body.attribute()}, {"else_branch", else_body.attribute()}});
+  };
+  const ValueId once = b.node("Softmax", {chosen(5, b.node("Relu", {inside}))});
+  b.output(b.node("Add", {chosen(9, once), b.weights({1, 1}, 4)}));
+  Body other;
+  other.maker.output(other.maker.node("Neg", {other.capture(x)}));
+  maker.output(
+      maker.node("If", {choose}, {{"then_branch", body.attribute()}, {"else_branch", other.attribute()}}));
+  const auto session = maker.session(one_thread(Tier::fallback));
+  const auto reference = maker.session(one_thread(Tier::reference));
+  for (const int64_t rows : {3, 4, 2, 1}) {
+    for (int64_t width = 2; width < 12; ++width) {
+      const Values inputs = inputs_of({{rows, width}}, true);
+      expect_as_alone(maker, *session, inputs);
+      const Tensor got = session->run(inputs)[0].tensor, wanted = reference->run(inputs)[0].tensor;
+      ASSERT_EQ(got.shape(), wanted.shape());
+      for (int64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got.get_real(i), wanted.get_real(i), 1e-5);
+      if (rows == 3 && width == 2) continue;
+      EXPECT_NE(form_of_body(*session, {{rows, width}}), nullptr);
+    }
+  }
+}
+
 /// A loop whose state grows: every trip has sizes of its own.
 TEST(BodyForms, ServeTheTripsOfALoop) {
   ModelMaker maker;
