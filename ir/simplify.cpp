@@ -290,12 +290,18 @@ void collect_loops(const Graph& graph, Loops& loops) {
   }
 }
 
-/// Of a Loop that carries less than it did, what its body gives for every trip stands last as before.
+/// Of a Loop or Scan that carries less than it did, what its body gives for every trip stands last as before.
 void take_results(Graph& body, const Node& simplified) {
   const Graph& known = *loop_body(simplified);
   const size_t all = body.outputs.size(), of_known = known.outputs.size();
-  const size_t carried = simplified.inputs.size() > 1 ? simplified.inputs.size() - 2 : 0;
-  const size_t same = all == of_known ? all : of_known > carried + 1 ? of_known - carried - 1 : 0;
+  const auto scans = simplified.attributes.find("num_scan_inputs");
+  const bool is_loop = simplified.op == "Loop";
+  const size_t others = is_loop                                ? 2
+                        : scans != simplified.attributes.end() ? static_cast<size_t>(scans->second.integer)
+                                                               : simplified.inputs.size();
+  const size_t before =
+      (is_loop ? 1 : 0) + simplified.inputs.size() - std::min(others, simplified.inputs.size());
+  const size_t same = all == of_known ? all : of_known - std::min(before, of_known);
   for (size_t k = all - std::min(same, all); k < all; ++k) {
     if (std::find(body.inputs.begin(), body.inputs.end(), body.outputs[k]) != body.inputs.end()) continue;
     const Value& found = known.value(known.outputs[k + of_known - all]);

@@ -112,6 +112,41 @@ TEST_P(CarriedUnchanged, LeavesTheResultsOfEveryTripInPlace) {
   EXPECT_EQ(body.value(body.outputs[0]).type, ElementType::boolean);
 }
 
+/// The states of a Scan, too: s carried as s + w + x, w as it came; x scanned.
+TEST_P(CarriedUnchanged, IsCapturedByScans) {
+  CarriedWeights made(GetParam());
+  Graph& graph = made.graph;
+  Node& scan = graph.nodes[0];
+  scan.op = "Scan";
+  scan.attributes["num_scan_inputs"].kind = Attribute::Kind::integer;
+  scan.attributes["num_scan_inputs"].integer = 1;
+  const ValueId xs = add(graph, "xs", ElementType::f32, Dims{Dim(5), Dim(2)});
+  scan.inputs = {made.x, made.w, xs};
+  graph.inputs = {made.x, made.w, xs};
+  auto& body = scan.attributes["body"].graph;
+  body = std::make_shared<Graph>(*body);
+  body->inputs = {body->inputs[2], body->inputs[3], add(*body, "x", ElementType::f32, Dims{Dim(2)})};
+  body->nodes.push_back(node_of("Add", {body->inputs[2], body->outputs[1]},
+                                {add(*body, "sum", ElementType::f32, Dims{Dim(2)})}));
+  const ValueId sum = body->nodes.back().outputs[0];
+  body->outputs = {sum, body->outputs[2], sum};
+  EXPECT_EQ(simplify(graph).captured, 1);
+  const Node& after = graph.nodes.at(0);
+  EXPECT_EQ(after.inputs.size(), 2U);
+  EXPECT_EQ(after.outputs.size(), 2U);
+  EXPECT_EQ(after.attributes.at("body").graph->captures.at(0).first, made.w);
+  EXPECT_EQ(graph.outputs[1], made.w);
+  EXPECT_TRUE(is_whole(graph));
+}
+
+/// A node that nobody needs any more would refuse nothing any more.
+TEST_P(CarriedUnchanged, IsLeftWhereNothingElseOfTheNodeIsRead) {
+  CarriedWeights made(GetParam());
+  made.graph.outputs = {made.last_w};
+  EXPECT_EQ(simplify(made.graph).captured, 0);
+  EXPECT_EQ(made.graph.nodes.size(), 1U);
+}
+
 TEST(CarriedUnchangedTwice, SwappedValuesStayCarried) {
   CarriedWeights made(false);
   auto& body = *made.graph.nodes[0].attributes["body"].graph;
