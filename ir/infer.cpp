@@ -1,6 +1,7 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <list>
 #include <utility>
 
@@ -32,6 +33,22 @@ Tensor tensor_of(const ValueFact& fact, const Dims& elements) {
   Tensor tensor = Tensor::allocate(fact.type, *constant_dims(*fact.dims));
   for (size_t i = 0; i < elements.size(); ++i) tensor.set_int(static_cast<int64_t>(i), elements[i].value());
   return tensor;
+}
+
+/// A cast to floats that hold the sizes exactly keeps what is known of them: Range reads it.
+void keep_sizes_cast_to_floats(const Node& node, SizesAtHand& sizes, Inference& inference) {
+  if (node.op != "Cast" || !node.domain.empty() || node.inputs[0] == absent) return;
+  ValueFact& result = inference.fact(node.outputs[0]);
+  const ValueFact& given = inference.fact(node.inputs[0]);
+  if ((result.type != ElementType::f32 && result.type != ElementType::f64) || result.constant.defined())
+    return;
+  if (!given.elements || !small_integers(given)) return;
+  constexpr int64_t largest = int64_t{1} << 24;
+  for (const Dim& element : *given.elements) {
+    if (element.is_constant() && std::abs(element.value()) <= largest) continue;
+    if (sizes.at_least(element, Dim(0)) != true || sizes.at_least(Dim(largest), element) != true) return;
+  }
+  result.elements = given.elements;
 }
 
 }  // namespace
@@ -151,6 +168,7 @@ void Inference::conclude(const Node& node, const Program& program) {
   }
   if (!options_.fold || fold_constants(node, program)) return;
   fold_elements(node, program);
+  if (options_.sizes != nullptr) keep_sizes_cast_to_floats(node, *options_.sizes, *this);
 }
 
 void Inference::set_constant(ValueId id, const Tensor& constant) {

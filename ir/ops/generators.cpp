@@ -96,10 +96,20 @@ void define_range(const OperatorContext& context, Builder& b) {
   };
   const double start = single(0);
   const double delta = single(2);
-  const double count = std::ceil((single(1) - start) / delta);
-  constexpr double longest = 1e12;
-  context.check(count <= longest, "start, limit and delta give no length");
-  const int64_t length = count > 0 ? static_cast<int64_t>(count) : 0;
+  // A size that became a float: from a whole number, in ones.
+  const Dims* const limit = context.operand(1).elements;
+  constexpr double largest_whole = 1 << 24;
+  const bool counts = limit != nullptr && limit->size() == 1 && delta == 1 && start == std::floor(start) &&
+                      std::abs(start) <= largest_whole;
+  Dim length;
+  if (counts) {
+    length = max((*limit)[0] - Dim(static_cast<int64_t>(start)), Dim(0));
+  } else {
+    const double count = std::ceil((single(1) - start) / delta);
+    constexpr double longest = 1e12;
+    context.check(count <= longest, "start, limit and delta give no length");
+    length = Dim(count > 0 ? static_cast<int64_t>(count) : 0);
+  }
   b.output(b.map({length}, [&](const Indices& i) {
     const Scalar steps = cast(ElementType::f64, i[0]);
     return cast(type, b.real(ElementType::f64, start) + steps * b.real(ElementType::f64, delta));

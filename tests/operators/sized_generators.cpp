@@ -41,6 +41,25 @@ Case reduce(Random& random, std::string_view op) {
   return c;
 }
 
+/// Enlarged by whole numbers, or by others; sizes of one element are among them.
+Case resize(Random& random, std::string_view op) {
+  Case c;
+  const ir::Shape shape = {random.integer(1, 3), 2, random.integer(1, 5), random.integer(1, 5)};
+  ir::Tensor scales = ir::Tensor::allocate(ElementType::f32, {4});
+  for (int64_t d = 0; d < 4; ++d)
+    scales.set_real(d, d < 2 ? 1.0 : random.pick({1.0, 2.0, 2.0, 3.0, 8.0, random.chance(20) ? 1.5 : 2.0}));
+  const bool nearest = random.chance(60);
+  NodeBuilder node(c, op, op == "Upsample" ? 9 : newest);
+  node.input(random.floats(shape));
+  if (op == "Resize") {
+    node.absent().text("coordinate_transformation_mode",
+                       random.pick<const char*>({"asymmetric", "half_pixel", "pytorch_half_pixel"}));
+    if (nearest) node.text("nearest_mode", random.pick<const char*>({"floor", "round_prefer_floor", "ceil"}));
+  }
+  node.constant(scales).text("mode", nearest ? "nearest" : "linear").output();
+  return c;
+}
+
 /// To shapes with -1, 0 and numbers in them, also where they do not fit other sizes.
 Case reshape(Random& random) {
   Case c;
@@ -328,6 +347,8 @@ void add_products(std::vector<GeneratorEntry>& table, std::index_sequence<k...>)
 std::vector<GeneratorEntry> sized_generators() {
   std::vector<GeneratorEntry> table = {
       {"", "Reshape", reshape},
+      {"", "Resize", [](Random& random) { return resize(random, "Resize"); }},
+      {"", "Upsample", [](Random& random) { return resize(random, "Upsample"); }},
       {"", "Shape", reshape_as_told},
       {"", "Size", counted},
       {"", "Flatten", flatten},

@@ -250,6 +250,60 @@ TEST(PlanForm, GoesOnWithKernelsThatNoOpenSizeChanges) {
   EXPECT_EQ(kernel_of(100, "MatMul"), projection);
 }
 
+/// Halves an image and doubles it again, as detectors do: what is added fits only where sizes are even. The
+/// columns' numbers become floats.
+ModelMaker pyramid() {
+  ModelMaker maker;
+  const auto word = [](const char* text) {
+    ir::Attribute attribute;
+    attribute.kind = ir::Attribute::Kind::string;
+    attribute.string = text;
+    return attribute;
+  };
+  const ValueId x = maker.input("x", ElementType::f32, {1, 2, n, m});
+  const ValueId half = maker.node("MaxPool", {x},
+                                  {{"kernel_shape", ModelMaker::attribute(std::vector<int64_t>{1, 1})},
+                                   {"strides", ModelMaker::attribute(std::vector<int64_t>{2, 2})}});
+  ir::Tensor scales = ir::Tensor::allocate(ElementType::f32, {4});
+  for (int64_t d = 0; d < 4; ++d) scales.set_real(d, d < 2 ? 1 : 2);
+  const ValueId back =
+      maker.node("Resize", {half, ir::absent, maker.constant(scales)},
+                 {{"coordinate_transformation_mode", word("asymmetric")}, {"nearest_mode", word("floor")}});
+  const ValueId columns = maker.node(
+      "Gather", {maker.node("Shape", {half}), maker.constant(ir::Tensor::scalar(ElementType::i64, 3))});
+  const ValueId limit = maker.node("Cast", {columns}, {{"to", ModelMaker::attribute(int64_t{1})}});
+  maker.output(maker.node("Add", {back, x}));
+  maker.output(maker.node(
+      "Add", {half, maker.node("Range", {maker.constant(ir::Tensor::scalar(ElementType::f32, 0)), limit,
+                                         maker.constant(ir::Tensor::scalar(ElementType::f32, 1))})}));
+  return maker;
+}
+
+TEST(PlanForm, ServesImagesThatAreHalvedAndDoubled) {
+  const ModelMaker maker = pyramid();
+  const auto session = maker.session(one_thread(Tier::fallback));
+  for (const int64_t rows : {6, 4, 10, 64})
+    for (const int64_t columns : {8, 4, 30}) expect_as_fixed(maker, *session, {{1, 2, rows, columns}});
+  const FormCounts counts = session->form_counts();
+  EXPECT_EQ(counts.reason, "");
+  EXPECT_EQ(counts.made, 1U);
+  EXPECT_EQ(counts.unbound, 0U);
+  EXPECT_NE(refusal(*session, {1, 2, 6, 7}), "");
+}
+
+TEST(PlanForm, PlansOfManySizesShareLargeArenas) {
+  const ModelMaker maker = heads();
+  const auto session = maker.session(one_thread(Tier::fallback));
+  const auto waiting = [&](int64_t rows, int64_t columns) {
+    expect_as_fixed(maker, *session, {{rows, columns, 12}});
+    std::set<const FramePool*> counted;
+    return session->current_plan({{rows, columns, 12}})->waiting_bytes(counted);
+  };
+  const int64_t first = waiting(60, 100);
+  EXPECT_GT(first, int64_t{2} << 20);
+  for (const int64_t rows : {50, 7, 60, 30}) EXPECT_EQ(waiting(rows, 90), first);
+}
+
 TEST(PlanForm, IsSharedByThreadsWithOtherSizes) {
   const ModelMaker maker = heads();
   SessionOptions options = one_thread(Tier::fallback);
