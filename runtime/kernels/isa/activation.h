@@ -5,6 +5,14 @@
 
 namespace axrun::runtime::AXRUN_ISA {
 
+/// x * sigmoid(x), and 0 where sigmoid's results would be denormals, x < -87.3: then there are none, neither
+/// here nor in the product that reads the result, each of which costs a hundred cycles. Off by 1e-36 at most.
+AXRUN_INLINE Vector silu_without_denormals(Vector x) {
+  const Vector least = broadcast(-87.3f);
+  const Vector factor = sigmoid(maximum(least, x));
+  return x * (x < least ? Vector{} : factor);
+}
+
 /// One activation on a vector; `activation` is a constant where this is inlined.
 AXRUN_INLINE Vector activation_of(Activation activation, Vector x, Vector alpha, Vector beta) {
   const Vector zero = {};
@@ -27,7 +35,7 @@ AXRUN_INLINE Vector activation_of(Activation activation, Vector x, Vector alpha,
     case Activation::hard_swish:
       return x * minimum(one, maximum(zero, fused(x, broadcast(1.0f / 6.0f), broadcast(0.5f))));
     case Activation::silu:
-      return x * sigmoid(x);
+      return silu_without_denormals(x);
     case Activation::gelu_erf:
       return gelu_erf(x);
     case Activation::gelu_tanh:
