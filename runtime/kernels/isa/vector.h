@@ -187,6 +187,22 @@ AXRUN_INLINE Vector load_window(const float* p, int64_t first, int64_t last) {
 #endif
 }
 
+/// Lanes [first, last) of x; the others are those of `otherwise`.
+AXRUN_INLINE Vector blend_window(Vector x, int64_t first, int64_t last, Vector otherwise) {
+#if defined(AXRUN_ISA_avx512)
+  const auto mask = static_cast<__mmask16>(((1u << last) - 1u) & ~((1u << first) - 1u));
+  return _mm512_mask_blend_ps(mask, otherwise, x);
+#elif defined(AXRUN_ISA_avx2)
+  const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(last)), index);
+  const __m256i too_low = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(first)), index);
+  return _mm256_blendv_ps(otherwise, x, _mm256_castsi256_ps(_mm256_andnot_si256(too_low, below)));
+#else
+  for (int64_t i = first; i < last; ++i) otherwise[i] = x[i];
+  return otherwise;
+#endif
+}
+
 /// Lanes first, first + 2, ... of the two vectors after each other.
 template <int first>
 AXRUN_INLINE Vector every_second(Vector low, Vector high) {
