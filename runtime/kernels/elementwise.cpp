@@ -22,6 +22,7 @@ bool is_cheap(Unary function) {
     case Unary::cos:
     case Unary::softplus:
     case Unary::gelu_erf:
+    case Unary::gelu_by_erf:
     case Unary::gelu_tanh:
     case Unary::silu:
     case Unary::elu:

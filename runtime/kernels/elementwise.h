@@ -10,8 +10,9 @@ namespace axrun::runtime {
 class ThreadPool;
 
 /// Functions of one float32. Values are part of the kernels' calling convention: append only.
-/// Accuracy: within 4 units in the last place or 1e-6 relative (gelu_tanh: 3e-5) of the exact value, over the
-/// whole range; denormal results within 128 of their unit; infinities, NaN and signed zeros as C's functions.
+/// Accuracy: within 4 units in the last place or 1e-6 relative (gelu_tanh: 3e-5; see gelu_by_erf) of the
+/// exact value, over the whole range; denormal results within 128 of their unit; infinities, NaN and signed
+/// zeros as C's functions.
 enum class Unary : int32_t {
   exp,
   log,
@@ -44,6 +45,8 @@ enum class Unary : int32_t {
   softsign,  ///< x / (1 + |x|)
   mish,      ///< x * tanh(softplus(x))
   affine,    ///< alpha * x + beta
+  /// x (1 + erf(x / sqrt(2))) / 2 as it is written: below 0, what erf rounds off counts, up to 2e-7 |x|.
+  gelu_by_erf,
 };
 
 /// y[i] = function(x[i]); y may be x. alpha and beta as in Activation (clip: bounds).

@@ -470,7 +470,9 @@ bool is_elementwise(const ir::Program& program) {
 std::optional<CompiledMap> compile_map(const StepContext& context) {
   if (!context.has_output(0)) return std::nullopt;
   auto map = Compiler(context).compile();
-  if (map) reuse_registers(map->program);
+  if (!map) return map;
+  recognise_gelu(map->program, context.inputs);
+  reuse_registers(map->program);
   return map;
 }
 

@@ -94,6 +94,10 @@ MapSizes sizes_at(const MapProgram& program, const PortSizes& ports);
 /// input other than affinely, or a member's result is read inside the group other than element by element.
 std::optional<CompiledMap> compile_map(const StepContext& context);
 
+/// Replaces what computes x (1 + erf(x / sqrt(2))) / 2 step by step, as exporters write Gelu, by one
+/// instruction. Every register is written once; ports: the step's inputs.
+void recognise_gelu(MapProgram& map, const std::vector<StepPort>& ports);
+
 /// True when the node's program is a single map stage that compile_map may accept.
 bool is_elementwise(const ir::Program& program);
 

@@ -144,6 +144,40 @@ Case chain(Random& random) {
   return c;
 }
 
+/// x (1 + erf(x / sqrt(2))) / 2 step by step, in the orders that exporters write, and some that are not Gelu.
+Case gelu_by_steps(Random& random) {
+  Case c;
+  const auto join = [&](const char* op, ir::ValueId a, ir::ValueId b, bool turned) {
+    return NodeBuilder(c, op, 14).value(turned ? b : a).value(turned ? a : b).output();
+  };
+  const auto number = [&](double value) {
+    ir::Tensor tensor = random.chance(50) ? ir::Tensor::scalar(ElementType::f32, 0)
+                                          : ir::Tensor::allocate(ElementType::f32, {1});
+    tensor.set_real(0, value);
+    return c.add(tensor, random.chance(90));
+  };
+  const ir::Shape shape = draw_shape(random);
+  const bool is_gelu = random.chance(80), divides = random.chance(50);
+  ir::ValueId x = c.add(random.floats(shape, -5, 5), false);
+  if (random.chance(30)) x = join("Add", x, c.add(random.floats(part_of(random, shape)), true), false);
+  const double root = is_gelu ? 1.41421356 : 1.3;
+  const ir::ValueId scaled =
+      divides ? join("Div", x, number(root), false) : join("Mul", x, number(1 / root), random.chance(50));
+  const ir::ValueId erf = NodeBuilder(c, "Erf", 13).value(scaled).output();
+  const ir::ValueId sum = join("Add", erf, number(is_gelu || random.chance(50) ? 1 : 2), random.chance(50));
+  const int64_t order = random.integer(0, 2);
+  const bool first = random.chance(50), second = random.chance(50);
+  const ir::ValueId half = number(0.5);
+  if (order == 0) {
+    join("Mul", join("Mul", x, sum, first), half, second);
+  } else if (order == 1) {
+    join("Mul", join("Mul", x, half, first), sum, second);
+  } else {
+    join("Mul", join("Mul", sum, half, first), is_gelu || random.chance(50) ? x : scaled, second);
+  }
+  return c;
+}
+
 Case fast_gelu(Random& random) {
   Case c;
   const ir::Shape shape = random.shape(1, 3, 9);
@@ -191,6 +225,7 @@ void elementwise_generators(std::vector<GeneratorEntry>& table) {
   table.push_back({"", "Cast", cast});
   table.push_back({"", "Max", larger_half});
   table.push_back({"", "Sigmoid", chain});
+  table.push_back({"", "Erf", gelu_by_steps});
   table.push_back({"com.microsoft", "FastGelu", fast_gelu});
   table.push_back({"com.microsoft", "BiasGelu", bias_gelu});
 }

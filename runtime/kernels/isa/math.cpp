@@ -73,6 +73,7 @@ void unary(Unary function, int64_t count, const float* x, float* y, float alpha,
     AXRUN_MAP(softsign, v / (one + absolute(v)))
     AXRUN_MAP(mish, v * hyperbolic_tangent(softplus(v)))
     AXRUN_MAP(affine, fused(a, v, b))
+    AXRUN_MAP(gelu_by_erf, gelu_by_erf(v))
 #undef AXRUN_MAP
   }
 }
