@@ -312,6 +312,27 @@ TEST_P(Conv, Depthwise) {
   check(ConvMethod::depthwise, large);
 }
 
+/// Channels in lanes, where that pays: whole vectors of them and parts, planes of few pixels and of many
+/// rows.
+TEST_P(Conv, DepthwiseOfManyChannels) {
+  for (int i = 0; i < 120; ++i) {
+    ConvShape s = random_window(chance(70) ? 9 : 25);
+    s.in_channels = s.groups = s.out_channels = integer(3, 40);
+    check(ConvMethod::depthwise, s);
+  }
+  for (const int64_t kernel : {5, 7}) {
+    ConvShape large;
+    large.batch = 2;
+    large.in_channels = large.out_channels = large.groups = 21;
+    large.in_height = large.in_width = 70;
+    large.kernel_height = large.kernel_width = kernel;
+    large.pad_top = large.pad_left = kernel / 2;
+    large.stride_height = large.stride_width = kernel - 4;
+    large.out_height = large.out_width = 69 / large.stride_width + 1;
+    check(ConvMethod::depthwise, large);
+  }
+}
+
 TEST_P(Conv, FewPixels) {
   for (int i = 0; i < 80; ++i) {
     ConvShape s = random_window(6);

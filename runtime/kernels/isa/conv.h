@@ -14,6 +14,8 @@ int64_t conv_region_scratch_floats(const ConvCell& cell, const ConvRegion& regio
 void conv_region(const ConvCell& cell, const ConvRegion& region);
 int64_t depthwise_scratch_floats(const DepthwiseCell& cell);
 void depthwise_cell(const DepthwiseCell& cell);
+int64_t depthwise_lanes_scratch_floats(const DepthwiseCell& cell);
+void depthwise_lanes_cell(const DepthwiseCell& cell);
 int64_t depthwise_region_scratch_floats(const ConvRegion& region);
 void depthwise_region(const DepthwiseCell& cell, const ConvRegion& region);
 

@@ -1,4 +1,5 @@
-// Depthwise convolution: vectors of flat output positions (conv_strip.h), one multiply-add per tap.
+// Depthwise convolution of few channels: vectors of flat output positions (conv_strip.h), one multiply-add
+// per tap. Others have channels in lanes (depthwise_lanes.cpp).
 
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/conv_strip.h"

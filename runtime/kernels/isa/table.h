@@ -154,6 +154,9 @@ struct KernelTable {
   void (*conv_region)(const ConvCell&, const ConvRegion&);
   int64_t (*depthwise_scratch_floats)(const DepthwiseCell&);
   void (*depthwise_cell)(const DepthwiseCell&);
+  /// The same for a multiplier of 1: lanes are channels.
+  int64_t (*depthwise_lanes_scratch_floats)(const DepthwiseCell&);
+  void (*depthwise_lanes_cell)(const DepthwiseCell&);
   int64_t (*depthwise_region_scratch_floats)(const ConvRegion&);
   void (*depthwise_region)(const DepthwiseCell&, const ConvRegion&);
 
