@@ -55,7 +55,20 @@ AXRUN_INLINE void map_array(int64_t count, const float* x, float* y, Function fu
   }
 }
 
+/// The same for `rows` rows of 1 to 2 * lanes elements, in place: the results of a register tile.
+template <class Function>
+AXRUN_INLINE void map_tile(int64_t rows, int64_t columns, float* y, int64_t stride, Function function) {
+  const int64_t whole = columns > lanes ? lanes : 0;
+  const Mask mask = first_lanes(columns - whole);
+  for (int64_t i = 0; i < rows; ++i, y += stride) {
+    if (whole > 0) store(y, function(load(y)));
+    store(y + whole, function(load(y + whole, mask)), mask);
+  }
+}
+
 /// Out of line: defined in math.cpp.
+void activate_tile(Activation activation, int64_t rows, int64_t columns, float* y, int64_t stride,
+                   float alpha, float beta);
 void activate(Activation activation, int64_t count, const float* x, float* y, float alpha, float beta);
 
 }  // namespace axrun::runtime::AXRUN_ISA

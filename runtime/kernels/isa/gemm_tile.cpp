@@ -61,10 +61,7 @@ AXRUN_INLINE void finish_tile(const Tile& t, Vector (&sum)[rows][vectors]) {
     store(row + (vectors - 1) * lanes, sum[i][vectors - 1], mask);
   }
   if (t.finish && t.activation > Activation::relu && t.activation != Activation::clip) {
-    for (int i = 0; i < rows; ++i) {
-      float* row = t.c + i * t.c_row_stride;
-      activate(t.activation, t.columns, row, row, t.alpha, t.beta);
-    }
+    activate_tile(t.activation, rows, t.columns, t.c, t.c_row_stride, t.alpha, t.beta);
   }
 }
 

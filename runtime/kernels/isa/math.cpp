@@ -4,17 +4,18 @@
 
 namespace axrun::runtime::AXRUN_ISA {
 
-void activate(Activation activation, int64_t count, const float* x, float* y, float alpha, float beta) {
+namespace {
+
+/// Calls `run` with the activation as a function of a vector. One loop per activation: the constant lets the
+/// vector function be inlined.
+template <class Run>
+AXRUN_INLINE void with_activation(Activation activation, float alpha, float beta, Run run) {
   const Vector a = broadcast(alpha);
   const Vector b = broadcast(beta);
-  // One loop per activation: the constant lets the vector function be inlined.
   switch (activation) {
-#define AXRUN_CASE(name)                                            \
-  case Activation::name:                                            \
-    map_array(                                                      \
-        count, x, y, [&](Vector v) __attribute__((always_inline)) { \
-          return activation_of(Activation::name, v, a, b);          \
-        });                                                         \
+#define AXRUN_CASE(name)                                                                                    \
+  case Activation::name:                                                                                    \
+    run([&](Vector v) __attribute__((always_inline)) { return activation_of(Activation::name, v, a, b); }); \
     break;
     AXRUN_CASE(none)
     AXRUN_CASE(relu)
@@ -29,6 +30,22 @@ void activate(Activation activation, int64_t count, const float* x, float* y, fl
     AXRUN_CASE(gelu_tanh)
 #undef AXRUN_CASE
   }
+}
+
+}  // namespace
+
+void activate(Activation activation, int64_t count, const float* x, float* y, float alpha, float beta) {
+  with_activation(
+      activation, alpha,
+      beta, [&](auto function) __attribute__((always_inline)) { map_array(count, x, y, function); });
+}
+
+void activate_tile(Activation activation, int64_t rows, int64_t columns, float* y, int64_t stride,
+                   float alpha, float beta) {
+  with_activation(
+      activation, alpha, beta, [&](auto function) __attribute__((always_inline)) {
+        map_tile(rows, columns, y, stride, function);
+      });
 }
 
 void unary(Unary function, int64_t count, const float* x, float* y, float alpha, float beta) {
