@@ -344,6 +344,18 @@ TEST_P(Conv, FewPixels) {
     s.in_height = s.out_height = integer(1, 3), s.in_width = s.out_width = integer(1, 3);
     check(ConvMethod::few_pixels, s);
   }
+  // Several images are one product; here they are its rows as they lie, 4 KiB apart.
+  ConvShape images;
+  images.batch = 60;
+  images.in_channels = 1024, images.out_channels = 130;
+  check(ConvMethod::few_pixels, images);
+  for (int i = 0; i < 40; ++i) {
+    ConvShape s = random_window(5);
+    s.batch = integer(2, 70);
+    s.in_channels = integer(1, 9);
+    s.out_channels = integer(1, 40);
+    check(ConvMethod::few_pixels, s);
+  }
 }
 
 TEST_P(Conv, ChosenMethodFits) {
