@@ -11,6 +11,7 @@
 
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/block_quantized.h"
+#include "runtime/kernels/byte_conv.h"
 #include "runtime/kernels/conv.h"
 #include "runtime/kernels/copy.h"
 #include "runtime/kernels/dispatch.h"

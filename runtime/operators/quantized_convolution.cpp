@@ -1,30 +1,24 @@
-// QLinearConv and ConvInteger: windows are gathered into rows of bytes, blocks of pixels at a time, and
-// multiplied exactly.
+// QLinearConv and ConvInteger. What byte_convolution.cpp does not take has its windows gathered into rows of
+// bytes, blocks of pixels at a time, and multiplied exactly.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/operators/quantized_parts.h"
-#include "runtime/operators/window.h"
+#include "runtime/operators/byte_convolution.h"
 
 namespace axrun::runtime {
 namespace {
 
 using ir::ElementType;
 
-/// Where the operands stand among the inputs; -1 for a port the operator does not have.
-struct ConvolutionPorts {
-  size_t x, x_zero, w, w_zero;
-  int x_scale, w_scale, y_scale, y_zero, bias;
-};
-constexpr ConvolutionPorts integer_ports = {0, 2, 1, 3, -1, -1, -1, -1, -1};
-constexpr ConvolutionPorts linear_ports = {0, 2, 3, 5, 1, 4, 6, 7, 8};
+constexpr ByteConvolutionPorts integer_ports = {0, 2, 1, 3, -1, -1, -1, -1, -1};
+constexpr ByteConvolutionPorts linear_ports = {0, 2, 3, 5, 1, 4, 6, 7, 8};
 
 constexpr int64_t block_bytes = int64_t{1} << 18;
 
-class ByteConvKernel final : public Kernel {
+class GatheredByteConvKernel final : public Kernel {
  public:
-  ByteConvKernel(const StepContext& context, const ConvolutionPorts& ports, SlidingWindow window)
+  GatheredByteConvKernel(const StepContext& context, const ByteConvolutionPorts& ports, SlidingWindow window)
       : ports_(ports),
         window_(std::move(window)),
         x_type_(*byte_input(context, ports.x)),
@@ -94,8 +88,8 @@ class ByteConvKernel final : public Kernel {
   }
 
   std::string describe() const override {
-    return fmt::format("byte convolution {}x{}->{} {} pixels, {} taps{}{}", batch_, channels_ * groups_,
-                       out_channels_ * groups_, pixels_, window_.taps(),
+    return fmt::format("gathered byte convolution {}x{}->{} {} pixels, {} taps{}{}", batch_,
+                       channels_ * groups_, out_channels_ * groups_, pixels_, window_.taps(),
                        groups_ > 1 ? fmt::format(" g{}", groups_) : "", packed_ ? " packed" : "");
   }
   size_t scratch_bytes() const override { return scratch_bytes_; }
@@ -200,7 +194,7 @@ class ByteConvKernel final : public Kernel {
     }
   }
 
-  ConvolutionPorts ports_;
+  ByteConvolutionPorts ports_;
   SlidingWindow window_;
   Byte x_type_, w_type_;
   std::optional<Byte> y_type_;  ///< empty: the sums themselves are the result
@@ -214,7 +208,7 @@ class ByteConvKernel final : public Kernel {
   size_t sums_at_ = 0, row_at_ = 0, taps_at_ = 0, packed_at_ = 0, gemm_at_ = 0, scratch_bytes_ = 0;
 };
 
-std::unique_ptr<Kernel> make_convolution(const StepContext& context, const ConvolutionPorts& ports) {
+std::unique_ptr<Kernel> make_convolution(const StepContext& context, const ByteConvolutionPorts& ports) {
   if (context.fused() || !byte_input(context, ports.x) || !byte_input(context, ports.w)) return nullptr;
   const StepPort& x = context.inputs[ports.x];
   const StepPort& w = context.inputs[ports.w];
@@ -228,7 +222,9 @@ std::unique_ptr<Kernel> make_convolution(const StepContext& context, const Convo
     return nullptr;
   }
   const std::vector<int64_t> kernel(w.shape.begin() + 2, w.shape.end());
-  return std::make_unique<ByteConvKernel>(context, ports, sliding_window(context, x.shape, y, kernel));
+  SlidingWindow window = sliding_window(context, x.shape, y, kernel);
+  if (byte_convolution_fits(context, ports, window)) return make_byte_convolution(context, ports, window);
+  return std::make_unique<GatheredByteConvKernel>(context, ports, std::move(window));
 }
 
 std::unique_ptr<Kernel> make_conv_integer(const StepContext& context) {

@@ -29,16 +29,12 @@ bool single_or_absent(const StepContext& context, size_t k, ir::ElementType type
 
 void requantize_row(Byte type, int64_t columns, const int32_t* sums, const float* multipliers,
                     bool per_column, int32_t zero_point, void* y) {
+  if (!per_column) return kernel_table().requantize_row(type, columns, sums, *multipliers, zero_point, y);
   constexpr int64_t block = 256;
   float values[block];
   for (int64_t j = 0; j < columns; j += block) {
     const int64_t count = std::min(block, columns - j);
-    if (per_column) {
-      for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[j + i]) * multipliers[j + i];
-    } else {
-      const float multiplier = multipliers[0];
-      for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[j + i]) * multiplier;
-    }
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[j + i]) * multipliers[j + i];
     kernel_table().quantize_row(type, count, values, 1.0f, zero_point, static_cast<char*>(y) + j);
   }
 }

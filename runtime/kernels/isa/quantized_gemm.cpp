@@ -1,12 +1,6 @@
-// Integer matrix product. Two forms of the inner step, chosen once per process:
-//   wide   both operands as 16-bit differences from their zero points, two steps along k per 32-bit lane. A
-//   difference is
-//          within +-255, so a pair of products is far from overflow.
-//   bytes  (AVX-512 VNNI) A as u8 and B as i8, four steps per lane; the other signedness is reached by moving
-//   values and zero
-//          point by 128. Zero points are applied afterwards:
-//            sum (a - za)(b - zb) = sum ab - zb sum a - za (sum b - k zb).
+// Integer matrix product: words (byte_words.h) along k, vectors of columns.
 
+#include "runtime/kernels/isa/byte_words.h"
 #include "runtime/kernels/isa/gemm_tile.h"
 #include "runtime/kernels/isa/quantized.h"
 #include "runtime/kernels/quantized.h"
@@ -14,45 +8,13 @@
 namespace axrun::runtime::AXRUN_ISA {
 namespace {
 
-typedef uint32_t Words __attribute__((vector_size(vector_bytes)));  // unsigned: sums wrap around
-typedef uint32_t UnalignedWords __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
-
 #if defined(AXRUN_ISA_avx512)
 constexpr int panel_rows = 12;
-bool has_bytes() {
-  static const bool result = __builtin_cpu_supports("avx512vnni");
-  return result;
-}
-AXRUN_INLINE Words dot_bytes(Words sum, Words a, Words b) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-  return sum;
-}
-AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
-  return sum + reinterpret_cast<Words>(
-                   _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-}
-#else
-bool has_bytes() { return false; }
-AXRUN_INLINE Words dot_bytes(Words sum, Words, Words) { return sum; }
-#if defined(AXRUN_ISA_avx2)
+#elif defined(AXRUN_ISA_avx2)
 constexpr int panel_rows = 5;
-AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
-  return sum + reinterpret_cast<Words>(
-                   _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-}
 #else
 constexpr int panel_rows = 4;
-AXRUN_INLINE Words dot_wide(Words sum, Words a, Words b) {
-  return sum +
-         reinterpret_cast<Words>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
-}
 #endif
-#endif
-
-AXRUN_INLINE Words load_words(const uint32_t* p) { return *reinterpret_cast<const UnalignedWords*>(p); }
-AXRUN_INLINE Words broadcast_word(uint32_t x) {
-  return reinterpret_cast<Words>(broadcast(static_cast<int32_t>(x)));
-}
 
 /// The first `count` of them: none where it is not positive.
 AXRUN_INLINE void store_words(int32_t* p, Words words, int64_t count) {
@@ -64,7 +26,7 @@ AXRUN_INLINE void store_words(int32_t* p, Words words, int64_t count) {
 }
 
 int64_t padded_columns(int64_t n) { return divide_up(n, tile_columns) * tile_columns; }
-int64_t groups(int64_t k) { return divide_up(k, has_bytes() ? 4 : 2); }
+int64_t groups(int64_t k) { return divide_up(k, word_terms()); }
 
 /// Packed B: per column its zero point and (sum of b) - k * zero point (bytes form only, but always present),
 /// then panels [group][column] of words.
@@ -77,10 +39,6 @@ struct PackedB {
 PackedB unpack(const void* packed, int64_t n) {
   const auto* base = static_cast<const uint32_t*>(packed);
   return {base, base + padded_columns(n), base + 2 * padded_columns(n)};
-}
-
-int32_t byte_at(Byte type, const void* p, int64_t i) {
-  return type == Byte::u8 ? static_cast<const uint8_t*>(p)[i] : static_cast<const int8_t*>(p)[i];
 }
 
 template <class T>
@@ -193,7 +151,7 @@ void quantized_pack_b(Byte type, int64_t k, int64_t n, const void* b, int64_t ro
   uint32_t* const offsets = zero_point_words + columns;
   uint32_t* const words = offsets + columns;
   const int32_t move = has_bytes() && type == Byte::u8 ? 128 : 0;
-  const int64_t per_group = has_bytes() ? 4 : 2;
+  const int64_t per_group = word_terms();
   for (int64_t j = 0; j < columns; ++j) {
     const bool exists = j < n;
     const int32_t given = zero_points == nullptr || !exists ? 0 : zero_points[per_column ? j : 0];
@@ -205,12 +163,8 @@ void quantized_pack_b(Byte type, int64_t k, int64_t n, const void* b, int64_t ro
         const int64_t at = g * per_group + i;
         if (at >= k || !exists) continue;
         const int32_t value = byte_at(type, b, at * row_stride + j * column_stride) - move;
-        if (has_bytes()) {
-          sum += static_cast<uint32_t>(value);
-          word |= (static_cast<uint32_t>(value) & 0xff) << (8 * i);
-        } else {
-          word |= (static_cast<uint32_t>(value - zero_point) & 0xffff) << (16 * i);
-        }
+        sum += static_cast<uint32_t>(value);
+        word |= right_factor(value, zero_point, i);
       }
       words[j / tile_columns * tile_columns * groups(k) + g * tile_columns + j % tile_columns] = word;
     }

@@ -2,6 +2,8 @@
 
 #include "runtime/kernels/isa/activation.h"
 #include "runtime/kernels/isa/block_quantized.h"
+#include "runtime/kernels/isa/byte_conv.h"
+#include "runtime/kernels/isa/byte_conv_tile.h"
 #include "runtime/kernels/isa/conv.h"
 #include "runtime/kernels/isa/copy.h"
 #include "runtime/kernels/isa/elementwise.h"
@@ -60,6 +62,13 @@ const KernelTable table = {
     .quantized_pack_b = quantized_pack_b,
     .quantized_scratch_bytes = quantized_scratch_bytes,
     .quantized_cell = quantized_cell,
+    .requantize_row = requantize_row,
+    .byte_conv_rows = byte_tile_rows,
+    .byte_conv_packed_words = byte_conv_packed_words,
+    .byte_conv_pack = byte_conv_pack,
+    .byte_conv_strip_words = byte_conv_strip_words,
+    .byte_conv_scratch_bytes = byte_conv_scratch_bytes,
+    .byte_conv_cell = byte_conv_cell,
     .widen = widen,
     .narrow = narrow,
     .block_columns = block_columns,

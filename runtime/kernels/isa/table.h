@@ -119,6 +119,29 @@ struct QuantizedGemmCell {
   void* scratch;
 };
 
+/// Output rows [row0, row1) and channels [channel0, channel1) of each of some adjacent groups of one image of
+/// a convolution of bytes; channel0 is a multiple of gemm_panel_rows(out_channels, byte_conv_rows).
+struct ByteConvCell {
+  ConvGeometry geometry;
+  int64_t in_plane, out_plane;             ///< between channels
+  int64_t groups, channels, out_channels;  ///< channels of a group
+  int64_t row0, row1, channel0, channel1;
+  int64_t strip_rows;  ///< output rows whose input is arranged at a time
+  Byte x_type;
+  int32_t x_zero_point;
+  const uint8_t* x;        ///< the first group's first plane
+  const uint8_t* x_end;    ///< of what may be read
+  const uint32_t* packed;  ///< byte_conv_pack, group after group
+  const int32_t* bias;     ///< of the first group on, or null
+  int32_t* sums;           ///< the first group's first plane, where the sums are the result; else null, and:
+  Byte y_type;
+  int32_t y_zero_point;
+  const float* multipliers;   ///< of the first group on
+  int64_t multiplier_stride;  ///< 0: one for all
+  uint8_t* y;
+  void* scratch;
+};
+
 /// Columns [n0, n1) and rows [k0, k1) of the transpose of a W. n0 is a multiple of the panel width, k0 of
 /// block_panel_alignment.
 inline constexpr int64_t block_panel_alignment = 512;
@@ -205,6 +228,21 @@ struct KernelTable {
                            int64_t column_stride, const int32_t* zero_points, bool per_column, void* packed);
   int64_t (*quantized_scratch_bytes)(const QuantizedGemmCell&);
   void (*quantized_cell)(const QuantizedGemmCell&);
+
+  /// y = saturate(round_half_even(sum * multiplier) + zero_point), as requantize_row in operators says.
+  void (*requantize_row)(Byte, int64_t count, const int32_t* sums, float multiplier, int32_t zero_point,
+                         void* y);
+
+  // byte_conv.cpp: one group
+  int64_t byte_conv_rows;  ///< output channels of the largest register tile
+  int64_t (*byte_conv_packed_words)(const ConvGeometry&, int64_t channels, int64_t out_channels);
+  /// W[out_channels][channels][kernel]; a zero point for each output channel, or null.
+  void (*byte_conv_pack)(const ConvGeometry&, int64_t channels, int64_t out_channels, Byte,
+                         const void* weights, const int32_t* zero_points, uint32_t* packed);
+  /// Words of the arranged input of so many output rows.
+  int64_t (*byte_conv_strip_words)(const ConvGeometry&, int64_t channels, int64_t rows);
+  int64_t (*byte_conv_scratch_bytes)(const ByteConvCell&);
+  void (*byte_conv_cell)(const ByteConvCell&);
 
   // narrow.cpp: contracts in runtime/kernels/narrow.h
   void (*widen)(NarrowFloat, int64_t count, const uint16_t* x, float* y);

@@ -1,0 +1,157 @@
+// QLinearConv and ConvInteger with one or two spatial dims: exact sums over strips of the input as it lies.
+#include "runtime/operators/byte_convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace axrun::runtime {
+namespace {
+
+/// A vector of output channels does more than a vector of pixels where there are no more pixels than this.
+constexpr int64_t few_pixels = 8, least_channels_of_few = 16;
+
+ConvShape conv_shape(const StepContext& context, const ByteConvolutionPorts& ports,
+                     const SlidingWindow& window) {
+  ConvShape shape;
+  const ir::Shape& x = context.inputs[ports.x].shape;
+  shape.batch = x[0];
+  shape.groups = context.integer("group", 1);
+  shape.in_channels = x[1];
+  shape.out_channels = context.outputs[0].shape[1];
+  set_width(shape, window, window.rank() - 1);
+  if (window.rank() == 2) set_height(shape, window, 0);
+  // Columns of one element lie as a row does, and kernels walk along rows.
+  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
+    std::swap(shape.in_height, shape.in_width);
+    std::swap(shape.out_height, shape.out_width);
+    std::swap(shape.kernel_height, shape.kernel_width);
+    std::swap(shape.stride_height, shape.stride_width);
+    std::swap(shape.dilation_height, shape.dilation_width);
+    std::swap(shape.pad_top, shape.pad_left);
+  }
+  return shape;
+}
+
+class ByteConvolutionKernel final : public Kernel {
+ public:
+  ByteConvolutionKernel(const StepContext& context, const ByteConvolutionPorts& ports, const ConvShape& shape)
+      : ports_(ports),
+        shape_(shape),
+        x_type_(*byte_input(context, ports.x)),
+        w_type_(*byte_input(context, ports.w)),
+        y_type_(byte_type(context.outputs[0].type)),
+        threads_(context.threads) {
+    has_x_zero_ = context.has_input(ports.x_zero);
+    has_w_zero_ = context.has_input(ports.w_zero);
+    has_bias_ = ports.bias >= 0 && context.has_input(static_cast<size_t>(ports.bias));
+    zero_per_channel_ = has_w_zero_ && context.inputs[ports.w_zero].count() > 1;
+    scale_per_channel_ = y_type_ && context.inputs[static_cast<size_t>(ports.w_scale)].count() > 1;
+    const ir::Tensor* w = context.inputs[ports.w].constant;
+    const ir::Tensor* zero = has_w_zero_ ? context.inputs[ports.w_zero].constant : nullptr;
+    if (w != nullptr && (!has_w_zero_ || zero != nullptr)) packed_ = pack_constant(context, *w, zero);
+    plan_scratch();
+  }
+
+  void run(const KernelCall& call) const override {
+    auto* const scratch = static_cast<char*>(call.scratch);
+    ByteConvArguments a;
+    a.x_type = x_type_;
+    a.x = call.inputs[ports_.x];
+    a.x_zero_point = has_x_zero_ ? byte_at(x_type_, call.inputs[ports_.x_zero]) : 0;
+    a.packed = packed_.get();
+    if (packed_ == nullptr) {
+      pack(call.inputs[ports_.w], has_w_zero_ ? call.inputs[ports_.w_zero] : nullptr,
+           reinterpret_cast<int32_t*>(scratch + zeros_at_), scratch + packed_at_);
+      a.packed = scratch + packed_at_;
+    }
+    if (has_bias_) a.bias = static_cast<const int32_t*>(call.inputs[ports_.bias]);
+    if (y_type_) {
+      auto* const multipliers = reinterpret_cast<float*>(scratch + multipliers_at_);
+      const auto scales = [&](int port) { return static_cast<const float*>(call.inputs[port]); };
+      const int64_t count = scale_per_channel_ ? shape_.out_channels : 1;
+      for (int64_t i = 0; i < count; ++i)
+        multipliers[i] = scales(ports_.x_scale)[0] * scales(ports_.w_scale)[i] / scales(ports_.y_scale)[0];
+      a.multipliers = multipliers;
+      a.per_channel = scale_per_channel_;
+      a.y_type = *y_type_;
+      a.y_zero_point = byte_at(*y_type_, call.inputs[ports_.y_zero]);
+      a.y = call.outputs[0];
+    } else {
+      a.sums = static_cast<int32_t*>(call.outputs[0]);
+    }
+    byte_conv(shape_, a, threads_, scratch + conv_at_, call.pool);
+  }
+
+  std::string describe() const override {
+    const ConvShape& s = shape_;
+    return fmt::format("byte convolution {}x {}->{} {}x{} k{}x{} s{}{}{}", s.batch, s.in_channels,
+                       s.out_channels, s.out_height, s.out_width, s.kernel_height, s.kernel_width,
+                       s.stride_width, s.groups > 1 ? fmt::format(" g{}", s.groups) : "",
+                       packed_ ? " packed" : "");
+  }
+  size_t scratch_bytes() const override { return conv_at_ + byte_conv_scratch_bytes(shape_, threads_); }
+  bool ignores_input(int k) const override {
+    return packed_ != nullptr && (k == static_cast<int>(ports_.w) || k == static_cast<int>(ports_.w_zero));
+  }
+  double flops() const override {
+    const ConvShape& s = shape_;
+    return 2.0 * static_cast<double>(s.batch * s.out_channels * s.out_height * s.out_width) *
+           static_cast<double>(s.in_channels / s.groups * s.kernel_height * s.kernel_width);
+  }
+
+ private:
+  void pack(const void* w, const void* zeros, int32_t* wide_zeros, void* to) const {
+    for (int64_t j = 0; zeros != nullptr && j < shape_.out_channels; ++j)
+      wide_zeros[j] = byte_at(w_type_, zeros, zero_per_channel_ ? j : 0);
+    byte_conv_pack(shape_, w_type_, w, zeros == nullptr ? nullptr : wide_zeros, to);
+  }
+
+  PackedWeights pack_constant(const StepContext& context, const ir::Tensor& w, const ir::Tensor* zero) const {
+    jit::PreparedKey key{
+        fmt::format("byte strips {} {} {} {} {}x{}", static_cast<int>(w_type_), shape_.groups,
+                    shape_.in_channels, shape_.out_channels, shape_.kernel_height, shape_.kernel_width),
+        {{w.data(), w.bytes()}}};
+    if (zero != nullptr) key.constants.push_back({zero->data(), zero->bytes()});
+    return context.packs.get(key, byte_conv_packed_bytes(shape_), [&](void* to) {
+      std::vector<int32_t> wide(static_cast<size_t>(shape_.out_channels));
+      pack(w.data(), zero == nullptr ? nullptr : zero->data(), wide.data(), to);
+    });
+  }
+
+  /// Multipliers, zero points, packed weights, then the convolution's own.
+  void plan_scratch() {
+    const auto round = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
+    const size_t per_channel = round(static_cast<size_t>(shape_.out_channels) * 4);
+    zeros_at_ = multipliers_at_ + per_channel;
+    packed_at_ = zeros_at_ + (packed_ ? 0 : per_channel);
+    conv_at_ = packed_at_ + (packed_ ? 0 : round(byte_conv_packed_bytes(shape_)));
+  }
+
+  ByteConvolutionPorts ports_;
+  ConvShape shape_;
+  Byte x_type_, w_type_;
+  std::optional<Byte> y_type_;  ///< empty: the sums themselves are the result
+  int threads_;
+  bool has_x_zero_ = false, has_w_zero_ = false, has_bias_ = false, zero_per_channel_ = false,
+       scale_per_channel_ = false;
+  PackedWeights packed_;
+  size_t multipliers_at_ = 0, zeros_at_ = 0, packed_at_ = 0, conv_at_ = 0;
+};
+
+}  // namespace
+
+bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPorts& ports,
+                           const SlidingWindow& window) {
+  if (window.rank() > 2) return false;
+  const ConvShape shape = conv_shape(context, ports, window);
+  return shape.out_height * shape.out_width > few_pixels ||
+         shape.out_channels / shape.groups < least_channels_of_few;
+}
+
+std::unique_ptr<Kernel> make_byte_convolution(const StepContext& context, const ByteConvolutionPorts& ports,
+                                              const SlidingWindow& window) {
+  return std::make_unique<ByteConvolutionKernel>(context, ports, conv_shape(context, ports, window));
+}
+
+}  // namespace axrun::runtime
