@@ -10,6 +10,7 @@ namespace {
 
 constexpr double byte_conv_work_per_range = 1'000'000;  ///< multiply-adds, some microseconds
 constexpr int64_t strip_words = 64 * 1024;              ///< stay in the second cache
+constexpr int64_t depthwise_strip_words = 6 * 1024;     ///< stay in the first
 constexpr int64_t cells_per_thread = 4;
 
 /// One window per place, no padding: all of a plane is one row, which can be cut anywhere.
@@ -55,7 +56,8 @@ struct ByteConvGrid {
       const int64_t height = geometry.out_height;
       const int64_t one = table.byte_conv_strip_words(geometry, in, 1);
       const int64_t each = std::max<int64_t>(1, table.byte_conv_strip_words(geometry, in, 2) - one);
-      const int64_t fitting = std::clamp<int64_t>((strip_words - one) / each + 1, 1, height);
+      const int64_t fitting =
+          std::clamp<int64_t>(((in == 1 ? depthwise_strip_words : strip_words) - one) / each + 1, 1, height);
       const int64_t overlap = (s.kernel_height - 1) * s.dilation_height / s.stride_height;
       rows = std::min(height, std::max<int64_t>(divide_up(height, more), 2 * overlap));
       row_cells = divide_up(height, rows);

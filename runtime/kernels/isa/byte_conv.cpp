@@ -4,7 +4,9 @@
 
 #include "runtime/kernels/isa/byte_conv.h"
 
+#include "runtime/kernels/isa/byte_conv_pack.h"
 #include "runtime/kernels/isa/byte_conv_tile.h"
+#include "runtime/kernels/isa/byte_depthwise.h"
 #include "runtime/kernels/isa/byte_strip.h"
 #include "runtime/kernels/isa/quantized.h"
 
@@ -15,21 +17,6 @@ constexpr int64_t sums_at_once = 4096;  ///< stay in the first cache
 constexpr int64_t tile_slack = widest_byte_tile * lanes;
 
 int64_t round_up_to_tile(int64_t n) { return divide_up(n, tile_slack) * tile_slack; }
-
-/// Packed weights of a group: whether any zero point remains to be applied to the sums; each output channel's
-/// zero point and (sum of w) - depth * zero point; a word of ones for each step; panels [step][row].
-struct PackedConv {
-  const uint32_t* zero_points;
-  const uint32_t* offsets;
-  const uint32_t* ones;
-  const uint32_t* panels;
-  bool has_zero_points;
-};
-
-PackedConv unpack(const uint32_t* packed, int64_t out_channels, int64_t steps) {
-  const uint32_t* const offsets = packed + 1 + out_channels;
-  return {packed + 1, offsets, offsets + out_channels, offsets + out_channels + steps, packed[0] != 0};
-}
 
 /// Positions of the strip that are multiplied and finished together: some rows, or part of one.
 struct Chunks {
@@ -167,7 +154,7 @@ void run_strip(const Group& g, int64_t row0, int64_t rows) {
 }  // namespace
 
 int64_t byte_conv_packed_words(const ConvGeometry& g, int64_t channels, int64_t out_channels) {
-  return 1 + 2 * out_channels + (out_channels + 1) * word_form(g, channels).steps();
+  return packed_conv_words(out_channels, word_form(g, channels).steps());
 }
 
 void byte_conv_pack(const ConvGeometry& g, int64_t channels, int64_t out_channels, Byte type,
@@ -218,6 +205,7 @@ int64_t byte_conv_strip_words(const ConvGeometry& g, int64_t channels, int64_t r
 
 int64_t byte_conv_scratch_bytes(const ByteConvCell& cell) {
   const WordForm form = word_form(cell.geometry, cell.channels);
+  if (is_byte_depthwise(form, cell.out_channels)) return byte_depthwise_scratch_bytes(cell, form);
   const Strip strip = make_strip(form.geometry, cell.strip_rows);
   return make_layout(cell, form, strip, gemm_panel_rows(cell.out_channels, byte_tile_rows)).bytes;
 }
@@ -225,6 +213,7 @@ int64_t byte_conv_scratch_bytes(const ByteConvCell& cell) {
 void byte_conv_cell(const ByteConvCell& cell) {
   if (cell.row0 >= cell.row1) return;
   const WordForm form = word_form(cell.geometry, cell.channels);
+  if (is_byte_depthwise(form, cell.out_channels)) return byte_depthwise_cell(cell, form);
   Strip strip = make_strip(form.geometry, cell.strip_rows);
   const int64_t panel_rows = gemm_panel_rows(cell.out_channels, byte_tile_rows);
   const Layout layout = make_layout(cell, form, strip, panel_rows);
@@ -234,10 +223,9 @@ void byte_conv_cell(const ByteConvCell& cell) {
   auto* const offsets = reinterpret_cast<int64_t*>(scratch + layout.offsets);
   auto* const start = reinterpret_cast<uint32_t*>(scratch + layout.start);
   const auto x_zero = static_cast<uint32_t>(cell.x_zero_point + (cell.x_type == Byte::u8 ? 0 : 128));
-  const int64_t packed_words = 1 + 2 * cell.out_channels + (cell.out_channels + 1) * form.steps();
+  const int64_t packed_words = packed_conv_words(cell.out_channels, form.steps());
 
   ByteInput input = {cell.x_type, cell.x_zero_point, cell.x, cell.x_end, cell.in_plane};
-  start_word_rows(form, strip, input, scratch + layout.rows);
   Group group = {cell,
                  0,
                  {},

@@ -50,8 +50,6 @@ struct ByteInput {
 
 /// Scratch of fill_words, in bytes: rows with their padding, words of a row.
 int64_t word_rows_bytes(const WordForm& form, const Strip& strip);
-/// What fill_words expects there.
-void start_word_rows(const WordForm& form, const Strip& strip, const ByteInput& input, void* scratch);
 /// Writes the strip's part from output row `row0` on; up to 16 words past its end are overwritten with
 /// anything.
 void fill_words(const WordForm& form, const Strip& strip, const ByteInput& input, int64_t row0, void* scratch,

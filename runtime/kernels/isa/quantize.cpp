@@ -1,38 +1,9 @@
+#include "runtime/kernels/isa/quantize_vector.h"
 #include "runtime/kernels/isa/quantized.h"
-#include "runtime/kernels/isa/vector.h"
 #include "runtime/kernels/quantized.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 namespace {
-
-typedef uint8_t Bytes __attribute__((vector_size(lanes)));
-
-/// Rounded, shifted and clamped to [low, high], as integers; NaN becomes 0, as the IR's casts say.
-AXRUN_INLINE IntVector shifted_and_clamped(Vector x, Vector zero_point, Vector low, Vector high) {
-  const Vector shifted = round_even(x) + zero_point;
-  return round_to_int(minimum(high, maximum(shifted, low))) & (shifted == shifted);
-}
-
-AXRUN_INLINE IntVector quantized(Vector x, Vector scale, Vector zero_point, Vector low, Vector high) {
-  return shifted_and_clamped(x / scale, zero_point, low, high);
-}
-
-AXRUN_INLINE void store_bytes(IntVector v, int64_t count, uint8_t* y) {
-#if defined(AXRUN_ISA_avx512)
-  if (count < lanes)
-    return _mm512_mask_cvtepi32_storeu_epi8(y, first_lanes(count), reinterpret_cast<__m512i>(v));
-#endif
-  const Bytes bytes = __builtin_convertvector(v, Bytes);
-  if (count == lanes) {
-    __builtin_memcpy(y, &bytes, sizeof bytes);
-  } else {
-    for (int64_t i = 0; i < count; ++i) y[i] = bytes[i];
-  }
-}
-
-AXRUN_INLINE Vector load_integers(const int32_t* p) {
-  return to_float(*reinterpret_cast<const UnalignedIntVector*>(p));
-}
 
 AXRUN_INLINE int32_t value_of(Byte type, const void* x, int64_t i) {
   return type == Byte::u8 ? static_cast<const uint8_t*>(x)[i] : static_cast<const int8_t*>(x)[i];
@@ -60,17 +31,14 @@ void quantize_row(Byte type, int64_t count, const float* x, float scale, int32_t
 
 void requantize_row(Byte type, int64_t count, const int32_t* sums, float multiplier, int32_t zero_point,
                     void* y) {
-  const Vector m = broadcast(multiplier);
-  const Vector z = broadcast(static_cast<float>(zero_point));
-  const Vector low = broadcast(type == Byte::u8 ? 0.0f : -128.0f);
-  const Vector high = broadcast(type == Byte::u8 ? 255.0f : 127.0f);
+  const Requantization r(type, multiplier, zero_point);
   auto* out = static_cast<uint8_t*>(y);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    store_bytes(shifted_and_clamped(load_integers(sums + i) * m, z, low, high), lanes, out + i);
+    store_bytes(r(*reinterpret_cast<const UnalignedIntVector*>(sums + i)), lanes, out + i);
   if (i < count) {
-    const IntVector rest = as_int(load(reinterpret_cast<const float*>(sums + i), first_lanes(count - i)));
-    store_bytes(shifted_and_clamped(to_float(rest) * m, z, low, high), count - i, out + i);
+    const Vector rest = load(reinterpret_cast<const float*>(sums + i), first_lanes(count - i));
+    store_bytes(r(as_int(rest)), count - i, out + i);
   }
 }
 
