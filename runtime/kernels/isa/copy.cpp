@@ -54,6 +54,40 @@ void transpose_words(int64_t rows, int64_t columns, const float* x, int64_t x_st
                     y_stride);
 }
 
+/// Sixteen rows and columns of bytes: unpacking pairs of vectors eight apart four times over.
+AXRUN_INLINE void transpose_sixteen(const uint8_t* x, int64_t x_stride, uint8_t* y, int64_t y_stride) {
+  __m128i v[16], w[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(x + i * x_stride));
+#pragma GCC unroll 4
+  for (int stage = 0; stage < 4; ++stage) {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      w[2 * i] = _mm_unpacklo_epi8(v[i], v[i + 8]);
+      w[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + 8]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) v[i] = w[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) _mm_storeu_si128(reinterpret_cast<__m128i_u*>(y + i * y_stride), v[i]);
+}
+
+void transpose_bytes(int64_t rows, int64_t columns, const uint8_t* x, int64_t x_stride, uint8_t* y,
+                     int64_t y_stride) {
+  const int64_t whole_rows = rows / 16 * 16, whole_columns = columns / 16 * 16;
+  for (int64_t i = 0; i < whole_rows; i += 16) {
+    for (int64_t j = 0; j < whole_columns; j += 16)
+      transpose_sixteen(x + i + j * x_stride, x_stride, y + i * y_stride + j, y_stride);
+  }
+  if (whole_columns < columns) {
+    transpose_squares(whole_rows, columns - whole_columns, x + whole_columns * x_stride, x_stride,
+                      y + whole_columns, y_stride);
+  }
+  transpose_squares(rows - whole_rows, columns, x + whole_rows, x_stride, y + whole_rows * y_stride,
+                    y_stride);
+}
+
 struct Pair {
   uint64_t low, high;
 };
@@ -67,7 +101,8 @@ void transpose_block(size_t element_bytes, int64_t rows, int64_t columns, const 
   };
   switch (element_bytes) {
     case 1:
-      return run(static_cast<uint8_t*>(nullptr));
+      return transpose_bytes(rows, columns, static_cast<const uint8_t*>(x), x_stride,
+                             static_cast<uint8_t*>(y), y_stride);
     case 2:
       return run(static_cast<uint16_t*>(nullptr));
     case 4:
