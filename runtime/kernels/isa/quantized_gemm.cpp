@@ -47,8 +47,8 @@ AXRUN_INLINE void widen_row(const T* a, int64_t k, int32_t zero_point, int16_t* 
   if (k % 2 != 0) to[k] = 0;
 }
 
-/// One row of A in the form in use; returns the sum of its (moved) bytes, which the bytes form needs.
-uint32_t pack_row(Byte type, const uint8_t* a, int64_t k, int32_t zero_point, uint32_t* to) {
+/// One row of A in the form in use.
+void pack_row(Byte type, const uint8_t* a, int64_t k, int32_t zero_point, uint32_t* to) {
   if (!has_bytes()) {
     auto* wide = reinterpret_cast<int16_t*>(to);
     if (type == Byte::u8) {
@@ -56,23 +56,43 @@ uint32_t pack_row(Byte type, const uint8_t* a, int64_t k, int32_t zero_point, ui
     } else {
       widen_row(reinterpret_cast<const int8_t*>(a), k, zero_point, wide);
     }
-    return 0;
+    return;
   }
   auto* bytes = reinterpret_cast<uint8_t*>(to);
   const uint8_t flip = type == Byte::u8 ? 0 : 0x80;
-  uint32_t sum = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    const auto value = static_cast<uint8_t>(a[i] ^ flip);
-    bytes[i] = value;
-    sum += value;
-  }
+  for (int64_t i = 0; i < k; ++i) bytes[i] = static_cast<uint8_t>(a[i] ^ flip);
   for (int64_t i = k; i < groups(k) * 4; ++i) bytes[i] = 0;
+}
+
+/// Sum of the bytes of a row in bytes form.
+uint32_t sum_bytes(const uint8_t* a, int64_t words) {
+  Words sums = {};
+  int64_t i = 0;
+  for (; i + lanes <= words; i += lanes)
+    sums =
+        dot_bytes(sums, load_words(reinterpret_cast<const uint32_t*>(a + 4 * i)), broadcast_word(0x01010101));
+  uint32_t sum = 0;
+  for (int v = 0; v < lanes; ++v) sum += sums[v];
+  for (int64_t j = 4 * i; j < 4 * words; ++j) sum += a[j];
   return sum;
+}
+
+bool any_of(const uint32_t* values, int64_t count) {
+  uint32_t all = 0;
+  for (int64_t i = 0; i < count; ++i) all |= values[i];
+  return all != 0;
+}
+
+AXRUN_INLINE uint32_t word_at(const uint8_t* p) {
+  uint32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return word;
 }
 
 struct IntegerTile {
   int64_t groups;
-  const uint32_t* a;  ///< rows `groups` apart
+  const uint8_t* a;  ///< words of rows in the form in use
+  int64_t a_row_bytes;
   const uint32_t* a_sums;
   uint32_t a_zero_point;
   const uint32_t* b;
@@ -94,7 +114,7 @@ void integer_tile(const IntegerTile& t) {
     for (int v = 0; v < tile_vectors; ++v) values[v] = load_words(b + v * lanes);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const Words a = broadcast_word(t.a[i * t.groups + g]);
+      const Words a = broadcast_word(word_at(t.a + i * t.a_row_bytes + 4 * g));
 #pragma GCC unroll 2
       for (int v = 0; v < tile_vectors; ++v)
         of[i][v] = bytes ? dot_bytes(of[i][v], a, values[v]) : dot_wide(of[i][v], a, values[v]);
@@ -183,16 +203,23 @@ void quantized_cell(const QuantizedGemmCell& cell) {
   const PackedB b = unpack(cell.packed_b, cell.n);
   IntegerTile tile = {};
   tile.groups = groups(cell.k);
-  tile.a = rows_scratch;
   tile.a_sums = sums;
   tile.a_zero_point = static_cast<uint32_t>(cell.a_zero_point + (cell.a_type == Byte::u8 ? 0 : 128));
   tile.c_row_stride = cell.c_row_stride;
+  // Rows that are words already are read where they lie; sums of rows count where B has zero points.
+  const bool is_packed = has_bytes() && cell.a_type == Byte::u8 && cell.k % 4 == 0;
+  const bool needs_sums = has_bytes() && any_of(b.zero_points + cell.n0, cell.n1 - cell.n0);
+  tile.a_row_bytes = is_packed ? cell.a_row_stride : tile.groups * 4;
+  for (int64_t i = 0; i < panel_rows; ++i) sums[i] = 0;
   for (int64_t m = cell.m0; m < cell.m1; m += panel_rows) {
     const int64_t rows = smaller<int64_t>(panel_rows, cell.m1 - m);
-    for (int64_t i = 0; i < rows; ++i) {
-      sums[i] = pack_row(cell.a_type, cell.a + (m + i) * cell.a_row_stride, cell.k, cell.a_zero_point,
-                         rows_scratch + i * tile.groups);
-    }
+    const uint8_t* const a = cell.a + m * cell.a_row_stride;
+    for (int64_t i = 0; !is_packed && i < rows; ++i)
+      pack_row(cell.a_type, a + i * cell.a_row_stride, cell.k, cell.a_zero_point,
+               rows_scratch + i * tile.groups);
+    tile.a = is_packed ? a : reinterpret_cast<const uint8_t*>(rows_scratch);
+    for (int64_t i = 0; needs_sums && i < rows; ++i)
+      sums[i] = sum_bytes(tile.a + i * tile.a_row_bytes, tile.groups);
     for (int64_t n = cell.n0; n < cell.n1; n += tile_columns) {
       tile.columns = smaller<int64_t>(tile_columns, cell.n1 - n);
       tile.b = b.words + n * tile.groups;
