@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/isa/table.h"
+
 namespace axrun::runtime {
 namespace {
 
-/// A vector of output channels does more than a vector of pixels where there are no more pixels than this.
-constexpr int64_t few_pixels = 8, least_channels_of_few = 16;
+constexpr int64_t least_channels_of_gathered = 16;
+constexpr double cost_of_gathered = 1.2;
 
 ConvShape conv_shape(const StepContext& context, const ByteConvolutionPorts& ports,
                      const SlidingWindow& window) {
@@ -145,8 +147,17 @@ bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPort
                            const SlidingWindow& window) {
   if (window.rank() > 2) return false;
   const ConvShape shape = conv_shape(context, ports, window);
-  return shape.out_height * shape.out_width > few_pixels ||
-         shape.out_channels / shape.groups < least_channels_of_few;
+  // Vectors of pixels have places that nothing comes of, and gathered windows vectors of channels with such.
+  const int64_t out_channels = shape.out_channels / shape.groups;
+  if (out_channels < least_channels_of_gathered) return true;
+  const int64_t lanes = kernel_table().panel_columns / 2,
+                gap = (shape.kernel_width - 1) * shape.dilation_width;
+  const auto whole = [&](int64_t count) { return static_cast<double>((count + lanes - 1) / lanes * lanes); };
+  const double places =
+      whole(shape.out_height * shape.out_width + (shape.out_height - 1) * (gap / shape.stride_width));
+  const double pixels = static_cast<double>(shape.out_height * shape.out_width);
+  const double gathered = pixels * whole(out_channels) / static_cast<double>(out_channels);
+  return places < cost_of_gathered * gathered;
 }
 
 std::unique_ptr<Kernel> make_byte_convolution(const StepContext& context, const ByteConvolutionPorts& ports,

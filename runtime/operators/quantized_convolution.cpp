@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/isa/table.h"
 #include "runtime/operators/byte_convolution.h"
 
 namespace axrun::runtime {
@@ -15,6 +16,7 @@ constexpr ByteConvolutionPorts integer_ports = {0, 2, 1, 3, -1, -1, -1, -1, -1};
 constexpr ByteConvolutionPorts linear_ports = {0, 2, 3, 5, 1, 4, 6, 7, 8};
 
 constexpr int64_t block_bytes = int64_t{1} << 18;
+constexpr int64_t channels_at_once = 64;
 
 class GatheredByteConvKernel final : public Kernel {
  public:
@@ -33,6 +35,10 @@ class GatheredByteConvKernel final : public Kernel {
     in_plane_ = ir::element_count(window_.in);
     pixels_ = ir::element_count(window_.out);
     depth_ = channels_ * window_.taps();
+    is_pointwise_ =
+        window_.taps() == 1 && window_.in == window_.out &&
+        std::all_of(window_.strides.begin(), window_.strides.end(), [](int64_t s) { return s == 1; }) &&
+        std::all_of(window_.pads_begin.begin(), window_.pads_begin.end(), [](int64_t p) { return p == 0; });
     block_ =
         std::clamp<int64_t>(block_bytes / std::max<int64_t>(depth_, 1), 16, std::max<int64_t>(pixels_, 16));
     block_ = std::min(block_, pixels_);
@@ -47,13 +53,14 @@ class GatheredByteConvKernel final : public Kernel {
     const ir::Tensor* zero = has_w_zero_ ? context.inputs[ports.w_zero].constant : nullptr;
     if (w != nullptr && (!has_w_zero_ || zero != nullptr)) {
       const void* zeros = zero == nullptr ? nullptr : zero->data();
-      jit::PreparedKey key{fmt::format("byte convolution {} {} {} {}", static_cast<int>(w_type_), depth_,
-                                       out_channels_, groups_),
+      jit::PreparedKey key{fmt::format("byte windows {} {} {} {} {}", static_cast<int>(w_type_), channels_,
+                                       window_.taps(), out_channels_, groups_),
                            {{w->data(), w->bytes()}}};
       if (zero != nullptr) key.constants.push_back({zeros, zero->bytes()});
       packed_ = context.packs.get(key, packed_stride_ * static_cast<size_t>(groups_), [&](void* to) {
         std::vector<int32_t> wide(static_cast<size_t>(out_channels_));
-        for (int64_t g = 0; g < groups_; ++g) pack(w->data(), zeros, g, wide.data(), to);
+        std::vector<uint8_t> ordered(static_cast<size_t>(depth_ * out_channels_));
+        for (int64_t g = 0; g < groups_; ++g) pack(w->data(), zeros, g, wide.data(), ordered.data(), to);
       });
     }
     plan_scratch();
@@ -65,7 +72,9 @@ class GatheredByteConvKernel final : public Kernel {
     if (packed_ == nullptr) {
       const void* zeros = has_w_zero_ ? call.inputs[ports_.w_zero] : nullptr;
       auto* wide = reinterpret_cast<int32_t*>(scratch + taps_at_);
-      for (int64_t g = 0; g < groups_; ++g) pack(call.inputs[ports_.w], zeros, g, wide, scratch + packed_at_);
+      auto* ordered = reinterpret_cast<uint8_t*>(scratch + ordered_at_);
+      for (int64_t g = 0; g < groups_; ++g)
+        pack(call.inputs[ports_.w], zeros, g, wide, ordered, scratch + packed_at_);
     }
     const char* packed = packed_ != nullptr ? static_cast<const char*>(packed_.get()) : scratch + packed_at_;
     const auto* x = static_cast<const uint8_t*>(call.inputs[ports_.x]);
@@ -74,15 +83,25 @@ class GatheredByteConvKernel final : public Kernel {
     g.a = scratch;
     g.a_zero_point = x_zero;
     g.c = reinterpret_cast<int32_t*>(scratch + sums_at_);
+    auto* channels_last = reinterpret_cast<uint8_t*>(scratch + channels_last_at_);
     for (int64_t plane = 0; plane < batch_ * groups_; ++plane) {
       const int64_t group = plane % groups_;
       g.packed_b = packed + packed_stride_ * static_cast<size_t>(group);
+      const uint8_t* from = x + plane * channels_ * in_plane_;
+      if (channels_ > 1 && in_plane_ > 1) {
+        kernel_table().transpose_block(1, in_plane_, channels_, from, in_plane_, channels_last, channels_);
+        from = channels_last;
+      }
       for (int64_t first = 0; first < pixels_; first += block_) {
         g.m = std::min(block_, pixels_ - first);
-        gather(x + plane * channels_ * in_plane_, static_cast<uint8_t>(x_zero), first, g.m, tap_offsets,
-               reinterpret_cast<uint8_t*>(scratch));
+        if (is_pointwise_) {
+          g.a = from + first * channels_;
+        } else {
+          gather(from, static_cast<uint8_t>(x_zero), first, g.m, tap_offsets,
+                 reinterpret_cast<uint8_t*>(scratch));
+        }
         quantized_gemm(g, scratch + gemm_at_, call.pool);
-        store(call, plane, first, g.m, g.c, reinterpret_cast<int32_t*>(scratch + row_at_));
+        store(call, plane, first, g.m, g.c, reinterpret_cast<int32_t*>(scratch + planes_at_));
       }
     }
   }
@@ -113,24 +132,44 @@ class GatheredByteConvKernel final : public Kernel {
     return g;
   }
 
-  /// Rows of bytes, sums, one row of sums of a channel, offsets of taps (or zero points), packed weights.
+  /// Rows of bytes, sums, the same by channels, the input with channels last, offsets of taps (or zero
+  /// points), packed weights and the weights in order.
   void plan_scratch() {
-    const auto round = [](int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); };
-    sums_at_ = round(block_ * depth_);
-    row_at_ = sums_at_ + round(block_ * out_channels_ * 4);
-    taps_at_ = row_at_ + round(block_ * 4);
-    packed_at_ = taps_at_ + round(8 * std::max(window_.taps(), out_channels_));
-    gemm_at_ = packed_at_ + (packed_ == nullptr ? packed_stride_ * static_cast<size_t>(groups_) : 0);
+    size_t at = 0;
+    const auto take = [&](int64_t bytes) {
+      const size_t here = at;
+      at += static_cast<size_t>((bytes + 63) / 64 * 64);
+      return here;
+    };
+    take(block_ * depth_);
+    sums_at_ = take(block_ * out_channels_ * 4);
+    planes_at_ = take(block_ * out_channels_ * 4);
+    channels_last_at_ = take(in_plane_ * channels_);
+    taps_at_ = take(8 * std::max(window_.taps(), out_channels_));
+    if (packed_ == nullptr) {
+      packed_at_ = take(static_cast<int64_t>(packed_stride_) * groups_);
+      ordered_at_ = take(depth_ * out_channels_);
+    }
+    gemm_at_ = at;
     scratch_bytes_ = gemm_at_ + quantized_gemm_scratch_bytes(arguments(), threads_);
   }
 
-  void pack(const void* w, const void* zeros, int64_t group, int32_t* wide_zeros, void* to) const {
-    const int64_t first = group * out_channels_;
+  /// Rows of windows have all channels of a tap together; `ordered` is room for a group's weights in this
+  /// order.
+  void pack(const void* w, const void* zeros, int64_t group, int32_t* wide_zeros, uint8_t* ordered,
+            void* to) const {
+    const int64_t first = group * out_channels_, taps = window_.taps();
     for (int64_t j = 0; zeros != nullptr && j < out_channels_; ++j) {
       wide_zeros[j] = byte_at(w_type_, zeros, zero_per_channel_ ? first + j : 0);
     }
-    quantized_gemm_pack_b(w_type_, depth_, out_channels_, static_cast<const char*>(w) + first * depth_, 1,
-                          depth_, zeros == nullptr ? nullptr : wide_zeros, true,
+    const auto* from = static_cast<const uint8_t*>(w) + first * depth_;
+    for (int64_t o = 0; o < out_channels_; ++o, from += depth_) {
+      for (int64_t t = 0; t < taps; ++t) {
+        for (int64_t c = 0; c < channels_; ++c) ordered[o * depth_ + t * channels_ + c] = from[c * taps + t];
+      }
+    }
+    quantized_gemm_pack_b(w_type_, depth_, out_channels_, ordered, 1, depth_,
+                          zeros == nullptr ? nullptr : wide_zeros, true,
                           static_cast<char*>(to) + packed_stride_ * static_cast<size_t>(group));
   }
 
@@ -164,33 +203,50 @@ class GatheredByteConvKernel final : public Kernel {
     const int64_t taps = window_.taps();
     for (int64_t i = 0; i < count; ++i) {
       find_taps(first + i, offsets);
-      for (int64_t c = 0; c < channels_; ++c) {
-        const uint8_t* plane = x + c * in_plane_;
-        for (int64_t t = 0; t < taps; ++t) *rows++ = offsets[t] < 0 ? padding : plane[offsets[t]];
+      for (int64_t t = 0; t < taps; ++t, rows += channels_) {
+        if (offsets[t] < 0) {
+          std::fill_n(rows, channels_, padding);
+        } else {
+          std::copy_n(x + offsets[t] * channels_, channels_, rows);
+        }
       }
     }
   }
 
-  /// Sums [pixels][channels] of a block into the result's planes.
+  /// Sums [pixels][channels] of a block into the result's planes, by way of `planes`.
   void store(const KernelCall& call, int64_t plane, int64_t first, int64_t count, const int32_t* sums,
-             int32_t* row) const {
-    const int64_t group_channel = plane % groups_ * out_channels_;
+             int32_t* planes) const {
+    const int64_t group_channel = plane % groups_ * out_channels_,
+                  at = plane * out_channels_ * pixels_ + first;
     const auto* bias = has_bias_ ? static_cast<const uint32_t*>(call.inputs[ports_.bias]) : nullptr;
-    for (int64_t c = 0; c < out_channels_; ++c) {
-      const int64_t channel = group_channel + c;
-      const int64_t at = (plane * out_channels_ + c) * pixels_ + first;
-      int32_t* to = y_type_ ? row : static_cast<int32_t*>(call.outputs[0]) + at;
-      const uint32_t added = bias == nullptr ? 0 : bias[channel];
-      for (int64_t i = 0; i < count; ++i) {
-        to[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i * out_channels_ + c]) + added);
+    if (!y_type_) {
+      auto* y = static_cast<int32_t*>(call.outputs[0]) + at;
+      kernel_table().transpose_block(4, out_channels_, count, sums, out_channels_, y, pixels_);
+      return;
+    }
+    kernel_table().transpose_block(4, out_channels_, count, sums, out_channels_, planes, count);
+    const auto scale = [&](int port, int64_t k) { return static_cast<const float*>(call.inputs[port])[k]; };
+    const int32_t y_zero = byte_at(*y_type_, call.inputs[ports_.y_zero]);
+    auto* y = static_cast<char*>(call.outputs[0]) + at;
+    float multipliers[channels_at_once];
+    for (int64_t c = 0; c < out_channels_; c += channels_at_once) {
+      const int64_t channels = std::min(channels_at_once, out_channels_ - c), channel = group_channel + c;
+      int32_t* row = planes + c * count;
+      for (int64_t i = 0; i < channels; ++i) {
+        const float product =
+            scale(ports_.x_scale, 0) * scale(ports_.w_scale, scale_per_channel_ ? channel + i : 0);
+        multipliers[i] = product / scale(ports_.y_scale, 0);
+        for (int64_t j = 0; bias != nullptr && j < count; ++j)
+          row[i * count + j] =
+              static_cast<int32_t>(static_cast<uint32_t>(row[i * count + j]) + bias[channel + i]);
       }
-      if (!y_type_) continue;
-      const auto scale = [&](int port, int64_t k) { return static_cast<const float*>(call.inputs[port])[k]; };
-      const float product =
-          scale(ports_.x_scale, 0) * scale(ports_.w_scale, scale_per_channel_ ? channel : 0);
-      const float multiplier = product / scale(ports_.y_scale, 0);
-      requantize_row(*y_type_, count, row, &multiplier, false, byte_at(*y_type_, call.inputs[ports_.y_zero]),
-                     static_cast<char*>(call.outputs[0]) + at);
+      if (pixels_ == 1) {
+        requantize_row(*y_type_, channels, row, multipliers, true, y_zero, y + c);
+        continue;
+      }
+      for (int64_t i = 0; i < channels; ++i)
+        requantize_row(*y_type_, count, row + i * count, multipliers + i, false, y_zero,
+                       y + (c + i) * pixels_);
     }
   }
 
@@ -203,9 +259,11 @@ class GatheredByteConvKernel final : public Kernel {
   int64_t in_plane_ = 0, pixels_ = 0, depth_ = 0, block_ = 0;
   bool has_x_zero_ = false, has_w_zero_ = false, has_bias_ = false, zero_per_channel_ = false,
        scale_per_channel_ = false;
+  bool is_pointwise_ = false;  ///< windows are places of the input
   PackedWeights packed_;
   size_t packed_stride_ = 0;
-  size_t sums_at_ = 0, row_at_ = 0, taps_at_ = 0, packed_at_ = 0, gemm_at_ = 0, scratch_bytes_ = 0;
+  size_t sums_at_ = 0, planes_at_ = 0, channels_last_at_ = 0, taps_at_ = 0, packed_at_ = 0, ordered_at_ = 0,
+         gemm_at_ = 0, scratch_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> make_convolution(const StepContext& context, const ByteConvolutionPorts& ports) {

@@ -237,8 +237,8 @@ struct ConvolutionShapes {
 ConvolutionShapes draw_convolution(Random& random) {
   ConvolutionShapes s;
   s.groups = random.chance(70) ? 1 : random.integer(1, 4);
-  s.x = {random.integer(1, 2), s.groups * random.integer(1, 4)};
-  s.w = {s.groups * random.integer(1, 4), s.x[1] / s.groups};
+  s.x = {random.integer(1, 2), s.groups * random.integer(1, random.chance(20) ? 20 : 4)};
+  s.w = {s.groups * random.integer(1, random.chance(30) ? 40 : 4), s.x[1] / s.groups};
   const int64_t rank = random.integer(1, 3);
   for (int64_t d = 0; d < rank; ++d) {
     s.w.push_back(random.integer(1, 3));
