@@ -1,6 +1,7 @@
 #include "runtime/kernels/byte_conv.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/kernels/conv_parts.h"
 #include "runtime/parallel.h"
@@ -133,11 +134,23 @@ ByteConvCell cell_at(const ConvShape& s, const ByteConvArguments& a, const ByteC
     cell.sums = a.sums + out_channel * cell.out_plane + column;
     return cell;
   }
-  cell.y_type = a.y_type;
-  cell.y_zero_point = a.y_zero_point;
   cell.multiplier_stride = a.per_channel ? 1 : 0;
   cell.multipliers = a.multipliers + of_image * cell.multiplier_stride;
-  cell.y = static_cast<uint8_t*>(a.y) + out_channel * cell.out_plane + column;
+  if (a.addends != nullptr) cell.addends = a.addends + of_image;
+  cell.low = a.low;
+  cell.high = a.high;
+  const int64_t at = out_channel * cell.out_plane + column;
+  if (a.floats != nullptr) {
+    cell.floats = a.floats + at;
+    return cell;
+  }
+  // Rounding keeps order: bounds may as well be rounded and moved first.
+  const auto zero = static_cast<float>(a.y_zero_point);
+  const float least = a.y_type == Byte::u8 ? 0.0f : -128.0f;
+  cell.low = std::max(least, std::nearbyint(a.low) + zero);
+  cell.high = std::min(least + 255.0f, std::nearbyint(a.high) + zero);
+  cell.y_zero_point = a.y_zero_point;
+  cell.y = static_cast<uint8_t*>(a.y) + at;
   return cell;
 }
 

@@ -16,6 +16,8 @@ struct ByteConvCase {
   std::vector<int32_t> w_zeros;  ///< empty: 0
   std::vector<int32_t> bias;     ///< empty: none
   std::vector<float> multipliers;
+  std::vector<float> addends;  ///< empty: none
+  float low = -INFINITY, high = INFINITY;
 
   int64_t channels() const { return s.in_channels / s.groups; }
   int64_t out_channels() const { return s.out_channels / s.groups; }
@@ -40,11 +42,16 @@ struct ByteConvCase {
     }
     return static_cast<int32_t>(sum);
   }
-  int32_t result(int32_t sum, int64_t o) const {
-    const float multiplier = multipliers[multipliers.size() > 1 ? static_cast<size_t>(o) : 0];
-    const float rounded = std::nearbyint(static_cast<float>(sum) * multiplier) + static_cast<float>(y_zero);
-    const float low = y_type == Byte::u8 ? 0.0f : -128.0f;
-    return static_cast<int32_t>(std::fmin(std::fmax(rounded, low), low + 255));
+  float scaled(int32_t sum, int64_t o) const {
+    const float product =
+        static_cast<float>(sum) * multipliers[multipliers.size() > 1 ? static_cast<size_t>(o) : 0];
+    return std::fmin(std::fmax(addends.empty() ? product : product + addends[static_cast<size_t>(o)], low),
+                     high);
+  }
+  int32_t result(float value) const {
+    const float rounded = std::nearbyint(value) + static_cast<float>(y_zero);
+    const float least = y_type == Byte::u8 ? 0.0f : -128.0f;
+    return static_cast<int32_t>(std::fmin(std::fmax(rounded, least), least + 255));
   }
 };
 
@@ -95,10 +102,13 @@ class ByteConv : public KernelTest {
       c.bias.push_back(static_cast<int32_t>(integer(-20000, 20000)));
     // Some results saturate.
     c.multipliers = numbers(chance(50) ? 1 : c.s.out_channels, 0.0001f, 0.01f);
+    if (chance(50)) c.addends = numbers(c.s.out_channels, -20.0f, 20.0f);
+    if (chance(30)) c.low = chance(50) ? 0.0f : number(-90, 0);
+    if (chance(20)) c.high = number(0, 90);
     return c;
   }
 
-  /// Both forms of the result against the definition.
+  /// All forms of the result against the definition.
   void check(const ByteConvCase& c) {
     const ConvShape& s = c.s;
     Buffer packed(byte_conv_packed_bytes(s));
@@ -108,6 +118,7 @@ class ByteConv : public KernelTest {
     const auto count = static_cast<size_t>(s.batch * s.out_channels * s.out_height * s.out_width);
     std::vector<int32_t> sums(count + 1, -5);
     std::vector<uint8_t> y(count + 1, 77);
+    std::vector<float> floats(count + 1, 5.5f);
     // Exactly as long as the input is, so that AddressSanitizer sees what is read past its end.
     const auto x = std::make_unique<uint8_t[]>(c.x.size());
     std::copy(c.x.begin(), c.x.end(), x.get());
@@ -118,8 +129,13 @@ class ByteConv : public KernelTest {
     a.sums = sums.data();
     byte_conv(s, a, threads.threads(), scratch.data(), threads);
     a.sums = nullptr;
-    a.y_type = c.y_type, a.y = y.data(), a.y_zero_point = c.y_zero;
     a.multipliers = c.multipliers.data(), a.per_channel = c.multipliers.size() > 1;
+    a.addends = c.addends.empty() ? nullptr : c.addends.data();
+    a.low = c.low, a.high = c.high;
+    a.floats = floats.data();
+    byte_conv(s, a, threads.threads(), scratch.data(), threads);
+    a.floats = nullptr;
+    a.y_type = c.y_type, a.y = y.data(), a.y_zero_point = c.y_zero;
     byte_conv(s, a, threads.threads(), scratch.data(), threads);
     size_t at = 0;
     for (int64_t image = 0; image < s.batch; ++image) {
@@ -128,13 +144,18 @@ class ByteConv : public KernelTest {
           for (int64_t column = 0; column < s.out_width; ++column, ++at) {
             const int32_t sum = c.sum(image, o, row, column);
             ASSERT_EQ(sum, sums[at]) << describe(c) << " at " << o << " " << row << " " << column;
-            ASSERT_EQ(c.result(sum, o), value(c.y_type, y[at])) << describe(c) << " sum " << sum;
+            const float scaled = c.scaled(sum, o);
+            ASSERT_TRUE(near(scaled, floats[at], 1e-5)) << describe(c) << " sum " << sum;
+            // A fused multiply-add may round a tie the other way; without something added there is none.
+            const int32_t wanted = c.result(scaled), most = c.addends.empty() ? 0 : 1;
+            ASSERT_LE(std::abs(wanted - value(c.y_type, y[at])), most) << describe(c) << " sum " << sum;
           }
         }
       }
     }
     ASSERT_EQ(sums[at], -5) << describe(c);
     ASSERT_EQ(y[at], 77) << describe(c);
+    ASSERT_EQ(floats[at], 5.5f) << describe(c);
   }
 
   static std::string describe(const ByteConvCase& c) {
@@ -172,7 +193,7 @@ TEST_P(ByteConv, PlanesThatAreCut) {
     c.w = bytes(c.s.out_channels * c.channels() * c.s.kernel_height * c.s.kernel_width);
     c.w_zeros.assign(static_cast<size_t>(c.s.out_channels), 3);
     c.bias.clear();
-    c.multipliers = {0.001f};
+    c.multipliers = {0.001f}, c.addends.clear();
     check(c);
     if (HasFatalFailure()) return;
   }
@@ -184,7 +205,7 @@ TEST_P(ByteConv, NoChannels) {
   c.s.out_channels = 3, c.s.out_width = c.s.in_width = 20;
   c.x.clear(), c.w.clear(), c.w_zeros.clear();
   c.bias = {7, -9, 100000};
-  c.multipliers = {0.01f};
+  c.multipliers = {0.01f}, c.addends.clear();
   check(c);
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/kernels/isa/byte_conv_tile.h"
 #include "runtime/kernels/isa/byte_depthwise.h"
 #include "runtime/kernels/isa/byte_strip.h"
-#include "runtime/kernels/isa/quantized.h"
+#include "runtime/kernels/isa/quantize_vector.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 namespace {
@@ -92,15 +92,20 @@ void finish(const ByteConvCell& cell, int64_t channel, const uint32_t* sums, int
             int64_t rows, int64_t width, int64_t at) {
   const auto* const from = reinterpret_cast<const int32_t*>(sums);
   const int64_t place = channel * cell.out_plane + at;
-  for (int64_t r = 0; r < rows; ++r) {
-    const int32_t* const row = from + r * sums_stride;
-    if (cell.sums == nullptr) {
-      requantize_row(cell.y_type, width, row, cell.multipliers[channel * cell.multiplier_stride],
-                     cell.y_zero_point, cell.y + place + r * width);
-      continue;
+  if (cell.sums == nullptr) {
+    const Requantization r = requantization(cell, channel);
+    for (int64_t row = 0; row < rows; ++row) {
+      if (cell.y != nullptr) {
+        requantize_sums(r, width, from + row * sums_stride, cell.y + place + row * width);
+      } else {
+        scale_sums(r, width, from + row * sums_stride, cell.floats + place + row * width);
+      }
     }
-    auto* const to = reinterpret_cast<float*>(cell.sums + place + r * width);
-    const auto* const bits = reinterpret_cast<const float*>(row);
+    return;
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    auto* const to = reinterpret_cast<float*>(cell.sums + place + row * width);
+    const auto* const bits = reinterpret_cast<const float*>(from + row * sums_stride);
     int64_t i = 0;
     for (; i + lanes <= width; i += lanes) store(to + i, load(bits + i));
     if (i < width) store(to + i, load(bits + i), first_lanes(width - i));

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include "runtime/kernels/isa/quantize_vector.h"
+#include "runtime/kernels/isa/table.h"
 
 namespace axrun::runtime::AXRUN_ISA {
 
@@ -21,6 +22,12 @@ static inline PackedConv unpack(const uint32_t* packed, int64_t out_channels, in
 
 static inline int64_t packed_conv_words(int64_t out_channels, int64_t steps) {
   return 1 + 2 * out_channels + (out_channels + 1) * steps;
+}
+
+/// How the sums of a channel, counted from the cell's first group on, become its result.
+static inline Requantization requantization(const ByteConvCell& cell, int64_t channel) {
+  return {cell.multipliers[channel * cell.multiplier_stride],
+          cell.addends == nullptr ? 0.0f : cell.addends[channel], cell.y_zero_point, cell.low, cell.high};
 }
 
 }  // namespace axrun::runtime::AXRUN_ISA

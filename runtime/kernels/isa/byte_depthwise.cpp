@@ -87,7 +87,8 @@ struct Output {
   const uint32_t *weights, *ones;  ///< weights of a tap are `weight_stride` apart
   int64_t weight_stride;
   uint32_t start, zero_point;
-  int32_t* sums;  ///< null: y
+  int32_t* sums;
+  float* floats;
   uint8_t* y;
   Requantization requantization;
 };
@@ -115,8 +116,10 @@ AXRUN_INLINE void run_positions(const Output& o, const uint32_t* words, int64_t 
     const int64_t here = at + v * lanes, left = smaller<int64_t>(lanes, count - here);
     if (left <= 0) return;
     const auto values = reinterpret_cast<IntVector>(sums[v]);
-    if (o.sums == nullptr) {
+    if (o.y != nullptr) {
       store_bytes(o.requantization(values), left, o.y + here);
+    } else if (o.floats != nullptr) {
+      store(o.floats + here, o.requantization.floats(values), first_lanes(left));
     } else {
       store(reinterpret_cast<float*>(o.sums + here), as_float(values), first_lanes(left));
     }
@@ -178,18 +181,18 @@ void byte_depthwise_cell(const ByteConvCell& cell, const WordForm& form) {
         const int64_t channel = group * cell.out_channels + i;
         const int64_t at = channel * cell.out_plane + row * out_row;
         const uint32_t bias = cell.bias == nullptr ? 0 : static_cast<uint32_t>(cell.bias[channel]);
-        const bool is_byte = cell.sums == nullptr;
-        const float multiplier = is_byte ? cell.multipliers[channel * cell.multiplier_stride] : 0.0f;
-        const Output output = {form.taps,
-                               offsets,
-                               packed.panels + i,
-                               packed.ones,
-                               cell.out_channels,
-                               bias - moved_zero * packed.offsets[i],
-                               packed.zero_points[i],
-                               is_byte ? nullptr : cell.sums + at,
-                               is_byte ? cell.y + at : nullptr,
-                               Requantization(cell.y_type, multiplier, cell.y_zero_point)};
+        const Output output = {
+            form.taps,
+            offsets,
+            packed.panels + i,
+            packed.ones,
+            cell.out_channels,
+            bias - moved_zero * packed.offsets[i],
+            packed.zero_points[i],
+            cell.sums == nullptr ? nullptr : cell.sums + at,
+            cell.floats == nullptr ? nullptr : cell.floats + at,
+            cell.y == nullptr ? nullptr : cell.y + at,
+            cell.sums == nullptr ? requantization(cell, channel) : Requantization(Byte::u8, 1.0f, 0)};
         if (packed.zero_points[i] != 0) {
           run_output<true>(output, words, rows * out_row);
         } else {

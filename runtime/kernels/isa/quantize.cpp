@@ -31,15 +31,7 @@ void quantize_row(Byte type, int64_t count, const float* x, float scale, int32_t
 
 void requantize_row(Byte type, int64_t count, const int32_t* sums, float multiplier, int32_t zero_point,
                     void* y) {
-  const Requantization r(type, multiplier, zero_point);
-  auto* out = static_cast<uint8_t*>(y);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    store_bytes(r(*reinterpret_cast<const UnalignedIntVector*>(sums + i)), lanes, out + i);
-  if (i < count) {
-    const Vector rest = load(reinterpret_cast<const float*>(sums + i), first_lanes(count - i));
-    store_bytes(r(as_int(rest)), count - i, out + i);
-  }
+  requantize_sums(Requantization(type, multiplier, zero_point), count, sums, static_cast<uint8_t*>(y));
 }
 
 void dequantize_row(Byte type, int64_t count, const void* x, float scale, int32_t zero_point, float* y) {

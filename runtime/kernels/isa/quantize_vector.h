@@ -32,18 +32,47 @@ AXRUN_INLINE void store_bytes(IntVector v, int64_t count, uint8_t* y) {
   }
 }
 
-/// Of sums, as requantize_row says.
+/// Sums times a factor, perhaps with something added, as bytes: low and high are bounds after the zero point.
 struct Requantization {
-  Vector multiplier, zero_point, low, high;
+  Vector multiplier, addend, zero_point, low, high;
 
-  Requantization(Byte type, float m, int32_t zero)
+  Requantization(float m, float a, int32_t zero, float l, float h)
       : multiplier(broadcast(m)),
+        addend(broadcast(a)),
         zero_point(broadcast(static_cast<float>(zero))),
-        low(broadcast(type == Byte::u8 ? 0.0f : -128.0f)),
-        high(broadcast(type == Byte::u8 ? 255.0f : 127.0f)) {}
+        low(broadcast(l)),
+        high(broadcast(h)) {}
+  Requantization(Byte type, float m, int32_t zero)
+      : Requantization(m, 0.0f, zero, type == Byte::u8 ? 0.0f : -128.0f, type == Byte::u8 ? 255.0f : 127.0f) {
+  }
+
+  __attribute__((always_inline)) Vector scaled(IntVector sums) const {
+    return to_float(sums) * multiplier + addend;
+  }
   __attribute__((always_inline)) IntVector operator()(IntVector sums) const {
-    return shifted_and_clamped(to_float(sums) * multiplier, zero_point, low, high);
+    return shifted_and_clamped(scaled(sums), zero_point, low, high);
+  }
+  /// As floats, without a zero point.
+  __attribute__((always_inline)) Vector floats(IntVector sums) const {
+    return minimum(high, maximum(low, scaled(sums)));
   }
 };
+
+AXRUN_INLINE IntVector load_integers(const int32_t* sums, int64_t count) {
+  if (count >= lanes) return *reinterpret_cast<const UnalignedIntVector*>(sums);
+  return as_int(load(reinterpret_cast<const float*>(sums), first_lanes(count)));
+}
+
+AXRUN_INLINE void requantize_sums(const Requantization& r, int64_t count, const int32_t* sums, uint8_t* y) {
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store_bytes(r(load_integers(sums + i, lanes)), lanes, y + i);
+  if (i < count) store_bytes(r(load_integers(sums + i, count - i)), count - i, y + i);
+}
+
+AXRUN_INLINE void scale_sums(const Requantization& r, int64_t count, const int32_t* sums, float* y) {
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(y + i, r.floats(load_integers(sums + i, lanes)));
+  if (i < count) store(y + i, r.floats(load_integers(sums + i, count - i)), first_lanes(count - i));
+}
 
 }  // namespace axrun::runtime::AXRUN_ISA

@@ -133,12 +133,15 @@ struct ByteConvCell {
   const uint8_t* x_end;    ///< of what may be read
   const uint32_t* packed;  ///< byte_conv_pack, group after group
   const int32_t* bias;     ///< of the first group on, or null
-  int32_t* sums;           ///< the first group's first plane, where the sums are the result; else null, and:
-  Byte y_type;
+  /// The first group's first plane of the result: sums, floats or bytes; the others are null.
+  int32_t* sums;
+  float* floats;
+  uint8_t* y;
   int32_t y_zero_point;
   const float* multipliers;   ///< of the first group on
   int64_t multiplier_stride;  ///< 0: one for all
-  uint8_t* y;
+  const float* addends;       ///< of the first group on, or null
+  float low, high;            ///< of floats; of bytes after the zero point
   void* scratch;
 };
 
