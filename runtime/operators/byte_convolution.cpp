@@ -15,24 +15,16 @@ constexpr double cost_of_gathered = 1.2;
 
 ConvShape conv_shape(const StepContext& context, const ByteConvolutionPorts& ports,
                      const SlidingWindow& window) {
-  ConvShape shape;
-  const ir::Shape& x = context.inputs[ports.x].shape;
-  shape.batch = x[0];
-  shape.groups = context.integer("group", 1);
-  shape.in_channels = x[1];
-  shape.out_channels = context.outputs[0].shape[1];
-  set_width(shape, window, window.rank() - 1);
-  if (window.rank() == 2) set_height(shape, window, 0);
-  // Columns of one element lie as a row does, and kernels walk along rows.
-  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
-    std::swap(shape.in_height, shape.in_width);
-    std::swap(shape.out_height, shape.out_width);
-    std::swap(shape.kernel_height, shape.kernel_width);
-    std::swap(shape.stride_height, shape.stride_width);
-    std::swap(shape.dilation_height, shape.dilation_width);
-    std::swap(shape.pad_top, shape.pad_left);
-  }
-  return shape;
+  return strip_shape(context.inputs[ports.x].shape, context.outputs[0].shape, context.integer("group", 1),
+                     window);
+}
+
+/// `wide_zeros` is room for the output channels' zero points.
+void pack_weights(const ConvShape& shape, Byte type, const void* w, const void* zeros, bool zero_per_channel,
+                  int32_t* wide_zeros, void* to) {
+  for (int64_t j = 0; zeros != nullptr && j < shape.out_channels; ++j)
+    wide_zeros[j] = byte_at(type, zeros, zero_per_channel ? j : 0);
+  byte_conv_pack(shape, type, w, zeros == nullptr ? nullptr : wide_zeros, to);
 }
 
 class ByteConvolutionKernel final : public Kernel {
@@ -51,7 +43,8 @@ class ByteConvolutionKernel final : public Kernel {
     scale_per_channel_ = y_type_ && context.inputs[static_cast<size_t>(ports.w_scale)].count() > 1;
     const ir::Tensor* w = context.inputs[ports.w].constant;
     const ir::Tensor* zero = has_w_zero_ ? context.inputs[ports.w_zero].constant : nullptr;
-    if (w != nullptr && (!has_w_zero_ || zero != nullptr)) packed_ = pack_constant(context, *w, zero);
+    if (w != nullptr && (!has_w_zero_ || zero != nullptr))
+      packed_ = packed_byte_weights(context.packs, shape, *w, zero);
     plan_scratch();
   }
 
@@ -63,8 +56,8 @@ class ByteConvolutionKernel final : public Kernel {
     a.x_zero_point = has_x_zero_ ? byte_at(x_type_, call.inputs[ports_.x_zero]) : 0;
     a.packed = packed_.get();
     if (packed_ == nullptr) {
-      pack(call.inputs[ports_.w], has_w_zero_ ? call.inputs[ports_.w_zero] : nullptr,
-           reinterpret_cast<int32_t*>(scratch + zeros_at_), scratch + packed_at_);
+      pack_weights(shape_, w_type_, call.inputs[ports_.w], has_w_zero_ ? call.inputs[ports_.w_zero] : nullptr,
+                   zero_per_channel_, reinterpret_cast<int32_t*>(scratch + zeros_at_), scratch + packed_at_);
       a.packed = scratch + packed_at_;
     }
     if (has_bias_) a.bias = static_cast<const int32_t*>(call.inputs[ports_.bias]);
@@ -103,24 +96,6 @@ class ByteConvolutionKernel final : public Kernel {
   }
 
  private:
-  void pack(const void* w, const void* zeros, int32_t* wide_zeros, void* to) const {
-    for (int64_t j = 0; zeros != nullptr && j < shape_.out_channels; ++j)
-      wide_zeros[j] = byte_at(w_type_, zeros, zero_per_channel_ ? j : 0);
-    byte_conv_pack(shape_, w_type_, w, zeros == nullptr ? nullptr : wide_zeros, to);
-  }
-
-  PackedWeights pack_constant(const StepContext& context, const ir::Tensor& w, const ir::Tensor* zero) const {
-    jit::PreparedKey key{
-        fmt::format("byte strips {} {} {} {} {}x{}", static_cast<int>(w_type_), shape_.groups,
-                    shape_.in_channels, shape_.out_channels, shape_.kernel_height, shape_.kernel_width),
-        {{w.data(), w.bytes()}}};
-    if (zero != nullptr) key.constants.push_back({zero->data(), zero->bytes()});
-    return context.packs.get(key, byte_conv_packed_bytes(shape_), [&](void* to) {
-      std::vector<int32_t> wide(static_cast<size_t>(shape_.out_channels));
-      pack(w.data(), zero == nullptr ? nullptr : zero->data(), wide.data(), to);
-    });
-  }
-
   /// Multipliers, zero points, packed weights, then the convolution's own.
   void plan_scratch() {
     const auto round = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
@@ -142,6 +117,42 @@ class ByteConvolutionKernel final : public Kernel {
 };
 
 }  // namespace
+
+ConvShape strip_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window) {
+  ConvShape shape;
+  shape.batch = x[0];
+  shape.groups = groups;
+  shape.in_channels = x[1];
+  shape.out_channels = y[1];
+  set_width(shape, window, window.rank() - 1);
+  if (window.rank() == 2) set_height(shape, window, 0);
+  // Columns of one element lie as a row does, and kernels walk along rows.
+  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
+    std::swap(shape.in_height, shape.in_width);
+    std::swap(shape.out_height, shape.out_width);
+    std::swap(shape.kernel_height, shape.kernel_width);
+    std::swap(shape.stride_height, shape.stride_width);
+    std::swap(shape.dilation_height, shape.dilation_width);
+    std::swap(shape.pad_top, shape.pad_left);
+  }
+  return shape;
+}
+
+PackedWeights packed_byte_weights(PackCache& packs, const ConvShape& shape, const ir::Tensor& w,
+                                  const ir::Tensor* zero) {
+  const Byte type = *byte_type(w.type());
+  const bool per_channel = zero != nullptr && ir::element_count(zero->shape()) > 1;
+  jit::PreparedKey key{
+      fmt::format("byte strips {} {} {} {} {}x{} {}", static_cast<int>(type), shape.groups, shape.in_channels,
+                  shape.out_channels, shape.kernel_height, shape.kernel_width, per_channel),
+      {{w.data(), w.bytes()}}};
+  if (zero != nullptr) key.constants.push_back({zero->data(), zero->bytes()});
+  return packs.get(key, byte_conv_packed_bytes(shape), [&](void* to) {
+    std::vector<int32_t> wide(static_cast<size_t>(shape.out_channels));
+    pack_weights(shape, type, w.data(), zero == nullptr ? nullptr : zero->data(), per_channel, wide.data(),
+                 to);
+  });
+}
 
 bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPorts& ports,
                            const SlidingWindow& window) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/operators/dequantized_convolution.h"
 #include "runtime/operators/map_program.h"
 #include "runtime/plan/plan_builder.h"
 
@@ -147,6 +148,9 @@ class ByteGroups {
     }
     joined.nodes.insert(joined.nodes.end(), weights.begin(), weights.end());
     std::sort(joined.nodes.begin(), joined.nodes.end());
+    std::vector<const ir::Node*> nodes;
+    for (const int n : joined.nodes) nodes.push_back(&node(n));
+    joined.stays_whole = looks_like_dequantized_convolution(nodes);
     groups_[static_cast<size_t>(members.back())] = std::move(joined);
   }
 

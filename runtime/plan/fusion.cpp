@@ -196,9 +196,15 @@ class Fusion {
     const ir::Node& narrowing = node(producer_.at(id));
     const ValueId floats = narrowing.inputs.empty() ? ir::absent : narrowing.inputs[0];
     const auto made = producer_.find(floats);
-    if (made != producer_.end() && uses(floats) == 1 && !is_map(made->second)) return true;
+    if (made != producer_.end() && uses(floats) == 1 && !is_map_work(made->second)) return true;
     const std::vector<int>& readers = consumers_[static_cast<size_t>(result)];
     return readers.size() == 1 && uses(result) == 1 && !is_map(readers[0]);
+  }
+
+  /// Elementwise, and no part of a contraction's epilogue.
+  bool is_map_work(int n) const {
+    const int group = group_of_[static_cast<size_t>(n)];
+    return is_map(n) && (group < 0 || map_groups_.count(group) > 0);
   }
 
   int map_group_of(ValueId id) const {

@@ -10,6 +10,7 @@
 #include "ir/view.h"
 #include "runtime/knobs.h"
 #include "runtime/operators/contraction_parts.h"
+#include "runtime/operators/dequantized_convolution.h"
 #include "runtime/plan/frame.h"
 #include "runtime/plan/kernel_source.h"
 #include "runtime/plan/nested_plans.h"
@@ -351,7 +352,10 @@ StepContext PlanBuilder::context_of(const StepOutline& outline) const {
 }
 
 std::shared_ptr<const Kernel> PlanBuilder::sequence_of(const Group& group, const StepContext& whole) const {
-  if (group.stays_whole) return make_product_in_buffer(whole);
+  if (group.stays_whole) {
+    if (auto kernel = make_dequantized_convolution(whole)) return kernel;
+    return make_product_in_buffer(whole);
+  }
   std::vector<SequenceKernel::Part> parts;
   for (const Group& one : group.parts) {
     StepOutline own;
