@@ -63,6 +63,50 @@ Pieces pieces_of(const Strip& strip, int64_t first, int64_t columns) {
   return result;
 }
 
+#if defined(AXRUN_ISA_avx512)
+
+/// A vector of each row of a panel from up to this many pieces, under masks.
+constexpr int64_t most_merged = 4;
+
+template <int count>
+AXRUN_INLINE void gather_vector(const float* const (&from)[most_merged], const Mask (&masks)[most_merged],
+                                const int64_t* offsets, int64_t terms, float* panel) {
+  for (int64_t k = 0; k < terms; ++k, panel += tile_columns) {
+    Vector values = load(from[0] + offsets[k]);
+#pragma GCC unroll 4
+    for (int i = 1; i < count; ++i) values = _mm512_mask_loadu_ps(values, masks[i], from[i] + offsets[k]);
+    store(panel, values);
+  }
+}
+
+/// False, and nothing done, where a vector has more pieces.
+bool gather_merged(const float* strip, const int64_t* offsets, int64_t terms, const Pieces& pieces,
+                   float* panel) {
+  const float* from[tile_vectors][most_merged];
+  Mask masks[tile_vectors][most_merged];
+  int64_t counts[tile_vectors] = {};
+  for (int64_t i = 0; i < pieces.count; ++i) {
+    const Piece piece = pieces.pieces[i];
+    const int64_t end = i + 1 < pieces.count ? pieces.pieces[i + 1].column : tile_columns;
+    for (int64_t v = piece.column / lanes; v * lanes < end; ++v) {
+      if (counts[v] == most_merged) return false;
+      from[v][counts[v]] = strip + piece.from - piece.column + v * lanes;
+      const int64_t first = larger<int64_t>(0, piece.column - v * lanes);
+      masks[v][counts[v]++] = static_cast<Mask>(0xffffu << first);
+    }
+  }
+  for (int64_t v = 0; v < tile_vectors; ++v) {
+    float* const to = panel + v * lanes;
+    if (counts[v] == 1) gather_vector<1>(from[v], masks[v], offsets, terms, to);
+    if (counts[v] == 2) gather_vector<2>(from[v], masks[v], offsets, terms, to);
+    if (counts[v] == 3) gather_vector<3>(from[v], masks[v], offsets, terms, to);
+    if (counts[v] == 4) gather_vector<4>(from[v], masks[v], offsets, terms, to);
+  }
+  return true;
+}
+
+#endif
+
 /// Pieces in order, and rows in order: what whole vectors of one write past its end is overwritten by the
 /// next.
 void gather(const float* strip, const int64_t* offsets, int64_t terms, const Pieces& pieces, float* panel) {
@@ -74,6 +118,9 @@ void gather(const float* strip, const int64_t* offsets, int64_t terms, const Pie
     }
     return;
   }
+#if defined(AXRUN_ISA_avx512)
+  if (gather_merged(strip, offsets, terms, pieces, panel)) return;
+#endif
   for (int64_t k = 0; k < terms; ++k, panel += tile_columns) {
     for (int64_t i = 0; i < pieces.count; ++i) {
       const Piece piece = pieces.pieces[i];
