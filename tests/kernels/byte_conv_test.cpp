@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstring>
 
 #include "tests/kernels/support.h"
 
@@ -114,7 +115,10 @@ class ByteConv : public KernelTest {
     Buffer packed(byte_conv_packed_bytes(s));
     byte_conv_pack(s, c.w_type, c.w.data(), c.w_zeros.empty() ? nullptr : c.w_zeros.data(), packed.data());
     ThreadPool& threads = pool();
-    Buffer scratch(byte_conv_scratch_bytes(s, threads.threads()));
+    const size_t scratch_bytes = byte_conv_scratch_bytes(s, threads.threads());
+    Buffer scratch(scratch_bytes);
+    // Nothing may come of what is there before.
+    std::memset(scratch.data(), pick({0, 0x5a, 0xff}), scratch_bytes);
     const auto count = static_cast<size_t>(s.batch * s.out_channels * s.out_height * s.out_width);
     std::vector<int32_t> sums(count + 1, -5);
     std::vector<uint8_t> y(count + 1, 77);
