@@ -76,7 +76,8 @@ class PhaseEmitter {
     };
     std::map<std::string, Load> loads;       ///< by buffer ":" address
     std::map<std::string, LaneValue> masks;  ///< by number of lanes
-    std::map<std::string, asmjit::x86::Gp> strides;
+    /// By their unit of sizes and bytes, then by how many of it.
+    std::map<std::string, std::map<int64_t, asmjit::x86::Gp>> strides;
     std::map<std::string, asmjit::x86::Gp> lookups;  ///< by the symbol that addresses mention
   };
   /// The vector of a vector loop that is being made.
@@ -198,6 +199,7 @@ class PhaseEmitter {
   Pointer pointer(int buffer, const ir::Dim& form);
   Pointer make_pointer(int buffer, const ir::Dim& form);
   const Pointer* find_pointer(const std::string& key) const;
+  std::optional<std::pair<asmjit::x86::Gp, int>> stride_register(const Monomial& difference, int64_t element);
   std::optional<Pointer> from_neighbour(int buffer, const ir::Dim& form, const std::string& variable);
   std::vector<std::pair<int, ir::Dim>> forms_in(const Block& body);
   void collect_value(int id, const std::function<void(const ir::loop::Access&)>& see) const;
@@ -260,9 +262,9 @@ class PhaseEmitter {
   /// Rows of lines that lie a step apart.
   struct Rows {
     int buffer = ir::none;
-    ir::Dim form;                ///< of the first one, elements
-    int64_t first = 0;           ///< bytes from there
-    int64_t step = 0;            ///< bytes
+    ir::Dim form;       ///< of the first one, elements
+    int64_t first = 0;  ///< bytes from there
+    int64_t step = 0;   ///< bytes
     int64_t count = 0;
     std::vector<int64_t> lines;  ///< bytes from a row's beginning
     bool written = false;

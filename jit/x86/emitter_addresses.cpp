@@ -125,26 +125,43 @@ PhaseEmitter::Pointer PhaseEmitter::make_pointer(int id, const Dim& form) {
   return made;
 }
 
+/// The register with the stride of which `difference` is 1, 2, 4 or 8 times as much, and the logarithm of
+/// that. The first multiple of some sizes makes their stride: rows may be n apart, or 3 * n.
+std::optional<std::pair<Gp, int>> PhaseEmitter::stride_register(const Monomial& difference, int64_t element) {
+  constexpr int most_shift = 3;
+  if (difference.coefficient <= 0) return std::nullopt;
+  const auto multiple = [&](int64_t times) { return to_dim({element * times, difference.factors}); };
+  std::map<int64_t, Gp>& known = scopes_.back().strides[multiple(1).to_string()];
+  if (known.empty()) {
+    int64_t unit = difference.coefficient;
+    for (int shift = 0; shift < most_shift && unit % 2 == 0; ++shift) unit /= 2;
+    known.emplace(unit, integers_.value(multiple(unit)));
+  }
+  for (int shift = 0; shift <= most_shift; ++shift) {
+    const int64_t times = int64_t{1} << shift;
+    const auto found = known.find(difference.coefficient / times);
+    if (difference.coefficient % times == 0 && found != known.end())
+      return std::make_pair(found->second, shift);
+  }
+  return std::nullopt;
+}
+
 /// A pointer that differs by 1, 2, 4 or 8 times a stride: the same register, indexed by the stride, which
 /// must stay the same in the loop of this variable.
 std::optional<PhaseEmitter::Pointer> PhaseEmitter::from_neighbour(int id, const Dim& form,
                                                                   const std::string& variable) {
-  Scope& scope = scopes_.back();
   const auto element = static_cast<int64_t>(size_of(buffer(id).type));
-  for (const auto& [name, candidate] : scope.pointers) {
+  for (const auto& [name, candidate] : scopes_.back().pointers) {
     if (candidate.buffer != id || candidate.index.isValid()) continue;
     const std::vector<Monomial> difference = monomials(form - candidate.form);
     if (difference.size() != 1 || difference[0].factors.empty()) continue;
     if (mentions(to_dim(difference[0]), variable) || looks_up(to_dim(difference[0]))) continue;
-    const int64_t times = difference[0].coefficient;
-    if (times != 1 && times != 2 && times != 4 && times != 8) continue;
-    const Dim stride = to_dim({element, difference[0].factors});
-    const auto [found, fresh] = scope.strides.try_emplace(stride.to_string());
-    if (fresh) found->second = integers_.value(stride);
+    const auto stride = stride_register(difference[0], element);
+    if (!stride) continue;
     Pointer made = candidate;
     made.form = form;
-    made.index = found->second;
-    made.shift = times == 1 ? 0 : times == 2 ? 1 : times == 4 ? 2 : 3;
+    made.index = stride->first;
+    made.shift = stride->second;
     return made;
   }
   return std::nullopt;
