@@ -268,11 +268,13 @@ class PhaseEmitter {
     int64_t count = 0;
     std::vector<int64_t> lines;  ///< bytes from a row's beginning
     bool written = false;
+    std::optional<ir::Dim> apart;  ///< bytes, instead of `step`: what no number says
   };
   void fetch_for_later(const Block& block, size_t loop);
   static void move_to_next_tile(Rows& rows, const ir::loop::Loop& around);
   std::vector<Rows> rows_after(const Block& block, size_t loop);
   std::optional<Rows> rows_of(int buffer, const ir::Dim& form, const std::map<int64_t, int64_t>& runs) const;
+  std::vector<Rows> rows_by_sizes(std::vector<Rows> single) const;
   std::vector<Moving> fetch_along(const std::vector<Rows>& later, int64_t iterations);
 
   // Indices that are data

@@ -1,6 +1,7 @@
 // What follows a loop is fetched while the loop goes on: what a tile's results are added to, and where they
 // are stored.
 #include <algorithm>
+#include <utility>
 
 #include "jit/x86/emitter.h"
 
@@ -34,7 +35,7 @@ void PhaseEmitter::fetch_for_later(const Block& block, size_t loop) {
     const auto lines = static_cast<int64_t>(rows.lines.size());
     if (iterations > 0 && (rows.count + iterations - 1) / iterations * lines <= most_fetches) {
       later_.push_back(rows);
-    } else if (!rows.written && rows.count * lines <= most_at_once) {
+    } else if (!rows.written && !rows.apart && rows.count * lines <= most_at_once) {
       Moving all{make_pointer(rows.buffer, rows.form).base, Dim(0), {}, {}, {}};
       for (int64_t row = 0; row < rows.count; ++row)
         for (const int64_t place : rows.lines)
@@ -95,6 +96,58 @@ std::vector<PhaseEmitter::Rows> PhaseEmitter::rows_after(const Block& block, siz
       all.push_back(*rows);
     }
   }
+  return rows_by_sizes(std::move(all));
+}
+
+/// Single rows as rows a multiple of sizes apart, where they lie so: one pointer walks over all of them.
+std::vector<PhaseEmitter::Rows> PhaseEmitter::rows_by_sizes(std::vector<Rows> single) const {
+  constexpr size_t few = 3;
+  std::vector<Rows> all;
+  while (!single.empty()) {
+    const Rows base = single.back();
+    // By how many of the same sizes each lies from the base.
+    std::map<int64_t, size_t> places;
+    std::vector<Dim> sizes;
+    for (size_t k = 0; k < single.size(); ++k) {
+      const Rows& one = single[k];
+      if (one.buffer != base.buffer || one.first != base.first || one.count != base.count ||
+          one.step != line || base.step != line || one.written != base.written)
+        continue;
+      const std::vector<Monomial> difference = monomials(one.form - base.form);
+      if (difference.size() > 1 || (difference.size() == 1 && difference[0].factors.empty())) continue;
+      if (difference.size() == 1 && sizes.empty()) sizes = difference[0].factors;
+      if (difference.empty()) {
+        places.emplace(0, k);
+      } else if (to_dim({1, difference[0].factors}) == to_dim({1, sizes})) {
+        places.emplace(difference[0].coefficient, k);
+      }
+    }
+    const int64_t apart = places.size() < few ? 0 : std::next(places.begin())->first - places.begin()->first;
+    int64_t next = places.empty() ? 0 : places.begin()->first;
+    const bool even = apart > 0 && std::all_of(places.begin(), places.end(), [&](const auto& place) {
+                        return place.first == std::exchange(next, next + apart);
+                      });
+    if (!even) {
+      all.push_back(base);
+      single.pop_back();
+      continue;
+    }
+    Rows rows = single[places.begin()->second];
+    // A single one is its lines, and one more, as it need not begin where a line does.
+    for (int64_t at = 0; at < rows.count; ++at) rows.lines.push_back(at * line);
+    rows.lines.erase(rows.lines.begin());
+    rows.step = 0;
+    rows.apart = to_dim({apart * element_bytes(rows.buffer), sizes});
+    rows.count = static_cast<int64_t>(places.size());
+    all.push_back(std::move(rows));
+    std::vector<Rows> left;
+    for (size_t k = 0; k < single.size(); ++k) {
+      const bool taken =
+          std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.second == k; });
+      if (!taken) left.push_back(std::move(single[k]));
+    }
+    single = std::move(left);
+  }
   return all;
 }
 
@@ -109,7 +162,7 @@ std::optional<PhaseEmitter::Rows> PhaseEmitter::rows_of(int id, const Dim& form,
       joined.emplace_back(begin, end);
   }
   const int64_t length = joined[0].second - joined[0].first;
-  Rows rows{id, form, joined[0].first, line, (length + line - 1) / line, {0}, false};
+  Rows rows{id, form, joined[0].first, line, (length + line - 1) / line, {0}, false, std::nullopt};
   if (joined.size() == 1) {
     ++rows.count;  // it need not begin where a line does
     return rows;
@@ -131,6 +184,19 @@ std::vector<PhaseEmitter::Moving> PhaseEmitter::fetch_along(const std::vector<Ro
   std::vector<Moving> all;
   for (const Rows& rows : later) {
     const int64_t at_once = (rows.count + iterations - 1) / iterations;
+    if (rows.apart) {
+      if (at_once > 1) continue;
+      Moving one{
+          make_pointer(rows.buffer, rows.form).base, *rows.apart, integers_.value(*rows.apart), {}, {}};
+      one.last = cc_.newGpq("last");
+      if (rows.first != 0) cc_.add(one.pointer, rows.first);
+      cc_.mov(one.last, one.pointer);
+      integers_.add(one.last, Dim(rows.count - 1) * *rows.apart);
+      one.fetched.places = rows.lines;
+      one.fetched.to_write = rows.written;
+      all.push_back(one);
+      continue;
+    }
     Moving one{make_pointer(rows.buffer, rows.form).base, Dim(at_once * rows.step), {}, {}, {}};
     one.last = cc_.newGpq("last");
     const int64_t last = (rows.count - 1) / at_once * at_once * rows.step;
