@@ -329,5 +329,48 @@ TEST(Fetches, LargePanelsThatAreReadAgainAreFetchedAhead) {
   }
 }
 
+/// Rows of a tile that are a multiple of a size apart are fetched for their stores one after another, by one
+/// pointer that stays at the last one: the loop over k has one comparison for all of them.
+TEST(Fetches, RowsAMultipleOfASizeApartHaveOnePointer) {
+  for (const char* width : {"n", "3*n"}) {
+    const std::string w = width;
+    const std::string text = "loops product(n: 8192..65536) {\n  input a: f32[64, 4]\n  input b: f32[64, " + w +
+                             "]\n  output y: f32[4, " + w + R"(]
+  for j < n / 32 {
+    allocate t: f32[4, 32] in registers
+    unrolled i < 4 {
+      vector v < 32 {
+        t[i, v] = 0:f32
+      }
+    }
+    for k < 64 {
+      unrolled i1 < 4 {
+        vector v1 < 32 {
+          t[i1, v1] += mul(a[k, i1], b[k, 32*j + v1])
+        }
+      }
+    }
+    unrolled i2 < 4 {
+      vector v2 < 32 {
+        y[i2, 32*j + v2] = t[i2, v2]
+      }
+    }
+  }
+}
+)";
+    for (const jit::Target& target : targets_of_known_caches()) {
+      const auto code = KernelCode::compile(ir::loop::parse(text), target, {.annotate = true});
+      const std::string assembly = code->assembly();
+      const size_t loop = assembly.find("for k < ");
+      ASSERT_NE(loop, std::string::npos) << assembly;
+      int clamps = 0, fetches = 0;
+      for (size_t at = loop; (at = assembly.find("cmova", at)) != std::string::npos; ++at) ++clamps;
+      for (size_t at = loop; (at = assembly.find("prefetchw", at)) != std::string::npos; ++at) ++fetches;
+      EXPECT_EQ(clamps, 1) << assembly;
+      EXPECT_GE(fetches, 2) << assembly;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace axrun::tests
