@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
+
+#include "ir/renaming.h"
 
 namespace axrun::ir {
 namespace {
@@ -34,27 +35,6 @@ Carried carried_by(const Node& node, const Graph& body) {
     carried = {node.inputs.size() - static_cast<size_t>(scanned->second.integer), 0, 0};
   }
   return body.outputs.size() < carried.first_output + carried.count ? Carried() : carried;
-}
-
-/// The reads of `from`, in the graph and in what its bodies capture.
-void replace_reads(Graph& graph, ValueId from, ValueId to) {
-  for (Node& node : graph.nodes) {
-    std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-    const auto recapture = [&](std::shared_ptr<Graph>& body) {
-      const auto reads = [&](const auto& capture) { return capture.first == from; };
-      if (std::none_of(body->captures.begin(), body->captures.end(), reads)) return;
-      // Bodies are shared between the copies of a graph.
-      body = std::make_shared<Graph>(*body);
-      for (auto& capture : body->captures) {
-        if (reads(capture)) capture.first = to;
-      }
-    };
-    for (auto& [name, attribute] : node.attributes) {
-      if (attribute.graph) recapture(attribute.graph);
-      for (auto& body : attribute.graphs) recapture(body);
-    }
-  }
-  std::replace(graph.outputs.begin(), graph.outputs.end(), from, to);
 }
 
 /// The value that an output is, whatever names Identity gives it on the way: bodies don't know the types of
@@ -107,27 +87,27 @@ ValueId taken(std::vector<ValueId>& ids, size_t place) {
 int capture_carried_unchanged(Graph& graph) {
   int found = 0;
   const std::vector<bool> read = values_read(graph);
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    Node& node = graph.nodes[n];
+  Renaming renaming(graph.values.size());
+  for (Node& node : graph.nodes) {
+    renaming.apply(node);
     Attribute* const attribute = body_of(node);
     if (attribute == nullptr) continue;
     const Carried carried = carried_by(node, *attribute->graph);
     const std::vector<size_t> same = handed_on(node, *attribute->graph, carried, read);
     if (same.empty()) continue;
     auto body = std::make_shared<Graph>(*attribute->graph);
-    std::vector<std::pair<ValueId, ValueId>> results;
     for (const size_t k : same) {
       const ValueId begin = taken(node.inputs, carried.first_input + k);
       body->captures.emplace_back(begin, taken(body->inputs, carried.first_input + k));
       taken(body->outputs, carried.first_output + k);
       if (k >= node.outputs.size()) continue;
       const ValueId result = taken(node.outputs, k);
-      if (result != absent) results.emplace_back(result, begin);
+      if (result != absent) renaming.forward(result, begin);
     }
     found += static_cast<int>(same.size());
     attribute->graph = std::move(body);
-    for (const auto& [result, begin] : results) replace_reads(graph, result, begin);
   }
+  for (ValueId& id : graph.outputs) id = renaming.resolve(id);
   return found;
 }
 

@@ -7,43 +7,10 @@
 
 #include "ir/carried_unchanged.h"
 #include "ir/infer.h"
+#include "ir/renaming.h"
 
 namespace axrun::ir {
 namespace {
-
-/// Replaces reads of values (outputs of the graph included) by other values.
-class Renaming {
- public:
-  explicit Renaming(size_t values) : target_(values) {
-    for (size_t id = 0; id < values; ++id) target_[id] = static_cast<ValueId>(id);
-  }
-  void forward(ValueId from, ValueId to) { target_[static_cast<size_t>(from)] = resolve(to); }
-  ValueId resolve(ValueId id) const {
-    if (id == absent) return absent;
-    while (static_cast<size_t>(id) < target_.size() && target_[static_cast<size_t>(id)] != id) {
-      id = target_[static_cast<size_t>(id)];
-    }
-    return id;
-  }
-  void apply(Node& node) const {
-    for (ValueId& id : node.inputs) id = resolve(id);
-    for (auto& [name, attribute] : node.attributes) {
-      if (attribute.graph) recapture(attribute.graph);
-      for (auto& body : attribute.graphs) recapture(body);
-    }
-  }
-
- private:
-  /// Bodies are shared between the copies of a graph: what changes is copied first.
-  void recapture(std::shared_ptr<Graph>& body) const {
-    const auto stays = [&](const auto& capture) { return resolve(capture.first) == capture.first; };
-    if (std::all_of(body->captures.begin(), body->captures.end(), stays)) return;
-    body = std::make_shared<Graph>(*body);
-    for (auto& capture : body->captures) capture.first = resolve(capture.first);
-  }
-
-  std::vector<ValueId> target_;
-};
 
 /// True when the node's output 0 is its input 0 and nothing else of it is used: what its expression says, not
 /// its name.
