@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/isa/table.h"
+#include "runtime/operators/convolution_parts.h"
 
 namespace axrun::runtime {
 namespace {
@@ -15,8 +16,8 @@ constexpr double cost_of_gathered = 1.2;
 
 ConvShape conv_shape(const StepContext& context, const ByteConvolutionPorts& ports,
                      const SlidingWindow& window) {
-  return strip_shape(context.inputs[ports.x].shape, context.outputs[0].shape, context.integer("group", 1),
-                     window);
+  return conv_shape(context.inputs[ports.x].shape, context.outputs[0].shape, context.integer("group", 1),
+                    window);
 }
 
 /// `wide_zeros` is room for the output channels' zero points.
@@ -117,26 +118,6 @@ class ByteConvolutionKernel final : public Kernel {
 };
 
 }  // namespace
-
-ConvShape strip_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window) {
-  ConvShape shape;
-  shape.batch = x[0];
-  shape.groups = groups;
-  shape.in_channels = x[1];
-  shape.out_channels = y[1];
-  set_width(shape, window, window.rank() - 1);
-  if (window.rank() == 2) set_height(shape, window, 0);
-  // Columns of one element lie as a row does, and kernels walk along rows.
-  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
-    std::swap(shape.in_height, shape.in_width);
-    std::swap(shape.out_height, shape.out_width);
-    std::swap(shape.kernel_height, shape.kernel_width);
-    std::swap(shape.stride_height, shape.stride_width);
-    std::swap(shape.dilation_height, shape.dilation_width);
-    std::swap(shape.pad_top, shape.pad_left);
-  }
-  return shape;
-}
 
 PackedWeights packed_byte_weights(PackCache& packs, const ConvShape& shape, const ir::Tensor& w,
                                   const ir::Tensor* zero) {

@@ -17,8 +17,6 @@ struct ByteConvolutionPorts {
 /// Packed for byte_conv. The zero point is one or one for each output channel; null for 0.
 PackedWeights packed_byte_weights(PackCache& packs, const ConvShape& shape, const ir::Tensor& w,
                                   const ir::Tensor* zero);
-/// A convolution with one or two spatial dims as kernels have it.
-ConvShape strip_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window);
 
 /// One or two spatial dims, over strips. Inputs are those that quantized_convolution.cpp has checked.
 bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPorts& ports,

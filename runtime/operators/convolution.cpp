@@ -23,22 +23,7 @@ bool read_setup(const StepContext& context, bool transposed, ConvSetup& setup) {
   if (x.size() != w.size() || (x.size() != 3 && x.size() != 4)) return false;
   const SlidingWindow window =
       convolution_window(context, x, y, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
-  ConvShape& shape = setup.shape;
-  shape.batch = x[0];
-  shape.groups = context.integer("group", 1);
-  shape.in_channels = x[1];
-  shape.out_channels = y[1];
-  set_width(shape, window, window.rank() - 1);
-  if (window.rank() == 2) set_height(shape, window, 0);
-  // Columns of one element lie as a row does, and kernels walk along rows.
-  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
-    std::swap(shape.in_height, shape.in_width);
-    std::swap(shape.out_height, shape.out_width);
-    std::swap(shape.kernel_height, shape.kernel_width);
-    std::swap(shape.stride_height, shape.stride_width);
-    std::swap(shape.dilation_height, shape.dilation_width);
-    std::swap(shape.pad_top, shape.pad_left);
-  }
+  const ConvShape& shape = setup.shape = conv_shape(x, y, context.integer("group", 1), window);
   const bool both = (shape.stride_height > 1 && shape.dilation_height > 1) ||
                     (shape.stride_width > 1 && shape.dilation_width > 1);
   if (transposed && both) return false;

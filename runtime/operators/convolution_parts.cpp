@@ -35,6 +35,26 @@ Epilogue epilogue_of(const EpiloguePlan& plan, const float* bias) {
   return epilogue;
 }
 
+ConvShape conv_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window) {
+  ConvShape shape;
+  shape.batch = x[0];
+  shape.groups = groups;
+  shape.in_channels = x[1];
+  shape.out_channels = y[1];
+  set_width(shape, window, window.rank() - 1);
+  if (window.rank() == 2) set_height(shape, window, 0);
+  // Columns of one element lie as a row does, and kernels walk along rows.
+  if (shape.in_width == 1 && shape.out_width == 1 && shape.kernel_width == 1 && shape.pad_left == 0) {
+    std::swap(shape.in_height, shape.in_width);
+    std::swap(shape.out_height, shape.out_width);
+    std::swap(shape.kernel_height, shape.kernel_width);
+    std::swap(shape.stride_height, shape.stride_width);
+    std::swap(shape.dilation_height, shape.dilation_width);
+    std::swap(shape.pad_top, shape.pad_left);
+  }
+  return shape;
+}
+
 SlidingWindow convolution_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
                                  const std::vector<int64_t>& kernel, bool transposed) {
   SlidingWindow window = sliding_window(context, x, y, kernel);

@@ -24,6 +24,9 @@ Epilogue epilogue_of(const EpiloguePlan& plan, const float* bias);
 SlidingWindow convolution_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
                                  const std::vector<int64_t>& kernel, bool transposed);
 
+/// A convolution with one or two spatial dims as kernels have it; x, y: whole shapes.
+ConvShape conv_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window);
+
 /// A convolution without a residual, for kernels of these numbers of spatial dims: its window and its
 /// epilogue. Nothing where it is none of these, or not f32.
 struct PlainConvolution {

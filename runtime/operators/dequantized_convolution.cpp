@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "runtime/operators/byte_convolution.h"
-#include "runtime/operators/epilogue.h"
+#include "runtime/operators/convolution_parts.h"
 
 namespace axrun::runtime {
 namespace {
@@ -267,7 +267,7 @@ std::unique_ptr<Kernel> make_dequantized_convolution(const StepContext& whole) {
                             whole.packs,  whole.assumptions, whole.open_programs};
   const SlidingWindow window =
       sliding_window(at_conv, x.shape, y, std::vector<int64_t>(w.shape.begin() + 2, w.shape.end()));
-  setup.shape = strip_shape(x.shape, y, at_conv.integer("group", 1), window);
+  setup.shape = conv_shape(x.shape, y, at_conv.integer("group", 1), window);
   setup.x_type = *byte_type(x.type);
   if (x_quantization->zero_point != nullptr)
     setup.x_zero = byte_at(setup.x_type, x_quantization->zero_point->data());
