@@ -239,12 +239,12 @@ class PlanBuilder {
 /// A builder for the same plan once more, with other options where they are given.
 PlanBuilder builder_like(const Plan& plan, const PlanOptions* options = nullptr);
 
-/// A plan for the same shapes of another graph, which computes the same from the same inputs; with what is
-/// nested in it.
 /// For a whole graph, with these facts of its constants and live-ins.
 PlanBuilder whole_graph_builder(std::shared_ptr<const ir::Graph> graph, std::vector<ir::ValueId> live_in,
                                 std::vector<ir::ValueFact> facts, const PlanOptions& options);
 
+/// A plan for the same shapes of another graph, which computes the same from the same inputs; with what is
+/// nested in it.
 std::shared_ptr<const Plan> build_like(const Plan& plan, std::shared_ptr<const ir::Graph> graph,
                                        std::shared_ptr<KernelSource> kernels);
 

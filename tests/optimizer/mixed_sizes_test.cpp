@@ -47,6 +47,54 @@ TEST(MixedSizes, NewOnesFindWhatWasGeneratedForOthers) {
   }
 }
 
+/// An image halved twice by strides, then Gelu as it is written out, and the mean of each channel.
+ModelMaker halved_images() {
+  ModelMaker m;
+  const auto pair = [](int64_t value, size_t count) {
+    return ModelMaker::attribute(std::vector<int64_t>(count, value));
+  };
+  const auto number = [&](double value) {
+    return m.constant(ir::Tensor::scalar(ir::ElementType::f32, value));
+  };
+  ir::ValueId a = m.input("x", ir::ElementType::f32, {1, 3, 20, ir::Dim::symbol("width")});
+  for (const uint64_t seed : {1, 2})
+    a = m.node("Conv", {a, m.weights({seed == 1 ? 8 : 16, seed == 1 ? 3 : 8, 3, 3}, seed)},
+               {{"strides", pair(2, 2)}, {"pads", pair(1, 4)}});
+  const ir::ValueId erf = m.node("Erf", {m.node("Div", {a, number(1.41421356)})});
+  a = m.node("Mul", {m.node("Mul", {a, m.node("Add", {erf, number(1)})}), number(0.5)});
+  m.output(a);
+  m.output(m.node("ReduceMean", {a}, {{"axes", ModelMaker::attribute(std::vector<int64_t>{2, 3})}}));
+  return m;
+}
+
+/// Not a step is left to the precompiled kernels at sizes that nobody has worked at.
+TEST(MixedSizes, NewOnesFindWhatWasGeneratedBehindStrides) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_CACHE", "off"}};
+  const ModelMaker model = halved_images();
+  SessionOptions options = one_thread();
+  options.plan_cache = 2;
+  const auto session = model.session(options);
+  const auto image = [](int64_t width) {
+    return Values{RuntimeValue(ModelMaker::random({1, 3, 20, width}, 9))};
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const int64_t width : {60, 90, 71, 84}) session->run(image(width));
+  }
+  ASSERT_TRUE(session->wait_for_optimizer(patience)) << text_of(session->optimizer_status());
+  for (const int64_t width : {64, 77, 81}) {
+    const Values input = image(width), want = fallback_answers(model, input), got = session->run(input);
+    for (size_t k = 0; k < want.size(); ++k) {
+      ASSERT_EQ(got[k].tensor.shape(), want[k].tensor.shape());
+      for (int64_t i = 0; i < want[k].tensor.size(); ++i)
+        ASSERT_NEAR(got[k].tensor.get_real(i), want[k].tensor.get_real(i), 1e-5) << width;
+    }
+    const auto plan = session->current_plan({{1, 3, 20, width}});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(generated_steps(*plan), static_cast<int>(plan->steps().size())) << width;
+  }
+  EXPECT_EQ(session->form_counts().made, 1U);
+}
+
 /// Columns of the result's rows, from the first one where there are many rows, otherwise from the second one;
 /// added to a second input of as many rows.
 ModelMaker columns_by_size() {
