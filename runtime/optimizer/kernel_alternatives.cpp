@@ -42,7 +42,7 @@ size_t KernelLibrary::alternatives_left(const Entry& entry) const {
 }
 
 void KernelLibrary::alternative_tried(Entry& entry, double speedup) {
-  const Change change(*this);
+  const std::lock_guard lock(mutex_);
   ++entry.record.alternatives_tried;
   entry.record.alternative_speedup = std::max(entry.record.alternative_speedup, speedup);
 }
@@ -65,7 +65,8 @@ void take_evidence(OptimizedKernel& record, const OptimizedKernel& evidence) {
 
 void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedKernel& evidence,
                               KernelVerdict verdict) {
-  const Change change(*this);
+  Change change(*this);
+  change.of(entry);
   AXRUN_ASSERT(entry.generated && verdict.use);
   if (choose(entry, verdict.sizes).use) verdict.speedup *= entry.record.speedup;
   entry.earlier.push_back({std::move(*entry.generated), std::exchange(entry.verdicts, {}), entry.record});
@@ -81,7 +82,8 @@ void KernelLibrary::take_over(Entry& entry, GeneratedCode code, const OptimizedK
 }
 
 bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code) {
-  const std::lock_guard lock(mutex_);
+  Change change(*this);
+  change.of(entry);
   if (entry.earlier.empty()) return false;
   if (entry.generated->code.get() != code) {
     // Another one has taken its place since: that one is still to be seen in the model.
@@ -108,7 +110,7 @@ bool KernelLibrary::give_back_earlier(Entry& entry, const jit::KernelCode* code)
 }
 
 void KernelLibrary::confirm(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {
-  const Change change(*this);
+  const std::lock_guard lock(mutex_);
   const auto confirm_one = [&](Entry& one) {
     if (!one.generated) return;
     const auto seen = one.generated->code.get() == code

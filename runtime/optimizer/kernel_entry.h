@@ -13,6 +13,8 @@ namespace axrun::runtime {
 /// What the library knows of one expression.
 struct KernelLibrary::Entry {
   std::string key;
+  /// The version since which the library answers so; of a range: so of what is specialised from it, too.
+  uint64_t changed = 0;
   /// Kernels that count their work outlive the library. Its program is missing where it was read from a cache
   /// and nobody has asked for it (expression()).
   mutable std::shared_ptr<const StepExpression> shared_expression;

@@ -108,18 +108,19 @@ std::vector<ir::Shape> output_shapes(const Plan& plan, const Step& step) {
 }  // namespace
 
 bool KernelLibrary::has_fixed_room(const GroupKey& key) const {
-  const auto forms = forms_.find(key);
-  if (forms == forms_.end()) return true;
-  return std::count_if(forms->second.begin(), forms->second.end(),
+  const auto group = groups_.find(key);
+  if (group == groups_.end()) return true;
+  const auto& forms = group->second.forms;
+  return std::count_if(forms.begin(), forms.end(),
                        [](const auto& form) { return form->assumptions.empty(); }) < most_fixed_forms;
 }
 
 bool KernelLibrary::has_open_room(const GroupKey& key, std::string_view assumptions) const {
   if (assumptions.empty()) return false;
-  const auto forms = forms_.find(key);
-  if (forms == forms_.end()) return true;
+  const auto group = groups_.find(key);
+  if (group == groups_.end()) return true;
   std::ptrdiff_t count = 0;
-  for (const std::shared_ptr<Form>& form : forms->second) {
+  for (const std::shared_ptr<Form>& form : group->second.forms) {
     if (!form->entry && form->assumptions == assumptions) return false;
     count += form->assumptions.empty() ? 0 : 1;
   }
@@ -130,9 +131,9 @@ std::vector<std::shared_ptr<KernelLibrary::Form>> KernelLibrary::forms_of(const 
                                                                           std::string_view assumptions,
                                                                           const ConstantOf& constant) const {
   std::vector<std::shared_ptr<Form>> granted;
-  const auto forms = forms_.find(key);
-  if (forms == forms_.end()) return granted;
-  for (const std::shared_ptr<Form>& form : forms->second) {
+  const auto group = groups_.find(key);
+  if (group == groups_.end()) return granted;
+  for (const std::shared_ptr<Form>& form : group->second.forms) {
     if (!form->assumptions.empty() && form->assumptions != assumptions) continue;
     if (!form->entry && !form->assumptions.empty()) continue;  // it says so of no shapes in particular
     const bool same = std::all_of(form->contents.begin(), form->contents.end(), [&](const auto& content) {
@@ -181,13 +182,14 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised_at(
 }
 
 std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, const SizeValues& sizes) {
-  const Change change(*this);
+  Change change(*this);
   const bool open = std::any_of(entry.ranges.begin(), entry.ranges.end(),
                                 [](const ir::loop::Size& range) { return range.low != range.high; });
   // Without a kind there is no schedule, whatever the sizes are.
   const bool tried = entry.record.state != OptimizedKernel::State::waiting && !entry.record.kind.empty();
   if (!open || !tried || choose(entry, sizes).use) return nullptr;
   if (auto known = specialised_at(entry.specialised, sizes)) return known;
+  change.of(entry);
   if (entry.specialised.size() == most_specialised) {
     const auto oldest = std::min_element(entry.specialised.begin(), entry.specialised.end(),
                                          [](const auto& a, const auto& b) { return a->used < b->used; });
@@ -212,6 +214,17 @@ std::shared_ptr<KernelLibrary::Entry> KernelLibrary::specialised(Entry& entry, c
   return made;
 }
 
+void KernelLibrary::Change::of(Entry& entry) {
+  (entry.range != nullptr ? *entry.range : entry).changed = version_;
+}
+
+void KernelLibrary::add_form(const GroupKey& key, std::shared_ptr<Form> form) {
+  Change change(*this);
+  Group& group = groups_[key];
+  group.forms.push_back(std::move(form));
+  change.of(group);
+}
+
 uint64_t KernelLibrary::next_version() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -222,7 +235,7 @@ KernelSource::Found KernelLibrary::find(const ir::Graph& graph, const std::vecto
   {
     // The first answer waits for nothing: there is nothing to look up yet.
     const std::lock_guard lock(mutex_);
-    if (forms_.empty()) return {nullptr, true};
+    if (groups_.empty()) return {nullptr, true};
   }
   const OpenPorts ports = ports_at(context);
   return StepQuestion(*this, graph, nodes, context).at({ports, {}});
@@ -358,8 +371,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     } else {
       auto none = std::make_shared<Form>();
       none->assumptions = plan.assumptions();
-      const Change change(*this);
-      forms_[key].push_back(std::move(none));
+      add_form(key, std::move(none));
     }
   }
   if (!sizes && !fixed_room) {
@@ -376,8 +388,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
     closed->shapes = shapes;
     closed->contents = std::move(contents);
     closed->reason = place.reason;
-    const Change change(*this);
-    forms_[key].push_back(std::move(closed));
+    add_form(key, std::move(closed));
     return place;
   }
   auto form = std::make_shared<Form>();
@@ -390,7 +401,7 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   for (const bool constant : form->expression->constant) entry_key += constant ? 'c' : '-';
   entry_key += text_of(ranges);
 
-  const Change change(*this);
+  Change change(*this);
   std::shared_ptr<Entry>& entry = entries_[entry_key];
   if (!entry) {
     entry = std::make_shared<Entry>();
@@ -404,7 +415,9 @@ KernelLibrary::Place KernelLibrary::place_for(const ir::Inference& symbolic, con
   }
   form->entry = entry;
   place.entry = entry;
-  forms_[key].push_back(std::move(form));
+  Group& group = groups_[key];
+  group.forms.push_back(std::move(form));
+  change.of(group);
   return place;
 }
 

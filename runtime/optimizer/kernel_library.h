@@ -68,6 +68,7 @@ class KernelLibrary final : public KernelSource {
                                       const StepContext& context) override;
   std::vector<std::vector<int>> joined_groups(const ir::Graph& graph) override;
   std::optional<uint64_t> version() const override { return version_.load(std::memory_order_acquire); }
+  uint64_t joined_version() const override { return joined_version_.load(std::memory_order_acquire); }
 
   /// One expression with its constants; lives as long as the library.
   struct Entry;
@@ -222,6 +223,7 @@ class KernelLibrary final : public KernelSource {
   /// Whether it is for such ports, and their sizes; outputs: those that it gives.
   static bool is_for(const Form& form, const PortSizes& ports, const std::vector<int>& outputs,
                      SizeValues& sizes);
+  void add_form(const GroupKey& key, std::shared_ptr<Form> form);
   /// Whether the group may get one more: for fixed shapes there are few.
   bool has_fixed_room(const GroupKey& key) const;
   /// The same for open sizes that keep to these: few as well, and none where it was seen that there is none.
@@ -236,24 +238,38 @@ class KernelLibrary final : public KernelSource {
   /// What is shown of the entry. Under the lock.
   static OptimizedKernel record_of(const Entry& entry);
 
-  /// While it lives, what the library answers may change.
+  /// What is known of a group of nodes.
+  struct Group {
+    std::vector<std::shared_ptr<Form>> forms;
+    uint64_t changed = 0;  ///< the version since which they are these
+  };
+
+  /// While it lives, what the library answers may change: of what, it is to be told.
   class Change {
    public:
-    explicit Change(KernelLibrary& library) : lock_(library.mutex_), library_(library) {}
-    ~Change() { library_.version_.store(next_version(), std::memory_order_release); }
+    explicit Change(KernelLibrary& library)
+        : lock_(library.mutex_), library_(library), version_(next_version()) {}
+    ~Change() { library_.version_.store(version_, std::memory_order_release); }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
+    void of(Entry& entry);
+    void of(Group& group) { group.changed = version_; }
+    void of_everything() { library_.all_changed_ = version_; }
+    void of_joined() { library_.joined_version_.store(version_, std::memory_order_release); }
 
    private:
     std::lock_guard<std::mutex> lock_;
     KernelLibrary& library_;
+    const uint64_t version_;
   };
   static uint64_t next_version();
 
   Options options_;
   std::atomic<uint64_t> version_{next_version()};
+  std::atomic<uint64_t> joined_version_{next_version()};
+  uint64_t all_changed_ = 0;  ///< the version since which what is said of every group may be other
   mutable std::mutex mutex_;
-  std::map<GroupKey, std::vector<std::shared_ptr<Form>>> forms_;
+  std::map<GroupKey, Group> groups_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
   std::vector<std::shared_ptr<Entry>> order_;                         ///< as they were made
   std::map<const ir::Graph*, std::vector<std::vector<int>>> joined_;  ///< as they were found

@@ -11,7 +11,7 @@ namespace axrun::runtime {
 
 KernelLibrary::StepQuestion::StepQuestion(KernelLibrary& library, const ir::Graph& graph,
                                           const std::vector<int>& nodes, const StepContext& context)
-    : library_(library), node_(context.node), threads_(context.threads), version_(*library.version()) {
+    : library_(library), key_(&graph, nodes), node_(context.node), threads_(context.threads) {
   const auto constant = [&](ir::ValueId id) -> const ir::Tensor* {
     const auto at = std::find(context.input_ids.begin(), context.input_ids.end(), id);
     if (at == context.input_ids.end()) return nullptr;
@@ -23,9 +23,23 @@ KernelLibrary::StepQuestion::StepQuestion(KernelLibrary& library, const ir::Grap
     if (context.outputs[k].present) outputs_.push_back(static_cast<int>(k));
   }
   const std::lock_guard lock(library.mutex_);
-  const GroupKey key(&graph, nodes);
-  forms_ = library.forms_of(key, context.assumptions, constant);
-  has_room_ = library.has_fixed_room(key) || library.has_open_room(key, context.assumptions);
+  version_ = *library.version();
+  forms_ = library.forms_of(key_, context.assumptions, constant);
+  has_room_ = library.has_fixed_room(key_) || library.has_open_room(key_, context.assumptions);
+}
+
+bool KernelLibrary::StepQuestion::holds() const {
+  const uint64_t known = version_;
+  if (library_.version() == known) return true;
+  const std::lock_guard lock(library_.mutex_);
+  const auto group = library_.groups_.find(key_);
+  const bool same_group = group == library_.groups_.end() ? forms_.empty() : group->second.changed <= known;
+  const bool same = same_group && library_.all_changed_ <= known &&
+                    std::all_of(forms_.begin(), forms_.end(), [&](const auto& form) {
+                      return !form->entry || form->entry->changed <= known;
+                    });
+  if (same) version_ = *library_.version();
+  return same;
 }
 
 KernelLibrary::StepQuestion::Known* KernelLibrary::StepQuestion::known(const Entry& entry,

@@ -16,6 +16,7 @@ class KernelLibrary::StepQuestion final : public KernelSource::Question {
   StepQuestion(KernelLibrary& library, const ir::Graph& graph, const std::vector<int>& nodes,
                const StepContext& context);
   Found at(const PortSizes& ports) const override;
+  bool holds() const override;
 
  private:
   Found look_up(const PortSizes& ports) const;
@@ -31,6 +32,7 @@ class KernelLibrary::StepQuestion final : public KernelSource::Question {
   Known* known(const Entry& entry, const ServingCode& code) const;
 
   KernelLibrary& library_;
+  const GroupKey key_;
   std::vector<std::shared_ptr<Form>> forms_;
   bool has_room_;             ///< for an expression of other sizes
   Constants constants_;       ///< per input of the step
@@ -39,8 +41,8 @@ class KernelLibrary::StepQuestion final : public KernelSource::Question {
   int threads_;
   mutable size_t last_ = 0;  ///< of the forms: which had the answer before
   mutable std::vector<std::unique_ptr<Known>> known_;
-  /// Asked first while the library is as it was when the question was.
-  uint64_t version_;
+  /// What it says is what the library of this version does. Answers are asked first while it is that one.
+  mutable std::atomic<uint64_t> version_;
   mutable std::atomic<const OpenAnswer*> answer_{nullptr};
   mutable std::vector<std::unique_ptr<const OpenAnswer>>
       answers_;  ///< at most one without a kernel and one with

@@ -23,7 +23,8 @@ bool KernelLibrary::reaches(const Entry& entry, const SizeValues& sizes) const {
 }
 
 void KernelLibrary::extend(Entry& entry, const GeneratedCode& code, const std::string& gate) {
-  const Change change(*this);
+  Change change(*this);
+  change.of(entry);
   if (!entry.generated || entry.generated->code != code.code) return;
   entry.generated->tested = code.tested;
   entry.record.gate += (entry.record.gate.empty() ? "" : "; then ") + gate;
@@ -31,7 +32,8 @@ void KernelLibrary::extend(Entry& entry, const GeneratedCode& code, const std::s
 }
 
 void KernelLibrary::stays_within(Entry& entry, const std::string& reason) {
-  const Change change(*this);
+  Change change(*this);
+  change.of(entry);
   entry.stays_within = reason;
 }
 
@@ -51,7 +53,8 @@ OptimizedKernel KernelLibrary::record_of(const Entry& entry) {
 std::shared_ptr<const jit::KernelCode> KernelLibrary::withdraw(Entry& entry, const std::string& reason) {
   std::shared_ptr<const jit::KernelCode> code;
   {
-    const Change change(*this);
+    Change change(*this);
+    change.of(entry);
     if (entry.generated) code = entry.generated->code;
     if (TriedKernel* const trial = trial_of(entry, entry.record.rank)) {
       trial->end = TriedKernel::End::not_passed;

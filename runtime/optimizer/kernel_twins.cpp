@@ -8,26 +8,34 @@ namespace axrun::runtime {
 
 void KernelLibrary::serve_as(const ir::Graph& graph, const std::vector<int>& nodes, const ir::Graph& other,
                              const std::vector<int>& twins) {
-  const Change change(*this);
-  const auto found = forms_.find({&graph, nodes});
-  if (found != forms_.end()) forms_[{&other, twins}] = std::vector(found->second);
+  Change change(*this);
+  const auto found = groups_.find({&graph, nodes});
+  if (found != groups_.end()) {
+    const std::vector<std::shared_ptr<Form>> forms = found->second.forms;
+    Group& twin = groups_[{&other, twins}];
+    twin.forms = forms;
+    change.of(twin);
+  }
   const auto joined = joined_.find(&graph);
   const bool is_joint = joined != joined_.end() && std::find(joined->second.begin(), joined->second.end(),
                                                              nodes) != joined->second.end();
-  if (is_joint) joined_[&other].push_back(twins);
+  if (!is_joint) return;
+  joined_[&other].push_back(twins);
+  change.of_joined();
 }
 
 void KernelLibrary::forget(const ir::Graph& graph) {
-  const Change change(*this);
-  std::erase_if(forms_, [&](const auto& form) { return form.first.first == &graph; });
-  joined_.erase(&graph);
+  Change change(*this);
+  std::erase_if(groups_, [&](const auto& group) { return group.first.first == &graph; });
+  if (joined_.erase(&graph) > 0) change.of_joined();
 }
 
 bool KernelLibrary::know_joined(const ir::Graph& graph, const std::vector<int>& nodes) {
-  const Change change(*this);
+  Change change(*this);
   std::vector<std::vector<int>>& known = joined_[&graph];
   if (std::find(known.begin(), known.end(), nodes) != known.end()) return false;
   known.push_back(nodes);
+  change.of_joined();
   return true;
 }
 

@@ -47,7 +47,8 @@ const StepExpression& KernelLibrary::expression(const Entry& entry) const {
 }
 
 void KernelLibrary::resumed() {
-  const Change change(*this);
+  Change change(*this);
+  change.of_everything();
   resumes_ = false;
 }
 
@@ -73,21 +74,24 @@ bool KernelLibrary::is_judged(const Entry& entry, const SizeValues& sizes) const
 }
 
 void KernelLibrary::refuse(Entry& entry, const std::string& reason, std::optional<TriedKernel::End> end) {
-  std::unique_lock lock(mutex_);
-  if (TriedKernel* const trial = end ? trial_of(entry, 0) : nullptr) {
-    trial->end = *end;
-    trial->reason = reason;
+  std::optional<OptimizedKernel> told;
+  {
+    Change change(*this);
+    change.of(entry);
+    if (TriedKernel* const trial = end ? trial_of(entry, 0) : nullptr) {
+      trial->end = *end;
+      trial->reason = reason;
+    }
+    entry.record.state = OptimizedKernel::State::refused;
+    entry.record.reason = reason;
+    told = told_of(entry.record);
   }
-  entry.record.state = OptimizedKernel::State::refused;
-  entry.record.reason = reason;
-  const auto told = told_of(entry.record);
-  version_.store(next_version(), std::memory_order_release);
-  lock.unlock();
   if (told) tell_candidate(*told);
 }
 
 void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
-  const Change change(*this);
+  Change change(*this);
+  change.of(entry);
   entry.record.kind = code.kind;
   entry.record.code_bytes = static_cast<int64_t>(code.code->code_bytes());
   entry.generated = std::move(code);
@@ -95,31 +99,33 @@ void KernelLibrary::accept(Entry& entry, GeneratedCode code) {
 }
 
 void KernelLibrary::judge(Entry& entry, KernelVerdict verdict) {
-  std::unique_lock lock(mutex_);
-  std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
-  entry.record.speedup = verdict.speedup;
-  entry.verdicts.push_back(std::move(verdict));
-  const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
-                                                   [](const KernelVerdict& one) { return one.use; });
-  if (TriedKernel* const trial = trial_of(entry, entry.record.rank)) {
-    const bool served = trial->end == TriedKernel::End::in_force;
-    trial->end = used     ? TriedKernel::End::in_force
-                 : served ? TriedKernel::End::undone
-                          : TriedKernel::End::slower;
+  std::optional<OptimizedKernel> told;
+  {
+    Change change(*this);
+    change.of(entry);
+    std::erase_if(entry.verdicts, [&](const KernelVerdict& old) { return old.sizes == verdict.sizes; });
+    entry.record.speedup = verdict.speedup;
+    entry.verdicts.push_back(std::move(verdict));
+    const bool used = options_.always || std::any_of(entry.verdicts.begin(), entry.verdicts.end(),
+                                                     [](const KernelVerdict& one) { return one.use; });
+    if (TriedKernel* const trial = trial_of(entry, entry.record.rank)) {
+      const bool served = trial->end == TriedKernel::End::in_force;
+      trial->end = used     ? TriedKernel::End::in_force
+                   : served ? TriedKernel::End::undone
+                            : TriedKernel::End::slower;
+    }
+    entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
+    // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
+    if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
+    told = told_of(entry.record);
   }
-  entry.record.state = used ? OptimizedKernel::State::accepted : OptimizedKernel::State::slower;
-  // Its parts serve: what no plan can have asked for yet is not kept. There are many more pairs than steps.
-  if (entry.role == Role::joint && !used && entry.verdicts.size() == 1) entry.generated.reset();
-  const auto told = told_of(entry.record);
-  version_.store(next_version(), std::memory_order_release);
-  lock.unlock();
   if (told) tell_candidate(*told);
 }
 
 void KernelLibrary::blame(Entry& entry, const SizeValues& sizes, const jit::KernelCode* code) {
   std::shared_ptr<Entry> special;
   {
-    const Change change(*this);
+    const std::lock_guard lock(mutex_);
     if (!choose(entry, sizes).use) special = specialised_at(entry.specialised, sizes);
   }
   Entry& blamed = special ? *special : entry;

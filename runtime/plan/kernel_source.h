@@ -21,12 +21,13 @@ class KernelSource {
   /// For the nodes (by position) that the step is made of. Quick: one look-up; nothing is compiled or
   /// measured.
   virtual Found find(const ir::Graph& graph, const std::vector<int>& nodes, const StepContext& context) = 0;
-  /// The same at any sizes of the step's ports, asked again and again for as long as version() is the same.
-  /// Safe from many threads.
+  /// The same at any sizes of the step's ports, asked again and again. Safe from many threads.
   class Question {
    public:
     virtual ~Question() = default;
     virtual Found at(const PortSizes& ports) const = 0;
+    /// What is new since it was asked has nothing to do with it; otherwise it is to be asked anew.
+    virtual bool holds() const = 0;
   };
   /// For a step none of whose inputs is known but by the graph; lives no longer than the source. Null where
   /// find() has to be asked each time.
@@ -40,6 +41,8 @@ class KernelSource {
   /// A number that no source of the process had before what this one answers last changed; nothing where it
   /// keeps no count of that: then it is asked every time.
   virtual std::optional<uint64_t> version() const { return std::nullopt; }
+  /// The same of joined_groups() alone; of sources that have a version.
+  virtual uint64_t joined_version() const { return 0; }
 };
 
 }  // namespace axrun::runtime

@@ -40,8 +40,6 @@ struct Step {
   std::shared_ptr<BodyPlans> bodies;
   std::shared_ptr<const ir::Program> program;
   std::shared_ptr<const StepWork> work;
-
-  Step with(std::shared_ptr<const Kernel> other) const { return {std::move(other), bodies, program, work}; }
 };
 
 /// A value of which no element may be larger than that, nor be no number, where the plan is to be right.

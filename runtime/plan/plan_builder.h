@@ -93,26 +93,30 @@ class PlanBuilder {
                                              std::vector<std::vector<int>> joined) const;
   /// Instead of all stages: takes what was decided for a plan of other sizes, where it holds for these.
   bool take_variant();
-  bool take(const PlanVariant& variant);
+  bool take(const PlanVariants::Kept& kept);
   /// Whether values may lie where they do in the variant's plans.
   bool holds(const PlanVariant& variant) const;
   /// The same of results that are written over inputs, when the steps are there.
   bool takes_over(const PlanPlaces& places) const;
-  bool take_steps(const PlanVariant& variant);
-  bool take_step(const PlanVariant& variant, size_t step);
+  bool take_steps(const PlanVariant& variant, const PlanVariant::Told& told);
+  bool take_step(const PlanVariant& variant, const PlanVariant::Told& told, size_t step);
   /// Of one group, by what the kernel source says at these sizes; false where other steps are wanted.
-  bool ask_for_steps(const PlanVariant& variant, const PlanVariant::Made& begin,
-                     const PlanVariant::Made& end);
-  KernelSource::Found ask(const PlanVariant::Ask& ask);
+  bool ask_for_steps(const PlanVariant& variant, const PlanVariant::Told& told,
+                     const PlanVariant::Made& begin, const PlanVariant::Made& end);
+  KernelSource::Found ask(const PlanVariant::Ask& ask, PlanVariant::Question& known);
   /// The factories' kernel of a step; null where they have none.
   std::shared_ptr<const Kernel> fallback_of(const Group& group) const;
   /// Which of the variant's sizes these plans share with it.
-  void note_same_sizes(const PlanVariant& variant);
+  void note_same_sizes(const PlanVariant& variant, const PlanVariant::Told& told);
   bool has_same_sizes(const PlanVariant::Recipe& recipe) const {
     return recipe.sizes && same_sizes_[*recipe.sizes];
   }
   /// Of the plan that was made.
   void keep_variant();
+  /// What the source will tell of the variant, as it is now; questions of before stay where they hold.
+  void begin_told(const PlanVariant& variant, const PlanVariant::Told* earlier);
+  /// When the plan's steps are there.
+  void keep_told(std::shared_ptr<const PlanVariant> variant);
   PlanVariant::Made made_so_far() const;
   OpenPorts ports_of(const StepOutline& outline) const;
   void find_needed();
@@ -208,8 +212,11 @@ class PlanBuilder {
   std::shared_ptr<const PlanForm> form_;
   std::vector<int64_t> numbers_;
   std::optional<uint64_t> version_;                 ///< of the kernel source, where it counts
+  uint64_t joined_version_ = 0;                     ///< of what it wants joined
   std::shared_ptr<const Arrangement> arrangement_;  ///< of the form
   bool took_variant_ = false;
+  std::shared_ptr<PlanVariant::Told> told_;  ///< where it is new
+  std::vector<int> open_so_far_;             ///< of it: per group
   std::vector<char> same_sizes_;    ///< per PlanVariant::sizes
   std::vector<Group> step_groups_;  ///< per step: what became it
   std::vector<int> step_asks_;      ///< per step: PlanVariant::Recipe::ask

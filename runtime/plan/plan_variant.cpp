@@ -14,26 +14,30 @@ namespace axrun::runtime {
 
 using ir::ValueId;
 
-std::vector<std::shared_ptr<const PlanVariant>> PlanVariants::of(uint64_t version) const {
-  std::vector<std::shared_ptr<const PlanVariant>> found;
+std::vector<PlanVariants::Kept> PlanVariants::all() const {
   const std::lock_guard lock(mutex_);
-  for (const auto& variant : kept_) {
-    if (variant->version == version) found.push_back(variant);
-  }
-  return found;
+  return kept_;
 }
 
-void PlanVariants::keep(std::shared_ptr<const PlanVariant> made) {
-  std::vector<std::shared_ptr<const PlanVariant>> dropped;  // destroyed after the lock is released
+void PlanVariants::keep(Kept made) {
+  std::vector<Kept> dropped;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  const auto stays = std::stable_partition(
-      kept_.begin(), kept_.end(), [&](const auto& variant) { return variant->version == made->version; });
-  dropped.assign(stays, kept_.end());
-  kept_.erase(stays, kept_.end());
-  kept_.insert(kept_.begin(), std::move(made));
-  if (kept_.size() <= most) return;
-  dropped.push_back(std::move(kept_.back()));
-  kept_.pop_back();
+  const auto known = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const Kept& one) { return one.variant == made.variant; });
+  if (known != kept_.end()) {
+    dropped.push_back(std::exchange(*known, std::move(made)));
+    made = *known;
+  } else {
+    kept_.insert(kept_.begin(), made);
+    if (kept_.size() > most) {
+      dropped.push_back(std::move(kept_.back()));
+      kept_.pop_back();
+    }
+  }
+  for (Kept& one : kept_) {
+    if (one.told && one.told->version < made.told->version)
+      dropped.push_back({nullptr, std::exchange(one.told, nullptr)});
+  }
 }
 
 namespace {
@@ -95,63 +99,93 @@ PlanVariant::Made PlanBuilder::made_so_far() const {
 
 void PlanBuilder::keep_variant() {
   if (!arrangement_ || !version_ || !options_.reuse_buffers || graph_->limits) return;
-  if (options_.kernels) form_->arrangements.note(*version_, arrangement_);
+  if (options_.kernels) form_->arrangements.note(joined_version_, arrangement_);
   auto variant = std::make_shared<PlanVariant>();
-  variant->version = *version_;
-  variant->numbers = numbers_;
   variant->groups = made_;
   variant->views_by_size = views_by_size_;
   variant->concatenated = concatenated_;
   variant->places = plan_->places_;
-  variant->steps = plan_->steps_;
   variant->asks = std::move(asks_);
   for (PlanVariant::Ask& ask : variant->asks) {
     StepOutline own;
     ask.ports = ports_of(outline_of(ask.group, own));
-    ask.question = std::make_shared<PlanVariant::Ask::Question>();
   }
-  for (size_t s = 0; s < variant->steps.size(); ++s) {
+  for (size_t s = 0; s < plan_->steps_.size(); ++s) {
+    const Step& step = plan_->steps_[s];
     PlanVariant::Recipe& recipe = variant->recipes.emplace_back();
     recipe.group = step_groups_[s];
+    recipe.work = step.work;
     recipe.ask = step_asks_[s];
+    recipe.has_kernel = step.kernel != nullptr;
     if (auto sizes = sizes_of(*form_, recipe.group.nodes)) {
       const auto same = std::find(variant->sizes.begin(), variant->sizes.end(), *sizes);
       recipe.sizes = static_cast<size_t>(same - variant->sizes.begin());
       if (same == variant->sizes.end()) variant->sizes.push_back(std::move(*sizes));
     }
-    if (variant->steps[s].kernel) {
-      StepOutline own;
-      recipe.ports = ports_of(outline_of(recipe.group, own));
-      recipe.scratch_bytes = variant->steps[s].kernel->scratch_bytes();
-    }
-    variant->steps[s].bodies.reset();
-    if (recipe.ask >= 0 && variant->asks[static_cast<size_t>(recipe.ask)].has_kernel)
-      recipe.fallback = std::make_shared<PlanVariant::Recipe::Fallback>();
+    if (!recipe.has_kernel) continue;
+    StepOutline own;
+    recipe.ports = ports_of(outline_of(recipe.group, own));
+    recipe.fallback = std::make_shared<PlanVariant::Recipe::Fallback>();
+    const bool is_generated = recipe.ask >= 0 && variant->asks[static_cast<size_t>(recipe.ask)].has_kernel;
+    if (!is_generated)
+      std::call_once(recipe.fallback->put, [&] { recipe.fallback->kernel = step.kernel; });
   }
-  arrangement_->variants.keep(std::move(variant));
+  for (const PlanVariant::Made& made : made_) open_so_far_.push_back(made.open);
+  begin_told(*variant, nullptr);
+  keep_told(std::move(variant));
+}
+
+void PlanBuilder::begin_told(const PlanVariant& variant, const PlanVariant::Told* earlier) {
+  told_ = std::make_shared<PlanVariant::Told>();
+  told_->version = *version_;
+  told_->numbers = numbers_;
+  told_->questions.resize(variant.asks.size());
+  for (size_t k = 0; k < told_->questions.size(); ++k) {
+    const auto known = earlier != nullptr ? earlier->questions[k] : nullptr;
+    const bool holds = known && known->is_there.load(std::memory_order_acquire) && known->question &&
+                       known->question->holds();
+    told_->questions[k] = holds ? known : std::make_shared<PlanVariant::Question>();
+  }
+}
+
+void PlanBuilder::keep_told(std::shared_ptr<const PlanVariant> variant) {
+  told_->steps = plan_->steps_;
+  for (Step& step : told_->steps) {
+    step.bodies.reset();
+    told_->scratch_bytes.push_back(step.kernel ? step.kernel->scratch_bytes() : 0);
+  }
+  told_->open = std::move(open_so_far_);
+  arrangement_->variants.keep({std::move(variant), std::exchange(told_, nullptr)});
 }
 
 bool PlanBuilder::take_variant() {
   if (!options_.fuse || !options_.reuse_buffers || graph_->limits) return false;
   version_ = options_.kernels ? options_.kernels->version() : std::optional<uint64_t>(0);
   if (!version_) return false;
-  arrangement_ = options_.kernels ? form_->arrangements.of(*version_) : form_->plain;
+  if (options_.kernels) joined_version_ = options_.kernels->joined_version();
+  arrangement_ = options_.kernels ? form_->arrangements.of(joined_version_) : form_->plain;
   if (!arrangement_) return false;
-  const auto variants = arrangement_->variants.of(*version_);
-  return std::any_of(variants.begin(), variants.end(), [&](const auto& variant) { return take(*variant); });
+  const auto variants = arrangement_->variants.all();
+  return std::any_of(variants.begin(), variants.end(), [&](const auto& kept) { return take(kept); });
 }
 
-bool PlanBuilder::take(const PlanVariant& variant) {
+bool PlanBuilder::take(const PlanVariants::Kept& kept) {
+  const PlanVariant& variant = *kept.variant;
   const bool is_there = std::all_of(form_->dims.begin(), form_->dims.end(),
                                     [&](size_t number) { return numbers_[number] >= 0; });
   if (!is_there) throw Error(Fault::model, "a size is negative");
   programs_.resize(form_->programs.size());
-  if (holds(variant) && take_steps(variant) && takes_over(*variant.places)) {
-    plan_->graph_ = graph_;
-    plan_->places_ = variant.places;
-    lay_buffers();
-    plan_->facts_ = std::move(facts_);
-    return true;
+  const bool is_new = !kept.told || kept.told->version != *version_;
+  if (holds(variant)) {
+    if (is_new) begin_told(variant, kept.told.get());
+    if (take_steps(variant, is_new ? *told_ : *kept.told) && takes_over(*variant.places)) {
+      plan_->graph_ = graph_;
+      plan_->places_ = variant.places;
+      if (is_new) keep_told(kept.variant);
+      lay_buffers();
+      plan_->facts_ = std::move(facts_);
+      return true;
+    }
   }
   plan_->steps_.clear();
   plan_->open_steps_ = 0;
@@ -159,6 +193,8 @@ bool PlanBuilder::take(const PlanVariant& variant) {
   scratch_bytes_ = 0;
   step_groups_.clear();
   step_asks_.clear();
+  open_so_far_.clear();
+  told_ = nullptr;
   return false;
 }
 
@@ -189,55 +225,57 @@ bool PlanBuilder::takes_over(const PlanPlaces& places) const {
   });
 }
 
-bool PlanBuilder::take_steps(const PlanVariant& variant) {
+bool PlanBuilder::take_steps(const PlanVariant& variant, const PlanVariant::Told& told) {
   const KernelBlock block;
-  note_same_sizes(variant);
-  plan_->steps_.reserve(variant.steps.size());
+  note_same_sizes(variant, told);
+  plan_->steps_.reserve(variant.recipes.size());
   PlanVariant::Made begin;
   for (size_t g = 0; g < variant.groups.size(); ++g) {
     const PlanVariant::Made& end = variant.groups[g];
     bool same = true;
     for (size_t s = begin.steps; s < end.steps; ++s) same = same && has_same_sizes(variant.recipes[s]);
     if (options_.kernels != nullptr && !same) {
-      if (!ask_for_steps(variant, begin, end)) return false;
+      if (!ask_for_steps(variant, told, begin, end)) return false;
     } else {
       for (size_t s = begin.steps; s < end.steps; ++s) {
-        if (!take_step(variant, s)) return false;
+        if (!take_step(variant, told, s)) return false;
       }
-      plan_->open_steps_ += end.open - begin.open;
+      if (!told.open.empty()) plan_->open_steps_ += told.open[g] - (g > 0 ? told.open[g - 1] : 0);
     }
+    if (told_) open_so_far_.push_back(plan_->open_steps_);
     begin = end;
   }
   return true;
 }
 
-KernelSource::Found PlanBuilder::ask(const PlanVariant::Ask& ask) {
-  std::call_once(ask.question->put, [&] {
+KernelSource::Found PlanBuilder::ask(const PlanVariant::Ask& ask, PlanVariant::Question& known) {
+  std::call_once(known.put, [&] {
     StepOutline own;
     StepContext context = context_of(outline_of(ask.group, own));
     for (size_t k = 0; k < context.inputs.size(); ++k) {
       if (ask.ports.told[k]) context.inputs[k].constant = nullptr;
     }
-    ask.question->question = options_.kernels->ask(*graph_, ask.group.nodes, context);
+    known.question = options_.kernels->ask(*graph_, ask.group.nodes, context);
+    known.is_there.store(true, std::memory_order_release);
   });
-  if (ask.question->question) return ask.question->question->at({ask.ports, numbers_});
+  if (known.question) return known.question->at({ask.ports, numbers_});
   StepOutline own;
   return options_.kernels->find(*graph_, ask.group.nodes, context_of(outline_of(ask.group, own)));
 }
 
-bool PlanBuilder::ask_for_steps(const PlanVariant& variant, const PlanVariant::Made& begin,
-                                const PlanVariant::Made& end) {
+bool PlanBuilder::ask_for_steps(const PlanVariant& variant, const PlanVariant::Told& told,
+                                const PlanVariant::Made& begin, const PlanVariant::Made& end) {
   size_t s = begin.steps;
   const auto take_steps_before = [&](int ask) {
     for (; s < end.steps && variant.recipes[s].ask < ask; ++s) {
-      if (!take_step(variant, s)) return false;
+      if (!take_step(variant, told, s)) return false;
     }
     return true;
   };
   for (size_t k = begin.asks; k < end.asks; ++k) {
     if (!take_steps_before(static_cast<int>(k))) return false;
     const PlanVariant::Ask& own = variant.asks[k];
-    KernelSource::Found found = ask(own);
+    KernelSource::Found found = ask(own, *told.questions[k]);
     const bool is_one_step = s < end.steps && variant.recipes[s].ask == static_cast<int>(k);
     // A joined group is one step or several, as the source has it.
     const bool like =
@@ -248,11 +286,11 @@ bool PlanBuilder::ask_for_steps(const PlanVariant& variant, const PlanVariant::M
       ++plan_->open_steps_;
     if (!is_one_step) continue;
     if (found.kernel == nullptr) {
-      if (!take_step(variant, s++)) return false;
+      if (!take_step(variant, told, s++)) return false;
       continue;
     }
     scratch_bytes_ = std::max(scratch_bytes_, found.kernel->scratch_bytes());
-    plan_->steps_.push_back(variant.steps[s++].with(std::move(found.kernel)));
+    plan_->steps_.push_back({std::move(found.kernel), nullptr, nullptr, variant.recipes[s++].work});
   }
   return take_steps_before(static_cast<int>(end.asks));
 }
@@ -263,38 +301,35 @@ std::shared_ptr<const Kernel> PlanBuilder::fallback_of(const Group& group) const
   return group.is_sequence ? sequence_of(group, context) : make_kernel(context);
 }
 
-void PlanBuilder::note_same_sizes(const PlanVariant& variant) {
-  same_sizes_.clear();
-  for (const std::vector<size_t>& sizes : variant.sizes) {
-    same_sizes_.push_back(std::all_of(sizes.begin(), sizes.end(), [&](size_t number) {
-      return numbers_[number] == variant.numbers[number];
-    }));
-  }
+void PlanBuilder::note_same_sizes(const PlanVariant& variant, const PlanVariant::Told& told) {
+  same_sizes_.assign(variant.sizes.size(), 0);
+  if (told.steps.empty()) return;
+  std::transform(variant.sizes.begin(), variant.sizes.end(), same_sizes_.begin(),
+                 [&](const std::vector<size_t>& sizes) {
+                   return std::all_of(sizes.begin(), sizes.end(), [&](size_t number) {
+                     return numbers_[number] == told.numbers[number];
+                   });
+                 });
 }
 
-bool PlanBuilder::take_step(const PlanVariant& variant, size_t s) {
-  const Step& like = variant.steps[s];
+bool PlanBuilder::take_step(const PlanVariant& variant, const PlanVariant::Told& told, size_t s) {
   const PlanVariant::Recipe& recipe = variant.recipes[s];
-  if (like.kernel == nullptr) {
+  if (!recipe.has_kernel) {
     make_evaluated_step(recipe.group.nodes.front());
     return true;
   }
-  const bool has_generated = recipe.ask >= 0 && variant.asks[static_cast<size_t>(recipe.ask)].has_kernel;
-  std::shared_ptr<const Kernel> kernel;
-  if (has_generated && !has_same_sizes(recipe)) {
-    std::call_once(recipe.fallback->put, [&] { recipe.fallback->kernel = fallback_of(recipe.group); });
-    if (recipe.fallback->kernel) kernel = recipe.fallback->kernel->resized({recipe.ports, numbers_});
-  } else if (has_same_sizes(recipe)) {
-    scratch_bytes_ = std::max(scratch_bytes_, recipe.scratch_bytes);
-    plan_->steps_.push_back(like);
+  if (has_same_sizes(recipe)) {
+    scratch_bytes_ = std::max(scratch_bytes_, told.scratch_bytes[s]);
+    plan_->steps_.push_back(told.steps[s]);
     return true;
-  } else {
-    kernel = like.kernel->resized({recipe.ports, numbers_});
   }
+  std::call_once(recipe.fallback->put, [&] { recipe.fallback->kernel = fallback_of(recipe.group); });
+  std::shared_ptr<const Kernel> kernel;
+  if (recipe.fallback->kernel) kernel = recipe.fallback->kernel->resized({recipe.ports, numbers_});
   if (kernel == nullptr) kernel = fallback_of(recipe.group);
   if (kernel == nullptr) return false;
   scratch_bytes_ = std::max(scratch_bytes_, kernel->scratch_bytes());
-  plan_->steps_.push_back(like.with(std::move(kernel)));
+  plan_->steps_.push_back({std::move(kernel), nullptr, nullptr, recipe.work});
   return true;
 }
 

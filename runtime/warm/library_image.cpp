@@ -222,9 +222,10 @@ void LibraryImage::learn(const KernelLibrary& library, const ir::Graph& graph, E
   const auto joined = library.joined_.find(&graph);
   if (joined == library.joined_.end()) return;
   for (const std::vector<int>& nodes : joined->second) {
-    const auto forms = library.forms_.find({&graph, nodes});
-    if (forms == library.forms_.end()) continue;
-    const bool serves = std::any_of(forms->second.begin(), forms->second.end(), [](const auto& form) {
+    const auto group = library.groups_.find({&graph, nodes});
+    if (group == library.groups_.end()) continue;
+    const auto& forms = group->second.forms;
+    const bool serves = std::any_of(forms.begin(), forms.end(), [](const auto& form) {
       return form->entry && form->entry->record.state == OptimizedKernel::State::accepted;
     });
     auto& known = experience.joined;
@@ -253,9 +254,9 @@ void LibraryImage::write(Writer& out, const KernelLibrary& library, const Graphs
     const KernelLibrary::Form* form;
   };
   std::vector<Kept> forms;
-  for (const auto& [key, list] : library.forms_) {
+  for (const auto& [key, group] : library.groups_) {
     if (numbers.count(key.first) == 0) continue;
-    for (const auto& form : list) {
+    for (const auto& form : group.forms) {
       const Entry* entry = form->entry.get();
       // A joint that was tried in vain is not tried again; one that nobody has judged, or that may yet be
       // joined, is.
@@ -378,7 +379,7 @@ bool LibraryImage::read(Reader& in, const std::shared_ptr<const void>& owner, Ke
                         const Graphs& graphs, bool resumes) {
   const std::vector<std::shared_ptr<KernelLibrary::Entry>> entries = read_entries(in, owner);
   if (in.failed()) return false;
-  std::map<KernelLibrary::GroupKey, std::vector<std::shared_ptr<KernelLibrary::Form>>> forms;
+  std::map<KernelLibrary::GroupKey, KernelLibrary::Group> forms;
   const size_t form_count = in.count(20);
   for (size_t k = 0; k < form_count; ++k) {
     const auto number = in.get<uint32_t>();
@@ -405,7 +406,7 @@ bool LibraryImage::read(Reader& in, const std::shared_ptr<const void>& owner, Ke
       id = in.get<ir::ValueId>();
       tensor = get_tensor(in);
     }
-    forms[{graph, std::move(nodes)}].push_back(std::move(form));
+    forms[{graph, std::move(nodes)}].forms.push_back(std::move(form));
   }
   std::map<const ir::Graph*, std::vector<std::vector<int>>> joined;
   if (in.count(4) != graphs.size()) in.fail();
@@ -420,8 +421,10 @@ bool LibraryImage::read(Reader& in, const std::shared_ptr<const void>& owner, Ke
     }
   }
   if (in.failed()) return false;
-  const std::lock_guard lock(library.mutex_);
-  library.forms_.merge(forms);
+  KernelLibrary::Change change(library);
+  change.of_everything();
+  change.of_joined();
+  library.groups_.merge(forms);
   for (const auto& entry : entries) {
     if (entry->range == nullptr) library.entries_.emplace(entry->key, entry);
     library.order_.push_back(entry);

@@ -47,6 +47,25 @@ TEST(MixedSizes, NewOnesFindWhatWasGeneratedForOthers) {
   }
 }
 
+/// Sizes go on coming while kernels are found for some steps and not for others.
+TEST(MixedSizes, NoPlanIsBuiltAnewForAVerdict) {
+  const Knobs knobs{{"AXRUN_SWAP", "always"}, {"AXRUN_CACHE", "off"}};
+  SessionOptions options = one_thread();
+  options.plan_cache = 2;
+  const auto session = layers().session(options);
+  const auto run_all = [&] {
+    for (int64_t rows = 40; rows < 120; rows += 9)
+      session->run({RuntimeValue(ModelMaker::random({rows, 24}, 9))});
+  };
+  for (int turn = 0; turn < 3; ++turn) run_all();
+  while (!session->wait_for_optimizer(0.001)) run_all();
+  run_all();
+  const FormCounts counts = session->form_counts();
+  EXPECT_GT(session->optimizer_status().swapped, 0) << text_of(session->optimizer_status());
+  EXPECT_GT(counts.bound, 30U);
+  EXPECT_LE(counts.variants, 5U) << "one for each list of joints, and each thing that is one step or several";
+}
+
 /// An image halved twice by strides, then Gelu as it is written out, and the mean of each channel.
 ModelMaker halved_images() {
   ModelMaker m;

@@ -26,24 +26,5 @@ TEST(Arrangements, OfAFewListsOfJointsAreKept) {
   EXPECT_EQ(kept.find({{0, 1}, {2, 3}}), nullptr) << "another list";
 }
 
-std::shared_ptr<const PlanVariant> variant(uint64_t version, int64_t number) {
-  auto made = std::make_shared<PlanVariant>();
-  made->version = version;
-  made->numbers = {number};
-  return made;
-}
-
-TEST(PlanVariants, AFewAreKeptOfWhatTheSourceKnowsNow) {
-  PlanVariants kept;
-  EXPECT_TRUE(kept.of(1).empty());
-  for (int64_t number = 0; number < 10; ++number) kept.keep(variant(1, number));
-  ASSERT_EQ(kept.of(1).size(), PlanVariants::most);
-  EXPECT_EQ(kept.of(1).front()->numbers[0], 9) << "the one made last is tried first";
-  EXPECT_TRUE(kept.of(2).empty());
-  kept.keep(variant(2, 7));
-  EXPECT_EQ(kept.of(2).size(), 1u);
-  EXPECT_TRUE(kept.of(1).empty()) << "nobody asks for what the source knew before";
-}
-
 }  // namespace
 }  // namespace axrun::tests
