@@ -121,9 +121,11 @@ class ContractionWriter {
         const bool grouped = plan_.spread == ContractionPlan::Spread::columns;
         const auto tile = [&](const Dim& jt) {
           tile_.column_tile = first_column_tile_ + jt;
-          prepare_panel();
-          if (plan_.right == Right::packed_inside || plan_.depth_block != 0) spread_next_ = false;
-          next();
+          tile_.in_widths([&] {
+            prepare_panel();
+            if (plan_.right == Right::packed_inside || plan_.depth_block != 0) spread_next_ = false;
+            next();
+          });
         };
         if (narrow_tail_) return grouped ? tile(Dim(0)) : with_narrow_tail(LoopKind::sequential, tile);
         const Dim left = column_tiles_ - first_column_tile_;
@@ -273,7 +275,7 @@ class ContractionWriter {
 
   void prepare_panel() {
     if (plan_.right == Right::packed_inside) {
-      panels_.write_one(tile_.point, tile_.column_tile, tile_.column_tail);
+      panels_.write_one(tile_.point, tile_.column_tile, tile_.width, tile_.column_tail);
     } else if (plan_.right == Right::packed_once) {
       panels_.use(tile_.point, tile_.column_tile);
     }

@@ -17,6 +17,7 @@ using ir::loop::LoopKind;
 
 ProductTile::ProductTile(PieceContext& context, const ContractionPlan& plan, int add_to)
     : point(plan.form.sum->axes.size() + plan.form.sum->reduce_axes.size(), Dim(0)),
+      width(plan.tile.columns),
       height(plan.tile.rows),
       column_tail(!part_of(context, *plan.form.sum, plan.form.column)
                        .has_whole_tiles(plan.tile.columns, context.facts)),
@@ -52,10 +53,39 @@ void ProductTile::begin() {
     prepare_parts(context_, *form_.epilogue, [this]() -> const Dims& { return map_point_; });
 }
 
-/// Columns of the tile that exist.
+/// Narrower tiles are worth it where half of a tile, which would be computed for nothing at the end, is more
+/// than a few of all columns.
+std::vector<int64_t> ProductTile::last_widths() const {
+  constexpr int64_t worth = 100;  // columns, of which one is computed for nothing
+  constexpr int64_t most_widths = 3;
+  const int64_t whole = plan_.tile.columns, lanes = context_.target.lanes(4);
+  const bool open = column_tail && !columns_.is_constant() && !form_.across;
+  std::vector<int64_t> widths;
+  if (open && whole / 2 * worth >= context_.facts.typical(columns_)) {
+    const int64_t step = (whole + lanes * most_widths - 1) / (lanes * most_widths) * lanes;
+    for (int64_t narrow = step; narrow < whole; narrow += step) widths.push_back(narrow);
+  }
+  widths.push_back(whole);
+  return widths;
+}
+
+void ProductTile::in_widths(const std::function<void()>& body) {
+  const Dim left = columns_ - first_column();
+  const std::vector<int64_t> widths = last_widths();
+  Dim more(1);  // than the widths before: 0 or 1
+  for (const int64_t here : widths) {
+    const bool last = here == widths.back();
+    const Dim beyond = last ? Dim(0) : min(Dim(1), max(Dim(0), left - Dim(here)));
+    width = here;
+    w_.loop(LoopKind::sequential, "jw", more - beyond, [&](const Dim&) { body(); });
+    more = beyond;
+  }
+}
+
+Dim ProductTile::first_column() const { return Dim(plan_.tile.columns) * column_tile; }
+
 Dim ProductTile::columns_here() const {
-  const Dim width(plan_.tile.columns);
-  return column_tail ? min(width, columns_ - width * column_tile) : width;
+  return column_tail ? min(Dim(width), columns_ - first_column()) : Dim(width);
 }
 
 /// In the part of the rows: row i1 of the tile.
@@ -73,10 +103,10 @@ Dim ProductTile::rows_here() const {
 /// in the innermost loop.
 Dim ProductTile::lanes_computed() const {
   if (!right_padded) return columns_here();
-  const Dim width(plan_.tile.columns), lanes(context_.target.lanes(4));
+  const Dim lanes(context_.target.lanes(4));
   const bool known = columns_.is_constant() && (column_tile.is_constant() || context_.target.masks);
-  if (!column_tail || !known) return width;
-  return min(width, lanes * ceil_div(columns_ - width * column_tile, lanes));
+  if (!column_tail || !known) return Dim(width);
+  return min(Dim(width), lanes * ceil_div(columns_ - first_column(), lanes));
 }
 
 void ProductTile::for_tile(const std::function<void(const Dim& i1, const Dim& j1)>& body) {
@@ -86,16 +116,15 @@ void ProductTile::for_tile(const std::function<void(const Dim& i1, const Dim& j1
 }
 
 void ProductTile::sum_up() {
-  tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(height), Dim(plan_.tile.columns)},
-                      Level::registers);
+  tile_ = w_.allocate("tile_" + sum_.name, ElementType::f32, {Dim(height), Dim(width)}, Level::registers);
   for_tile([&](const Dim& i1, const Dim& j1) { w_.store({tile_, {i1, j1}}, Combine::assign, w_.real(0)); });
   along_depth(0);
 }
 
 void ProductTile::store() {
   if (!plan_.copied) return finish_tile(tile_, {}, LoopKind::unrolled);
-  const int copy = w_.allocate("copy_" + sum_.name, ElementType::f32, {Dim(height), Dim(plan_.tile.columns)},
-                               Level::cache);
+  const int copy =
+      w_.allocate("copy_" + sum_.name, ElementType::f32, {Dim(height), Dim(width)}, Level::cache);
   for_tile([&](const Dim& i1, const Dim& j1) {
     w_.store({copy, {i1, j1}}, Combine::assign, w_.load({tile_, {i1, j1}}));
   });
@@ -196,8 +225,7 @@ void ProductTile::along_depth(size_t k) {
 
 /// Rows beyond the last one are computed from the last one again; nothing of them is stored.
 void ProductTile::accumulate(const Dim& i1, const Dim& j1) {
-  const Dim row = row_here(i1);
-  const Dim column = Dim(plan_.tile.columns) * column_tile + j1;
+  const Dim row = row_here(i1), column = first_column() + j1;
   if (form_.row != ir::none) move_to(form_.row, row_tail ? min(row, rows_ - 1) : row);
   move_to(form_.column, column);
   const int left_value = left(i1), right_value = right(j1);
@@ -206,7 +234,7 @@ void ProductTile::accumulate(const Dim& i1, const Dim& j1) {
 }
 
 void ProductTile::finish(const Access& element, const Dim& i1, const Dim& j1) {
-  const Dim row = row_here(i1), column = Dim(plan_.tile.columns) * column_tile + j1;
+  const Dim row = row_here(i1), column = first_column() + j1;
   if (add_to_ != ir::none) return w_.store({add_to_, {row, column}}, Combine::add, w_.load(element));
   if (form_.row != ir::none) move_to(form_.row, row);
   move_to(form_.column, column);

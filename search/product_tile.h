@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "search/contraction_plan.h"
 #include "search/piece.h"
@@ -27,6 +28,7 @@ class ProductTile {
   /// many there are from it on.
   std::optional<ir::Dim> first_row, rows_left;
   ir::Dim column_tile;    ///< of the columns
+  int64_t width;          ///< columns computed: those of a tile, or fewer in a last one (in_widths)
   int64_t height;         ///< rows computed: those of a tile, or fewer where the last one is by itself
   bool row_tail = false;  ///< there may be fewer rows than that
   bool column_tail;       ///< there may be fewer columns than those of a tile
@@ -38,6 +40,11 @@ class ProductTile {
 
   const ir::Dim& rows() const { return rows_; }
   const ir::Dim& columns() const { return columns_; }
+  /// Columns of the tile that exist.
+  ir::Dim columns_here() const;
+  /// body with the narrowest width that has all columns of column_tile. Where only a run tells how many these
+  /// are, each width has a loop of its own, of one iteration or none.
+  void in_widths(const std::function<void()>& body);
   /// To a place in the part of the axis that is written.
   void move_to(int axis, const ir::Dim& place);
   /// The product of factors of the sum at `point`.
@@ -59,7 +66,8 @@ class ProductTile {
  private:
   ir::Dim extent(int axis) const;
   ir::Dim row_here(const ir::Dim& i1) const;
-  ir::Dim columns_here() const;
+  std::vector<int64_t> last_widths() const;
+  ir::Dim first_column() const;
   ir::Dim rows_here() const;
   ir::Dim lanes_computed() const;
   ir::Dim& coordinate(int axis) { return point[static_cast<size_t>(axis)]; }

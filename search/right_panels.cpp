@@ -76,7 +76,7 @@ void RightPanels::write_all(bool tail) {
         packed_at_.clear();
         for (const int axis : outer) packed_at_.push_back(place_in_part(point_, axis));
         packed_at_.push_back(jt);
-        pack(jt, tail);
+        pack(jt, plan_.tile.columns, tail);
       });
     }
     w_.loop(kind, "o" + std::to_string(k), part_of(context_, sum_, outer[k]).rest, [&](const Dim& o) {
@@ -87,17 +87,17 @@ void RightPanels::write_all(bool tail) {
   loop(0);
 }
 
-void RightPanels::write_one(const Dims& point, const Dim& tile, bool tail) {
+void RightPanels::write_one(const Dims& point, const Dim& tile, int64_t width, bool tail) {
   point_ = point;
   const size_t last = sum_.reduce_axes.size() - 1;
   depth_ = part_of(context_, sum_, static_cast<int>(sum_.axes.size() + last));
   Dims dims;
   for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
   if (depth_.block != 0) dims.back() = Dim(depth_.block);
-  dims.emplace_back(plan_.tile.columns);
+  dims.emplace_back(width);
   packed_.buffer = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
   packed_at_.clear();
-  pack(tile, tail);
+  pack(tile, width, tail);
 }
 
 void RightPanels::allocate_part(const Dim& tiles, const AxisPart& depth) {
@@ -112,7 +112,7 @@ void RightPanels::allocate_part(const Dim& tiles, const AxisPart& depth) {
 void RightPanels::write_in_part(const Dims& point, const Dim& tile, const Dim& place, bool tail) {
   point_ = point;
   packed_at_ = {place};
-  pack(tile, tail);
+  pack(tile, plan_.tile.columns, tail);
 }
 
 void RightPanels::use(const Dims& point, const Dim& tile) {
@@ -123,32 +123,33 @@ void RightPanels::use(const Dims& point, const Dim& tile) {
 }
 
 /// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
-void RightPanels::pack(const Dim& tile, bool tail) {
-  if (plan_.square != 0) return pack_squares(tile, tail);
+void RightPanels::pack(const Dim& tile, int64_t width, bool tail) {
+  if (plan_.square != 0) return pack_squares(tile, width, tail);
   const int zero = ir::is_integer(type()) ? w_.integer(0, type()) : w_.real(0, type());
-  const Dim width(plan_.tile.columns);
+  const Dim first = Dim(plan_.tile.columns) * tile;
   const Dim columns = part_of(context_, sum_, form_.column).rest;
+  const Dim here = tail ? min(Dim(width), columns - first) : Dim(width);
   depth_loops(sum_.reduce_axes.size(), 0, [&] {
     if (tail) {
-      w_.loop(LoopKind::vector, "z1", width,
+      w_.loop(LoopKind::vector, "z1", Dim(width),
               [&](const Dim& lane) { w_.store(at(point_, lane), Combine::assign, zero); });
     }
-    w_.loop(LoopKind::vector, "j1", tail ? min(width, columns - width * tile) : width, [&](const Dim& lane) {
-      move_to(form_.column, width * tile + lane);
+    w_.loop(LoopKind::vector, "j1", here, [&](const Dim& lane) {
+      move_to(form_.column, first + lane);
       w_.store(at(point_, lane), Combine::assign, product());
     });
   });
 }
 
 /// Columns beyond the last one are that one again.
-void RightPanels::pack_squares(const Dim& tile, bool tail) {
-  const int64_t width = plan_.tile.columns, side = plan_.square;
+void RightPanels::pack_squares(const Dim& tile, int64_t width, bool tail) {
+  const int64_t side = plan_.square;
   const size_t last = sum_.reduce_axes.size() - 1;
   const Dim columns = part_of(context_, sum_, form_.column).rest;
   const bool whole = depth_.has_whole_tiles(side, context_.facts);
   Dim& k = point_[sum_.axes.size() + last];
   const auto square = [&](const Dim& kb, const Dim& jb) {
-    const Dim first_k = Dim(side) * kb, first_column = Dim(width) * tile + Dim(side) * jb;
+    const Dim first_k = Dim(side) * kb, first_column = Dim(plan_.tile.columns) * tile + Dim(side) * jb;
     const Dim here = whole ? Dim(side) : min(Dim(side), depth_.rest - first_k);
     write_transposed(
         w_, {side, here.constant().value_or(side), Dim(side), here}, "square_" + sum_.name,

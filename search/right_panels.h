@@ -24,8 +24,8 @@ class RightPanels {
   const PackedRight& packed() const { return packed_; }
   /// Writes the loops that make all of them. tail: the last tile lacks columns.
   void write_all(bool tail);
-  /// Makes the panel of one tile at a point of the sum, and reads from it.
-  void write_one(const ir::Dims& point, const ir::Dim& tile, bool tail);
+  /// Makes the panel of the first `width` columns of a tile at a point of the sum, and reads from it.
+  void write_one(const ir::Dims& point, const ir::Dim& tile, int64_t width, bool tail);
   /// Panels of a part of the last axis along the sum, [tiles, k..., columns of a tile]: memory for so many
   /// tiles; then the panel of one tile after another is made at its place, and read there.
   void allocate_part(const ir::Dim& tiles, const AxisPart& depth);
@@ -42,8 +42,8 @@ class RightPanels {
   ir::ElementType type() const;
   ir::Dim place_in_part(const ir::Dims& point, int axis) const;
   void move_to(int axis, const ir::Dim& place);
-  void pack(const ir::Dim& tile, bool tail);
-  void pack_squares(const ir::Dim& tile, bool tail);
+  void pack(const ir::Dim& tile, int64_t width, bool tail);
+  void pack_squares(const ir::Dim& tile, int64_t width, bool tail);
   /// The first `count` loops over k.
   void depth_loops(size_t count, size_t k, const std::function<void()>& body);
   int product();

@@ -88,7 +88,7 @@ class ScheduledProductWriter {
   }
 
   void step(size_t n) {
-    if (n == schedule_.decisions.size()) return tiles([&] { multiply(); });
+    if (n == schedule_.decisions.size()) return tiles([&] { tile_.in_widths([&] { multiply(); }); });
     const Decision& decision = schedule_.decisions[n];
     switch (decision.kind) {
       case Kind::tile:

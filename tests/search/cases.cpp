@@ -406,6 +406,27 @@ std::vector<Case> all_cases() {
                    {m, {"n", 1, 200}, {"k", 1, 200}},
                    {false, true, true},
                    {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 17}, {"n", 50}, {"k", 5}}}});
+  const ir::loop::Size n{"n", 1, 4096, 1};
+  std::vector<SizeValues> some_columns;
+  for (const int64_t count : {1, 7, 8, 9, 16, 17, 33, 48, 86, 103}) some_columns.push_back({{"n", count}});
+  cases.push_back({"ProductOfAnyColumns",
+                   "contraction",
+                   [] { return product(40, sym("n"), 12, true, true); },
+                   {n},
+                   {true, false, false},
+                   some_columns});
+  cases.push_back({"ProductOfAnyColumnsInPanels",
+                   "contraction",
+                   [] { return product(40, sym("n"), 12, false, false, true); },
+                   {n},
+                   {true, false},
+                   some_columns});
+  cases.push_back({"ProductOfAnyRowsAndColumns",
+                   "contraction",
+                   [] { return product(sym("m"), sym("n"), 12, false, false); },
+                   {m, n},
+                   {},
+                   {{{"m", 1}, {"n", 1}}, {{"m", 23}, {"n", 20}}, {{"m", 9}, {"n", 86}}}});
   cases.push_back({"DeepProduct",
                    "contraction",
                    [] { return product(33, 20, 130, true, false); },

@@ -246,6 +246,12 @@ std::vector<Case> scheduled_product_cases() {
        .k = open("k")},
       {{"m", 1, 4096, 1}, {"n", 1, 4096, 1}, {"k", 1, 4096, 1}},
       {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 14}, {"n", 37}, {"k", 70}}});
+  add({.name = "AnyColumns",
+       .decisions = {columns(32), right, accumulate, depth(64), rows(6), columns(16), kernel},
+       .m = 12,
+       .n = open("n"),
+       .k = 70},
+      {{"n", 1, 4096, 1}}, {{{"n", 1}}, {{"n", 8}}, {{"n", 21}}, {{"n", 37}}, {{"n", 103}}});
   add({.name = "MultiplesOfSixteen",
        .decisions = {columns(32), right, accumulate, depth(64), columns(16), rows(6), kernel},
        .m = open("m"),
