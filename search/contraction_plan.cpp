@@ -56,6 +56,15 @@ ExprId narrow_right(const Program& program, const ProductForm& form, int64_t row
   return inner.op == ir::ScalarOp::load && (is_float || is_byte) ? wide.args[0] : ir::none;
 }
 
+/// Where rows of a panel that are so much longer hold less than one for each step along the last axis of the
+/// sum.
+int64_t shift_of_panels(const Program& program, const ProductForm& form, const RegisterTile& tile) {
+  const Dim& steps = form.sum->reduce_axes.back().extent;
+  if (!steps.is_constant() || steps.value() < 2) return 0;
+  const int64_t shift = shift_of_terms(program, form);
+  return shift * (steps.value() - 1) < tile.columns ? shift : 0;
+}
+
 /// Bytes between the elements of the right side that one column reads one after another; 0 where it is not a
 /// whole f32 matrix whose rows are the columns side by side.
 int64_t stride_of_steps(const Program& program, const ProductForm& form) {
@@ -140,6 +149,8 @@ ContractionPlan plan_from_this_side(const PieceContext& context, const ProductFo
     plan.right = Right::packed_inside;
   }
 
+  if (plan.right == Right::packed_inside) plan.shift = shift_of_panels(program, form, plan.tile);
+  plan.guarded = plan.right != Right::direct && columns_are_guarded(program, form);
   if (plan.right == Right::packed_once) plan.narrow = narrow_right(program, form, rows);
 
   const int last_reduce = static_cast<int>(sum.axes.size() + sum.reduce_axes.size()) - 1;

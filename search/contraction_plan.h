@@ -29,6 +29,11 @@ struct ContractionPlan {
   /// contiguous along k. 0: row by row.
   int64_t square = 0;
 
+  /// Panels that are packed inside have no elements of their own for steps along the last axis of the sum:
+  /// each step reads so many columns further on than the one before. 0: they have.
+  int64_t shift = 0;
+  bool guarded = false;  ///< panels are packed beyond the last column: see columns_are_guarded
+
   /// Which loop is spread over workers.
   enum class Spread : uint8_t { none, outer, rows, columns };
   Spread spread = Spread::none;

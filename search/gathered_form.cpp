@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/grammar.h"
 #include "ir/linear.h"
 #include "search/epilogue.h"
 #include "search/product_form.h"
@@ -21,20 +20,6 @@ namespace {
 bool depends(const Program& program, const std::vector<ExprId>& ids, int axis) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](ExprId id) { return axes_of(program, id).count(axis) != 0; });
-}
-
-/// The integers that decide what expressions read: indices, and both sides of comparisons.
-std::vector<ExprId> places_read(const Program& program, const std::vector<ExprId>& ids) {
-  std::vector<ExprId> found;
-  for (const ExprId id : ir::reachable(program, ids)) {
-    const Expr& expr = program.exprs[static_cast<size_t>(id)];
-    const bool compares = expr.op >= ir::ScalarOp::equal && expr.op <= ir::ScalarOp::greater_equal;
-    if (expr.op == ir::ScalarOp::load) found.insert(found.end(), expr.indices.begin(), expr.indices.end());
-    if (compares) found.insert(found.end(), {expr.args[0], expr.args[1]});
-    // Integers that are values are not looked into.
-    if (expr.op == ir::ScalarOp::cast) return {};
-  }
-  return found;
 }
 
 /// The shifts of a sum's right side, if there are any.

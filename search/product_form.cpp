@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "ir/grammar.h"
+#include "ir/linear.h"
 #include "search/epilogue.h"
 #include "search/stage_values.h"
 
@@ -120,6 +123,71 @@ FoundProduct find_product(const Program& program, const Stage& sum, const Stage*
   form.right_constant = is_constant(program, form.right, constant);
   result.found = true;
   return result;
+}
+
+std::vector<ExprId> places_read(const Program& program, const std::vector<ExprId>& ids) {
+  std::vector<ExprId> found;
+  for (const ExprId id : ir::reachable(program, ids)) {
+    const Expr& expr = program.exprs[static_cast<size_t>(id)];
+    const bool compares = expr.op >= ir::ScalarOp::equal && expr.op <= ir::ScalarOp::greater_equal;
+    if (expr.op == ir::ScalarOp::load) found.insert(found.end(), expr.indices.begin(), expr.indices.end());
+    if (compares) found.insert(found.end(), {expr.args[0], expr.args[1]});
+    if (expr.op == ir::ScalarOp::cast) return {};
+  }
+  return found;
+}
+
+int64_t shift_of_terms(const Program& program, const ProductForm& form) {
+  const int last = static_cast<int>(form.sum->axes.size() + form.sum->reduce_axes.size()) - 1;
+  std::optional<int64_t> shift;
+  for (const ExprId id : places_read(program, form.right)) {
+    const auto linear = ir::linear_form(program, id);
+    if (!linear) return 0;
+    const Dim column = linear->coefficient(form.column), step = linear->coefficient(last);
+    if (column == Dim(0) && step == Dim(0)) continue;
+    if (!column.is_constant() || !step.is_constant() || column == Dim(0)) return 0;
+    const int64_t here = step.value() / column.value();
+    if (here < 1 || here * column.value() != step.value() || here != shift.value_or(here)) return 0;
+    shift = here;
+  }
+  return shift.value_or(0);
+}
+
+namespace {
+
+/// Whether a guard holds only where the index is below a bound.
+bool keeps_below(const Program& program, ExprId guard, const ir::Linear& index, const Dim& bound) {
+  const Expr& expr = expr_of(program, guard);
+  if (expr.op == ScalarOp::logical_and)
+    return keeps_below(program, expr.args[0], index, bound) ||
+           keeps_below(program, expr.args[1], index, bound);
+  if (expr.op < ScalarOp::less || expr.op > ScalarOp::greater_equal) return false;
+  const auto margin = ir::margin_of(program, expr);
+  if (!margin) return false;
+  ir::Linear below = index * Dim(-1);
+  below.constant = below.constant + bound - 1;
+  return *margin == below;
+}
+
+}  // namespace
+
+bool columns_are_guarded(const Program& program, const ProductForm& form) {
+  for (const ExprId factor : form.right) {
+    for (const ExprId id : loads_of(program, factor)) {
+      const Expr& load = expr_of(program, id);
+      const Dims& dims = program.tensors[static_cast<size_t>(load.integer)].dims;
+      for (size_t d = 0; d < dims.size(); ++d) {
+        const auto index = ir::linear_form(program, load.indices[d]);
+        if (!index) return false;
+        const Dim column = index->coefficient(form.column);
+        if (column == Dim(0)) continue;
+        const bool grows = column.is_constant() && column.value() > 0;
+        if (!grows || load.args[0] == ir::none || !keeps_below(program, load.args[0], *index, dims[d]))
+          return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool is_constant(const Program& program, const std::vector<ExprId>& ids, const std::vector<bool>& constant) {

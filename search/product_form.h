@@ -37,6 +37,17 @@ struct FoundProduct {
 FoundProduct find_product(const ir::Program& program, const ir::Stage& sum, const ir::Stage* epilogue,
                           const std::vector<bool>& constant, ir::ElementType type = ir::ElementType::f32);
 
+/// The integers that decide what expressions read: indices, and both sides of comparisons. None where
+/// integers are values, which are not looked into.
+std::vector<ir::ExprId> places_read(const ir::Program& program, const std::vector<ir::ExprId>& ids);
+
+/// Columns from what the right side reads at a step along the last axis of the sum to the same at the step
+/// before, as taps of a window do. 0: there is no such number.
+int64_t shift_of_terms(const ir::Program& program, const ProductForm& form);
+
+/// Whether the right side can be read at columns beyond the last one, as its loads have guards against that.
+bool columns_are_guarded(const ir::Program& program, const ProductForm& form);
+
 /// What is multiplied, in order; one factor where nothing is.
 std::vector<ir::ExprId> factors_of(const ir::Program& program, ir::ExprId id);
 

@@ -36,9 +36,10 @@ void RightPanels::move_to(int axis, const Dim& place) {
 
 Access RightPanels::at(const Dims& point, const Dim& lane) const {
   Dims indices = packed_at_;
-  for (size_t k = 0; k < sum_.reduce_axes.size(); ++k) indices.push_back(point[sum_.axes.size() + k]);
-  indices.back() = indices.back() - depth_.first;
-  indices.push_back(lane);
+  for (size_t k = 0; k < depth_axes(); ++k) indices.push_back(point[sum_.axes.size() + k]);
+  const Dim step = point.back() - depth_.first;
+  if (shift_ == 0) indices.back() = step;
+  indices.push_back(lane + Dim(shift_) * step);
   return {packed_.buffer, indices};
 }
 
@@ -91,10 +92,11 @@ void RightPanels::write_one(const Dims& point, const Dim& tile, int64_t width, b
   point_ = point;
   const size_t last = sum_.reduce_axes.size() - 1;
   depth_ = part_of(context_, sum_, static_cast<int>(sum_.axes.size() + last));
+  shift_ = depth_.block == 0 && may_read_beyond() ? plan_.shift : 0;
   Dims dims;
-  for (const ir::Axis& axis : sum_.reduce_axes) dims.push_back(axis.extent);
+  for (size_t k = 0; k < depth_axes(); ++k) dims.push_back(sum_.reduce_axes[k].extent);
   if (depth_.block != 0) dims.back() = Dim(depth_.block);
-  dims.emplace_back(width);
+  dims.emplace_back(row_of(width));
   packed_.buffer = w_.allocate("panel_" + sum_.name, ElementType::f32, dims, Level::cache);
   packed_at_.clear();
   pack(tile, width, tail);
@@ -122,16 +124,28 @@ void RightPanels::use(const Dims& point, const Dim& tile) {
   packed_at_.push_back(Dim(part.block / plan_.tile.columns) * part.number + tile);
 }
 
-/// Columns beyond the last one are 0: nothing of them is stored, but they are computed with.
+bool RightPanels::may_read_beyond() const { return part_of(context_, sum_, form_.column).block == 0; }
+
+/// Whole vectors where steps begin between them.
+int64_t RightPanels::row_of(int64_t width) const {
+  const int64_t lanes = context_.target.lanes(4);
+  return shift_ == 0 ? width : (width + beyond() + lanes - 1) / lanes * lanes;
+}
+
+/// Columns beyond the last one are 0, or what guards make of them: nothing of them is stored, but they are
+/// computed with.
 void RightPanels::pack(const Dim& tile, int64_t width, bool tail) {
   if (plan_.square != 0) return pack_squares(tile, width, tail);
   const int zero = ir::is_integer(type()) ? w_.integer(0, type()) : w_.real(0, type());
   const Dim first = Dim(plan_.tile.columns) * tile;
   const Dim columns = part_of(context_, sum_, form_.column).rest;
-  const Dim here = tail ? min(Dim(width), columns - first) : Dim(width);
-  depth_loops(sum_.reduce_axes.size(), 0, [&] {
-    if (tail) {
-      w_.loop(LoopKind::vector, "z1", Dim(width),
+  const Dim exist = tail ? min(Dim(width), columns - first) : Dim(width);
+  const bool guarded = plan_.guarded && may_read_beyond();
+  const Dim here = guarded ? Dim(row_of(width)) : exist + Dim(beyond());
+  if (shift_ != 0) point_.back() = depth_.first;
+  depth_loops(depth_axes(), 0, [&] {
+    if (tail && !guarded) {
+      w_.loop(LoopKind::vector, "z1", Dim(row_of(width)),
               [&](const Dim& lane) { w_.store(at(point_, lane), Combine::assign, zero); });
     }
     w_.loop(LoopKind::vector, "j1", here, [&](const Dim& lane) {

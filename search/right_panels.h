@@ -42,6 +42,13 @@ class RightPanels {
   ir::ElementType type() const;
   ir::Dim place_in_part(const ir::Dims& point, int axis) const;
   void move_to(int axis, const ir::Dim& place);
+  /// Where a part of the columns is decided, of what is read there may be that part only.
+  bool may_read_beyond() const;
+  /// Axes of the sum that panels have, the first ones.
+  size_t depth_axes() const { return sum_.reduce_axes.size() - (shift_ == 0 ? 0 : 1); }
+  /// Columns beyond those of a tile that its last step reads.
+  int64_t beyond() const { return shift_ == 0 ? 0 : shift_ * (sum_.reduce_axes.back().extent.value() - 1); }
+  int64_t row_of(int64_t width) const;
   void pack(const ir::Dim& tile, int64_t width, bool tail);
   void pack_squares(const ir::Dim& tile, int64_t width, bool tail);
   /// The first `count` loops over k.
@@ -57,6 +64,7 @@ class RightPanels {
   ir::Dims point_;      ///< of the sum, at what is packed
   ir::Dims packed_at_;  ///< the first indices of the panel in use
   AxisPart depth_;      ///< of the last axis of the sum
+  int64_t shift_ = 0;   ///< of the panel in use: see ContractionPlan
 };
 
 }  // namespace axrun::search

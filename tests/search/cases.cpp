@@ -32,6 +32,21 @@ using ir::Program;
 
 namespace {
 
+/// A sum over w[40, 5, 3], three neighbours in x[5, n], and y[5, n]: taps share what they read of x, not of
+/// y.
+Program product_of_neighbours(const Dim& n) {
+  Builder b("neighbours");
+  const auto w = b.operand(0, ElementType::f32, {40, 5, 3}, "w"),
+             x = b.operand(1, ElementType::f32, {5, n}, "x"), y = b.operand(2, ElementType::f32, {5, n}, "y");
+  b.output(b.reduce(
+      ir::Monoid::Kind::sum, {40, n}, {5, 3},
+      [&](const Indices& i, const Indices& r) {
+        return w({i[0], r[0], r[1]}) * (x.padded({r[0], i[1] + r[1] - 1}, 0.0) * y({r[0], i[1]}));
+      },
+      "sum"));
+  return b.finish();
+}
+
 /// a[m, k] b[k, n] + bias[n], each part optional.
 Program product(const Dim& m, const Dim& n, const Dim& k, bool bias, bool relu, bool b_transposed = false) {
   Builder b("product");
@@ -414,6 +429,12 @@ std::vector<Case> all_cases() {
                    [] { return product(40, sym("n"), 12, true, true); },
                    {n},
                    {true, false, false},
+                   some_columns});
+  cases.push_back({"ProductOfColumnsAndTheirNeighbours",
+                   "contraction",
+                   [] { return product_of_neighbours(sym("n")); },
+                   {n},
+                   {},
                    some_columns});
   cases.push_back({"ProductOfAnyColumnsInPanels",
                    "contraction",

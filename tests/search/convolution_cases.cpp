@@ -154,9 +154,57 @@ std::vector<Case> convolution_cases() {
   add("gathered",
       {"ConvolvedOfAnyHeight", {}, 1, 3, 8, {sym("h"), 12}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual}, {h},
       {{{"h", 3}}, {{"h", 14}}, {{"h", 33}}});
+  const std::vector<SizeValues> some_planes = {
+      {{"h", 3}, {"w", 4}}, {{"h", 3}, {"w", 16}}, {{"h", 9}, {"w", 37}}, {{"h", 4}, {"w", 86}}};
   add("contraction",
       {"ConvolvedOfAnyPlane", {}, 1, 3, 8, {sym("h"), sym("w")}, {3, 3}, {}, {}, {1, 1}, {1, 1}, clip},
-      {h, w}, {{{"h", 3}, {"w", 4}}, {{"h", 9}, {"w", 37}}});
+      {h, w}, some_planes);
+  // Panels are shared by taps: apart, read without guards, beside a stride that shares nothing.
+  add("contraction",
+      {"ConvolvedApartOfAnyPlane",
+       {},
+       1,
+       3,
+       8,
+       {sym("h"), sym("w")},
+       {3, 3},
+       {},
+       {2, 2},
+       {2, 2},
+       {2, 2},
+       clip},
+      {h, w}, some_planes);
+  add("contraction",
+      {"ConvolvedWithinAnyPlane", {}, 1, 3, 70, {sym("h"), sym("w")}, {3, 3}, {}, {}, {}, {}, none, false},
+      {h, w}, some_planes);
+  add("contraction",
+      {"ConvolvedOnOneSideOfAnyPlane",
+       {},
+       1,
+       3,
+       8,
+       {sym("h"), sym("w")},
+       {2, 4},
+       {},
+       {},
+       {0, 3},
+       {1, 0},
+       residual},
+      {h, w}, some_planes);
+  add("contraction",
+      {"ConvolvedByTwosOfAnyPlane",
+       {},
+       1,
+       3,
+       8,
+       {sym("h"), sym("w")},
+       {3, 3},
+       {2, 2},
+       {},
+       {1, 1},
+       {1, 1},
+       clip},
+      {h, w}, some_planes);
   add("contraction", {"ConvolvedPoints", {}, 1, 9, 13, {6, 11}, {1, 1}, {}, {}, {}, {}, clip});
   add("gathered",
       {"ConvolvedWithAStrideAcross", {}, 1, 3, 5, {14, 18}, {3, 3}, {2, 1}, {}, {1, 1}, {1, 1}, clip});
@@ -191,6 +239,8 @@ std::vector<Case> convolution_cases() {
   add("gathered",
       {"ConvolvedAcrossOfAnyHeight", {}, 1, 4, 48, {sym("h"), 6}, {3, 3}, {}, {}, {1, 1}, {1, 1}, residual},
       {h}, {{{"h", 3}}, {{"h", 7}}, {{"h", 20}}});
+  add("contraction", {"ConvolvedLineOfAnyLength", {}, 1, 6, 9, {sym("w")}, {5}, {}, {}, {2}, {2}, residual},
+      {w}, {{{"w", 3}}, {{"w", 31}}, {{"w", 103}}});
   add("contraction", {"ConvolvedLine", {}, 1, 6, 9, {37}, {5}, {}, {}, {2}, {2}, residual});
   return cases;
 }

@@ -6,6 +6,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/loop/interpreter.h"
+#include "jit/work_count.h"
 #include "tests/search/convolution_cases.h"
 #include "tests/search/machine_code.h"
 #include "verify/loop_proof.h"
@@ -59,6 +60,61 @@ TEST(Convolutions, MovesPointsThatCompeteForTheCache) {
   EXPECT_FALSE(moved(96, {97, 97}));
   EXPECT_FALSE(moved(8, {96, 96}));
   EXPECT_FALSE(moved(96, {96, 96}, 24)) << "few filters use a panel";
+}
+
+/// Of a plane of open sizes: what neighbouring taps read alike is packed once, and so far beyond the last
+/// place.
+TEST(Convolutions, OfAnyPlanePackOnceWhatTapsShare) {
+  const search::Sizes sizes = {{"h", 3, 4096, 1}, {"w", 3, 4096, 1}};
+  const auto packed = [&](const Convolved& c, const std::string& panel) {
+    const search::Lowered lowered = search::lower(program_of(c), sizes, {false, true}, avx512_like());
+    ASSERT_TRUE(lowered.program) << lowered.reason;
+    const std::string text = ir::loop::print(*lowered.program);
+    EXPECT_NE(text.find(": f32[" + panel + "] in cache"), std::string::npos) << text;
+  };
+  const ir::Dim h = sym("h"), w = sym("w");
+  packed({"", {}, 1, 32, 64, {h, w}, {3, 3}, {}, {}, {1, 1}, {1, 1}}, "32, 3, 64");
+  packed({"", {}, 1, 32, 64, {h, w}, {3, 3}, {}, {8, 8}, {8, 8}, {8, 8}}, "32, 3, 64");
+  packed({"", {}, 1, 32, 64, {h, w}, {1, 20}, {}, {}, {0, 9}, {0, 10}}, "32, 80");
+  // Places between those of a stride are no columns, and taps further apart than a tile share nothing.
+  packed({"", {}, 1, 32, 64, {h, w}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}}, "32, 3, 3, 32");
+  packed({"", {}, 1, 32, 64, {h, w}, {3, 3}, {}, {24, 24}, {24, 24}, {24, 24}}, "32, 3, 3, 48");
+}
+
+/// Bytes that are packed, where nothing beyond the last place has to be cleared first.
+TEST(Convolutions, OfAnyPlaneMoveWhatTilesRead) {
+  constexpr int64_t channels = 32, height = 10, width = 86, element = 4;
+  Convolved c{"", {}, 1, channels, 64, {sym("h"), sym("w")}, {3, 3}, {}, {}, {1, 1}, {1, 1}};
+  c.epilogue = Convolved::Epilogue::bias_clip;
+  const search::Sizes sizes = {{"h", 3, 4096, 1}, {"w", 3, 4096, 1}};
+  const search::Lowered lowered = search::lower(program_of(c), sizes, {false, true}, avx512_like());
+  ASSERT_TRUE(lowered.program) << lowered.reason;
+  const jit::WorkCount work =
+      jit::count_work(*lowered.program, {{"h", height}, {"w", width}}, {false, true, true}, avx512_like());
+  constexpr int64_t tiles = 2, row = 64;
+  EXPECT_LE(work.moved_bytes, static_cast<double>(2 * element * height * tiles * channels * 3 * row));
+}
+
+/// Columns, taps and borders of shared panels that are off by one, or in each other's place.
+TEST(Convolutions, WrongSharesOfPanelsAreNotProved) {
+  const Convolved c{"", {}, 1, 3, 16, {sym("h"), sym("w")}, {3, 3}, {}, {}, {1, 1}, {1, 1}};
+  const search::Sizes sizes = {{"h", 3, 4096, 1}, {"w", 3, 4096, 1}};
+  const search::Lowered lowered = search::lower(program_of(c), sizes, {false, true}, avx2_like());
+  ASSERT_TRUE(lowered.program) << lowered.reason;
+  const std::string right = ir::loop::print(*lowered.program);
+  EXPECT_EQ(verify::prove(*lowered.program, lowered.expression, {}).verdict, verify::Verdict::proved);
+  struct Wrong {
+    const char *from, *to;
+  };
+  for (const Wrong& wrong :
+       {Wrong{", j1 + u]", ", j1 + 2 - u]"}, Wrong{", j1 + u]", ", j1 + p1]"}, Wrong{", j1 + u]", ", j1]"},
+        Wrong{"for jw < -min(", "for jw < 1 - min("}, Wrong{"vector j1 < 16 {", "vector j1 < 9 {"}}) {
+    const size_t at = right.find(wrong.from);
+    ASSERT_NE(at, std::string::npos) << wrong.from << '\n' << right;
+    const std::string text = std::string(right).replace(at, std::string(wrong.from).size(), wrong.to);
+    const verify::Evidence evidence = verify::prove(ir::loop::parse(text), lowered.expression, {});
+    EXPECT_NE(evidence.verdict, verify::Verdict::proved) << wrong.to << ": " << evidence.text;
+  }
 }
 
 /// Proved and computed for every target that there is code for; look is given each program's text.

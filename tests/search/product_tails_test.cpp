@@ -21,7 +21,7 @@ TEST(ProductTails, OneColumnMoreThanTiles) { expect_computed(case_named("Product
 
 TEST(ProductTails, OfAnyColumns) {
   for (const char* name : {"ProductOfAnyColumns", "ProductOfAnyColumnsInPanels", "ProductOfAnyRowsAndColumns",
-                           "ProductOfAnySizes"})
+                           "ProductOfAnySizes", "ProductOfColumnsAndTheirNeighbours"})
     expect_computed(case_named(name));
 }
 
