@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/error_place.h"
+#include "ir/tensor.h"
 #include "onnx_import/external_data.h"
 #include "onnx_import/import.h"
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "onnx_import/messages.h"
 
 namespace axrun::onnx_import {
@@ -18,6 +20,9 @@ struct ImportContext {
   ByteSource source;
   ExternalData external;
   ImportOptions options;
+  /// Tensors that were copied out of files, by the file and where they begin in it: one copy for all that
+  /// share the bytes. Those of the model's own file may be zeros by now.
+  std::map<std::pair<const void*, uint64_t>, ir::Tensor> copied = {};
   UnknownFields unknown_fields = {};
   /// One line for each thing that axrun lacks. Reading goes on, so that all of them are found.
   std::vector<std::string> unsupported = {};

@@ -9,7 +9,7 @@
 
 #include "ir/error.h"
 #include "onnx_import/element_codes.h"
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "onnx_import/names.h"
 #include "onnx_import/opsets.h"
 #include "onnx_import/tensor_writer.h"

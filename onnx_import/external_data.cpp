@@ -45,8 +45,8 @@ ExternalData ExternalData::beside(const std::string& path) {
   return ExternalData(folder_of(path), target ? folder_of(*target) : std::string());
 }
 
-ByteSource ExternalData::find(std::string_view location, const Origin& what) {
-  if (const auto found = files_.find(location); found != files_.end()) return source_of(found->second);
+std::shared_ptr<const InputFile> ExternalData::find(std::string_view location, const Origin& what) {
+  if (const auto found = files_.find(location); found != files_.end()) return found->second;
   const auto refuse = [&](std::string_view why) {
     throw Error(Fault::model, fmt::format("{}: external data {} {}", what.text(), in_quotes(location), why));
   };
@@ -69,9 +69,7 @@ ByteSource ExternalData::find(std::string_view location, const Origin& what) {
   if (!lies_inside(*file, *folder) && !(second && lies_inside(*file, *second))) {
     refuse("is outside of the model's folder");
   }
-  auto mapped = MappedFile::open(*file);
-  files_.emplace(std::string(location), mapped);
-  return source_of(std::move(mapped));
+  return files_.emplace(std::string(location), InputFile::open(*file)).first->second;
 }
 
 }  // namespace axrun::onnx_import

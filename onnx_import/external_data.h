@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "onnx_import/origin.h"
 
 namespace axrun::onnx_import {
 
-/// The files beside a model that hold tensor data. Each is mapped once.
+/// The files beside a model that hold tensor data. Each is opened once.
 class ExternalData {
  public:
   /// `directory` is the model's folder; with an empty one external data is refused. Files may also lie in
@@ -21,12 +21,12 @@ class ExternalData {
 
   /// The file at `location`, relative to the folder. Throws Error: user when there is none, model when it
   /// lies outside of the folder once symbolic links are resolved. `what` names the tensor.
-  ByteSource find(std::string_view location, const Origin& what);
+  std::shared_ptr<const InputFile> find(std::string_view location, const Origin& what);
 
  private:
   std::string directory_;
   std::string second_directory_;
-  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> files_;  ///< by location
+  std::map<std::string, std::shared_ptr<const InputFile>, std::less<>> files_;  ///< by location
 };
 
 }  // namespace axrun::onnx_import

@@ -116,7 +116,7 @@ void ImportContext::refuse_unsupported(std::string_view what) const {
 }
 
 ImportedModel import_file(const std::string& path, const ImportOptions& options) {
-  return import_source(source_of(MappedFile::open(path)), ExternalData::beside(path), options);
+  return import_source(source_of(FileBytes::read(path)), ExternalData::beside(path), options);
 }
 
 ImportedModel import_memory(const void* data, size_t size, const std::string& directory,

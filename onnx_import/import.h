@@ -68,8 +68,8 @@ struct ImportedModel : ir::Model {
 /// - An attribute that holds a type (Optional's `type`) becomes a string in ONNX's notation,
 ///   "seq(tensor(float))".
 ///
-/// Large weights are borrowed from the mapped file where they are aligned for their element type and copied
-/// once elsewhere; the file must not be truncated while a tensor of the model lives.
+/// Files are read and not mapped: what happens to them afterwards is of no account. Weights are in memory
+/// once.
 ///
 /// Throws Error: user (the file cannot be read), model (damaged or invalid, with the model's own names), or
 /// unsupported (one line for each operator, element type or field that axrun lacks, all at once).

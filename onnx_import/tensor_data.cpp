@@ -19,8 +19,8 @@ namespace {
 using ir::ElementType;
 using ir::Tensor;
 
-/// Copied parts of a mapped file from this size on are given back to the kernel.
-constexpr size_t release_threshold = 65536;
+/// Pages of copied parts of a file from this size on are given back to the kernel.
+constexpr size_t give_back_threshold = 65536;
 
 [[noreturn]] void fail(const Origin& what, const std::string& why) {
   throw Error(Fault::model, what.text() + ": " + why);
@@ -45,8 +45,18 @@ Tensor unpack(ElementType type, const ir::Shape& shape, std::string_view bytes) 
   return tensor;
 }
 
-Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes, const ByteSource& source) {
+/// In place.
+void make_booleans(Tensor& tensor) {
+  for (int64_t position = 0; position < tensor.size(); ++position) {
+    tensor.as<uint8_t>()[position] = tensor.as<uint8_t>()[position] != 0;
+  }
+}
+
+Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes, const ByteSource& source,
+                ImportContext& context) {
   if (is_packed(type)) return unpack(type, shape, bytes);
+  const auto found = context.copied.find({source.owner.get(), bytes.data() - source.bytes.data()});
+  if (found != context.copied.end()) return found->second;
   const bool usable = type != ElementType::boolean || all_are_booleans(bytes);
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % ir::size_of(type) == 0;
   if (source.owner && usable && aligned && bytes.size() >= borrow_threshold) {
@@ -54,12 +64,27 @@ Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes
   }
   Tensor tensor = Tensor::allocate_uninitialized(type, shape);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
-  if (!usable) {
-    for (int64_t position = 0; position < tensor.size(); ++position) {
-      tensor.as<uint8_t>()[position] = tensor.as<uint8_t>()[position] != 0;
-    }
+  if (!usable) make_booleans(tensor);
+  if (source.has_pages && bytes.size() >= give_back_threshold) {
+    context.copied.emplace(std::pair(source.owner.get(), bytes.data() - source.bytes.data()), tensor);
+    give_back_pages(bytes);
   }
-  if (source.mapped && bytes.size() >= release_threshold) release_pages(bytes);
+  return tensor;
+}
+
+Tensor from_file(ElementType type, const ir::Shape& shape, const InputFile& file, uint64_t offset,
+                 size_t bytes, ImportContext& context) {
+  if (is_packed(type)) {
+    std::string packed(bytes, '\0');
+    file.read(offset, packed.data(), bytes);
+    return unpack(type, shape, packed);
+  }
+  Tensor& known = context.copied[{&file, offset}];
+  if (known.type() == type && known.bytes() == bytes) return known.reshaped(shape);
+  Tensor tensor = Tensor::allocate_uninitialized(type, shape);
+  file.read(offset, tensor.data(), bytes);
+  if (type == ElementType::boolean) make_booleans(tensor);
+  known = tensor;
   return tensor;
 }
 
@@ -72,16 +97,9 @@ uint64_t decimal(std::string_view text, std::string_view key, const Origin& what
   return value;
 }
 
-ByteSource external_file(std::string_view location, const Origin& what, ImportContext& context) {
-  const auto in_memory = context.options.memory_files.find(location);
-  if (in_memory == context.options.memory_files.end()) return context.external.find(location, what);
-  const MemoryFile& file = in_memory->second;
-  return {std::string_view(static_cast<const char*>(file.data), file.size), file.owner, false};
-}
-
-/// The part of an external file that holds a tensor of `needed` bytes.
-ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const Origin& what,
-                          ImportContext& context) {
+/// The tensor that lies in an external file, of `needed` bytes there.
+Tensor external_tensor(const TensorMessage& message, ElementType type, uint64_t needed, const Origin& what,
+                       ImportContext& context) {
   std::string_view location;
   uint64_t offset = 0;
   std::optional<uint64_t> length;
@@ -91,8 +109,10 @@ ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const O
     if (entry.key == "offset") offset = decimal(entry.value, "offset", what);
     if (entry.key == "length") length = decimal(entry.value, "length", what);
   }
-  ByteSource file = external_file(location, what, context);
-  const uint64_t size = file.bytes.size();
+  const auto in_memory = context.options.memory_files.find(location);
+  const bool is_file = in_memory == context.options.memory_files.end();
+  const auto file = is_file ? context.external.find(location, what) : nullptr;
+  const uint64_t size = is_file ? file->size() : in_memory->second.size;
   if (offset > size || length.value_or(0) > size - offset) {
     fail(what, fmt::format("external data {} has {} bytes, the tensor is said to be at {} + {}",
                            in_quotes(location), size, offset, length.value_or(needed)));
@@ -102,8 +122,10 @@ ByteSource external_bytes(const TensorMessage& message, uint64_t needed, const O
     fail(what,
          fmt::format("needs {} bytes, external data {} has {}", needed, in_quotes(location), available));
   }
-  file.bytes = file.bytes.substr(offset, needed);
-  return file;
+  if (is_file) return from_file(type, message.dims, *file, offset, needed, context);
+  const MemoryFile& memory = in_memory->second;
+  const ByteSource source{{static_cast<const char*>(memory.data), memory.size}, memory.owner, false};
+  return from_raw(type, message.dims, source.bytes.substr(offset, needed), source, context);
 }
 
 }  // namespace
@@ -150,16 +172,13 @@ Tensor tensor_of(const TensorMessage& message, const Origin& what, ImportContext
   }
   if (type == ElementType::string) fail(what, "is a string tensor with raw data");
   const auto needed = static_cast<uint64_t>(packed_bytes(type, count));
-  if (is_external) {
-    const ByteSource part = external_bytes(message, needed, what, context);
-    return from_raw(type, message.dims, part.bytes, part);
-  }
+  if (is_external) return external_tensor(message, type, needed, what, context);
   if (!message.raw_data) fail(what, fmt::format("{} has no data", described(*code, message.dims)));
   if (message.raw_data->size() != needed) {
     fail(what, fmt::format("{} takes {} bytes, the file has {}", described(*code, message.dims), needed,
                            message.raw_data->size()));
   }
-  return from_raw(type, message.dims, *message.raw_data, context.source);
+  return from_raw(type, message.dims, *message.raw_data, context.source, context);
 }
 
 }  // namespace axrun::onnx_import

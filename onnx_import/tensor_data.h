@@ -11,9 +11,9 @@
 
 namespace axrun::onnx_import {
 
-/// The tensor of a TensorProto. Raw and external data of at
-/// least borrow_threshold bytes are borrowed from their source where that has an owner and they are aligned
-/// for their element type; everything else is copied. 4-bit integers are unpacked, booleans made 0 or 1.
+/// The tensor of a TensorProto. Raw data, and external data in memory, of at least borrow_threshold bytes are
+/// borrowed from their source where that has an owner and they are aligned for their element type; everything
+/// else is copied. 4-bit integers are unpacked, booleans made 0 or 1.
 ///
 /// Throws Error(model) when dims, element type and data do not fit together; nothing is allocated before that
 /// is known. Returns an undefined tensor, and notes why, for what axrun lacks.

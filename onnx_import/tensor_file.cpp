@@ -165,7 +165,7 @@ WireWriter value_message(const DataValue& value) {
 }  // namespace
 
 DataValue read_value_file(const std::string& path, ValueKind kind) {
-  return read_value(source_of(MappedFile::open(path)), ExternalData::beside(path), kind, in_quotes(path));
+  return read_value(source_of(FileBytes::read(path)), ExternalData::beside(path), kind, in_quotes(path));
 }
 
 DataValue read_value_memory(const void* data, size_t size, ValueKind kind, const std::string& what) {

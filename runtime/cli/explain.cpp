@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jit/calibrate.h"
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "runtime/cli/explanation.h"
 #include "runtime/cli/json_text.h"
 #include "runtime/cli/run_model.h"

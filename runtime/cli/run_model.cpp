@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ir/error_place.h"
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "runtime/c_api_operators.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/demonstration.h"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "ir/error.h"
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "runtime/cli/data_values.h"
 #include "runtime/cli/npy.h"
 #include "runtime/room.h"
@@ -84,7 +84,7 @@ void parse_file(const std::string& name, const std::string& whole, ValueSpec& sp
 }
 
 Tensor raw_tensor(const ValueSpec& spec) {
-  const auto file = onnx_import::MappedFile::open(spec.path);
+  const auto file = onnx_import::FileBytes::read(spec.path);
   const ElementType type = *spec.type;
   if (type == ElementType::string) refuse(spec.path, "strings have no raw form");
   const size_t size = ir::size_of(type);
@@ -231,10 +231,10 @@ runtime::RuntimeValue value_of(const ValueSpec& spec, const runtime::Port& port,
   runtime::RuntimeValue value;
   switch (spec.source) {
     case Source::npy:
-      value = parse_npy(onnx_import::MappedFile::open(spec.path)->bytes(), fmt::format("'{}'", spec.path));
+      value = parse_npy(onnx_import::FileBytes::read(spec.path)->bytes(), fmt::format("'{}'", spec.path));
       break;
     case Source::npz:
-      value = parse_npz(onnx_import::MappedFile::open(spec.path)->bytes(), spec.key,
+      value = parse_npz(onnx_import::FileBytes::read(spec.path)->bytes(), spec.key,
                         fmt::format("'{}'", spec.path));
       break;
     case Source::protobuf:

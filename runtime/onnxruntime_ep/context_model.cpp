@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 #include "runtime/cache/hash.h"
 #include "runtime/onnxruntime_ep/attributes.h"
 #include "runtime/onnxruntime_ep/host_value.h"
@@ -158,7 +158,7 @@ WrittenModel read_context(const Host& host, const Graph* graph, const Node* node
   const std::string base = path.empty() ? options.file : path;
   if (base.empty())
     throw Error(Fault::user, "where the context's file lies is not known: ep.context_file_path says");
-  const auto file = onnx_import::MappedFile::open(context_path(folder_of(base), text));
+  const auto file = onnx_import::FileBytes::read(context_path(folder_of(base), text));
   model.bytes = unpacked_context(file->bytes(), fmt::format("the context file '{}'", text));
   return model;
 }

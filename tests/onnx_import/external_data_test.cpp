@@ -54,11 +54,18 @@ class ExternalDataTest : public ::testing::Test {
   TemporaryFolder root_;
 };
 
-TEST_F(ExternalDataTest, IsMappedAndBorrowed) {
-  const ir::Model model = import({4096}, {{"location", "weights.bin"}, {"offset", "0"}, {"length", "16384"}});
+TEST_F(ExternalDataTest, IsCopiedOnceForAllThatShareIt) {
+  const Entries entries = {{"location", "weights.bin"}, {"offset", "0"}, {"length", "16384"}};
+  ModelProto proto = external_model({4096}, entries);
+  *proto.mutable_graph()->add_initializer() = external_model({64, 64}, entries).graph().initializer(0);
+  proto.mutable_graph()->mutable_initializer(1)->set_name("square");
+  const ir::Model model = import_file(root_.write("models/m.onnx", proto.SerializeAsString()));
   const ir::Tensor& w = value_named(*model.graph, "w").constant;
+  const ir::Tensor& square = value_named(*model.graph, "square").constant;
   EXPECT_EQ(w.as<float>()[4095], 4095.0f);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(w.data()) % 4096, 0u) << "the start of a mapping";
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(w.data()) % 64, 0u);
+  EXPECT_EQ(square.data(), w.data());
+  EXPECT_EQ(square.shape(), (ir::Shape{64, 64}));
 }
 
 TEST_F(ExternalDataTest, PartsOfAFile) {

@@ -1,11 +1,11 @@
-#include "onnx_import/mapped_file.h"
+#include "onnx_import/input_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -39,40 +39,68 @@ class Descriptor {
 
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+std::shared_ptr<const InputFile> InputFile::open(const std::string& path) {
   // Non-blocking, so that a named pipe cannot hold us up; regular files ignore it.
-  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.number() < 0) fail(path, "opened", errno);
-  struct stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) fail(path, "examined", errno);
-  if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
-  if (!S_ISREG(status.st_mode)) {
+  std::shared_ptr<InputFile> file(
+      new InputFile(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+  if (file->descriptor_ < 0) fail(path, "opened", errno);
+  if (::fstat(file->descriptor_, &file->opened_) != 0) fail(path, "examined", errno);
+  if (S_ISDIR(file->opened_.st_mode)) fail(path, "read", EISDIR);
+  if (!S_ISREG(file->opened_.st_mode)) {
     throw Error(Fault::user, fmt::format("{} cannot be read: it is not a regular file", in_quotes(path)));
-  }
-  std::shared_ptr<MappedFile> file(new MappedFile());
-  const auto size = static_cast<size_t>(status.st_size);
-  if (size != 0) {
-    void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
-    if (start == MAP_FAILED) fail(path, "mapped", errno);
-    file->bytes_ = std::string_view(static_cast<const char*>(start), size);
   }
   return file;
 }
 
-MappedFile::~MappedFile() {
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void InputFile::read(uint64_t offset, void* to, size_t count) const {
+  constexpr size_t largest = size_t{1} << 30;  // the kernel's own limit is near 2^31
+  auto* begin = static_cast<char*>(to);
+  while (count != 0) {
+    const ssize_t got = ::pread(descriptor_, begin, std::min(count, largest), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, "read", errno);
+    if (got == 0) break;
+    begin += got;
+    offset += static_cast<uint64_t>(got);
+    count -= static_cast<size_t>(got);
+  }
+  struct stat now = {};
+  if (::fstat(descriptor_, &now) != 0) fail(path_, "examined", errno);
+  if (count != 0 || now.st_size != opened_.st_size || now.st_mtim.tv_sec != opened_.st_mtim.tv_sec ||
+      now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec) {
+    throw Error(Fault::user, fmt::format("{} was written to while it was read", in_quotes(path_)));
+  }
+}
+
+std::shared_ptr<const FileBytes> FileBytes::read(const std::string& path) {
+  const auto input = InputFile::open(path);
+  std::shared_ptr<FileBytes> file(new FileBytes());
+  if (input->size() == 0) return file;
+  const size_t size = input->size();
+  void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) fail(path, "read", errno);
+  file->bytes_ = std::string_view(static_cast<const char*>(start), size);
+  input->read(0, start, size);
+  return file;
+}
+
+FileBytes::~FileBytes() {
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
-ByteSource source_of(std::shared_ptr<const MappedFile> file) {
+ByteSource source_of(std::shared_ptr<const FileBytes> file) {
   const std::string_view bytes = file->bytes();
   return {bytes, std::move(file), true};
 }
 
-void release_pages(std::string_view part) {
+void give_back_pages(std::string_view part) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(part.data()) + part.size()) / page * page;
-  // Only an optimisation: the pages are clean, and come back from the file when they are read again.
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
