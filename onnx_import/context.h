@@ -20,8 +20,8 @@ struct ImportContext {
   ByteSource source;
   ExternalData external;
   ImportOptions options;
-  /// Tensors that were copied out of files, by the file and where they begin in it: one copy for all that
-  /// share the bytes. Those of the model's own file may be zeros by now.
+  /// Tensors that were read from files, by the file and where they begin in it: one for all that share the
+  /// bytes.
   std::map<std::pair<const void*, uint64_t>, ir::Tensor> copied = {};
   UnknownFields unknown_fields = {};
   /// One line for each thing that axrun lacks. Reading goes on, so that all of them are found.

@@ -12,6 +12,7 @@
 #include "onnx_import/context.h"
 #include "onnx_import/functions.h"
 #include "onnx_import/graph_builder.h"
+#include "onnx_import/model_source.h"
 #include "onnx_import/names.h"
 #include "onnx_import/opsets.h"
 
@@ -116,12 +117,12 @@ void ImportContext::refuse_unsupported(std::string_view what) const {
 }
 
 ImportedModel import_file(const std::string& path, const ImportOptions& options) {
-  return import_source(source_of(FileBytes::read(path)), ExternalData::beside(path), options);
+  return import_source(model_source(path), ExternalData::beside(path), options);
 }
 
 ImportedModel import_memory(const void* data, size_t size, const std::string& directory,
                             const ImportOptions& options, std::shared_ptr<const void> owner) {
-  ByteSource source{std::string_view(static_cast<const char*>(data), size), std::move(owner), false};
+  ByteSource source{std::string_view(static_cast<const char*>(data), size), std::move(owner)};
   return import_source(std::move(source), ExternalData(directory), options);
 }
 

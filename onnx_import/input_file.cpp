@@ -76,32 +76,25 @@ void InputFile::read(uint64_t offset, void* to, size_t count) const {
   }
 }
 
+std::shared_ptr<const FileBytes> FileBytes::of_size(const InputFile& file) {
+  std::shared_ptr<FileBytes> bytes(new FileBytes());
+  if (file.size() == 0) return bytes;
+  void* start = ::mmap(nullptr, file.size(), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) fail(file.path(), "read", errno);
+  bytes->bytes_ = std::string_view(static_cast<const char*>(start), file.size());
+  return bytes;
+}
+
 std::shared_ptr<const FileBytes> FileBytes::read(const std::string& path) {
-  const auto input = InputFile::open(path);
-  std::shared_ptr<FileBytes> file(new FileBytes());
-  if (input->size() == 0) return file;
-  const size_t size = input->size();
-  void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED) fail(path, "read", errno);
-  file->bytes_ = std::string_view(static_cast<const char*>(start), size);
-  input->read(0, start, size);
-  return file;
+  const auto file = InputFile::open(path);
+  auto bytes = of_size(*file);
+  file->read(0, bytes->writable(), file->size());
+  return bytes;
 }
 
 FileBytes::~FileBytes() {
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-}
-
-ByteSource source_of(std::shared_ptr<const FileBytes> file) {
-  const std::string_view bytes = file->bytes();
-  return {bytes, std::move(file), true};
-}
-
-void give_back_pages(std::string_view part) {
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(part.data()) + part.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 void write_whole_file(const std::string& path, std::string_view bytes) {

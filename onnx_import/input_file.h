@@ -20,6 +20,7 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
+  const std::string& path() const { return path_; }
   uint64_t size() const { return static_cast<uint64_t>(opened_.st_size); }
   /// Throws Error(user) where that fails, or the file has been written to since it was opened.
   void read(uint64_t offset, void* to, size_t count) const;
@@ -31,11 +32,14 @@ class InputFile {
   struct stat opened_ = {};
 };
 
-/// All bytes of a file, in pages of their own.
+/// The bytes of a file, in pages of their own.
 class FileBytes {
  public:
-  /// Throws Error(user), as InputFile does.
+  /// All of them. Throws Error(user), as InputFile does.
   static std::shared_ptr<const FileBytes> read(const std::string& path);
+  /// Zeros of the file's size, for whoever fills in what is needed: pages never written to take no memory.
+  static std::shared_ptr<const FileBytes> of_size(const InputFile& file);
+  char* writable() const { return const_cast<char*>(bytes_.data()); }
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
@@ -51,12 +55,8 @@ class FileBytes {
 struct ByteSource {
   std::string_view bytes;
   std::shared_ptr<const void> owner;
-  bool has_pages = false;  ///< of a FileBytes: those that have been copied can be given back
+  std::shared_ptr<const InputFile> file = {};  ///< of a model_source
 };
-
-ByteSource source_of(std::shared_ptr<const FileBytes> file);
-/// Gives the whole pages inside a part of a FileBytes back to the kernel. They are zeros from now on.
-void give_back_pages(std::string_view part);
 
 /// Writes a file aside and renames it. Throws Error(user).
 void write_whole_file(const std::string& path, std::string_view bytes);

@@ -9,6 +9,7 @@
 #include "ir/dim.h"
 #include "ir/error.h"
 #include "onnx_import/element_codes.h"
+#include "onnx_import/model_source.h"
 #include "onnx_import/names.h"
 #include "onnx_import/packed_bits.h"
 #include "onnx_import/typed_data.h"
@@ -18,9 +19,6 @@ namespace {
 
 using ir::ElementType;
 using ir::Tensor;
-
-/// Pages of copied parts of a file from this size on are given back to the kernel.
-constexpr size_t give_back_threshold = 65536;
 
 [[noreturn]] void fail(const Origin& what, const std::string& why) {
   throw Error(Fault::model, what.text() + ": " + why);
@@ -52,11 +50,8 @@ void make_booleans(Tensor& tensor) {
   }
 }
 
-Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes, const ByteSource& source,
-                ImportContext& context) {
+Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes, const ByteSource& source) {
   if (is_packed(type)) return unpack(type, shape, bytes);
-  const auto found = context.copied.find({source.owner.get(), bytes.data() - source.bytes.data()});
-  if (found != context.copied.end()) return found->second;
   const bool usable = type != ElementType::boolean || all_are_booleans(bytes);
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % ir::size_of(type) == 0;
   if (source.owner && usable && aligned && bytes.size() >= borrow_threshold) {
@@ -65,10 +60,6 @@ Tensor from_raw(ElementType type, const ir::Shape& shape, std::string_view bytes
   Tensor tensor = Tensor::allocate_uninitialized(type, shape);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
   if (!usable) make_booleans(tensor);
-  if (source.has_pages && bytes.size() >= give_back_threshold) {
-    context.copied.emplace(std::pair(source.owner.get(), bytes.data() - source.bytes.data()), tensor);
-    give_back_pages(bytes);
-  }
   return tensor;
 }
 
@@ -124,8 +115,8 @@ Tensor external_tensor(const TensorMessage& message, ElementType type, uint64_t 
   }
   if (is_file) return from_file(type, message.dims, *file, offset, needed, context);
   const MemoryFile& memory = in_memory->second;
-  const ByteSource source{{static_cast<const char*>(memory.data), memory.size}, memory.owner, false};
-  return from_raw(type, message.dims, source.bytes.substr(offset, needed), source, context);
+  const ByteSource source{{static_cast<const char*>(memory.data), memory.size}, memory.owner};
+  return from_raw(type, message.dims, source.bytes.substr(offset, needed), source);
 }
 
 }  // namespace
@@ -178,7 +169,12 @@ Tensor tensor_of(const TensorMessage& message, const Origin& what, ImportContext
     fail(what, fmt::format("{} takes {} bytes, the file has {}", described(*code, message.dims), needed,
                            message.raw_data->size()));
   }
-  return from_raw(type, message.dims, *message.raw_data, context.source, context);
+  const ByteSource& source = context.source;
+  if (source.file && needed >= large_raw_data) {
+    const auto offset = static_cast<uint64_t>(message.raw_data->data() - source.bytes.data());
+    return from_file(type, message.dims, *source.file, offset, needed, context);
+  }
+  return from_raw(type, message.dims, *message.raw_data, source);
 }
 
 }  // namespace axrun::onnx_import

@@ -115,6 +115,12 @@ DataValue read_value(ByteSource source, ExternalData external, ValueKind kind, c
   }
 }
 
+ByteSource data_source(const std::string& path) {
+  auto file = FileBytes::read(path);
+  const std::string_view bytes = file->bytes();
+  return {bytes, std::move(file)};
+}
+
 WireWriter value_message(const DataValue& value);
 
 /// The fields of a SequenceProto or OptionalProto that hold the elements.
@@ -165,11 +171,11 @@ WireWriter value_message(const DataValue& value) {
 }  // namespace
 
 DataValue read_value_file(const std::string& path, ValueKind kind) {
-  return read_value(source_of(FileBytes::read(path)), ExternalData::beside(path), kind, in_quotes(path));
+  return read_value(data_source(path), ExternalData::beside(path), kind, in_quotes(path));
 }
 
 DataValue read_value_memory(const void* data, size_t size, ValueKind kind, const std::string& what) {
-  ByteSource source{std::string_view(static_cast<const char*>(data), size), nullptr, false};
+  ByteSource source{std::string_view(static_cast<const char*>(data), size), nullptr};
   return read_value(std::move(source), ExternalData({}), kind, what);
 }
 

@@ -158,7 +158,7 @@ TEST_F(ChangedFiles, AreRefusedWhileTheyAreRead) {
 }
 
 TEST_F(ChangedFiles, GiveWhatIsReadTwiceTheSameValues) {
-  // Copied and given back at the first call of the function, wherever the bytes begin.
+  // By every call of the function, wherever the bytes begin.
   for (size_t shift = 0; shift < 4; ++shift) {
     ModelProto model = empty_model();
     add_opset(model, "local", 1);

@@ -221,5 +221,40 @@ TEST(ModelFile, WhatIsNotAModel) {
                [&] { import_file(folder.write("text.onnx", "#include <text>\n")); });
 }
 
+/// The outcome in words: of a model that is read, sums of its constants.
+std::string outcome(const std::function<ir::Model()>& import) {
+  try {
+    const ir::Model model = import();
+    std::string text;
+    for (const ir::Value& value : model.graph->values) {
+      double sum = 0;
+      for (int64_t k = 0; k < value.constant.size(); ++k) sum += value.constant.get_real(k);
+      text += value.name + " " + std::to_string(sum) + "; ";
+    }
+    return text;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(ModelFile, IsReadAsFromMemory) {
+  // Large raw data is left out at first: at the begin, at the end and between small fields.
+  const TemporaryFolder folder;
+  ModelProto model = relu_model();
+  for (const int64_t size : {16383, 16384, 100000, 1, 40000, 16390})
+    add_initializer(*model.mutable_graph(), "w" + std::to_string(size), {size});
+  const std::string whole = model.SerializeAsString();
+  size_t cut = whole.size();
+  for (int turn = 0; turn < 300; ++turn, cut -= cut / 101 + 1) {
+    for (const bool flip : {false, true}) {
+      std::string bytes = whole.substr(0, cut);
+      if (flip) bytes[cut / 2] = static_cast<char>(bytes[cut / 2] ^ (1 << turn % 8));
+      EXPECT_EQ(outcome([&] { return import_file(folder.write("m.onnx", bytes)); }),
+                outcome([&] { return import_memory(bytes.data(), bytes.size(), folder.path()); }))
+          << cut << flip;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace axrun::onnx_import::test
