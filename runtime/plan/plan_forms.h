@@ -16,11 +16,12 @@ namespace axrun::runtime {
 /// What is known of values by type and shape.
 std::vector<ir::ValueFact> facts_of(const std::vector<RuntimeValue>& values);
 
-/// The forms of a graph, made as sizes come that none of them lets through. A few are kept: those used last.
+/// The forms of a graph, made as sizes come that none of them lets through. Those used last are kept.
 /// Safe from many threads.
 class PlanForms {
  public:
-  static constexpr size_t most_forms = 8;
+  /// Sizes of 0, of 1 and beyond take forms of their own: four of them make dozens.
+  static constexpr size_t most_forms = 32;
 
   explicit PlanForms(std::shared_ptr<const ir::Graph> graph)
       : graph_(std::move(graph)), live_in_(graph_->inputs), declared_(DeclaredSizes::kept) {}
