@@ -10,30 +10,12 @@
 #include "ir/error.h"
 #include "runtime/parallel.h"
 #include "tests/kernels/seed.h"
-#include "tests/operators/open_cases.h"
-#include "tests/operators/step.h"
+#include "tests/operators/open_step.h"
 
 namespace axrun::runtime {
 namespace {
 
 using ir::Tensor;
-
-/// The ports of the step, over the names of the case.
-OpenPorts ports_of(const StepContext& context, OpenCase& open) {
-  const auto dims_of = [&](ir::ValueId id) {
-    OpenPorts::Dims dims;
-    if (id == ir::absent) return dims;
-    for (const ir::Dim& dim : *open.fact(id).dims) dims.push_back({open.place_of(dim), 0});
-    return dims;
-  };
-  OpenPorts ports;
-  for (const ir::ValueId id : context.input_ids) {
-    ports.inputs.push_back(dims_of(id));
-    ports.told.push_back(id != ir::absent && open.fact(id).elements.has_value());
-  }
-  for (const ir::ValueId id : context.output_ids) ports.outputs.push_back(dims_of(id));
-  return ports;
-}
 
 void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted) {
   ASSERT_EQ(got.size(), wanted.size());
@@ -58,48 +40,20 @@ std::vector<Tensor> results_of(const StepUnderTest& step, const Kernel& kernel, 
   }
 }
 
-std::unique_ptr<StepUnderTest> step_of(const Case& given) {
-  try {
-    return std::make_unique<StepUnderTest>(given, 1);
-  } catch (const Error&) {
-    return nullptr;
-  } catch (const ir::NotYetKnown&) {
-    return nullptr;
-  }
-}
-
 /// By what kernels call themselves: how many were made again.
 void check_case(const GeneratorEntry& generator, uint64_t seed, std::map<std::string, int>& resized) {
-  Random random(seed);
-  const Case given = generator.draw(random);
-  SCOPED_TRACE(fmt::format("seed {}: {}", seed, given.describe()));
-  NamedSizes sizes(given, random.chance(50));
-  OpenCase open(given, sizes);
-  const auto step = open.is_known() && open.is_open() ? step_of(given) : nullptr;
-  if (step == nullptr) return;
-  std::vector<std::shared_ptr<const ir::Program>> programs;
-  StepContext context = step->context();
-  context.programs.clear();
-  for (const ir::OpenProgram& program : open.programs()) {
-    programs.push_back(program.at(open.numbers_at(sizes)));
-    context.programs.push_back(programs.back().get());
-    context.open_programs.push_back(&program.program());
-  }
-  const std::shared_ptr<const Kernel> kernel = make_kernel(context);
-  if (kernel == nullptr) return;
-  const OpenPorts ports = ports_of(context, open);
+  const auto step = OpenStep::draw(generator, seed);
+  if (step == nullptr || step->kernel() == nullptr) return;
+  SCOPED_TRACE(fmt::format("seed {}: {}", seed, step->given().describe()));
   const auto pool = ThreadPool::make(1);
-  const NamedSizes own = sizes;
+  const std::string text = step->kernel()->describe();
   for (int attempt = 0; attempt < 6; ++attempt) {
-    sizes = own;
-    sizes.change(random);
-    const std::vector<int64_t> numbers = open.numbers_at(sizes);
-    if (!open.lets_through(numbers)) continue;
-    const std::shared_ptr<const Kernel> made = kernel->resized({ports, numbers});
+    const auto sizes = step->change();
+    if (!sizes) continue;
+    const std::shared_ptr<const Kernel> made = step->kernel()->resized({step->ports(), sizes->numbers});
     if (made == nullptr) continue;
-    const Case other = at_sizes(given, sizes);
-    SCOPED_TRACE(fmt::format("{} as {}", kernel->describe(), other.describe()));
-    const auto there = step_of(other);
+    SCOPED_TRACE(fmt::format("{} as {}", text, sizes->other.describe()));
+    const auto there = step_of(sizes->other);
     ASSERT_NE(there, nullptr);
     const auto anew = make_kernel(there->context());
     ASSERT_NE(anew, nullptr) << "no factory makes it for these sizes";
@@ -110,10 +64,10 @@ void check_case(const GeneratorEntry& generator, uint64_t seed, std::map<std::st
     if (made->describe() == anew->describe()) {
       ASSERT_NO_FATAL_FAILURE(expect_same(got, wanted));
       EXPECT_EQ(made->in_place(), anew->in_place());
+      EXPECT_EQ(made->scratch_bytes(), anew->scratch_bytes());
     } else {
-      EXPECT_EQ(difference(got, wanted, given.tolerance), "") << anew->describe();
+      EXPECT_EQ(difference(got, wanted, step->given().tolerance), "") << anew->describe();
     }
-    const std::string text = kernel->describe();
     ++resized[text.substr(0, text.find(' '))];
   }
 }
