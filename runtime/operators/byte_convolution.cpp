@@ -6,19 +6,13 @@
 #include <algorithm>
 
 #include "runtime/kernels/isa/table.h"
-#include "runtime/operators/convolution_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
 
 constexpr int64_t least_channels_of_gathered = 16;
 constexpr double cost_of_gathered = 1.2;
-
-ConvShape conv_shape(const StepContext& context, const ByteConvolutionPorts& ports,
-                     const SlidingWindow& window) {
-  return conv_shape(context.inputs[ports.x].shape, context.outputs[0].shape, context.integer("group", 1),
-                    window);
-}
 
 /// `wide_zeros` is room for the output channels' zero points.
 void pack_weights(const ConvShape& shape, Byte type, const void* w, const void* zeros, bool zero_per_channel,
@@ -30,9 +24,11 @@ void pack_weights(const ConvShape& shape, Byte type, const void* w, const void* 
 
 class ByteConvolutionKernel final : public Kernel {
  public:
-  ByteConvolutionKernel(const StepContext& context, const ByteConvolutionPorts& ports, const ConvShape& shape)
+  ByteConvolutionKernel(const StepContext& context, const ByteConvolutionPorts& ports, const WindowForm& form)
       : ports_(ports),
-        shape_(shape),
+        form_(std::make_shared<const WindowForm>(form)),
+        shape_(
+            shape_at(context.inputs[ports.x].shape, context.outputs[0].shape, context.integer("group", 1))),
         x_type_(*byte_input(context, ports.x)),
         w_type_(*byte_input(context, ports.w)),
         y_type_(byte_type(context.outputs[0].type)),
@@ -45,7 +41,7 @@ class ByteConvolutionKernel final : public Kernel {
     const ir::Tensor* w = context.inputs[ports.w].constant;
     const ir::Tensor* zero = has_w_zero_ ? context.inputs[ports.w_zero].constant : nullptr;
     if (w != nullptr && (!has_w_zero_ || zero != nullptr))
-      packed_ = packed_byte_weights(context.packs, shape, *w, zero);
+      packed_ = packed_byte_weights(context.packs, shape_, *w, zero);
     plan_scratch();
   }
 
@@ -95,8 +91,28 @@ class ByteConvolutionKernel final : public Kernel {
     return 2.0 * static_cast<double>(s.batch * s.out_channels * s.out_height * s.out_width) *
            static_cast<double>(s.in_channels / s.groups * s.kernel_height * s.kernel_width);
   }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(ports_.x), y = ports.output(0), w = ports.input(ports_.w);
+    if (x.count() == 0 || y.count() == 0 || x[1] != shape_.in_channels || y[1] != shape_.out_channels)
+      return nullptr;
+    for (size_t d = 0; d < form_->rank(); ++d)
+      if (w[2 + d] != form_->kernel()[d]) return nullptr;
+    const ConvShape shape = shape_at(x, y, shape_.groups);
+    // Columns of one element lie as rows, and have the kernel turned.
+    if (shape.kernel_height != shape_.kernel_height || shape.kernel_width != shape_.kernel_width ||
+        !byte_convolution_fits(shape))
+      return nullptr;
+    auto other = make_in_block<ByteConvolutionKernel>(*this);
+    other->shape_ = shape;
+    return other;
+  }
 
  private:
+  template <typename Dims>
+  ConvShape shape_at(const Dims& x, const Dims& y, int64_t groups) const {
+    return conv_shape(x, y, groups, form_->at(x, y));
+  }
+
   /// Multipliers, zero points, packed weights, then the convolution's own.
   void plan_scratch() {
     const auto round = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
@@ -107,6 +123,7 @@ class ByteConvolutionKernel final : public Kernel {
   }
 
   ByteConvolutionPorts ports_;
+  std::shared_ptr<const WindowForm> form_;
   ConvShape shape_;
   Byte x_type_, w_type_;
   std::optional<Byte> y_type_;  ///< empty: the sums themselves are the result
@@ -135,10 +152,7 @@ PackedWeights packed_byte_weights(PackCache& packs, const ConvShape& shape, cons
   });
 }
 
-bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPorts& ports,
-                           const SlidingWindow& window) {
-  if (window.rank() > 2) return false;
-  const ConvShape shape = conv_shape(context, ports, window);
+bool byte_convolution_fits(const ConvShape& shape) {
   // Vectors of pixels have places that nothing comes of, and gathered windows vectors of channels with such.
   const int64_t out_channels = shape.out_channels / shape.groups;
   if (out_channels < least_channels_of_gathered) return true;
@@ -153,8 +167,8 @@ bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPort
 }
 
 std::unique_ptr<Kernel> make_byte_convolution(const StepContext& context, const ByteConvolutionPorts& ports,
-                                              const SlidingWindow& window) {
-  return std::make_unique<ByteConvolutionKernel>(context, ports, conv_shape(context, ports, window));
+                                              const WindowForm& form) {
+  return std::make_unique<ByteConvolutionKernel>(context, ports, form);
 }
 
 }  // namespace axrun::runtime

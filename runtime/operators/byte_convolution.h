@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "runtime/operators/convolution_parts.h"
 #include "runtime/operators/quantized_parts.h"
-#include "runtime/operators/window.h"
 
 namespace axrun::runtime {
 
@@ -18,10 +18,14 @@ struct ByteConvolutionPorts {
 PackedWeights packed_byte_weights(PackCache& packs, const ConvShape& shape, const ir::Tensor& w,
                                   const ir::Tensor* zero);
 
-/// One or two spatial dims, over strips. Inputs are those that quantized_convolution.cpp has checked.
-bool byte_convolution_fits(const StepContext& context, const ByteConvolutionPorts& ports,
-                           const SlidingWindow& window);
+bool byte_convolution_fits(const ConvShape& shape);
+/// Whether strips are the way: one or two spatial dims, of which not too many places are read for nothing.
+template <typename Dims>
+bool byte_convolution_fits(const Dims& x, const Dims& y, int64_t groups, const SlidingWindow& window) {
+  return window.rank() <= 2 && byte_convolution_fits(conv_shape(x, y, groups, window));
+}
+/// Inputs are those that quantized_convolution.cpp has checked.
 std::unique_ptr<Kernel> make_byte_convolution(const StepContext& context, const ByteConvolutionPorts& ports,
-                                              const SlidingWindow& window);
+                                              const WindowForm& form);
 
 }  // namespace axrun::runtime

@@ -35,12 +35,13 @@ Epilogue epilogue_of(const EpiloguePlan& plan, const float* bias) {
   return epilogue;
 }
 
-ConvShape conv_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, const SlidingWindow& window) {
+ConvShape conv_shape(int64_t batch, int64_t in_channels, int64_t out_channels, int64_t groups,
+                     const SlidingWindow& window) {
   ConvShape shape;
-  shape.batch = x[0];
+  shape.batch = batch;
   shape.groups = groups;
-  shape.in_channels = x[1];
-  shape.out_channels = y[1];
+  shape.in_channels = in_channels;
+  shape.out_channels = out_channels;
   set_width(shape, window, window.rank() - 1);
   if (window.rank() == 2) set_height(shape, window, 0);
   // Columns of one element lie as a row does, and kernels walk along rows.
@@ -55,19 +56,24 @@ ConvShape conv_shape(const ir::Shape& x, const ir::Shape& y, int64_t groups, con
   return shape;
 }
 
-SlidingWindow convolution_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
-                                 const std::vector<int64_t>& kernel, bool transposed) {
-  SlidingWindow window = sliding_window(context, x, y, kernel);
-  const std::string mode = context.string("auto_pad", "NOTSET");
-  if (!transposed || (context.integers("output_shape").empty() && mode == "NOTSET")) return window;
-  const std::vector<int64_t> extra = context.integers("output_padding");
-  for (size_t d = 0; d < window.rank(); ++d) {
-    const int64_t reach = window.dilations[d] * (kernel[d] - 1) + 1;
-    const int64_t whole = window.strides[d] * (window.in[d] - 1) + (extra.empty() ? 0 : extra[d]) + reach;
-    const int64_t total = std::max<int64_t>(0, whole - window.out[d]);
-    window.pads_begin[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-  }
-  return window;
+WindowForm convolution_form(const StepContext& context, const ir::Shape& weights, bool transposed) {
+  const std::vector<int64_t> kernel(weights.begin() + 2, weights.end());
+  return transposed ? WindowForm::transposed(context, kernel) : WindowForm(context, kernel);
+}
+
+std::optional<ResizedConvolution> resized_convolution(const PortSizes& ports, const WindowForm& form,
+                                                      const EpiloguePlan& plan, int64_t in_channels,
+                                                      int residual) {
+  if (plan.is_viewed) return std::nullopt;
+  const Extents weights = ports.input(1);
+  for (size_t d = 0; d < form.rank(); ++d)
+    if (weights[2 + d] != form.kernel()[d]) return std::nullopt;
+  ResizedConvolution made{ports.input(0), ports.output(0), {}};
+  if (made.x[1] != in_channels || made.y[1] != plan.channels()) return std::nullopt;
+  if (made.x.count() == 0 || made.y.count() == 0) return std::nullopt;
+  if (residual >= 0 && !(ports.input(static_cast<size_t>(residual)) == made.y)) return std::nullopt;
+  made.window = form.at(made.x, made.y);
+  return made;
 }
 
 std::optional<PlainConvolution> plain_convolution(const StepContext& context, bool transposed,
@@ -79,12 +85,12 @@ std::optional<PlainConvolution> plain_convolution(const StepContext& context, bo
   EpiloguePlan plan;
   plan.shape = own_result_shape(context);
   plan.channel_axis = 1;
-  SlidingWindow window =
-      convolution_window(context, x, plan.shape, std::vector<int64_t>(w.begin() + 2, w.end()), transposed);
+  const WindowForm form = convolution_form(context, w, transposed);
+  const SlidingWindow window = form.at(x, plan.shape);
   const int64_t channels = plan.channels();
   if (!read_bias(context, plan) || !read_epilogue(plan, context) || plan.residual != ir::absent)
     return std::nullopt;
-  return PlainConvolution{std::move(window), channels, std::move(plan)};
+  return PlainConvolution{form, window, channels, std::move(plan)};
 }
 
 }  // namespace axrun::runtime

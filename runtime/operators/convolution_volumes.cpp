@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/operators/convolution_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -16,8 +17,8 @@ int64_t floor_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
 class VolumeConvKernel final : public Kernel {
  public:
   VolumeConvKernel(const StepContext& context, PlainConvolution found, bool transposed)
-      : window_(std::move(found.window)),
-        plan_(std::move(found.plan)),
+      : form_(std::make_shared<const Form>(Form{found.form, std::move(found.plan)})),
+        window_(found.window),
         transposed_(transposed),
         batch_(context.inputs[0].shape[0]),
         channels_(context.inputs[0].shape[1]),
@@ -51,7 +52,7 @@ class VolumeConvKernel final : public Kernel {
       packed = here;
     }
     const Epilogue epilogue =
-        epilogue_of(plan_, bias_is_computed_ ? static_cast<const float*>(call.inputs[2]) : nullptr);
+        epilogue_of(form_->plan, bias_is_computed_ ? static_cast<const float*>(call.inputs[2]) : nullptr);
 
     const int64_t depths = window_.out[0], plane = planes_.out_height * planes_.out_width;
     for (int64_t image = 0; image < batch_; ++image) {
@@ -91,9 +92,25 @@ class VolumeConvKernel final : public Kernel {
   }
   bool ignores_input(int k) const override { return k == 1 && weights_ != nullptr; }
   double flops() const override {
-    const double places = static_cast<double>(ir::element_count(transposed_ ? window_.in : window_.out));
+    const double places = static_cast<double>((transposed_ ? window_.in : window_.out).count());
     return 2.0 * static_cast<double>(batch_ * planes_.out_channels) * places *
            static_cast<double>(channels_ / planes_.groups * window_.taps());
+  }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const auto found = resized_convolution(ports, form_->window, form_->plan, channels_);
+    if (!found) return nullptr;
+    auto other = make_in_block<VolumeConvKernel>(*this);
+    other->window_ = found->window;
+    other->batch_ = found->x[0];
+    for (Phase& phase : other->phases_) {
+      set_height(phase.planes, found->window, 1);
+      set_width(phase.planes, found->window, 2);
+      // Weights are packed for a method.
+      if (!transposed_ && choose_conv_method(phase.planes) != phase.method) return nullptr;
+    }
+    set_height(other->planes_, found->window, 1);
+    set_width(other->planes_, found->window, 2);
+    return other;
   }
 
  private:
@@ -193,8 +210,13 @@ class VolumeConvKernel final : public Kernel {
   }
 
   static constexpr int64_t none = -1;
+  /// What stays the same at other sizes.
+  struct Form {
+    WindowForm window;
+    EpiloguePlan plan;
+  };
+  std::shared_ptr<const Form> form_;
   SlidingWindow window_;
-  EpiloguePlan plan_;
   bool transposed_;
   int64_t batch_, channels_;
   int threads_;

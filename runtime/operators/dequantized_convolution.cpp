@@ -9,6 +9,7 @@
 
 #include "runtime/operators/byte_convolution.h"
 #include "runtime/operators/convolution_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -89,6 +90,7 @@ class Reader {
 
 /// All that the kernel needs to know.
 struct Setup {
+  std::optional<WindowForm> form;
   ConvShape shape;
   int x = -1;  ///< its port
   Byte x_type = Byte::u8;
@@ -100,48 +102,69 @@ struct Setup {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
+/// A single pixel is a vector of channels' work, which floats do well.
+template <typename Dims>
+bool pays(const Dims& y) {
+  int64_t pixels = y[0];
+  for (size_t d = 2; d < y.size(); ++d) pixels *= y[d];
+  return y[1] > 0 && pixels > y[0];
+}
+
 class DequantizedConvKernel final : public Kernel {
  public:
-  DequantizedConvKernel(Setup setup, int threads) : s_(std::move(setup)), threads_(threads) {}
+  DequantizedConvKernel(std::shared_ptr<const Setup> setup, const ConvShape& shape, int threads)
+      : setup_(std::move(setup)), shape_(shape), threads_(threads) {}
 
   void run(const KernelCall& call) const override {
+    const Setup& setup = *setup_;
     ByteConvArguments a;
-    a.x_type = s_.x_type;
-    a.x = call.inputs[s_.x];
-    a.x_zero_point = s_.x_zero;
-    a.packed = s_.packed.get();
-    a.multipliers = s_.multipliers.data();
+    a.x_type = setup.x_type;
+    a.x = call.inputs[setup.x];
+    a.x_zero_point = setup.x_zero;
+    a.packed = setup.packed.get();
+    a.multipliers = setup.multipliers.data();
     a.per_channel = true;
-    a.addends = s_.addends.empty() ? nullptr : s_.addends.data();
-    a.low = s_.low;
-    a.high = s_.high;
-    if (s_.y_type) {
-      a.y_type = *s_.y_type;
-      a.y_zero_point = s_.y_zero;
+    a.addends = setup.addends.empty() ? nullptr : setup.addends.data();
+    a.low = setup.low;
+    a.high = setup.high;
+    if (setup.y_type) {
+      a.y_type = *setup.y_type;
+      a.y_zero_point = setup.y_zero;
       a.y = call.outputs[0];
     } else {
       a.floats = static_cast<float*>(call.outputs[0]);
     }
-    byte_conv(s_.shape, a, threads_, call.scratch, call.pool);
+    byte_conv(shape_, a, threads_, call.scratch, call.pool);
   }
 
   std::string describe() const override {
-    const ConvShape& s = s_.shape;
+    const ConvShape& s = shape_;
     return fmt::format("byte convolution {}x {}->{} {}x{} k{}x{} s{}{}{}", s.batch, s.in_channels,
                        s.out_channels, s.out_height, s.out_width, s.kernel_height, s.kernel_width,
                        s.stride_width, s.groups > 1 ? fmt::format(" g{}", s.groups) : "",
-                       s_.y_type ? "" : " to float");
+                       setup_->y_type ? "" : " to float");
   }
-  size_t scratch_bytes() const override { return byte_conv_scratch_bytes(s_.shape, threads_); }
-  bool ignores_input(int k) const override { return k != s_.x; }
+  size_t scratch_bytes() const override { return byte_conv_scratch_bytes(shape_, threads_); }
+  bool ignores_input(int k) const override { return k != setup_->x; }
   double flops() const override {
-    const ConvShape& s = s_.shape;
+    const ConvShape& s = shape_;
     return 2.0 * static_cast<double>(s.batch * s.out_channels * s.out_height * s.out_width) *
            static_cast<double>(s.in_channels / s.groups * s.kernel_height * s.kernel_width);
   }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(static_cast<size_t>(setup_->x)), y = ports.output(0);
+    if (x.count() == 0 || !pays(y) || x[1] != shape_.in_channels || y[1] != shape_.out_channels)
+      return nullptr;
+    const ConvShape shape = conv_shape(x, y, shape_.groups, setup_->form->at(x, y));
+    // Columns of one element lie as rows, and have the kernel turned.
+    if (shape.kernel_height != shape_.kernel_height || shape.kernel_width != shape_.kernel_width)
+      return nullptr;
+    return make_in_block<DequantizedConvKernel>(setup_, shape, threads_);
+  }
 
  private:
-  Setup s_;
+  std::shared_ptr<const Setup> setup_;
+  ConvShape shape_;  ///< at the sizes
   int threads_;
 };
 
@@ -257,17 +280,15 @@ std::unique_ptr<Kernel> make_dequantized_convolution(const StepContext& whole) {
   const auto x_quantization = reader.quantization(*of_x, x.type, 1, x.rank(), 1);
   const auto w_quantization = reader.quantization(*of_w, w.type, channels, w.rank(), 0);
   if (!x_quantization || !w_quantization) return nullptr;
-  // A single pixel is a vector of channels' work, which floats do well.
-  if (whole.outputs[0].count() == y[0] * channels) return nullptr;
+  if (!pays(y)) return nullptr;
   // Sums of bytes fit 32 bits.
   if (w.count() / channels > std::numeric_limits<int32_t>::max() / (255 * 255)) return nullptr;
 
   const StepContext at_conv{conv,         whole.group,       whole.programs,     whole.input_ids,
                             whole.inputs, whole.output_ids,  whole.outputs,      whole.threads,
                             whole.packs,  whole.assumptions, whole.open_programs};
-  const SlidingWindow window =
-      sliding_window(at_conv, x.shape, y, std::vector<int64_t>(w.shape.begin() + 2, w.shape.end()));
-  setup.shape = conv_shape(x.shape, y, at_conv.integer("group", 1), window);
+  setup.form = convolution_form(at_conv, w.shape, false);
+  setup.shape = conv_shape(x.shape, y, at_conv.integer("group", 1), setup.form->at(x.shape, y));
   setup.x_type = *byte_type(x.type);
   if (x_quantization->zero_point != nullptr)
     setup.x_zero = byte_at(setup.x_type, x_quantization->zero_point->data());
@@ -275,7 +296,9 @@ std::unique_ptr<Kernel> make_dequantized_convolution(const StepContext& whole) {
     setup.multipliers.push_back(x_quantization->scale_at(0) * w_quantization->scale_at(c));
   if (!read_bias(reader, channels, setup.addends) || !read_rest(whole, reader, setup)) return nullptr;
   setup.packed = packed_byte_weights(whole.packs, setup.shape, *w.constant, w_quantization->zero_point);
-  return std::make_unique<DequantizedConvKernel>(std::move(setup), whole.threads);
+  const ConvShape shape = setup.shape;
+  return std::make_unique<DequantizedConvKernel>(std::make_shared<const Setup>(std::move(setup)), shape,
+                                                 whole.threads);
 }
 
 }  // namespace axrun::runtime

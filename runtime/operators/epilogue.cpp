@@ -214,6 +214,7 @@ bool follow_view(EpiloguePlan& plan, const ir::Program& program) {
     if (seen == before && (*shape)[d] == plan.channels()) {
       plan.shape = *shape;
       plan.channel_axis = static_cast<int>(d);
+      plan.is_viewed = true;
       return true;
     }
     seen *= (*shape)[d];

@@ -13,6 +13,7 @@ namespace axrun::runtime {
 struct EpiloguePlan {
   ir::Shape shape;            ///< of the contraction's result
   int channel_axis = 0;       ///< of the result
+  bool is_viewed = false;     ///< the shape is one under which an operator has seen the result (follow_view)
   std::vector<float> factor;  ///< per channel; empty: 1
   std::vector<float> bias;    ///< per channel; empty: 0
   ir::ValueId residual = ir::absent;

@@ -1,5 +1,6 @@
 // Pooling, float32, one or two spatial dims.
 #include "runtime/operators/pooling_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 
@@ -48,13 +49,45 @@ bool is_f32(const StepContext& context) {
 
 class PoolKernel final : public Kernel {
  public:
-  PoolKernel(PoolKind kind, const PoolShape& shape) : kind_(kind), shape_(shape) {}
+  template <typename Dims>
+  PoolKernel(PoolKind kind, std::shared_ptr<const WindowForm> form, const Dims& x, const Dims& y)
+      : kind_(kind), form_(std::move(form)), shape_(pool_shape(x[0] * x[1], form_->at(x, y))) {}
 
   void run(const KernelCall& call) const override {
     pool(kind_, shape_, static_cast<const float*>(call.inputs[0]), static_cast<float*>(call.outputs[0]),
          call.pool);
   }
   std::string describe() const override { return name_of(kind_); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0), y = ports.output(0);
+    if (x.count() == 0) return nullptr;
+    return make_in_block<PoolKernel>(kind_, form_, x, y);
+  }
+
+ private:
+  PoolKind kind_;
+  std::shared_ptr<const WindowForm> form_;
+  PoolShape shape_;
+};
+
+class GlobalPoolKernel final : public Kernel {
+ public:
+  template <typename Dims>
+  GlobalPoolKernel(PoolKind kind, const Dims& x) : kind_(kind) {
+    shape_.planes = x[0] * x[1];
+    for (size_t d = 2; d < x.size(); ++d) shape_.in_width *= x[d];
+  }
+
+  void run(const KernelCall& call) const override {
+    pool(kind_, shape_, static_cast<const float*>(call.inputs[0]), static_cast<float*>(call.outputs[0]),
+         call.pool);
+  }
+  std::string describe() const override { return name_of(kind_); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0);
+    if (x.count() == 0) return nullptr;
+    return make_in_block<GlobalPoolKernel>(kind_, x);
+  }
 
  private:
   PoolKind kind_;
@@ -63,10 +96,10 @@ class PoolKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_window(const StepContext& context, PoolKind kind) {
   if (context.has_output(1)) return nullptr;
-  const std::optional<SlidingWindow> window = pooling_window(context, 1, 2);
-  if (!window) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  return std::make_unique<PoolKernel>(kind, pool_shape(x[0] * x[1], *window));
+  const std::optional<WindowForm> form = pooling_form(context, 1, 2);
+  if (!form) return nullptr;
+  return std::make_unique<PoolKernel>(kind, std::make_shared<const WindowForm>(*form),
+                                      context.inputs[0].shape, context.outputs[0].shape);
 }
 
 std::unique_ptr<Kernel> make_max(const StepContext& context) { return make_window(context, PoolKind::max); }
@@ -77,11 +110,7 @@ std::unique_ptr<Kernel> make_average(const StepContext& context) {
 
 std::unique_ptr<Kernel> make_global(const StepContext& context, PoolKind kind) {
   if (!is_f32(context) || context.inputs[0].rank() < 2) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  PoolShape shape;
-  shape.planes = x[0] * x[1];
-  for (size_t d = 2; d < x.size(); ++d) shape.in_width *= x[d];
-  return std::make_unique<PoolKernel>(kind, shape);
+  return std::make_unique<GlobalPoolKernel>(kind, context.inputs[0].shape);
 }
 std::unique_ptr<Kernel> make_global_max(const StepContext& context) {
   return make_global(context, PoolKind::global_max);
@@ -92,13 +121,13 @@ std::unique_ptr<Kernel> make_global_average(const StepContext& context) {
 
 }  // namespace
 
-std::optional<SlidingWindow> pooling_window(const StepContext& context, size_t least_rank, size_t most_rank) {
+std::optional<WindowForm> pooling_form(const StepContext& context, size_t least_rank, size_t most_rank) {
   if (!is_f32(context)) return std::nullopt;
-  const ir::Shape& x = context.inputs[0].shape;
-  if (x.size() < 2 + least_rank || x.size() > 2 + most_rank) return std::nullopt;
+  const size_t rank = context.inputs[0].shape.size();
+  if (rank < 2 + least_rank || rank > 2 + most_rank) return std::nullopt;
   std::vector<int64_t> kernel = context.integers("kernel_shape");
-  if (kernel.empty()) kernel.assign(x.size() - 2, 1);
-  return sliding_window(context, x, context.outputs[0].shape, kernel);
+  if (kernel.empty()) kernel.assign(rank - 2, 1);
+  return WindowForm(context, kernel);
 }
 
 void pooling_factories(std::vector<FactoryEntry>& table) {

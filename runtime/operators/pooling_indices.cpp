@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/operators/pooling_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -13,15 +14,18 @@ using Places = std::array<int64_t, most_dims>;
 
 class IndexedPoolKernel final : public Kernel {
  public:
-  /// Dims that there are not come first, of extent 1.
-  IndexedPoolKernel(int64_t planes, const SlidingWindow& window, bool columns_first)
-      : planes_(planes), reaches_(reaches_of_dims(window, most_dims)) {
+  template <typename Dims>
+  IndexedPoolKernel(std::shared_ptr<const WindowForm> form, bool columns_first, const Dims& x, const Dims& y)
+      : form_(std::move(form)), columns_first_(columns_first), planes_(x[0] * x[1]) {
+    const SlidingWindow window = form_->at(x, y);
+    reaches_ = reaches_of_dims(window, most_dims);
+    // Dims that there are not come first, of extent 1.
     const size_t missing = most_dims - window.rank();
     for (size_t d = 0; d < window.rank(); ++d) {
       in_[missing + d] = window.in[d];
       out_[missing + d] = window.out[d];
     }
-    numbering_ = columns_first ? Places{1, in_[0], in_[0] * in_[1]} : Places{in_[1] * in_[2], in_[2], 1};
+    numbering_ = columns_first_ ? Places{1, in_[0], in_[0] * in_[1]} : Places{in_[1] * in_[2], in_[2], 1};
   }
 
   void run(const KernelCall& call) const override {
@@ -35,6 +39,11 @@ class IndexedPoolKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "max pool with indices"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0), y = ports.output(0);
+    if (x.count() == 0) return nullptr;
+    return make_in_block<IndexedPoolKernel>(form_, columns_first_, x, y);
+  }
 
  private:
   void pool_plane(const float* x, int64_t first_number, float* y, int64_t* indices) const {
@@ -64,6 +73,8 @@ class IndexedPoolKernel final : public Kernel {
     index = number;
   }
 
+  std::shared_ptr<const WindowForm> form_;
+  bool columns_first_;
   int64_t planes_;
   Places in_ = {1, 1, 1}, out_ = {1, 1, 1};
   Places numbering_ = {};  ///< what a step along each dim adds to an element's number
@@ -72,10 +83,11 @@ class IndexedPoolKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make(const StepContext& context) {
   if (!context.has_output(1)) return nullptr;
-  const std::optional<SlidingWindow> window = pooling_window(context, 1, most_dims);
-  if (!window) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  return std::make_unique<IndexedPoolKernel>(x[0] * x[1], *window, context.integer("storage_order", 0) != 0);
+  const std::optional<WindowForm> form = pooling_form(context, 1, most_dims);
+  if (!form) return nullptr;
+  return std::make_unique<IndexedPoolKernel>(std::make_shared<const WindowForm>(*form),
+                                             context.integer("storage_order", 0) != 0,
+                                             context.inputs[0].shape, context.outputs[0].shape);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ const char* name_of(PoolKind kind);
 void pool(PoolKind kind, const PoolShape& shape, const float* x, float* y, ThreadPool& threads);
 
 /// The window of an f32 pooling node over so many spatial dims; nothing where the node is another one.
-std::optional<SlidingWindow> pooling_window(const StepContext& context, size_t least_rank, size_t most_rank);
+std::optional<WindowForm> pooling_form(const StepContext& context, size_t least_rank, size_t most_rank);
 
 /// Windows over the last two dims, or the only one.
 PoolShape pool_shape(int64_t planes, const SlidingWindow& window);

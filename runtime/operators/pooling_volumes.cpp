@@ -2,15 +2,19 @@
 // is the maximum of maxima; an average is the average of averages, since how many places count along one dim
 // does not depend on where a window is along the others.
 #include "runtime/operators/pooling_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
 
 class VolumePoolKernel final : public Kernel {
  public:
-  VolumePoolKernel(PoolKind kind, int64_t volumes, const SlidingWindow& window)
-      : kind_(kind), planes_(pool_shape(volumes * window.out[0], window)) {
-    depths_.planes = volumes;
+  template <typename Dims>
+  VolumePoolKernel(PoolKind kind, std::shared_ptr<const WindowForm> form, const Dims& x, const Dims& y)
+      : kind_(kind), form_(std::move(form)) {
+    const SlidingWindow window = form_->at(x, y);
+    depths_.planes = x[0] * x[1];
+    planes_ = pool_shape(depths_.planes * window.out[0], window);
     set_height(depths_, window, 0);
     depths_.padded_end_height = window.in[0] + window.pads_end[0];
     depths_.in_width = depths_.out_width = depths_.padded_end_width = window.in[1] * window.in[2];
@@ -25,18 +29,24 @@ class VolumePoolKernel final : public Kernel {
   size_t scratch_bytes() const override {
     return static_cast<size_t>(planes_.planes * planes_.in_height * planes_.in_width) * sizeof(float);
   }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0), y = ports.output(0);
+    if (x.count() == 0) return nullptr;
+    return make_in_block<VolumePoolKernel>(kind_, form_, x, y);
+  }
 
  private:
   PoolKind kind_;
+  std::shared_ptr<const WindowForm> form_;
   PoolShape depths_, planes_;
 };
 
 std::unique_ptr<Kernel> make_volume(const StepContext& context, PoolKind kind) {
   if (context.has_output(1)) return nullptr;
-  const std::optional<SlidingWindow> window = pooling_window(context, 3, 3);
-  if (!window) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  return std::make_unique<VolumePoolKernel>(kind, x[0] * x[1], *window);
+  const std::optional<WindowForm> form = pooling_form(context, 3, 3);
+  if (!form) return nullptr;
+  return std::make_unique<VolumePoolKernel>(kind, std::make_shared<const WindowForm>(*form),
+                                            context.inputs[0].shape, context.outputs[0].shape);
 }
 
 std::unique_ptr<Kernel> make_max(const StepContext& context) { return make_volume(context, PoolKind::max); }

@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/isa/table.h"
 #include "runtime/operators/byte_convolution.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -20,9 +21,11 @@ constexpr int64_t channels_at_once = 64;
 
 class GatheredByteConvKernel final : public Kernel {
  public:
-  GatheredByteConvKernel(const StepContext& context, const ByteConvolutionPorts& ports, SlidingWindow window)
+  GatheredByteConvKernel(const StepContext& context, const ByteConvolutionPorts& ports,
+                         const WindowForm& form)
       : ports_(ports),
-        window_(std::move(window)),
+        form_(std::make_shared<const WindowForm>(form)),
+        window_(form.at(context.inputs[ports.x].shape, context.outputs[0].shape)),
         x_type_(*byte_input(context, ports.x)),
         w_type_(*byte_input(context, ports.w)),
         y_type_(byte_type(context.outputs[0].type)),
@@ -32,16 +35,7 @@ class GatheredByteConvKernel final : public Kernel {
     groups_ = context.integer("group", 1);
     channels_ = x[1] / groups_;
     out_channels_ = context.outputs[0].shape[1] / groups_;
-    in_plane_ = ir::element_count(window_.in);
-    pixels_ = ir::element_count(window_.out);
     depth_ = channels_ * window_.taps();
-    is_pointwise_ =
-        window_.taps() == 1 && window_.in == window_.out &&
-        std::all_of(window_.strides.begin(), window_.strides.end(), [](int64_t s) { return s == 1; }) &&
-        std::all_of(window_.pads_begin.begin(), window_.pads_begin.end(), [](int64_t p) { return p == 0; });
-    block_ =
-        std::clamp<int64_t>(block_bytes / std::max<int64_t>(depth_, 1), 16, std::max<int64_t>(pixels_, 16));
-    block_ = std::min(block_, pixels_);
     has_x_zero_ = context.has_input(ports.x_zero);
     has_w_zero_ = context.has_input(ports.w_zero);
     has_bias_ = ports.bias >= 0 && context.has_input(static_cast<size_t>(ports.bias));
@@ -63,7 +57,7 @@ class GatheredByteConvKernel final : public Kernel {
         for (int64_t g = 0; g < groups_; ++g) pack(w->data(), zeros, g, wide.data(), ordered.data(), to);
       });
     }
-    plan_scratch();
+    size();
   }
 
   void run(const KernelCall& call) const override {
@@ -119,8 +113,36 @@ class GatheredByteConvKernel final : public Kernel {
     return 2.0 * static_cast<double>(batch_ * groups_ * pixels_) *
            static_cast<double>(out_channels_ * depth_);
   }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(ports_.x), y = ports.output(0), w = ports.input(ports_.w);
+    if (x.count() == 0 || y.count() == 0 || x[1] != groups_ * channels_ || y[1] != groups_ * out_channels_)
+      return nullptr;
+    for (size_t d = 0; d < form_->rank(); ++d)
+      if (w[2 + d] != form_->kernel()[d]) return nullptr;
+    const SlidingWindow window = form_->at(x, y);
+    if (byte_convolution_fits(x, y, groups_, window)) return nullptr;
+    auto other = make_in_block<GatheredByteConvKernel>(*this);
+    other->batch_ = x[0];
+    other->window_ = window;
+    other->size();
+    return other;
+  }
 
  private:
+  /// What follows from the window.
+  void size() {
+    in_plane_ = window_.in.count();
+    pixels_ = window_.out.count();
+    is_pointwise_ =
+        window_.taps() == 1 && window_.in == window_.out &&
+        std::all_of(window_.strides.begin(), window_.strides.end(), [](int64_t s) { return s == 1; }) &&
+        std::all_of(window_.pads_begin.begin(), window_.pads_begin.end(), [](int64_t p) { return p == 0; });
+    block_ =
+        std::clamp<int64_t>(block_bytes / std::max<int64_t>(depth_, 1), 16, std::max<int64_t>(pixels_, 16));
+    block_ = std::min(block_, pixels_);
+    plan_scratch();
+  }
+
   QuantizedGemmArguments arguments() const {
     QuantizedGemmArguments g;
     g.m = block_;
@@ -251,7 +273,8 @@ class GatheredByteConvKernel final : public Kernel {
   }
 
   ByteConvolutionPorts ports_;
-  SlidingWindow window_;
+  std::shared_ptr<const WindowForm> form_;
+  SlidingWindow window_;  ///< at the sizes
   Byte x_type_, w_type_;
   std::optional<Byte> y_type_;  ///< empty: the sums themselves are the result
   int threads_;
@@ -279,10 +302,10 @@ std::unique_ptr<Kernel> make_convolution(const StepContext& context, const ByteC
       context.inputs[ports.w_zero].count() != y[1]) {
     return nullptr;
   }
-  const std::vector<int64_t> kernel(w.shape.begin() + 2, w.shape.end());
-  SlidingWindow window = sliding_window(context, x.shape, y, kernel);
-  if (byte_convolution_fits(context, ports, window)) return make_byte_convolution(context, ports, window);
-  return std::make_unique<GatheredByteConvKernel>(context, ports, std::move(window));
+  const WindowForm form = convolution_form(context, w.shape, false);
+  if (byte_convolution_fits(x.shape, y, context.integer("group", 1), form.at(x.shape, y)))
+    return make_byte_convolution(context, ports, form);
+  return std::make_unique<GatheredByteConvKernel>(context, ports, form);
 }
 
 std::unique_ptr<Kernel> make_conv_integer(const StepContext& context) {

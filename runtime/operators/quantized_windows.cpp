@@ -3,8 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/operators/product_sizes.h"
 #include "runtime/operators/quantized_parts.h"
 #include "runtime/operators/window.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -15,42 +17,71 @@ constexpr size_t most_dims = 3;
 struct Layout {
   bool channels_last = false;
   int64_t images = 1, channels = 1;
-  std::vector<int64_t> in, out;  ///< extents of three dims
+  Extents in, out;  ///< extents of three dims
 
   /// What is between neighbours along the dims and the channels.
   struct Strides {
     int64_t image, channel, depth, height, width;
   };
-  Strides strides(const std::vector<int64_t>& extents) const {
+  Strides strides(const Extents& extents) const {
     const int64_t step = channels_last ? channels : 1, plane = extents[1] * extents[2];
     const int64_t volume = extents[0] * plane;
     return {channels * volume, channels_last ? 1 : volume, plane * step, extents[2] * step, step};
   }
 };
 
+/// What stays the same at other sizes.
+struct WindowsForm {
+  WindowForm window;
+  bool channels_last = false;
+};
+
 struct Windows {
   Layout layout;
   std::vector<std::vector<Reach>> reaches;
+
+  Windows(const WindowsForm& form, Extents x, Extents y) {
+    for (Extents* shape : {&x, &y})
+      if (form.channels_last)
+        std::rotate(&(*shape)[1], &(*shape)[shape->size() - 1], &(*shape)[0] + shape->size());
+    const SlidingWindow window = form.window.at(x, y);
+    layout.channels_last = form.channels_last;
+    layout.images = x[0];
+    layout.channels = x[1];
+    for (size_t d = window.rank(); d < most_dims; ++d) {
+      layout.in.push_back(1);
+      layout.out.push_back(1);
+    }
+    for (size_t d = 0; d < window.rank(); ++d) {
+      layout.in.push_back(window.in[d]);
+      layout.out.push_back(window.out[d]);
+    }
+    reaches = reaches_of_dims(window, most_dims);
+  }
 };
 
 /// Of input 0 and output 0; nothing where they are not bytes of at most three spatial dims.
-std::optional<Windows> windows(const StepContext& context, bool channels_last) {
+std::optional<WindowsForm> windows(const StepContext& context, bool channels_last) {
   if (context.fused() || !byte_input(context, 0) || context.outputs[0].type != context.inputs[0].type ||
       context.inputs[0].count() == 0 || context.outputs[0].count() == 0)
     return std::nullopt;
-  ir::Shape x = context.inputs[0].shape, y = context.outputs[0].shape;
-  if (x.size() < 3 || x.size() > 2 + most_dims) return std::nullopt;
-  for (ir::Shape* shape : {&x, &y})
-    if (channels_last) std::rotate(shape->begin() + 1, shape->end() - 1, shape->end());
+  const size_t rank = context.inputs[0].shape.size();
+  if (rank < 3 || rank > 2 + most_dims) return std::nullopt;
   std::vector<int64_t> kernel = context.integers("kernel_shape");
-  if (kernel.empty()) kernel.assign(x.size() - 2, 1);
-  const SlidingWindow window = sliding_window(context, x, y, kernel);
-  Windows result{{channels_last, x[0], x[1], {}, {}}, reaches_of_dims(window, most_dims)};
-  result.layout.in.assign(most_dims - window.rank(), 1);
-  result.layout.out = result.layout.in;
-  result.layout.in.insert(result.layout.in.end(), window.in.begin(), window.in.end());
-  result.layout.out.insert(result.layout.out.end(), window.out.begin(), window.out.end());
-  return result;
+  if (kernel.empty()) kernel.assign(rank - 2, 1);
+  return WindowsForm{WindowForm(context, kernel), channels_last};
+}
+
+/// At the sizes of a node of the context.
+Windows windows_at(const StepContext& context, const WindowsForm& form) {
+  return {form, extents_of(context.inputs[0].shape), extents_of(context.outputs[0].shape)};
+}
+
+/// Nothing where there is nothing to compute.
+std::optional<Windows> windows_at(const PortSizes& ports, const WindowsForm& form) {
+  const Extents x = ports.input(0), y = ports.output(0);
+  if (x.count() == 0 || y.count() == 0) return std::nullopt;
+  return Windows(form, x, y);
 }
 
 /// body(offset of what a tap reads) for the taps of one window that are inside.
@@ -71,11 +102,16 @@ void raise_to(int64_t count, const T* __restrict from, T* __restrict to) {
 
 class ByteMaxPoolKernel final : public Kernel {
  public:
-  ByteMaxPoolKernel(Byte type, Windows windows) : type_(type), windows_(std::move(windows)) {}
+  ByteMaxPoolKernel(Byte type, std::shared_ptr<const WindowsForm> form, Windows windows)
+      : type_(type), form_(std::move(form)), windows_(std::move(windows)) {}
   void run(const KernelCall& call) const override {
     type_ == Byte::u8 ? run_typed<uint8_t>(call) : run_typed<int8_t>(call);
   }
   std::string describe() const override { return "max pool of bytes"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto windows = windows_at(ports, *form_);
+    return windows ? make_in_block<ByteMaxPoolKernel>(type_, form_, std::move(*windows)) : nullptr;
+  }
 
  private:
   template <typename T>
@@ -103,26 +139,38 @@ class ByteMaxPoolKernel final : public Kernel {
   }
 
   Byte type_;
+  std::shared_ptr<const WindowsForm> form_;
   Windows windows_;
 };
 
 std::unique_ptr<Kernel> make_max(const StepContext& context) {
-  std::optional<Windows> found = windows(context, true);
-  if (!found) return nullptr;
-  return std::make_unique<ByteMaxPoolKernel>(*byte_input(context, 0), std::move(*found));
+  const std::optional<WindowsForm> form = windows(context, true);
+  if (!form) return nullptr;
+  return std::make_unique<ByteMaxPoolKernel>(
+      *byte_input(context, 0), std::make_shared<const WindowsForm>(*form), windows_at(context, *form));
 }
 
 /// Sums of what bytes stand for, in double: the 256 numbers are looked up.
 class ByteAveragePoolKernel final : public Kernel {
  public:
-  ByteAveragePoolKernel(const StepContext& context, Windows windows, bool with_pads)
-      : type_(*byte_input(context, 0)), windows_(std::move(windows)), with_pads_(with_pads) {
+  ByteAveragePoolKernel(const StepContext& context, const WindowsForm& form, bool with_pads)
+      : type_(*byte_input(context, 0)),
+        form_(std::make_shared<const WindowsForm>(form)),
+        windows_(windows_at(context, form)),
+        with_pads_(with_pads) {
     for (size_t k : {size_t{2}, size_t{4}}) has_zero_[k] = context.has_input(k);
   }
   void run(const KernelCall& call) const override {
     type_ == Byte::u8 ? run_typed<uint8_t>(call) : run_typed<int8_t>(call);
   }
   std::string describe() const override { return "average pool of bytes"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto windows = windows_at(ports, *form_);
+    if (!windows) return nullptr;
+    auto other = make_in_block<ByteAveragePoolKernel>(*this);
+    other->windows_ = std::move(*windows);
+    return other;
+  }
 
  private:
   template <typename T>
@@ -167,6 +215,7 @@ class ByteAveragePoolKernel final : public Kernel {
   }
 
   Byte type_;
+  std::shared_ptr<const WindowsForm> form_;
   Windows windows_;
   bool with_pads_;
   bool has_zero_[5] = {};
@@ -177,9 +226,9 @@ std::unique_ptr<Kernel> make_average(const StepContext& context) {
     if (!context.has_input(k) || !single_or_absent(context, k, ir::ElementType::f32)) return nullptr;
   for (size_t k : {size_t{2}, size_t{4}})
     if (!single_or_absent(context, k, context.inputs[0].type)) return nullptr;
-  std::optional<Windows> found = windows(context, context.integer("channels_last", 0) != 0);
-  if (!found) return nullptr;
-  return std::make_unique<ByteAveragePoolKernel>(context, std::move(*found),
+  const std::optional<WindowsForm> form = windows(context, context.integer("channels_last", 0) != 0);
+  if (!form) return nullptr;
+  return std::make_unique<ByteAveragePoolKernel>(context, *form,
                                                  context.integer("count_include_pad", 0) != 0);
 }
 

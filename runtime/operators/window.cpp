@@ -4,37 +4,60 @@
 
 namespace axrun::runtime {
 
-SlidingWindow sliding_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
-                             const std::vector<int64_t>& kernel) {
-  SlidingWindow window;
-  window.in.assign(x.begin() + 2, x.end());
-  window.out.assign(y.begin() + 2, y.end());
-  window.kernel = kernel;
-  const size_t rank = window.in.size();
+WindowForm::WindowForm(const StepContext& context, const std::vector<int64_t>& kernel) {
   const auto list = [&](const char* name, int64_t otherwise) {
-    std::vector<int64_t> values = context.integers(name);
-    if (values.empty()) values.assign(rank, otherwise);
+    const std::vector<int64_t> given = context.integers(name);
+    Extents values;
+    for (size_t d = 0; d < kernel.size(); ++d) values.push_back(given.empty() ? otherwise : given[d]);
     return values;
   };
-  window.strides = list("strides", 1);
-  window.dilations = list("dilations", 1);
-  window.pads_begin.assign(rank, 0);
-  window.pads_end.assign(rank, 0);
+  for (const int64_t extent : kernel) kernel_.push_back(extent);
+  strides_ = list("strides", 1);
+  dilations_ = list("dilations", 1);
+  for (const int64_t pad : context.integers("pads")) pads_.push_back(pad);
   const std::string mode = context.string("auto_pad", "NOTSET");
-  const std::vector<int64_t> pads = context.integers("pads");
-  for (size_t d = 0; d < rank; ++d) {
-    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      const int64_t reach = window.dilations[d] * (kernel[d] - 1) + 1;
-      const int64_t total =
-          std::max<int64_t>(0, (window.out[d] - 1) * window.strides[d] + reach - window.in[d]);
-      window.pads_begin[d] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-      window.pads_end[d] = total - window.pads_begin[d];
-    } else if (mode != "VALID" && !pads.empty()) {
-      window.pads_begin[d] = pads[d];
-      window.pads_end[d] = pads[rank + d];
-    }
+  if (mode == "SAME_UPPER") {
+    padding_ = Padding::same_upper;
+  } else if (mode == "SAME_LOWER") {
+    padding_ = Padding::same_lower;
+  } else if (mode != "VALID" && !pads_.empty()) {
+    padding_ = Padding::given;
   }
-  return window;
+}
+
+WindowForm WindowForm::transposed(const StepContext& context, const std::vector<int64_t>& kernel) {
+  WindowForm form(context, kernel);
+  form.fits_result_ =
+      !context.integers("output_shape").empty() || context.string("auto_pad", "NOTSET") != "NOTSET";
+  for (const int64_t extra : context.integers("output_padding")) form.extra_.push_back(extra);
+  return form;
+}
+
+void WindowForm::complete(SlidingWindow& window) const {
+  window.kernel = kernel_;
+  window.strides = strides_;
+  window.dilations = dilations_;
+  const bool is_upper = padding_ == Padding::same_upper,
+             is_same = is_upper || padding_ == Padding::same_lower;
+  for (size_t d = 0; d < rank(); ++d) {
+    const int64_t reach = dilations_[d] * (kernel_[d] - 1) + 1;
+    int64_t begin = 0, end = 0;
+    if (fits_result_) {
+      const int64_t whole = strides_[d] * (window.in[d] - 1) + (extra_.empty() ? 0 : extra_[d]) + reach;
+      const int64_t total = std::max<int64_t>(0, whole - window.out[d]);
+      begin = is_upper ? total / 2 : total - total / 2;
+      end = total - begin;
+    } else if (is_same) {
+      const int64_t total = std::max<int64_t>(0, (window.out[d] - 1) * strides_[d] + reach - window.in[d]);
+      begin = is_upper ? total / 2 : total - total / 2;
+      end = total - begin;
+    } else if (padding_ == Padding::given) {
+      begin = pads_[d];
+      end = pads_[rank() + d];
+    }
+    window.pads_begin.push_back(begin);
+    window.pads_end.push_back(end);
+  }
 }
 
 std::vector<Reach> reaches(const SlidingWindow& window, size_t d) {

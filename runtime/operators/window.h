@@ -4,18 +4,52 @@
 #include <vector>
 
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/port_sizes.h"
 
 namespace axrun::runtime {
 
 /// The sliding window of a convolution or pooling node over its spatial dims, outermost first.
 struct SlidingWindow {
-  std::vector<int64_t> in, out, kernel, strides, dilations;
-  std::vector<int64_t> pads_begin;
-  std::vector<int64_t>
-      pads_end;  ///< those asked for: how far windows reach beyond the input follows from `out`
+  Extents in, out, kernel, strides, dilations;
+  Extents pads_begin;
+  Extents pads_end;  ///< those asked for: how far windows reach beyond the input follows from `out`
 
   size_t rank() const { return in.size(); }
-  int64_t taps() const { return ir::element_count(kernel); }
+  int64_t taps() const { return kernel.count(); }
+};
+
+/// What a node says of its window, the same for all sizes of what it goes over.
+class WindowForm {
+ public:
+  /// From the attributes strides, dilations, pads and auto_pad.
+  WindowForm(const StepContext& context, const std::vector<int64_t>& kernel);
+  /// The same of ConvTranspose: pads that an output shape or auto_pad asks for are those at the beginning
+  /// only.
+  static WindowForm transposed(const StepContext& context, const std::vector<int64_t>& kernel);
+
+  size_t rank() const { return kernel_.size(); }
+  const Extents& kernel() const { return kernel_; }
+  /// x, y: whole shapes [N, C, spatial...].
+  template <typename Dims>
+  SlidingWindow at(const Dims& x, const Dims& y) const {
+    SlidingWindow window;
+    for (size_t d = 2; d < x.size(); ++d) {
+      window.in.push_back(x[d]);
+      window.out.push_back(y[d]);
+    }
+    complete(window);
+    return window;
+  }
+
+ private:
+  enum class Padding : uint8_t { none, given, same_upper, same_lower };
+  /// By its input and its output.
+  void complete(SlidingWindow& window) const;
+
+  Extents kernel_, strides_, dilations_, pads_;  ///< pads: those at the beginning, then those at the end
+  Extents extra_;                                ///< of a result that says how large it is: output_padding
+  bool fits_result_ = false;                     ///< a transposed one, whose pads follow from its result
+  Padding padding_ = Padding::none;
 };
 
 /// A dim of the window as the height, or the width, of a kernel's shape (ConvShape, PoolShape).
@@ -50,10 +84,5 @@ struct Reach {
 std::vector<Reach> reaches(const SlidingWindow& window, size_t dim);
 /// The same of the last `count` dims, of which those that the window lacks come first, with one place.
 std::vector<std::vector<Reach>> reaches_of_dims(const SlidingWindow& window, size_t count);
-
-/// From the attributes strides, dilations, pads and auto_pad; `x` and `y` are whole shapes [N, C,
-/// spatial...].
-SlidingWindow sliding_window(const StepContext& context, const ir::Shape& x, const ir::Shape& y,
-                             const std::vector<int64_t>& kernel);
 
 }  // namespace axrun::runtime
