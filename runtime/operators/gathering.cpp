@@ -4,6 +4,8 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/operators/product_sizes.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -17,16 +19,23 @@ class GatherElementsKernel final : public Kernel {
  public:
   GatherElementsKernel(const StepContext& context, size_t axis)
       : element_(ir::size_of(context.inputs[0].type)),
-        indices_(context.inputs[1].shape),
-        strides_(ir::row_major_strides(context.inputs[0].shape)),
         axis_(axis),
-        size_(context.inputs[0].shape[axis]),
         narrow_(context.inputs[1].type == ElementType::i32),
-        place_(place_of(context)) {
-    columns_ = indices_.back();
-    rows_ = ir::element_count(indices_) / columns_;
-    axis_stride_ = strides_[axis];
-    strides_[axis] = 0;
+        place_(std::make_shared<const std::string>(place_of(context))) {}
+
+  /// False: there are more indices than the expression reads, which reports it, or none.
+  bool size(const Extents& x, const Extents& indices) {
+    if (indices.count() == 0) return false;
+    for (size_t d = 0; d < x.size(); ++d)
+      if (d != axis_ && indices[d] > x[d]) return false;
+    indices_ = indices;
+    size_ = x[axis_];
+    columns_ = indices.back();
+    rows_ = indices.count() / columns_;
+    strides_ = x.strides();
+    axis_stride_ = strides_[axis_];
+    strides_[axis_] = 0;
+    return true;
   }
 
   void run(const KernelCall& call) const override {
@@ -42,7 +51,7 @@ class GatherElementsKernel final : public Kernel {
                                  const T* from = x + row_offset(row);
                                  for (int64_t j = 0; j < columns_; ++j) {
                                    const int64_t index = reader.at(row * columns_ + j, size_);
-                                   if (index < 0) fail_index(place_);
+                                   if (index < 0) fail_index(*place_);
                                    y[row * columns_ + j] = from[j * step + index * axis_stride_];
                                  }
                                }
@@ -50,6 +59,10 @@ class GatherElementsKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "gather elements"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto other = make_in_block<GatherElementsKernel>(*this);
+    return other->size(ports.input(0), ports.input(1)) ? other : nullptr;
+  }
 
  private:
   int64_t row_offset(int64_t row) const {
@@ -61,44 +74,45 @@ class GatherElementsKernel final : public Kernel {
     return offset;
   }
 
-  size_t element_;
-  ir::Shape indices_, strides_;
-  size_t axis_;
-  int64_t size_, rows_ = 0, columns_ = 0, axis_stride_ = 0;
+  size_t element_, axis_;
   bool narrow_;
-  std::string place_;
+  std::shared_ptr<const std::string> place_;
+  Extents indices_, strides_;
+  int64_t size_ = 0, rows_ = 0, columns_ = 0, axis_stride_ = 0;
 };
 
 std::unique_ptr<Kernel> make_gather_elements(const StepContext& context) {
   if (context.fused() || !is_index(context, 1) || !is_movable(context.inputs[0].type)) return nullptr;
-  if (context.outputs[0].count() == 0) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  const ir::Shape& indices = context.inputs[1].shape;
-  const size_t axis = axis_of(context, 0, context.inputs[0].rank());
-  for (size_t d = 0; d < x.size(); ++d) {
-    if (d != axis && indices[d] > x[d]) return nullptr;  // reported by the expression
-  }
-  return std::make_unique<GatherElementsKernel>(context, axis);
+  if (!has_extents(context)) return nullptr;
+  auto kernel =
+      std::make_unique<GatherElementsKernel>(context, axis_of(context, 0, context.inputs[0].rank()));
+  if (!kernel->size(extents_of(context.inputs[0].shape), extents_of(context.inputs[1].shape))) return nullptr;
+  return kernel;
 }
 
 /// Slices of x at tuples of indices.
 class GatherNdKernel final : public Kernel {
  public:
   GatherNdKernel(const StepContext& context, size_t batch_dims)
-      : narrow_(context.inputs[1].type == ElementType::i32), place_(place_of(context)) {
-    const ir::Shape& x = context.inputs[0].shape;
-    const ir::Shape& indices = context.inputs[1].shape;
-    const ir::Shape strides = ir::row_major_strides(x);
-    const auto length = static_cast<size_t>(indices.back());
-    for (size_t k = 0; k < length; ++k) {
-      sizes_.push_back(x[batch_dims + k]);
-      strides_.push_back(strides[batch_dims + k]);
+      : batch_dims_(batch_dims),
+        element_(static_cast<int64_t>(ir::size_of(context.inputs[0].type))),
+        narrow_(context.inputs[1].type == ElementType::i32),
+        place_(std::make_shared<const std::string>(place_of(context))) {}
+
+  /// results: elements of the result. False: there are none, or no indices.
+  bool size(const Extents& x, const Extents& indices, int64_t results) {
+    if (results == 0 || indices.count() == 0) return false;
+    const Extents strides = x.strides();
+    sizes_ = strides_ = {};
+    for (size_t k = 0; k < static_cast<size_t>(indices.back()); ++k) {
+      sizes_.push_back(x[batch_dims_ + k]);
+      strides_.push_back(strides[batch_dims_ + k]);
     }
-    tuples_ = ir::element_count(indices) / indices.back();
-    slice_ = context.outputs[0].count() / tuples_;
-    for (size_t d = 0; d < batch_dims; ++d) batches_ *= x[d];
-    batch_stride_ = context.inputs[0].count() / batches_;
-    element_ = static_cast<int64_t>(ir::size_of(context.inputs[0].type));
+    tuples_ = indices.count() / indices.back();
+    slice_ = results / tuples_;
+    batches_ = x.count(0, batch_dims_);
+    batch_stride_ = x.count() / batches_;
+    return true;
   }
 
   void run(const KernelCall& call) const override {
@@ -114,7 +128,7 @@ class GatherNdKernel final : public Kernel {
             int64_t offset = t / per_batch * batch_stride_;
             for (int64_t k = 0; k < length; ++k) {
               const int64_t index = reader.at(t * length + k, sizes_[static_cast<size_t>(k)]);
-              if (index < 0) fail_index(place_);
+              if (index < 0) fail_index(*place_);
               offset += index * strides_[static_cast<size_t>(k)];
             }
             std::memcpy(y + t * slice_ * element_, x + offset * element_, bytes);
@@ -122,27 +136,37 @@ class GatherNdKernel final : public Kernel {
         });
   }
   std::string describe() const override { return "gather slices"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto other = make_in_block<GatherNdKernel>(*this);
+    return other->size(ports.input(0), ports.input(1), ports.output(0).count()) ? other : nullptr;
+  }
 
  private:
-  std::vector<int64_t> sizes_, strides_;  ///< of the dimensions a tuple addresses
-  int64_t tuples_ = 0, slice_ = 0, batches_ = 1, batch_stride_ = 0, element_ = 0;
+  size_t batch_dims_;
+  int64_t element_;
   bool narrow_;
-  std::string place_;
+  std::shared_ptr<const std::string> place_;
+  Extents sizes_, strides_;  ///< of the dimensions a tuple addresses
+  int64_t tuples_ = 0, slice_ = 0, batches_ = 1, batch_stride_ = 0;
 };
 
 std::unique_ptr<Kernel> make_gather_nd(const StepContext& context) {
   if (context.fused() || !is_index(context, 1) || !is_movable(context.inputs[0].type)) return nullptr;
-  if (context.outputs[0].count() == 0 || context.inputs[1].count() == 0) return nullptr;
-  return std::make_unique<GatherNdKernel>(context, static_cast<size_t>(context.integer("batch_dims", 0)));
+  if (!has_extents(context)) return nullptr;
+  auto kernel =
+      std::make_unique<GatherNdKernel>(context, static_cast<size_t>(context.integer("batch_dims", 0)));
+  if (!kernel->size(extents_of(context.inputs[0].shape), extents_of(context.inputs[1].shape),
+                    context.outputs[0].count()))
+    return nullptr;
+  return kernel;
 }
 
 /// values[1] at the index, values[0] elsewhere, along a new axis.
 class OneHotKernel final : public Kernel {
  public:
-  OneHotKernel(const StepContext& context, size_t axis)
-      : element_(ir::size_of(context.inputs[2].type)), index_type_(context.inputs[0].type) {
-    const ir::Shape& y = context.outputs[0].shape;
-    depth_ = y[axis];
+  template <typename Dims>
+  OneHotKernel(size_t element, ElementType index_type, size_t axis, const Dims& y)
+      : element_(element), index_type_(index_type), axis_(axis), depth_(y[axis]) {
     for (size_t d = 0; d < axis; ++d) outer_ *= y[d];
     for (size_t d = axis + 1; d < y.size(); ++d) inner_ *= y[d];
   }
@@ -162,6 +186,11 @@ class OneHotKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "one hot"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents y = ports.output(0);
+    if (y.count() == 0) return nullptr;
+    return make_in_block<OneHotKernel>(element_, index_type_, axis_, y);
+  }
 
  private:
   int64_t index(const void* data, int64_t at) const {
@@ -186,7 +215,8 @@ class OneHotKernel final : public Kernel {
 
   size_t element_;
   ElementType index_type_;
-  int64_t depth_ = 0, outer_ = 1, inner_ = 1;
+  size_t axis_;
+  int64_t depth_, outer_ = 1, inner_ = 1;
 };
 
 std::unique_ptr<Kernel> make_one_hot(const StepContext& context) {
@@ -194,7 +224,9 @@ std::unique_ptr<Kernel> make_one_hot(const StepContext& context) {
     return nullptr;
   const ElementType type = context.inputs[0].type;
   if (type != ElementType::i64 && type != ElementType::i32 && type != ElementType::f32) return nullptr;
-  return std::make_unique<OneHotKernel>(context, axis_of(context, -1, context.outputs[0].rank()));
+  const StepPort& y = context.outputs[0];
+  return std::make_unique<OneHotKernel>(ir::size_of(context.inputs[2].type), type,
+                                        axis_of(context, -1, y.rank()), y.shape);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using ir::ScalarOp;
 /// Every element is the same number.
 class FillKernel final : public Kernel {
  public:
-  FillKernel(ir::Tensor value, int64_t count) : value_(std::move(value)), count_(count) {}
+  FillKernel(ir::Tensor value, int64_t count, bool is_open)
+      : value_(std::move(value)), count_(count), is_open_(is_open) {}
   void run(const KernelCall& call) const override {
     with_element(ir::size_of(value_.type()), [&](auto sample) {
       using T = decltype(sample);
@@ -24,11 +25,17 @@ class FillKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "fill"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    return is_open_ ? make_in_block<FillKernel>(value_, ports.output(0).count(), true) : nullptr;
+  }
 
  private:
   ir::Tensor value_;
   int64_t count_;
+  bool is_open_;  ///< the number is this at all sizes
 };
+
+bool is_literal(const ir::Expr& value) { return value.op == ScalarOp::real || value.op == ScalarOp::integer; }
 
 /// A map whose value is a literal.
 std::unique_ptr<Kernel> make_fill(const StepContext& context) {
@@ -39,14 +46,16 @@ std::unique_ptr<Kernel> make_fill(const StepContext& context) {
   const ir::Stage& stage = program.stages[0];
   if (stage.kind != ir::StageKind::map || stage.results[0] != program.outputs[0]) return nullptr;
   const ir::Expr& body = program.exprs[static_cast<size_t>(stage.body[0])];
-  if (body.op != ScalarOp::real && body.op != ScalarOp::integer) return nullptr;
+  if (!is_literal(body)) return nullptr;
   ir::Tensor value = ir::Tensor::allocate(body.type, {});
   if (body.op == ScalarOp::real) {
     value.set_real(0, body.real);
   } else {
     value.set_int(0, body.integer);
   }
-  return std::make_unique<FillKernel>(std::move(value), context.outputs[0].count());
+  const ir::Program* const open = context.open_programs.empty() ? nullptr : context.open_programs[0];
+  const bool is_open = open != nullptr && is_literal(ir::expr_of(*open, open->stages[0].body[0]));
+  return std::make_unique<FillKernel>(std::move(value), context.outputs[0].count(), is_open);
 }
 
 /// Element i is start + i * step, wrapped to its type.

@@ -32,6 +32,10 @@ std::string place_of(const StepContext& context) {
   return fmt::format("{} '{}'", context.node.op, context.node.name);
 }
 
+bool has_extents(const StepContext& context) {
+  return context.inputs[0].shape.size() <= Extents::most && context.inputs[1].shape.size() <= Extents::most;
+}
+
 bool is_movable(ir::ElementType type) {
   const size_t bytes = ir::size_of(type);
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;

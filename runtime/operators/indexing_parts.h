@@ -35,6 +35,9 @@ bool is_index(const StepContext& context, size_t k);
 /// "Gather 'name'" for messages.
 std::string place_of(const StepContext& context);
 
+/// Whether the dims of inputs 0 and 1 fit into Extents.
+bool has_extents(const StepContext& context);
+
 /// Elements that are only moved: 1, 2, 4 or 8 bytes.
 bool is_movable(ir::ElementType type);
 

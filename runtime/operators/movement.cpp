@@ -8,6 +8,7 @@
 #include "ir/error.h"
 #include "ir/view.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/plan/kernel.h"
 #include "runtime/plan/kernel_block.h"
 
@@ -252,28 +253,33 @@ std::unique_ptr<Kernel> make_concat(const StepContext& context) {
 /// Pad with a constant: the frame is filled, the rest copied. Negative pads crop.
 class PadKernel final : public Kernel {
  public:
-  PadKernel(const StepContext& context, const std::vector<int64_t>& pads) {
-    const ir::Shape& x = context.inputs[0].shape;
-    const ir::Shape& y = context.outputs[0].shape;
-    element_ = ir::size_of(context.outputs[0].type);
-    count_ = context.outputs[0].count();
-    const ir::Shape x_strides = ir::row_major_strides(x);
-    const ir::Shape y_strides = ir::row_major_strides(y);
+  PadKernel(const StepContext& context, std::vector<int64_t> pads)
+      : pads_(std::make_shared<const std::vector<int64_t>>(std::move(pads))),
+        element_(ir::size_of(context.outputs[0].type)) {
+    size(extents_of(context.inputs[0].shape), extents_of(context.outputs[0].shape));
+    value_port_ = context.has_input(2) ? 2 : -1;
+    if (value_port_ < 0 && context.outputs[0].type == ElementType::f32) {
+      const auto value = static_cast<float>(context.real("value", 0.0));
+      std::memcpy(value_, &value, sizeof(value));
+    }
+  }
+
+  void size(const Extents& x, const Extents& y) {
+    count_ = y.count();
+    copied_ = 1;
+    x_offset_ = y_offset_ = 0;
+    const Extents x_strides = x.strides(), y_strides = y.strides();
     shape_.rank = static_cast<int>(x.size());
     for (size_t d = 0; d < x.size(); ++d) {
-      const int64_t before = std::max<int64_t>(pads[d], 0);
-      const int64_t cropped = std::max<int64_t>(-pads[d], 0);
+      const int64_t pad = (*pads_)[d];
+      const int64_t before = std::max<int64_t>(pad, 0);
+      const int64_t cropped = std::max<int64_t>(-pad, 0);
       shape_.extents[d] = std::max<int64_t>(0, std::min(x[d] - cropped, y[d] - before));
       shape_.x_strides[d] = x_strides[d];
       shape_.y_strides[d] = y_strides[d];
       x_offset_ += cropped * x_strides[d];
       y_offset_ += before * y_strides[d];
       copied_ *= shape_.extents[d];
-    }
-    value_port_ = context.has_input(2) ? 2 : -1;
-    if (value_port_ < 0 && context.outputs[0].type == ElementType::f32) {
-      const auto value = static_cast<float>(context.real("value", 0.0));
-      std::memcpy(value_, &value, sizeof(value));
     }
   }
 
@@ -293,10 +299,18 @@ class PadKernel final : public Kernel {
                  y + y_offset_ * bytes, call.pool);
   }
   std::string describe() const override { return "pad"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents y = ports.output(0);
+    if (y.count() == 0 || (ports.inputs() > 1 && ports.is_told(1))) return nullptr;
+    auto other = make_in_block<PadKernel>(*this);
+    other->size(ports.input(0), y);
+    return other;
+  }
 
  private:
+  std::shared_ptr<const std::vector<int64_t>> pads_;
+  size_t element_;
   CopyShape shape_;
-  size_t element_ = 4;
   int64_t count_ = 0;
   int64_t copied_ = 1;
   int64_t x_offset_ = 0, y_offset_ = 0;
@@ -320,7 +334,7 @@ std::unique_ptr<Kernel> make_pad(const StepContext& context) {
   if (pads.size() != 2 * rank || rank > max_copy_rank) return nullptr;
   if (!context.has_input(2) && context.outputs[0].type != ElementType::f32 && context.has_attribute("value"))
     return nullptr;
-  return std::make_unique<PadKernel>(context, pads);
+  return std::make_unique<PadKernel>(context, std::move(pads));
 }
 
 class GatherKernel final : public Kernel {

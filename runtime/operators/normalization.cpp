@@ -145,12 +145,19 @@ std::unique_ptr<Kernel> make_layer_like(const StepContext& context, bool subtrac
 std::unique_ptr<Kernel> make_layer_norm(const StepContext& context) { return make_layer_like(context, true); }
 std::unique_ptr<Kernel> make_rms_norm(const StepContext& context) { return make_layer_like(context, false); }
 
+/// Of [N, C, ...]: elements of a channel.
+template <typename Dims>
+int64_t plane_of(const Dims& shape) {
+  int64_t plane = 1;
+  for (size_t d = 2; d < shape.size(); ++d) plane *= shape[d];
+  return plane;
+}
+
 class InstanceNormKernel final : public Kernel {
  public:
-  InstanceNormKernel(const ir::Shape& shape, float epsilon)
-      : batch_(shape[0]), channels_(shape[1]), epsilon_(epsilon) {
-    for (size_t d = 2; d < shape.size(); ++d) plane_ *= shape[d];
-  }
+  template <typename Dims>
+  InstanceNormKernel(const Dims& shape, float epsilon)
+      : batch_(shape[0]), channels_(shape[1]), plane_(plane_of(shape)), epsilon_(epsilon) {}
   void run(const KernelCall& call) const override {
     instance_norm(batch_, channels_, plane_, static_cast<const float*>(call.inputs[0]),
                   static_cast<float*>(call.outputs[0]), static_cast<const float*>(call.inputs[1]),
@@ -158,9 +165,14 @@ class InstanceNormKernel final : public Kernel {
   }
   std::string describe() const override { return "instance norm"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    if (shape.count() == 0 || shape[1] != channels_) return nullptr;
+    return make_in_block<InstanceNormKernel>(shape, epsilon_);
+  }
 
  private:
-  int64_t batch_, channels_, plane_ = 1;
+  int64_t batch_, channels_, plane_;
   float epsilon_;
 };
 
@@ -178,14 +190,14 @@ std::unique_ptr<Kernel> make_instance_norm(const StepContext& context) {
 /// Scale and bias are per group in version 18, per channel since 21.
 class GroupNormKernel final : public Kernel {
  public:
-  GroupNormKernel(const ir::Shape& shape, int64_t groups, bool per_group, float epsilon)
+  template <typename Dims>
+  GroupNormKernel(const Dims& shape, int64_t groups, bool per_group, float epsilon)
       : batch_(shape[0]),
         groups_(groups),
         channels_(shape[1] / groups),
+        plane_(plane_of(shape)),
         per_group_(per_group),
-        epsilon_(epsilon) {
-    for (size_t d = 2; d < shape.size(); ++d) plane_ *= shape[d];
-  }
+        epsilon_(epsilon) {}
   void run(const KernelCall& call) const override {
     const auto* scale = static_cast<const float*>(call.inputs[1]);
     const auto* bias = static_cast<const float*>(call.inputs[2]);
@@ -197,9 +209,14 @@ class GroupNormKernel final : public Kernel {
   }
   std::string describe() const override { return "group norm"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    if (shape.count() == 0 || shape[1] != groups_ * channels_) return nullptr;
+    return make_in_block<GroupNormKernel>(shape, groups_, per_group_, epsilon_);
+  }
 
  private:
-  int64_t batch_, groups_, channels_, plane_ = 1;
+  int64_t batch_, groups_, channels_, plane_;
   bool per_group_;
   float epsilon_;
 };
@@ -218,20 +235,29 @@ std::unique_ptr<Kernel> make_group_norm(const StepContext& context) {
 /// Batch normalization with constant parameters: an affine map per channel.
 class BatchNormKernel final : public Kernel {
  public:
-  BatchNormKernel(const ir::Shape& shape, std::vector<float> scale, std::vector<float> bias)
-      : outer_(shape[0]), channels_(shape[1]), scale_(std::move(scale)), bias_(std::move(bias)) {
-    for (size_t d = 2; d < shape.size(); ++d) inner_ *= shape[d];
-  }
+  /// Per channel.
+  struct Parameters {
+    std::vector<float> scale, bias;
+  };
+  template <typename Dims>
+  BatchNormKernel(const Dims& shape, std::shared_ptr<const Parameters> parameters)
+      : outer_(shape[0]), channels_(shape[1]), inner_(plane_of(shape)), parameters_(std::move(parameters)) {}
   void run(const KernelCall& call) const override {
-    channel_affine(outer_, channels_, inner_, static_cast<const float*>(call.inputs[0]), scale_.data(),
-                   bias_.data(), Activation::none, 0, 0, static_cast<float*>(call.outputs[0]), call.pool);
+    channel_affine(outer_, channels_, inner_, static_cast<const float*>(call.inputs[0]),
+                   parameters_->scale.data(), parameters_->bias.data(), Activation::none, 0, 0,
+                   static_cast<float*>(call.outputs[0]), call.pool);
   }
   std::string describe() const override { return "channel affine"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents shape = ports.input(0);
+    if (shape.count() == 0 || shape[1] != channels_) return nullptr;
+    return make_in_block<BatchNormKernel>(shape, parameters_);
+  }
 
  private:
-  int64_t outer_, channels_, inner_ = 1;
-  std::vector<float> scale_, bias_;
+  int64_t outer_, channels_, inner_;
+  std::shared_ptr<const Parameters> parameters_;
 };
 
 std::unique_ptr<Kernel> make_batch_norm(const StepContext& context) {
@@ -249,13 +275,13 @@ std::unique_ptr<Kernel> make_batch_norm(const StepContext& context) {
     if (context.has_output(k)) return nullptr;
   }
   const double epsilon = static_cast<float>(context.real("epsilon", 1e-5));
-  std::vector<float> scale, bias;
+  auto affine = std::make_shared<BatchNormKernel::Parameters>();
   for (int64_t c = 0; c < channels; ++c) {
     const double factor = parameters[0][c] / std::sqrt(parameters[3][c] + epsilon);
-    scale.push_back(static_cast<float>(factor));
-    bias.push_back(static_cast<float>(parameters[1][c] - factor * parameters[2][c]));
+    affine->scale.push_back(static_cast<float>(factor));
+    affine->bias.push_back(static_cast<float>(parameters[1][c] - factor * parameters[2][c]));
   }
-  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(scale), std::move(bias));
+  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(affine));
 }
 
 /// ImageScaler, which old converters wrote: x * scale + bias[channel].
@@ -264,9 +290,10 @@ std::unique_ptr<Kernel> make_image_scaler(const StepContext& context) {
   const auto given = context.node.attributes.find("bias");
   const auto channels = static_cast<size_t>(context.inputs[0].shape[1]);
   if (given == context.node.attributes.end() || given->second.reals.size() != channels) return nullptr;
-  std::vector<float> scale(channels, static_cast<float>(context.real("scale", 1.0)));
-  std::vector<float> bias(given->second.reals.begin(), given->second.reals.end());
-  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(scale), std::move(bias));
+  auto affine = std::make_shared<BatchNormKernel::Parameters>();
+  affine->scale.assign(channels, static_cast<float>(context.real("scale", 1.0)));
+  affine->bias.assign(given->second.reals.begin(), given->second.reals.end());
+  return std::make_unique<BatchNormKernel>(context.inputs[0].shape, std::move(affine));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/operators/product_sizes.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -75,18 +77,27 @@ class ScatterElementsKernel final : public Kernel {
   ScatterElementsKernel(const StepContext& context, Combine combine, size_t axis)
       : type_(context.inputs[0].type),
         combine_(combine),
-        bytes_(static_cast<size_t>(context.inputs[0].count()) * ir::size_of(type_)),
-        indices_(context.inputs[1].shape),
-        strides_(ir::row_major_strides(context.inputs[0].shape)),
-        size_(context.inputs[0].shape[axis]),
+        axis_(axis),
         narrow_(context.inputs[1].type == ElementType::i32),
-        place_(place_of(context)) {
+        place_(std::make_shared<const std::string>(place_of(context))) {
     // A definition may take what is constant into its expression: then there is no operand.
     if (context.inputs[1].constant != nullptr) constant_ = *context.inputs[1].constant;
-    columns_ = indices_.back();
-    rows_ = ir::element_count(indices_) / columns_;
-    axis_stride_ = strides_[axis];
-    strides_[axis] = 0;
+  }
+
+  /// False: there are more indices than the expression writes, which reports it, or none.
+  bool size(const Extents& x, const Extents& indices) {
+    if (indices.count() == 0) return false;
+    for (size_t d = 0; d < x.size(); ++d)
+      if (d != axis_ && indices[d] > x[d]) return false;
+    bytes_ = static_cast<size_t>(x.count()) * ir::size_of(type_);
+    indices_ = indices;
+    size_ = x[axis_];
+    columns_ = indices.back();
+    rows_ = indices.count() / columns_;
+    strides_ = x.strides();
+    axis_stride_ = strides_[axis_];
+    strides_[axis_] = 0;
+    return true;
   }
 
   void run(const KernelCall& call) const override {
@@ -105,7 +116,7 @@ class ScatterElementsKernel final : public Kernel {
         for (int64_t j = 0; j < columns_; ++j) {
           const int64_t position = row * columns_ + j;
           const int64_t index = reader.at(position, size_);
-          if (index < 0) fail_index(place_);
+          if (index < 0) fail_index(*place_);
           T& to = y[offset + j * strides_.back() + index * axis_stride_];
           to = combined(combine_, to, updates[position]);
         }
@@ -113,30 +124,33 @@ class ScatterElementsKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "scatter elements"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (constant_.defined() && ports.is_told(1)) return nullptr;
+    auto other = make_in_block<ScatterElementsKernel>(*this);
+    return other->size(ports.input(0), ports.input(1)) ? other : nullptr;
+  }
   std::vector<int> in_place() const override { return {0}; }
 
  private:
   ElementType type_;
   Combine combine_;
-  size_t bytes_;
-  ir::Shape indices_, strides_;
-  int64_t size_, rows_ = 0, columns_ = 0, axis_stride_ = 0;
+  size_t axis_;
   bool narrow_;
   ir::Tensor constant_;  ///< the indices, where they are
-  std::string place_;
+  std::shared_ptr<const std::string> place_;
+  size_t bytes_ = 0;
+  Extents indices_, strides_;
+  int64_t size_ = 0, rows_ = 0, columns_ = 0, axis_stride_ = 0;
 };
 
 std::unique_ptr<Kernel> make_scatter_elements(const StepContext& context) {
   if (context.fused() || !is_index(context, 1) || !context.has_input(2)) return nullptr;
   const auto combine = combine_of(context);
-  if (!combine || context.inputs[1].count() == 0) return nullptr;
-  const ir::Shape& x = context.inputs[0].shape;
-  const ir::Shape& indices = context.inputs[1].shape;
-  const size_t axis = axis_of(context, 0, context.inputs[0].rank());
-  for (size_t d = 0; d < x.size(); ++d) {
-    if (d != axis && indices[d] > x[d]) return nullptr;  // reported by the expression
-  }
-  return std::make_unique<ScatterElementsKernel>(context, *combine, axis);
+  if (!combine || !has_extents(context)) return nullptr;
+  auto kernel = std::make_unique<ScatterElementsKernel>(context, *combine,
+                                                        axis_of(context, 0, context.inputs[0].rank()));
+  if (!kernel->size(extents_of(context.inputs[0].shape), extents_of(context.inputs[1].shape))) return nullptr;
+  return kernel;
 }
 
 /// Slices of the updates written where tuples of indices say.
@@ -145,19 +159,23 @@ class ScatterNdKernel final : public Kernel {
   ScatterNdKernel(const StepContext& context, Combine combine)
       : type_(context.inputs[0].type),
         combine_(combine),
-        bytes_(static_cast<size_t>(context.inputs[0].count()) * ir::size_of(type_)),
         narrow_(context.inputs[1].type == ElementType::i32),
-        place_(place_of(context)) {
-    const ir::Shape& x = context.inputs[0].shape;
-    const ir::Shape& indices = context.inputs[1].shape;
-    const ir::Shape strides = ir::row_major_strides(x);
+        place_(std::make_shared<const std::string>(place_of(context))) {
+    if (context.inputs[1].constant != nullptr) constant_ = *context.inputs[1].constant;
+  }
+
+  /// updates: how many elements. False: none.
+  bool size(const Extents& x, const Extents& indices, int64_t updates) {
+    if (updates == 0) return false;
+    bytes_ = static_cast<size_t>(x.count()) * ir::size_of(type_);
     length_ = indices.back();
-    sizes_.assign(x.begin(), x.begin() + length_);
-    strides_.assign(strides.begin(), strides.begin() + length_);
-    tuples_ = length_ == 0 ? 1 : context.inputs[1].count() / length_;
-    for (size_t d = 0; d + 1 < indices.size() && length_ == 0; ++d) tuples_ *= indices[d];
-    slice_ = context.inputs[2].count() / tuples_;
-    if (context.inputs[1].constant != nullptr && length_ > 0) find_runs(*context.inputs[1].constant);
+    sizes_ = x;
+    strides_ = x.strides();
+    tuples_ = indices.count(0, indices.size() - 1);
+    slice_ = updates / tuples_;
+    runs_.clear();
+    if (constant_.defined() && length_ > 0) find_runs(constant_);
+    return true;
   }
 
   void run(const KernelCall& call) const override {
@@ -179,6 +197,11 @@ class ScatterNdKernel final : public Kernel {
   }
   std::vector<int> in_place() const override { return {0}; }
   bool ignores_input(int k) const override { return k == 1 && !runs_.empty(); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (constant_.defined() && ports.is_told(1)) return nullptr;
+    auto other = make_in_block<ScatterNdKernel>(*this);
+    return other->size(ports.input(0), ports.input(1), ports.input(2).count()) ? other : nullptr;
+  }
 
  private:
   /// Neighbouring updates that go to neighbouring elements, in elements.
@@ -190,7 +213,7 @@ class ScatterNdKernel final : public Kernel {
     int64_t offset = 0;
     for (int64_t k = 0; k < length_; ++k) {
       const int64_t index = reader.at(tuple * length_ + k, sizes_[static_cast<size_t>(k)]);
-      if (index < 0) fail_index(place_);
+      if (index < 0) fail_index(*place_);
       offset += index * strides_[static_cast<size_t>(k)];
     }
     return offset;
@@ -223,19 +246,24 @@ class ScatterNdKernel final : public Kernel {
 
   ElementType type_;
   Combine combine_;
-  size_t bytes_;
-  std::vector<int64_t> sizes_, strides_;  ///< of the dimensions a tuple addresses
-  int64_t length_ = 0, tuples_ = 0, slice_ = 0;
   bool narrow_;
-  std::string place_;
+  ir::Tensor constant_;  ///< the indices, where they are
+  std::shared_ptr<const std::string> place_;
+  size_t bytes_ = 0;
+  Extents sizes_, strides_;  ///< of which a tuple addresses the first ones
+  int64_t length_ = 0, tuples_ = 0, slice_ = 0;
   std::vector<Run> runs_;
 };
 
 std::unique_ptr<Kernel> make_scatter_nd(const StepContext& context) {
   if (context.fused() || !is_index(context, 1) || !context.has_input(2)) return nullptr;
   const auto combine = combine_of(context);
-  if (!combine || context.inputs[2].count() == 0) return nullptr;
-  return std::make_unique<ScatterNdKernel>(context, *combine);
+  if (!combine || !has_extents(context)) return nullptr;
+  auto kernel = std::make_unique<ScatterNdKernel>(context, *combine);
+  if (!kernel->size(extents_of(context.inputs[0].shape), extents_of(context.inputs[1].shape),
+                    context.inputs[2].count()))
+    return nullptr;
+  return kernel;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -13,7 +14,8 @@ using ir::ElementType;
 constexpr int64_t grain_elements = 8192;
 
 /// [outer][extent][inner] around the axis.
-AxisView view_of(const ir::Shape& shape, size_t axis) {
+template <typename Dims>
+AxisView view_of(const Dims& shape, size_t axis) {
   AxisView view;
   for (size_t d = 0; d < shape.size(); ++d) {
     (d < axis ? view.outer : d == axis ? view.extent : view.inner) *= shape[d];
@@ -53,9 +55,14 @@ bool before(T a, T b) {
 
 class TopKKernel final : public Kernel {
  public:
-  TopKKernel(ElementType type, AxisView view, int64_t k, bool largest, int threads)
-      : type_(type), view_(view), k_(k), largest_(largest), threads_(threads) {
-    line_bytes_ = static_cast<size_t>((view.extent * 16 + 63) / 64 * 64);
+  TopKKernel(ElementType type, size_t axis, bool largest, int threads)
+      : type_(type), axis_(axis), largest_(largest), threads_(threads) {}
+
+  template <typename Dims>
+  void size(const Dims& x, const Dims& y) {
+    view_ = view_of(x, axis_);
+    k_ = y[axis_];
+    line_bytes_ = static_cast<size_t>((view_.extent * 16 + 63) / 64 * 64);
   }
 
   void run(const KernelCall& call) const override {
@@ -70,6 +77,13 @@ class TopKKernel final : public Kernel {
   }
   std::string describe() const override { return "top " + std::to_string(k_); }
   size_t scratch_bytes() const override { return line_bytes_ * static_cast<size_t>(threads_); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0);
+    if (x.count() == 0) return nullptr;
+    auto other = make_in_block<TopKKernel>(*this);
+    other->size(x, ports.output(wants_values ? 0 : 1));
+    return other;
+  }
   bool wants_values = false, wants_indices = false;
 
  private:
@@ -109,20 +123,21 @@ class TopKKernel final : public Kernel {
   }
 
   ElementType type_;
-  AxisView view_;
-  int64_t k_;
+  size_t axis_;
   bool largest_;
   int threads_;
-  size_t line_bytes_;
+  AxisView view_;
+  int64_t k_ = 0;
+  size_t line_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> make_top_k(const StepContext& context) {
   if (context.fused() || !is_number(context.inputs[0].type) || context.inputs[0].count() == 0) return nullptr;
   const StepPort& x = context.inputs[0];
   const StepPort& y = context.has_output(0) ? context.outputs[0] : context.outputs[1];
-  const size_t axis = axis_of(context, -1, x.rank());
-  auto kernel = std::make_unique<TopKKernel>(x.type, view_of(x.shape, axis), y.shape[axis],
+  auto kernel = std::make_unique<TopKKernel>(x.type, axis_of(context, -1, x.rank()),
                                              context.integer("largest", 1) != 0, context.threads);
+  kernel->size(x.shape, y.shape);
   kernel->wants_values = context.has_output(0);
   kernel->wants_indices = context.has_output(1);
   return kernel;
@@ -131,7 +146,9 @@ std::unique_ptr<Kernel> make_top_k(const StepContext& context) {
 template <bool largest>
 class ArgKernel final : public Kernel {
  public:
-  ArgKernel(ElementType type, AxisView view, bool last) : type_(type), view_(view), last_(last) {}
+  template <typename Dims>
+  ArgKernel(ElementType type, size_t axis, bool last, const Dims& x)
+      : type_(type), axis_(axis), view_(view_of(x, axis)), last_(last) {}
   void run(const KernelCall& call) const override {
     with_number(type_, [&](auto sample) {
       using T = decltype(sample);
@@ -146,6 +163,11 @@ class ArgKernel final : public Kernel {
     });
   }
   std::string describe() const override { return largest ? "argmax" : "argmin"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0);
+    if (x.count() == 0) return nullptr;
+    return make_in_block<ArgKernel>(type_, axis_, last_, x);
+  }
 
  private:
   /// NaN counts as more extreme than any number, on either side.
@@ -172,6 +194,7 @@ class ArgKernel final : public Kernel {
   }
 
   ElementType type_;
+  size_t axis_;
   AxisView view_;
   bool last_;
 };
@@ -180,14 +203,15 @@ template <bool largest>
 std::unique_ptr<Kernel> make_arg(const StepContext& context) {
   if (context.fused() || !is_number(context.inputs[0].type) || context.inputs[0].count() == 0) return nullptr;
   const StepPort& x = context.inputs[0];
-  return std::make_unique<ArgKernel<largest>>(x.type, view_of(x.shape, axis_of(context, 0, x.rank())),
-                                              context.integer("select_last_index", 0) != 0);
+  return std::make_unique<ArgKernel<largest>>(x.type, axis_of(context, 0, x.rank()),
+                                              context.integer("select_last_index", 0) != 0, x.shape);
 }
 
 class CumulativeSumKernel final : public Kernel {
  public:
-  CumulativeSumKernel(ElementType type, AxisView view, bool reverse, bool exclusive)
-      : type_(type), view_(view), reverse_(reverse), exclusive_(exclusive) {}
+  template <typename Dims>
+  CumulativeSumKernel(ElementType type, size_t axis, bool reverse, bool exclusive, const Dims& x)
+      : type_(type), axis_(axis), view_(view_of(x, axis)), reverse_(reverse), exclusive_(exclusive) {}
   void run(const KernelCall& call) const override {
     with_number(type_, [&](auto sample) {
       using T = decltype(sample);
@@ -204,6 +228,11 @@ class CumulativeSumKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "cumulative sum"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0);
+    if (x.count() == 0 || ports.is_told(1)) return nullptr;
+    return make_in_block<CumulativeSumKernel>(type_, axis_, reverse_, exclusive_, x);
+  }
 
  private:
   template <typename T>
@@ -220,6 +249,7 @@ class CumulativeSumKernel final : public Kernel {
   }
 
   ElementType type_;
+  size_t axis_;
   AxisView view_;
   bool reverse_, exclusive_;
 };
@@ -229,9 +259,9 @@ std::unique_ptr<Kernel> make_cumulative_sum(const StepContext& context) {
   if (!context.has_input(1) || context.inputs[1].constant == nullptr) return nullptr;
   const StepPort& x = context.inputs[0];
   const int64_t axis = context.inputs[1].constant->get_int(0);
-  const auto view = view_of(x.shape, static_cast<size_t>(axis < 0 ? axis + x.rank() : axis));
-  return std::make_unique<CumulativeSumKernel>(x.type, view, context.integer("reverse", 0) != 0,
-                                               context.integer("exclusive", 0) != 0);
+  return std::make_unique<CumulativeSumKernel>(x.type, static_cast<size_t>(axis < 0 ? axis + x.rank() : axis),
+                                               context.integer("reverse", 0) != 0,
+                                               context.integer("exclusive", 0) != 0, x.shape);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Cast between f32 and floats of 16 bits.
 #include "runtime/operators/narrow_parts.h"
 #include "runtime/plan/kernel.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -15,6 +16,9 @@ class WideningKernel final : public Kernel {
     widen(from_, count_, call.inputs[0], static_cast<float*>(call.outputs[0]), call.pool);
   }
   std::string describe() const override { return from_ == NarrowFloat::bf16 ? "widen bf16" : "widen f16"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    return make_in_block<WideningKernel>(from_, ports.output(0).count());
+  }
 
  private:
   NarrowFloat from_;
@@ -30,6 +34,9 @@ class NarrowingKernel final : public Kernel {
   }
   std::string describe() const override {
     return to_ == NarrowFloat::bf16 ? "narrow to bf16" : "narrow to f16";
+  }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    return make_in_block<NarrowingKernel>(to_, ports.output(0).count());
   }
 
  private:

@@ -38,6 +38,13 @@ class Extents {
     for (size_t d = first; d < last; ++d) product *= of_[d];
     return product;
   }
+  /// Of a tensor whose elements lie row by row.
+  Extents strides() const {
+    Extents strides = *this;
+    int64_t stride = 1;
+    for (size_t d = rank_; d-- > 0; stride *= of_[d]) strides.of_[d] = stride;
+    return strides;
+  }
   friend bool operator==(const Extents& a, const Extents& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
