@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "runtime/operators/quantized_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -14,12 +15,11 @@ class BlockProductKernel final : public Kernel {
  public:
   BlockProductKernel(const StepContext& context, const BlockQuantizedMatrix& sizes, int64_t m)
       : sizes_(sizes),
-        m_(m),
         has_zeros_(context.has_input(zeros_port)),
-        has_bias_(context.has_input(bias_port)) {
+        has_bias_(context.has_input(bias_port)),
+        threads_(context.threads) {
     zeros_packed_ = has_zeros_ && context.inputs[zeros_port].type == ElementType::u8;
-    const void* const none[bias_port + 1] = {};
-    scratch_bytes_ = block_quantized_scratch_bytes(product(none, nullptr), context.threads);
+    size(m);
   }
 
   void run(const KernelCall& call) const override {
@@ -30,11 +30,22 @@ class BlockProductKernel final : public Kernel {
                        sizes_.block, has_bias_ ? " +bias" : "");
   }
   size_t scratch_bytes() const override { return scratch_bytes_; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (ports.output(0).count() == 0) return nullptr;
+    auto other = make_in_block<BlockProductKernel>(*this);
+    other->size(ports.input(a_port).count() / sizes_.k);
+    return other;
+  }
   double flops() const override {
     return 2.0 * static_cast<double>(m_) * static_cast<double>(sizes_.n) * static_cast<double>(sizes_.k);
   }
 
  private:
+  void size(int64_t m) {
+    m_ = m;
+    const void* const none[bias_port + 1] = {};
+    scratch_bytes_ = block_quantized_scratch_bytes(product(none, nullptr), threads_);
+  }
   BlockQuantizedGemm product(const void* const* inputs, float* c) const {
     BlockQuantizedGemm g;
     g.w = sizes_;
@@ -53,8 +64,9 @@ class BlockProductKernel final : public Kernel {
   }
 
   BlockQuantizedMatrix sizes_;  ///< without pointers
-  int64_t m_;
   bool has_zeros_, zeros_packed_ = false, has_bias_;
+  int threads_;
+  int64_t m_ = 0;
   size_t scratch_bytes_ = 0;
 };
 

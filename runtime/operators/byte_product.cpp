@@ -2,24 +2,32 @@
 
 #include <fmt/format.h>
 
+#include "runtime/operators/product_sizes.h"
+
 namespace axrun::runtime {
 
-std::optional<ProductShape> read_product_shape(ir::Shape a, ir::Shape b) {
+std::optional<ProductShape> read_product_shape(const StepPort& a, const StepPort& b) {
+  constexpr size_t most = Extents::most - 1;  // a vector becomes a matrix
+  if (a.shape.size() > most || b.shape.size() > most) return std::nullopt;
+  return read_product_shape(extents_of(a.shape), extents_of(b.shape));
+}
+
+std::optional<ProductShape> read_product_shape(Extents a, Extents b) {
   if (a.empty() || b.empty()) return std::nullopt;
-  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (a.size() == 1) a.insert(0, 1);
   if (b.size() == 1) b.push_back(1);
   ProductShape shape;
   shape.m = a[a.size() - 2];
   shape.k = a.back();
   shape.n = b.back();
-  if (ir::element_count(b) == shape.k * shape.n) {
+  if (b.count() == shape.k * shape.n) {
     for (size_t d = 0; d + 2 < a.size(); ++d) shape.m *= a[d];
     return shape;
   }
   const size_t rank = std::max(a.size(), b.size()) - 2;
-  a.insert(a.begin(), rank + 2 - a.size(), 1);
-  b.insert(b.begin(), rank + 2 - b.size(), 1);
-  const ir::Shape a_strides = ir::row_major_strides(a), b_strides = ir::row_major_strides(b);
+  while (a.size() < rank + 2) a.insert(0, 1);
+  while (b.size() < rank + 2) b.insert(0, 1);
+  const Extents a_strides = a.strides(), b_strides = b.strides();
   for (size_t d = 0; d < rank; ++d) {
     const int64_t extent = std::max(a[d], b[d]);
     const std::vector<int64_t> a_before = shape.a_offsets, b_before = shape.b_offsets;
@@ -65,10 +73,22 @@ ByteProduct::ByteProduct(const StepContext& context, ProductShape shape, Byte a_
       std::vector<int32_t> wide(static_cast<size_t>(shape_.n));
       pack(b.constant->data(), zeros, wide.data(), to);
     });
-    return;
   }
+  plan_scratch();
+}
+
+void ByteProduct::plan_scratch() {
+  if (packed()) return;
   packed_at_ = static_cast<size_t>((shape_.n + 15) / 16) * 64;
-  gemm_at_ = packed_at_ + (packed_bytes + 63) / 64 * 64;
+  gemm_at_ = packed_at_ + (quantized_gemm_packed_b_bytes(shape_.k, shape_.n) + 63) / 64 * 64;
+}
+
+bool ByteProduct::resize(ProductShape shape, const PortSizes& ports) {
+  if (packed() && (shape.k != shape_.k || shape.n != shape_.n || shape.b_offsets.size() != 1)) return false;
+  if (has_zero_ && (ports.input(zero_port_).count() > 1) != zero_per_column_) return false;
+  shape_ = std::move(shape);
+  plan_scratch();
+  return true;
 }
 
 bool ByteProduct::ignores_input(int k) const {

@@ -15,7 +15,9 @@ struct ProductShape {
 };
 
 /// As numpy.matmul has it; empty for scalars.
-std::optional<ProductShape> read_product_shape(ir::Shape a, ir::Shape b);
+std::optional<ProductShape> read_product_shape(Extents a, Extents b);
+/// Of inputs of a step; empty also where they have too many dims.
+std::optional<ProductShape> read_product_shape(const StepPort& a, const StepPort& b);
 
 /// Whether input k is absent, or has one element of `type` for all columns or one per column.
 bool fits_columns(const StepContext& context, size_t k, ir::ElementType type, int64_t columns);
@@ -25,6 +27,9 @@ bool fits_columns(const StepContext& context, size_t k, ir::ElementType type, in
 class ByteProduct {
  public:
   ByteProduct(const StepContext& context, ProductShape shape, Byte a_type, size_t b_port, size_t zero_port);
+
+  /// For other sizes of the step's ports; false where it has to be made from a context.
+  bool resize(ProductShape shape, const PortSizes& ports);
 
   const ProductShape& shape() const { return shape_; }
   bool packed() const { return packed_ != nullptr; }
@@ -49,6 +54,7 @@ class ByteProduct {
 
  private:
   QuantizedGemmArguments arguments() const;
+  void plan_scratch();
   void pack(const void* b, const void* zeros, int32_t* wide_zeros, void* to) const;
   /// `packed_offset` is that of the B which the scratch holds.
   void multiply(const KernelCall& call, size_t p, const void* a, int32_t a_zero, char* scratch,

@@ -14,10 +14,46 @@
 namespace axrun::runtime {
 namespace {
 
+/// How Gemm reads its inputs.
+struct GemmForm {
+  bool transpose_a = false, transpose_b = false;
+
+  void set(GemmArguments& g, const Extents& a, const Extents& b) const {
+    g.m = a[transpose_a ? 1 : 0];
+    g.n = b[transpose_b ? 0 : 1];
+    g.k = a[transpose_a ? 0 : 1];
+    g.a_row_stride = transpose_a ? 1 : a[1];
+    g.a_column_stride = transpose_a ? a[1] : 1;
+    g.b_row_stride = transpose_b ? 1 : b[1];
+    g.b_column_stride = transpose_b ? b[1] : 1;
+    g.c_row_stride = g.n;
+  }
+};
+
+/// How Gemm's C broadcasts over [M, N].
+struct GemmAddend {
+  bool is_column = false;  ///< C is [N] (per column), otherwise [M, N] or [M, 1]
+  bool is_row = false;     ///< C is [M, 1]
+  int64_t row_stride = 0;
+
+  /// Empty where the kernel has no such addend.
+  static std::optional<GemmAddend> of(const GemmArguments& g, const Extents& c, float beta) {
+    const int64_t rows = c.size() < 2 ? 1 : c[0], columns = c.empty() ? 1 : c.back();
+    GemmAddend addend;
+    addend.is_column = rows == 1 && columns == g.n && beta == 1.0f;
+    addend.is_row = !addend.is_column && columns == 1 && rows == g.m && beta == 1.0f && g.n != 1;
+    addend.row_stride = rows == 1 ? 0 : g.n;
+    const bool residual_like = columns == g.n;
+    if (!addend.is_column && !addend.is_row && !residual_like) return std::nullopt;
+    return addend;
+  }
+};
+
 /// A matrix product as the kernel sees it: batch strides of the operands, and which are constant.
 struct GemmSetup {
   GemmArguments arguments;
-  std::optional<MatmulForm> matmul;  ///< none: sizes are read in another way
+  std::optional<MatmulForm> matmul;  ///< none: Gemm
+  GemmForm gemm;                     ///< where it is that
   EpiloguePlan plan;
   bool pack_b = false;
   std::optional<MovedOperand> moved;  ///< B, as it lies in a longer buffer
@@ -25,9 +61,7 @@ struct GemmSetup {
   std::vector<size_t> lengths;        ///< inputs of the step that are together as long as what is read of B
   size_t grown_axis = 0;              ///< of these
   int bias_port = -1;                 ///< Gemm's C, or -1
-  bool bias_is_column = false;        ///< C is [N] (per column), otherwise [M, N] or [M, 1]
-  int64_t bias_row_stride = 0;
-  bool bias_is_row = false;  ///< C is [M, 1]
+  GemmAddend addend;                  ///< of it
   float beta = 1;
 };
 
@@ -64,17 +98,9 @@ bool read_gemm(const StepContext& context, GemmSetup& setup) {
   const ir::Shape& b = context.inputs[1].shape;
   const ir::Shape y = own_result_shape(context);
   if (a.size() != 2 || b.size() != 2 || y.size() != 2 || context.node.version < 7) return false;
-  const bool transpose_a = context.integer("transA", 0) != 0;
-  const bool transpose_b = context.integer("transB", 0) != 0;
+  setup.gemm = {context.integer("transA", 0) != 0, context.integer("transB", 0) != 0};
   GemmArguments& g = setup.arguments;
-  g.m = y[0];
-  g.n = y[1];
-  g.k = transpose_a ? a[0] : a[1];
-  g.a_row_stride = transpose_a ? 1 : a[1];
-  g.a_column_stride = transpose_a ? a[1] : 1;
-  g.b_row_stride = transpose_b ? 1 : b[1];
-  g.b_column_stride = transpose_b ? b[1] : 1;
-  g.c_row_stride = g.n;
+  setup.gemm.set(g, extents_of(a), extents_of(b));
   g.epilogue.scale = static_cast<float>(context.real("alpha", 1.0));
   setup.beta = static_cast<float>(context.real("beta", 1.0));
   setup.plan.shape = y;
@@ -95,12 +121,9 @@ bool read_gemm(const StepContext& context, GemmSetup& setup) {
     } else {
       if (context.fused()) return false;
       setup.bias_port = 2;
-      setup.bias_is_column = shape[0] == 1 && shape[1] == g.n && setup.beta == 1.0f;
-      setup.bias_is_row =
-          !setup.bias_is_column && shape[1] == 1 && shape[0] == g.m && setup.beta == 1.0f && g.n != 1;
-      setup.bias_row_stride = shape[0] == 1 ? 0 : g.n;
-      const bool residual_like = shape[1] == g.n;
-      if (!setup.bias_is_column && !setup.bias_is_row && !residual_like) return false;
+      const auto addend = GemmAddend::of(g, extents_of(shape), setup.beta);
+      if (!addend) return false;
+      setup.addend = *addend;
     }
   }
   return true;
@@ -129,10 +152,11 @@ class GemmKernel final : public Kernel {
     // The parts that a run will set decide how much scratch it needs.
     static const float placeholder = 0;
     g_.a = g_.b = &placeholder;
-    if (setup_->bias_is_row) g_.epilogue.row_bias = &placeholder;
-    if (residual_ >= 0 || (setup_->bias_port >= 0 && !setup_->bias_is_row && !setup_->bias_is_column)) {
+    const GemmAddend& addend = setup_->addend;
+    if (addend.is_row) g_.epilogue.row_bias = &placeholder;
+    if (residual_ >= 0 || (setup_->bias_port >= 0 && !addend.is_row && !addend.is_column)) {
       g_.epilogue.residual = &placeholder;
-      g_.epilogue.residual_row_stride = residual_ >= 0 ? g_.c_row_stride : setup_->bias_row_stride;
+      g_.epilogue.residual_row_stride = residual_ >= 0 ? g_.c_row_stride : addend.row_stride;
     }
     fused_ = context.fused();
   }
@@ -147,13 +171,12 @@ class GemmKernel final : public Kernel {
     if (!plan.bias.empty()) g.epilogue.column_bias = plan.bias.data();
     if (setup_->bias_port >= 0) {
       const auto* bias = static_cast<const float*>(call.inputs[setup_->bias_port]);
-      if (setup_->bias_is_column) {
+      if (setup_->addend.is_column) {
         g.epilogue.column_bias = bias;
-      } else if (setup_->bias_is_row) {
+      } else if (setup_->addend.is_row) {
         g.epilogue.row_bias = bias;
       } else {
         g.epilogue.residual = bias;
-        g.epilogue.residual_row_stride = setup_->bias_row_stride;
         g.epilogue.residual_scale = setup_->beta;
       }
     }
@@ -186,10 +209,12 @@ class GemmKernel final : public Kernel {
     return 2.0 * batch() * static_cast<double>(g_.m) * static_cast<double>(g_.n) * static_cast<double>(g_.k);
   }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
-    if (!setup_->matmul) return nullptr;
     auto other = make_in_block<GemmKernel>(*this);
     GemmArguments& g = other->g_;
-    if (setup_->moved) {
+    if (!setup_->matmul) {
+      setup_->gemm.set(g, ports.input(0), ports.input(1));
+      if (setup_->bias_port >= 0 && !other->resize_addend(ports.input(2))) return nullptr;
+    } else if (setup_->moved) {
       int64_t length = 0;
       for (const size_t k : setup_->lengths) length += ports.dim_of_input(k, setup_->grown_axis);
       if (!set_product(g, false, ports.input(port(0)), setup_->moved->at(ports.input(port(1)), length)))
@@ -211,6 +236,14 @@ class GemmKernel final : public Kernel {
   }
 
  private:
+  /// Gemm's C, broadcast in the same way.
+  bool resize_addend(const Extents& c) {
+    const auto addend = GemmAddend::of(g_, c, setup_->beta);
+    if (!addend || addend->is_column != setup_->addend.is_column || addend->is_row != setup_->addend.is_row)
+      return false;
+    if (g_.epilogue.residual != nullptr) g_.epilogue.residual_row_stride = addend->row_stride;
+    return true;
+  }
   /// The step's input for one of the product's.
   size_t port(size_t k) const { return setup_->ports.empty() ? k : setup_->ports[k]; }
   double batch() const {

@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/isa/table.h"
 #include "runtime/operators/quantized_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -19,25 +20,44 @@ struct Granularity {
   int64_t count() const { return outer * channels * inner; }
 };
 
-/// Input 1 is the scale and input 2 the zero point of input 0; empty for scales per block.
-std::optional<Granularity> granularity_of(const StepContext& context) {
-  const StepPort& x = context.inputs[0];
-  const StepPort& scale = context.inputs[1];
-  const bool has_zero = context.has_input(2);
-  if (has_zero && context.inputs[2].count() != scale.count()) return std::nullopt;
-  Granularity g;
-  if (scale.count() == 1 && scale.rank() <= 1) {
-    g.inner = x.count();
+/// Whatever the sizes are: input 1 is the scale and input 2 the zero point of input 0.
+struct Scaling {
+  int64_t axis = 0;
+  bool has_zero = false, is_blocked = false;
+
+  /// Empty for scales per block.
+  template <typename Dims>
+  std::optional<Granularity> of(const Dims& x, int64_t scales, size_t scale_rank, int64_t zeros) const {
+    if (has_zero && zeros != scales) return std::nullopt;
+    Granularity g;
+    const bool is_one = scales == 1 && scale_rank <= 1;
+    if (!is_one && (scale_rank != 1 || is_blocked)) return std::nullopt;
+    const auto rank = static_cast<int64_t>(x.size()), at = axis < 0 ? axis + rank : axis;
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t extent = x[static_cast<size_t>(d)];
+      (is_one || d > at ? g.inner : d < at ? g.outer : g.channels) *= extent;
+    }
     return g;
   }
-  if (scale.rank() != 1 || context.integer("block_size", 0) != 0) return std::nullopt;
-  int64_t axis = context.integer("axis", 1);
-  if (axis < 0) axis += x.rank();
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    const int64_t extent = x.shape[static_cast<size_t>(d)];
-    (d < axis ? g.outer : d == axis ? g.channels : g.inner) *= extent;
+  /// Empty where there is nothing to compute, either.
+  std::optional<Granularity> at(const PortSizes& ports) const {
+    const Extents x = ports.input(0), scale = ports.input(1);
+    if (x.count() == 0) return std::nullopt;
+    return of(x, scale.count(), scale.size(), has_zero ? ports.input(2).count() : 0);
   }
-  return g;
+};
+
+struct ScaledTensor {
+  Scaling scaling;
+  Granularity sizes;
+};
+std::optional<ScaledTensor> scaled_tensor(const StepContext& context) {
+  const Scaling scaling{context.integer("axis", 1), context.has_input(2),
+                        context.integer("block_size", 0) != 0};
+  const StepPort& scale = context.inputs[1];
+  const auto sizes = scaling.of(context.inputs[0].shape, scale.count(), scale.shape.size(),
+                                scaling.has_zero ? context.inputs[2].count() : 0);
+  return sizes ? std::optional(ScaledTensor{scaling, *sizes}) : std::nullopt;
 }
 
 bool plain_f32_scale(const StepContext& context) {
@@ -65,14 +85,15 @@ void for_rows(const Granularity& g, ThreadPool& pool, const Row& row) {
 
 class ByteKernel final : public Kernel {
  public:
-  ByteKernel(Byte type, Granularity g, bool quantizes) : type_(type), g_(g), quantizes_(quantizes) {}
+  ByteKernel(const ScaledTensor& x, Byte type, bool quantizes)
+      : scaling_(x.scaling), type_(type), g_(x.sizes), quantizes_(quantizes) {}
   void run(const KernelCall& call) const override {
     QuantizationShape shape;
     shape.outer = g_.outer;
     shape.channels = g_.channels;
     shape.inner = g_.inner;
     shape.scale = static_cast<const float*>(call.inputs[1]);
-    shape.zero_point = has_zero ? call.inputs[2] : nullptr;
+    shape.zero_point = scaling_.has_zero ? call.inputs[2] : nullptr;
     if (quantizes_) {
       quantize(type_, shape, static_cast<const float*>(call.inputs[0]), call.outputs[0], call.pool);
     } else {
@@ -80,9 +101,14 @@ class ByteKernel final : public Kernel {
     }
   }
   std::string describe() const override { return quantizes_ ? "quantize" : "dequantize"; }
-  bool has_zero = false;
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const auto sizes = scaling_.at(ports);
+    if (!sizes) return nullptr;
+    return make_in_block<ByteKernel>(ScaledTensor{scaling_, *sizes}, type_, quantizes_);
+  }
 
  private:
+  Scaling scaling_;
   Byte type_;
   Granularity g_;
   bool quantizes_;
@@ -122,11 +148,12 @@ void quantize_block(int64_t count, const float* x, float scale, float zero, cons
 template <typename T>
 class QuantizeKernel final : public Kernel {
  public:
-  QuantizeKernel(ElementType type, Granularity g) : bounds_(bounds_of(type)), g_(g) {}
+  QuantizeKernel(const ScaledTensor& x, ElementType type)
+      : scaling_(x.scaling), type_(type), bounds_(bounds_of(type)), g_(x.sizes) {}
   void run(const KernelCall& call) const override {
     const auto* x = static_cast<const float*>(call.inputs[0]);
     const auto* scales = static_cast<const float*>(call.inputs[1]);
-    const auto* zeros = has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
+    const auto* zeros = scaling_.has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
     auto* y = static_cast<T*>(call.outputs[0]);
     for_rows(g_, call.pool, [&](int64_t channel, int64_t first, int64_t count) {
       const float scale = scales[channel];
@@ -140,9 +167,14 @@ class QuantizeKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "quantize"; }
-  bool has_zero = false;
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const auto sizes = scaling_.at(ports);
+    return sizes ? make_in_block<QuantizeKernel>(ScaledTensor{scaling_, *sizes}, type_) : nullptr;
+  }
 
  private:
+  Scaling scaling_;
+  ElementType type_;
   Bounds bounds_;
   Granularity g_;
 };
@@ -150,11 +182,11 @@ class QuantizeKernel final : public Kernel {
 template <typename T>
 class DequantizeKernel final : public Kernel {
  public:
-  explicit DequantizeKernel(Granularity g) : g_(g) {}
+  explicit DequantizeKernel(const ScaledTensor& x) : scaling_(x.scaling), g_(x.sizes) {}
   void run(const KernelCall& call) const override {
     const auto* x = static_cast<const T*>(call.inputs[0]);
     const auto* scales = static_cast<const float*>(call.inputs[1]);
-    const auto* zeros = has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
+    const auto* zeros = scaling_.has_zero ? static_cast<const T*>(call.inputs[2]) : nullptr;
     auto* y = static_cast<float*>(call.outputs[0]);
     for_rows(g_, call.pool, [&](int64_t channel, int64_t first, int64_t count) {
       const float scale = scales[channel];
@@ -165,17 +197,15 @@ class DequantizeKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "dequantize"; }
-  bool has_zero = false;
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const auto sizes = scaling_.at(ports);
+    return sizes ? make_in_block<DequantizeKernel>(ScaledTensor{scaling_, *sizes}) : nullptr;
+  }
 
  private:
+  Scaling scaling_;
   Granularity g_;
 };
-
-template <typename K>
-std::unique_ptr<Kernel> with_zero(std::unique_ptr<K> kernel, const StepContext& context) {
-  kernel->has_zero = context.has_input(2);
-  return kernel;
-}
 
 // QuantizeLinear followed by DequantizeLinear
 // ------------------------------------------------------------------------------------------------------------
@@ -213,6 +243,12 @@ class QuantizePairKernel final : public Kernel {
   }
   std::string describe() const override { return "quantize and dequantize"; }
   std::vector<int> in_place() const override { return {0}; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    for (const int port : {first_.scale, first_.zero, second_.scale, second_.zero})
+      if (port >= 0 && ports.input(static_cast<size_t>(port)).count() != 1) return nullptr;
+    const int64_t count = ports.output(0).count();
+    return count > 0 ? make_in_block<QuantizePairKernel>(type_, count, first_, second_) : nullptr;
+  }
 
  private:
   static float scale_of(const KernelCall& call, const Port& port) {
@@ -266,21 +302,21 @@ std::unique_ptr<Kernel> make_pair(const StepContext& context) {
 std::unique_ptr<Kernel> make_quantize(const StepContext& context) {
   if (context.fused()) return make_pair(context);
   if (!plain_f32_scale(context) || context.inputs[0].type != ElementType::f32) return nullptr;
-  const auto g = granularity_of(context);
-  if (!g) return nullptr;
+  const auto scaled = scaled_tensor(context);
+  if (!scaled) return nullptr;
   const ElementType type = context.outputs[0].type;
   switch (type) {
     case ElementType::u8:
     case ElementType::i8:
-      return with_zero(std::make_unique<ByteKernel>(*byte_type(type), *g, true), context);
+      return std::make_unique<ByteKernel>(*scaled, *byte_type(type), true);
     case ElementType::u4:
-      return with_zero(std::make_unique<QuantizeKernel<uint8_t>>(type, *g), context);
+      return std::make_unique<QuantizeKernel<uint8_t>>(*scaled, type);
     case ElementType::i4:
-      return with_zero(std::make_unique<QuantizeKernel<int8_t>>(type, *g), context);
+      return std::make_unique<QuantizeKernel<int8_t>>(*scaled, type);
     case ElementType::u16:
-      return with_zero(std::make_unique<QuantizeKernel<uint16_t>>(type, *g), context);
+      return std::make_unique<QuantizeKernel<uint16_t>>(*scaled, type);
     case ElementType::i16:
-      return with_zero(std::make_unique<QuantizeKernel<int16_t>>(type, *g), context);
+      return std::make_unique<QuantizeKernel<int16_t>>(*scaled, type);
     default:
       return nullptr;
   }
@@ -289,21 +325,21 @@ std::unique_ptr<Kernel> make_quantize(const StepContext& context) {
 std::unique_ptr<Kernel> make_dequantize(const StepContext& context) {
   if (context.fused() || !plain_f32_scale(context) || context.outputs[0].type != ElementType::f32)
     return nullptr;
-  const auto g = granularity_of(context);
-  if (!g) return nullptr;
+  const auto scaled = scaled_tensor(context);
+  if (!scaled) return nullptr;
   switch (context.inputs[0].type) {
     case ElementType::u8:
     case ElementType::u4:
-      return with_zero(std::make_unique<ByteKernel>(Byte::u8, *g, false), context);
+      return std::make_unique<ByteKernel>(*scaled, Byte::u8, false);
     case ElementType::i8:
     case ElementType::i4:
-      return with_zero(std::make_unique<ByteKernel>(Byte::i8, *g, false), context);
+      return std::make_unique<ByteKernel>(*scaled, Byte::i8, false);
     case ElementType::u16:
-      return with_zero(std::make_unique<DequantizeKernel<uint16_t>>(*g), context);
+      return std::make_unique<DequantizeKernel<uint16_t>>(*scaled);
     case ElementType::i16:
-      return with_zero(std::make_unique<DequantizeKernel<int16_t>>(*g), context);
+      return std::make_unique<DequantizeKernel<int16_t>>(*scaled);
     case ElementType::i32:
-      return with_zero(std::make_unique<DequantizeKernel<int32_t>>(*g), context);
+      return std::make_unique<DequantizeKernel<int32_t>>(*scaled);
     default:
       return nullptr;
   }
@@ -322,6 +358,13 @@ class DynamicQuantizeKernel final : public Kernel {
     if (wants_zero) *static_cast<uint8_t*>(call.outputs[2]) = range.zero_point;
   }
   std::string describe() const override { return "dynamic quantize"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const int64_t count = ports.input(0).count();
+    if (count == 0) return nullptr;
+    auto other = make_in_block<DynamicQuantizeKernel>(*this);
+    other->count_ = count;
+    return other;
+  }
   bool wants_scale = false, wants_zero = false;
 
  private:

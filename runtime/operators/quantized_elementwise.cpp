@@ -1,11 +1,14 @@
 // com.microsoft operators on bytes, element by element: sums and products of two tensors, and functions of
 // one, which are tables of 256 results.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "ir/evaluate.h"
 #include "ir/operator.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/operators/quantized_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -22,15 +25,20 @@ inline float nearest(float value, float low, float high) {
 /// a op b, broadcast; every rounding to float32 where the definition has it.
 class PairKernel final : public Kernel {
  public:
-  PairKernel(const StepContext& context, bool adds)
-      : type_(*byte_input(context, 0)), adds_(adds), count_(context.outputs[0].count()) {
+  PairKernel(const StepContext& context, bool adds) : type_(*byte_input(context, 0)), adds_(adds) {
     for (size_t k : {size_t{2}, size_t{5}, size_t{7}}) has_zero_[k] = context.has_input(k);
-    const ir::Shape& y = context.outputs[0].shape;
-    ir::Shape strides[2];
+    size(extents_of(context.inputs[0].shape), extents_of(context.inputs[3].shape),
+         extents_of(context.outputs[0].shape));
+  }
+
+  void size(Extents a, Extents b, const Extents& y) {
+    count_ = y.count();
+    axes_.clear();
+    Extents strides[2];
     for (size_t side = 0; side < 2; ++side) {
-      ir::Shape shape = context.inputs[3 * side].shape;
-      shape.insert(shape.begin(), y.size() - shape.size(), 1);
-      strides[side] = ir::row_major_strides(shape);
+      Extents& shape = side == 0 ? a : b;
+      while (shape.size() < y.size()) shape.insert(0, 1);
+      strides[side] = shape.strides();
       for (size_t d = 0; d < y.size(); ++d) {
         if (shape[d] == 1) strides[side][d] = 0;
       }
@@ -58,6 +66,13 @@ class PairKernel final : public Kernel {
     }
   }
   std::string describe() const override { return adds_ ? "add bytes" : "multiply bytes"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents y = ports.output(0);
+    if (y.count() == 0) return nullptr;
+    auto other = make_in_block<PairKernel>(*this);
+    other->size(ports.input(0), ports.input(3), y);
+    return other;
+  }
 
  private:
   struct Axis {
@@ -132,13 +147,14 @@ class PairKernel final : public Kernel {
 
   Byte type_;
   bool adds_;
-  int64_t count_;
+  int64_t count_ = 0;
   bool has_zero_[8] = {};
   std::vector<Axis> axes_;  ///< of the result, innermost first
 };
 
 std::unique_ptr<Kernel> make_pair(const StepContext& context, bool adds) {
-  if (context.fused() || context.outputs[0].count() == 0) return nullptr;
+  if (context.fused() || context.outputs[0].count() == 0 || context.outputs[0].shape.size() > Extents::most)
+    return nullptr;
   const auto type = byte_input(context, 0);
   if (!type || byte_input(context, 3) != type || context.outputs[0].type != context.inputs[0].type)
     return nullptr;
@@ -156,19 +172,25 @@ std::unique_ptr<Kernel> make_multiply(const StepContext& context) { return make_
 /// A function of one byte.
 class ByteTableKernel final : public Kernel {
  public:
-  ByteTableKernel(const uint8_t* table, int64_t count) : count_(count) { std::copy_n(table, 256, table_); }
+  using Table = std::array<uint8_t, 256>;
+  ByteTableKernel(std::shared_ptr<const Table> table, int64_t count)
+      : table_(std::move(table)), count_(count) {}
   void run(const KernelCall& call) const override {
     const auto* x = static_cast<const uint8_t*>(call.inputs[0]);
     auto* y = static_cast<uint8_t*>(call.outputs[0]);
     call.pool.parallel_for(count_, 65536, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = table_[x[i]];
+      const uint8_t* const table = table_->data();
+      for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
     });
   }
   std::string describe() const override { return "table of bytes"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    return make_in_block<ByteTableKernel>(table_, ports.output(0).count());
+  }
   std::vector<int> in_place() const override { return {0}; }
 
  private:
-  uint8_t table_[256];
+  std::shared_ptr<const Table> table_;
   int64_t count_;
 };
 
@@ -193,8 +215,10 @@ std::unique_ptr<Kernel> make_table(const StepContext& context) {
   for (int k = 0; k < 256; ++k) values[0].as<uint8_t>()[k] = static_cast<uint8_t>(k);
   const ir::Program program = ir::define_node(context.node, operands);
   values.resize(program.operands.size());
-  const ir::Tensor table = ir::evaluate(program, values)[0];
-  return std::make_unique<ByteTableKernel>(table.as<uint8_t>(), context.outputs[0].count());
+  const ir::Tensor results = ir::evaluate(program, values)[0];
+  auto table = std::make_shared<ByteTableKernel::Table>();
+  std::copy_n(results.as<uint8_t>(), table->size(), table->begin());
+  return std::make_unique<ByteTableKernel>(std::move(table), context.outputs[0].count());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/operators/byte_product.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -26,6 +27,11 @@ class ProductKernel final : public Kernel {
         product_(context, std::move(shape), a_type_, ports.b, ports.b_zero) {
     if (!y_type_) return;
     scale_per_column_ = context.inputs[static_cast<size_t>(ports_.b_scale)].count() > 1;
+    plan_scratch();
+  }
+
+  void plan_scratch() {
+    if (!y_type_) return;
     const auto lines = [](int64_t count) { return static_cast<size_t>((count + 15) / 16) * 64; };
     multipliers_at_ = lines(product_.shape().m * columns());
     product_at_ = multipliers_at_ + lines(columns());
@@ -52,6 +58,16 @@ class ProductKernel final : public Kernel {
   size_t scratch_bytes() const override { return product_at_ + product_.scratch_bytes(); }
   bool ignores_input(int k) const override { return product_.ignores_input(k); }
   double flops() const override { return product_.flops(); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto shape = read_product_shape(ports.input(ports_.a), ports.input(ports_.b));
+    if (!shape || shape->k == 0 || ports.output(0).count() == 0) return nullptr;
+    if (y_type_ && (ports.input(static_cast<size_t>(ports_.b_scale)).count() > 1) != scale_per_column_)
+      return nullptr;
+    auto other = make_in_block<ProductKernel>(*this);
+    if (!other->product_.resize(std::move(*shape), ports)) return nullptr;
+    other->plan_scratch();
+    return other;
+  }
 
  private:
   int64_t columns() const { return product_.shape().n; }
@@ -88,7 +104,7 @@ std::unique_ptr<Kernel> make_product(const StepContext& context, const ProductPo
   if (context.fused() || !byte_input(context, ports.a) || !byte_input(context, ports.b)) return nullptr;
   const StepPort& a = context.inputs[ports.a];
   const StepPort& b = context.inputs[ports.b];
-  auto shape = read_product_shape(a.shape, b.shape);
+  auto shape = read_product_shape(a, b);
   if (!shape || context.outputs[0].count() == 0 || shape->k == 0) return nullptr;
   if (!single_or_absent(context, ports.a_zero, a.type)) return nullptr;
   if (!fits_columns(context, ports.b_zero, b.type, shape->n)) return nullptr;

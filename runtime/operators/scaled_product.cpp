@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "runtime/operators/byte_product.h"
+#include "runtime/operators/product_sizes.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -25,11 +27,39 @@ bool has(const StepContext& context, int port) {
   return port >= 0 && context.has_input(static_cast<size_t>(port));
 }
 
-/// What the node says beside the product's shape.
+/// What the node says, whatever its sizes are.
 struct ScaledSetup {
+  bool is_gemm = false;       ///< A and B are matrices
   bool a_transposed = false;  ///< A is [k, m]
+  bool b_transposed = false;
   float alpha = 1;
-  int64_t added_row_stride = 0, added_column_stride = 0;
+
+  /// Empty where there is no such product, or none.
+  std::optional<ProductShape> shape_of(const Extents& a, const Extents& b) const {
+    if (!is_gemm) {
+      auto shape = read_product_shape(a, b);
+      return shape && shape->k > 0 ? shape : std::nullopt;
+    }
+    ProductShape shape;
+    shape.m = a[a_transposed ? 1 : 0];
+    shape.n = b[b_transposed ? 0 : 1];
+    shape.k = a[a_transposed ? 0 : 1];
+    shape.b_transposed = b_transposed;
+    return shape.k > 0 ? std::optional(shape) : std::nullopt;
+  }
+};
+
+/// How what is added to the sums broadcasts.
+struct AddedStrides {
+  int64_t row = 0, column = 0;
+
+  AddedStrides() = default;
+  template <typename Dims>
+  explicit AddedStrides(const Dims& added) {
+    const size_t rank = added.size();
+    column = rank > 0 && added[rank - 1] > 1 ? 1 : 0;
+    row = rank > 1 && added[0] > 1 ? added[1] : 0;
+  }
 };
 
 class ScaledProductKernel final : public Kernel {
@@ -45,7 +75,13 @@ class ScaledProductKernel final : public Kernel {
         has_added_(has(context, ports.added)),
         scale_per_column_(context.inputs[ports.b_scale].count() > 1),
         a_count_(context.inputs[ports.a].count()),
+        added_(has_added_ ? AddedStrides(context.inputs[static_cast<size_t>(ports.added)].shape)
+                          : AddedStrides()),
         product_(context, std::move(shape), a_type_.value_or(Byte::u8), ports.b, ports.b_zero) {
+    plan_scratch();
+  }
+
+  void plan_scratch() {
     const auto lines = [](int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); };
     a_at_ = lines(4 * columns());
     sums_at_ = a_at_ + (copies_a() ? lines(a_count_) : 0);
@@ -87,6 +123,18 @@ class ScaledProductKernel final : public Kernel {
   size_t scratch_bytes() const override { return product_at_ + product_.scratch_bytes(); }
   bool ignores_input(int k) const override { return product_.ignores_input(k); }
   double flops() const override { return product_.flops(); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents a = ports.input(ports_.a);
+    auto shape = s_.shape_of(a, ports.input(ports_.b));
+    if (!shape || ports.output(0).count() == 0) return nullptr;
+    if ((ports.input(ports_.b_scale).count() > 1) != scale_per_column_) return nullptr;
+    auto other = make_in_block<ScaledProductKernel>(*this);
+    if (!other->product_.resize(std::move(*shape), ports)) return nullptr;
+    other->a_count_ = a.count();
+    if (has_added_) other->added_ = AddedStrides(ports.input(static_cast<size_t>(ports_.added)));
+    other->plan_scratch();
+    return other;
+  }
 
  private:
   int64_t columns() const { return product_.shape().n; }
@@ -113,7 +161,7 @@ class ScaledProductKernel final : public Kernel {
       for (int64_t i = begin; i < end; ++i) {
         int32_t* const row = sums + i * n;
         const int64_t at = p * results() + i * n;
-        if (added != nullptr) add_row(added + i * s_.added_row_stride, row);
+        if (added != nullptr) add_row(added + i * added_.row, row);
         if (y_type_) {
           requantize_row(*y_type_, n, row, scales, true, y_zero, static_cast<char*>(call.outputs[0]) + at);
         } else {
@@ -125,7 +173,7 @@ class ScaledProductKernel final : public Kernel {
 
   void add_row(const int32_t* added, int32_t* row) const {
     for (int64_t j = 0; j < columns(); ++j) {
-      const auto value = static_cast<uint32_t>(added[j * s_.added_column_stride]);  // sums wrap around
+      const auto value = static_cast<uint32_t>(added[j * added_.column]);  // sums wrap around
       row[j] = static_cast<int32_t>(static_cast<uint32_t>(row[j]) + value);
     }
   }
@@ -136,6 +184,7 @@ class ScaledProductKernel final : public Kernel {
   std::optional<Byte> y_type_;  ///< empty: the result is f32
   bool has_a_zero_, has_bias_, has_added_, scale_per_column_;
   int64_t a_count_;
+  AddedStrides added_;
   ByteProduct product_;
   size_t a_at_ = 0, sums_at_ = 0, product_at_ = 0;
 };
@@ -158,7 +207,7 @@ std::unique_ptr<Kernel> make_matmul(const StepContext& context, const ScaledPort
   if (context.fused() || !byte_input(context, ports.b) || !context.has_output(0) ||
       context.outputs[0].type != ElementType::f32)
     return nullptr;
-  auto shape = read_product_shape(context.inputs[ports.a].shape, context.inputs[ports.b].shape);
+  auto shape = read_product_shape(context.inputs[ports.a], context.inputs[ports.b]);
   if (!shape || context.outputs[0].count() == 0 || shape->k == 0) return nullptr;
   if (!covers(context, ports, *shape)) return nullptr;
   return std::make_unique<ScaledProductKernel>(context, ports, std::move(*shape), ScaledSetup{});
@@ -178,22 +227,14 @@ std::unique_ptr<Kernel> make_gemm(const StepContext& context) {
       !context.has_output(0) || context.outputs[0].count() == 0)
     return nullptr;
   ScaledSetup setup;
+  setup.is_gemm = true;
   setup.a_transposed = context.integer("transA", 0) != 0;
   setup.alpha = static_cast<float>(context.real("alpha", 1));
-  ProductShape shape;
-  const ir::Shape& y = context.outputs[0].shape;
-  shape.m = y[0];
-  shape.n = y[1];
-  shape.k = context.inputs[ports.a].shape[setup.a_transposed ? 0 : 1];
-  shape.b_transposed = context.integer("transB", 0) != 0;
-  if (shape.k == 0 || !covers(context, ports, shape)) return nullptr;
-  if (has(context, ports.added)) {
-    const ir::Shape& added = context.inputs[static_cast<size_t>(ports.added)].shape;
-    const size_t rank = added.size();
-    setup.added_column_stride = rank > 0 && added[rank - 1] > 1 ? 1 : 0;
-    setup.added_row_stride = rank > 1 && added[0] > 1 ? added[1] : 0;
-  }
-  return std::make_unique<ScaledProductKernel>(context, ports, std::move(shape), setup);
+  setup.b_transposed = context.integer("transB", 0) != 0;
+  auto shape =
+      setup.shape_of(extents_of(context.inputs[ports.a].shape), extents_of(context.inputs[ports.b].shape));
+  if (!shape || !covers(context, ports, *shape)) return nullptr;
+  return std::make_unique<ScaledProductKernel>(context, ports, std::move(*shape), setup);
 }
 
 }  // namespace

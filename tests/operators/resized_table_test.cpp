@@ -62,19 +62,12 @@ Table table_of_factories() {
 }
 
 /// Kernels that are made from a context every time.
-const std::set<std::string> made_anew = {"",
-                                         "GRU",
+const std::set<std::string> made_anew = {"GRU",
                                          "LSTM",
                                          "RNN",
-                                         "add bytes",
                                          "add, layer norm",
                                          "add, rms norm",
-                                         "byte product",
-                                         "concatenate bytes",
                                          "contraction",
-                                         "dequantize",
-                                         "dynamic quantize",
-                                         "dynamic quantize, byte product",
                                          "embed, layer norm",
                                          "fill",
                                          "gather by tables",
@@ -82,11 +75,7 @@ const std::set<std::string> made_anew = {"",
                                          "interpolate",
                                          "interpreter",
                                          "multi-head attention",
-                                         "multiply bytes",
-                                         "quantize",
-                                         "quantize and dequantize",
-                                         "rotary embedding",
-                                         "table of bytes"};
+                                         "rotary embedding"};
 
 TEST(ResizedTable, SaysWhichKernelsAreMadeAgain) {
   const Table table = table_of_factories();
