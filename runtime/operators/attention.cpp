@@ -8,6 +8,7 @@
 #include "runtime/operators/attention_mask.h"
 #include "runtime/operators/attention_parts.h"
 #include "runtime/operators/attention_projection.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
@@ -52,7 +53,22 @@ struct AttentionSetup {
   int64_t input = 0;
   size_t past_port = 0;
   bool has_past = false, wants_present = false;
+
+  /// What hangs on the dims of the input, and of the past where there is one.
+  template <typename Dims>
+  void size(const Dims& x, const Dims& past) {
+    extents.batch = x[0];
+    extents.queries = x[1];
+    extents.past = has_past ? past[3] : 0;
+    extents.keys = extents.past + extents.queries;
+  }
 };
+
+/// None where the port is absent.
+Extents dims_of(const PortSizes& ports, size_t k) { return k < ports.inputs() ? ports.input(k) : Extents(); }
+Extents dims_of(const PortSizes& ports, int k) {
+  return k < 0 ? Extents() : dims_of(ports, static_cast<size_t>(k));
+}
 
 class AttentionKernel final : public Kernel {
  public:
@@ -94,21 +110,19 @@ class AttentionKernel final : public Kernel {
     return core_.flops() +
            2.0 * static_cast<double>(x_.batch * x_.queries * s_.input) * static_cast<double>(columns_);
   }
-  /// Where the past alone is of another size.
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     const Extents input = ports.input(0);
-    const bool same = input[0] == x_.batch && input[1] == x_.queries && input[2] == s_.input;
-    if (!same || !s_.has_past || s_.mask.bias_port >= 0) return nullptr;
+    if (input[2] != s_.input || ports.input(1)[1] != columns_ || ports.output(0).count() == 0) return nullptr;
     AttentionSetup setup = s_;
-    setup.extents.past = ports.input(s_.past_port)[3];
-    setup.extents.keys = setup.extents.past + x_.queries;
-    if (s_.mask.kind == AttentionMask::Kind::keys) {
-      const Extents mask = ports.input(static_cast<size_t>(s_.mask.port));
-      if (mask.size() != 2 || mask[0] != x_.batch || mask[1] != setup.extents.keys) return nullptr;
-    } else if (s_.mask.kind != AttentionMask::Kind::none) {
+    setup.size(input, dims_of(ports, s_.past_port));
+    const AttentionExtents& x = setup.extents;
+    if (!resize_attention_mask(x, dims_of(ports, s_.mask.port), dims_of(ports, s_.mask.bias_port),
+                               setup.mask))
       return nullptr;
-    }
-    return make_in_block<AttentionKernel>(setup, projection_, scale_, threads_);
+    const bool same_rows = x.batch == x_.batch && x.queries == x_.queries;
+    auto projection = same_rows ? projection_ : projection_->resized(x.batch * x.queries, ports);
+    if (projection == nullptr) return nullptr;
+    return make_in_block<AttentionKernel>(setup, std::move(projection), scale_, threads_);
   }
 
  private:
@@ -169,8 +183,6 @@ std::unique_ptr<Kernel> make_projected(const StepContext& context, const Attenti
   AttentionExtents& x = setup.extents;
   const ir::Shape& input = context.inputs[0].shape;
   const int64_t columns = context.inputs[1].shape[1];
-  x.batch = input[0];
-  x.queries = input[1];
   setup.input = input[2];
   x.heads = context.integer("num_heads", 1);
   const std::vector<int64_t> sizes = context.integers("qkv_hidden_sizes");
@@ -179,8 +191,7 @@ std::unique_ptr<Kernel> make_projected(const StepContext& context, const Attenti
   setup.past_port = ports.past;
   setup.has_past = context.has_input(ports.past);
   setup.wants_present = context.has_output(1);
-  if (setup.has_past) x.past = context.inputs[ports.past].shape[3];
-  x.keys = x.past + x.queries;
+  setup.size(input, setup.has_past ? context.inputs[ports.past].shape : ir::Shape());
   if (setup.input == 0 || x.key_size == 0) return nullptr;
   if (!read_attention_mask(context, x, ports.mask, ports.bias, setup.mask)) return nullptr;
   auto projection = make_projection(context, {x.batch * x.queries, columns, setup.input});
@@ -218,26 +229,27 @@ struct MultiHeadSetup {
   AttentionExtents extents;
   AttentionMask mask;
   HeadInput query, key, value;
+  bool has_bias = false;
   int64_t added = 0;  ///< keys without those of the past
   bool has_past = false, wants_key = false, wants_value = false;
 };
 
-HeadInput rows_of(int port, const ir::Shape& dims, int64_t size) {
+HeadInput rows_of(int port, const Extents& dims, int64_t size) {
   return {port, 0, {nullptr, dims[1] * dims[2], size, dims[2]}, -1};
 }
-HeadInput packed_of(int port, const ir::Shape& dims, int64_t part) {
+HeadInput packed_of(int port, const Extents& dims, int64_t part) {
   const int64_t row = dims[2] * dims[3] * dims[4];
   return {port, part * dims[4], {nullptr, dims[1] * row, dims[3] * dims[4], row}, -1};
 }
-HeadInput states_of(int port, const ir::Shape& dims) {
+HeadInput states_of(int port, const Extents& dims) {
   return {port, 0, {nullptr, dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3]}, -1};
 }
 
-/// The layouts of the operator: all in the query, or key and value in the key, or three inputs.
-void read_layout(const StepContext& context, MultiHeadSetup& setup) {
+/// The layouts of the operator: all in the query, or key and value in the key, or three inputs. The dims of
+/// what is absent are empty.
+void read_layout(const Extents& query, const Extents& key, const Extents& value, const Extents& past,
+                 MultiHeadSetup& setup) {
   AttentionExtents& x = setup.extents;
-  const ir::Shape& query = context.inputs[0].shape;
-  x.heads = context.integer("num_heads", 1);
   x.batch = query[0];
   x.queries = query[1];
   bool is_states = false;
@@ -250,14 +262,12 @@ void read_layout(const StepContext& context, MultiHeadSetup& setup) {
   } else {
     x.key_size = query[2] / x.heads;
     setup.query = rows_of(0, query, x.key_size);
-    const ir::Shape& key = context.inputs[1].shape;
     if (key.size() == 5) {
       x.value_size = x.key_size;
       setup.added = key[1];
       setup.key = packed_of(1, key, 0);
       setup.value = packed_of(1, key, 1);
     } else {
-      const ir::Shape& value = context.inputs[2].shape;
       is_states = key.size() == 4;
       setup.added = key[is_states ? 2 : 1];
       x.value_size = is_states ? value[3] : value[2] / x.heads;
@@ -265,7 +275,9 @@ void read_layout(const StepContext& context, MultiHeadSetup& setup) {
       setup.value = is_states ? states_of(2, value) : rows_of(2, value, x.value_size);
     }
   }
-  if (!context.has_input(3)) return;
+  x.past = setup.has_past ? past[2] : 0;
+  x.keys = x.past + setup.added;
+  if (!setup.has_bias) return;
   setup.query.bias_first = 0;
   if (is_states) return;
   setup.key.bias_first = x.heads * x.key_size;
@@ -274,10 +286,12 @@ void read_layout(const StepContext& context, MultiHeadSetup& setup) {
 
 class MultiHeadKernel final : public Kernel {
  public:
-  MultiHeadKernel(const StepContext& context, const MultiHeadSetup& setup)
+  MultiHeadKernel(const MultiHeadSetup& setup, float scale, int threads)
       : s_(setup),
         x_(setup.extents),
-        core_(setup.extents, attention_scale(context, setup.extents.key_size), 0, context.threads) {
+        core_(setup.extents, scale, 0, threads),
+        scale_(scale),
+        threads_(threads) {
     copies_key_ = s_.has_past || s_.wants_key || s_.key.bias_first >= 0;
     copies_value_ = s_.has_past || s_.wants_value || s_.value.bias_first >= 0;
     const bool copies_query = s_.query.bias_first >= 0;
@@ -312,6 +326,18 @@ class MultiHeadKernel final : public Kernel {
   }
   size_t scratch_bytes() const override { return scratch_; }
   double flops() const override { return core_.flops(); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    MultiHeadSetup setup = s_;
+    read_layout(ports.input(0), dims_of(ports, size_t{1}), dims_of(ports, size_t{2}),
+                dims_of(ports, size_t{6}), setup);
+    const AttentionExtents& x = setup.extents;
+    const bool same_heads = x.key_size == x_.key_size && x.value_size == x_.value_size;
+    if (!same_heads || x.keys == 0 || ports.output(0).count() == 0) return nullptr;
+    if (!resize_attention_mask(x, dims_of(ports, s_.mask.port), dims_of(ports, s_.mask.bias_port),
+                               setup.mask))
+      return nullptr;
+    return make_in_block<MultiHeadKernel>(setup, scale_, threads_);
+  }
 
  private:
   int64_t key_floats() const { return x_.batch * x_.heads * x_.keys * x_.key_size; }
@@ -338,6 +364,8 @@ class MultiHeadKernel final : public Kernel {
   MultiHeadSetup s_;
   AttentionExtents x_;
   AttentionCore core_;
+  float scale_;
+  int threads_;
   bool copies_key_ = false, copies_value_ = false;
   int64_t key_at_ = 0, value_at_ = 0, core_at_ = 0;
   size_t scratch_ = 0;
@@ -347,16 +375,19 @@ std::unique_ptr<Kernel> make_multi_head(const StepContext& context) {
   if (context.fused() || !context.has_output(0) || !all_f32(context, {0, 1, 2, 3, 6, 7})) return nullptr;
   if (context.outputs[0].count() == 0 || context.has_output(3)) return nullptr;
   MultiHeadSetup setup;
-  read_layout(context, setup);
   AttentionExtents& x = setup.extents;
+  x.heads = context.integer("num_heads", 1);
+  setup.has_bias = context.has_input(3);
   setup.has_past = context.has_input(6);
-  if (setup.has_past) x.past = context.inputs[6].shape[2];
-  x.keys = x.past + setup.added;
+  const auto dims = [&](size_t k) {
+    return context.has_input(k) ? extents_of(context.inputs[k].shape) : Extents();
+  };
+  read_layout(dims(0), dims(1), dims(2), dims(6), setup);
   setup.wants_key = context.has_output(1);
   setup.wants_value = context.has_output(2);
   if (x.keys == 0 || x.key_size == 0) return nullptr;
   if (!read_attention_mask(context, x, 4, 5, setup.mask)) return nullptr;
-  return std::make_unique<MultiHeadKernel>(context, setup);
+  return std::make_unique<MultiHeadKernel>(setup, attention_scale(context, x.key_size), context.threads);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/operators/product_sizes.h"
+
 namespace axrun::runtime {
 namespace {
 
@@ -33,15 +35,28 @@ bool read_attention_mask(const StepContext& context, const AttentionExtents& x, 
     const StepPort& bias = context.inputs[bias_port];
     if (bias.type != ElementType::f32 || bias.rank() != 4) return false;
     mask.bias_port = static_cast<int>(bias_port);
-    broadcast_strides(bias.shape, mask.bias_strides);
   }
-  if (!context.has_input(mask_port)) return true;
-  const StepPort& given = context.inputs[mask_port];
-  if (given.type != ElementType::i32 && given.type != ElementType::i64 && given.type != ElementType::boolean)
-    return false;
-  mask.type = given.type;
-  mask.port = static_cast<int>(mask_port);
-  const ir::Shape& dims = given.shape;
+  if (context.has_input(mask_port)) {
+    const StepPort& given = context.inputs[mask_port];
+    if (given.type != ElementType::i32 && given.type != ElementType::i64 &&
+        given.type != ElementType::boolean)
+      return false;
+    mask.type = given.type;
+    mask.port = static_cast<int>(mask_port);
+  }
+  const auto dims_of = [&](size_t k) {
+    return context.has_input(k) && context.inputs[k].rank() <= 4 ? extents_of(context.inputs[k].shape)
+                                                                 : Extents();
+  };
+  if (mask.port >= 0 && context.inputs[mask_port].rank() > 4) return false;
+  return resize_attention_mask(x, dims_of(mask_port), dims_of(bias_port), mask);
+}
+
+bool resize_attention_mask(const AttentionExtents& x, const Extents& dims, const Extents& bias_dims,
+                           AttentionMask& mask) {
+  if (mask.bias_port >= 0) broadcast_strides(bias_dims, mask.bias_strides);
+  mask.kind = Kind::none;
+  if (mask.port < 0) return true;
   switch (dims.size()) {
     case 1:
       mask.kind = dims[0] == x.batch ? Kind::lengths : Kind::ends_and_starts;
@@ -52,7 +67,7 @@ bool read_attention_mask(const StepContext& context, const AttentionExtents& x, 
       return dims[0] == x.batch;
     case 3:
       mask.kind = Kind::queries_and_keys;
-      return dims == ir::Shape{x.batch, x.queries, x.keys};
+      return dims[0] == x.batch && dims[1] == x.queries && dims[2] == x.keys;
     case 4:
       mask.kind = Kind::square;
       mask.side = dims[2];
@@ -61,11 +76,6 @@ bool read_attention_mask(const StepContext& context, const AttentionExtents& x, 
     default:
       return false;
   }
-}
-
-void broadcast_strides(const ir::Shape& shape, int64_t (&strides)[4]) {
-  const ir::Shape all = ir::row_major_strides(shape);
-  for (size_t d = 0; d < 4; ++d) strides[d] = shape[d] == 1 ? 0 : all[d];
 }
 
 size_t mask_scratch_bytes(const AttentionMask& mask, const AttentionExtents& x) {

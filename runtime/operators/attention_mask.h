@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runtime/operators/attention_core.h"
+#include "runtime/plan/port_sizes.h"
 
 namespace axrun::runtime {
 
@@ -26,8 +27,16 @@ struct AttentionMask {
 bool read_attention_mask(const StepContext& context, const AttentionExtents& extents, size_t mask_port,
                          size_t bias_port, AttentionMask& mask);
 
+/// The same of a mask that was read, for other extents; the dims of what is absent are empty.
+bool resize_attention_mask(const AttentionExtents& extents, const Extents& mask_dims,
+                           const Extents& bias_dims, AttentionMask& mask);
+
 /// An input of four dimensions that broadcasts to the logits: its strides, 0 where it does.
-void broadcast_strides(const ir::Shape& shape, int64_t (&strides)[4]);
+template <typename Dims>
+void broadcast_strides(const Dims& shape, int64_t (&strides)[4]) {
+  int64_t stride = 1;
+  for (size_t d = 4; d-- > 0; stride *= shape[d]) strides[d] = shape[d] == 1 ? 0 : stride;
+}
 
 /// The mask of one run. `scratch` has mask_scratch_bytes: what is added, spelled out once for all heads.
 class MaskRule final : public LogitRule {

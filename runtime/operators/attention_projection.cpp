@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/operators/byte_product.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 class FloatProjection final : public AttentionProjection {
  public:
   FloatProjection(const StepContext& context, const ProjectionExtents& extents)
-      : x_(extents), has_bias_(context.has_input(2)) {
+      : x_(extents), has_bias_(context.has_input(2)), threads_(context.threads) {
     if (const ir::Tensor* weights = context.inputs[1].constant) {
       const jit::PreparedKey key{fmt::format("gemm b {} {} {} 1", x_.depth, x_.columns, x_.columns),
                                  {{weights->data(), weights->bytes()}}};
@@ -18,11 +19,7 @@ class FloatProjection final : public AttentionProjection {
         gemm_pack_b(x_.depth, x_.columns, weights->as<float>(), x_.columns, 1, static_cast<float*>(to));
       });
     }
-    static const float placeholder = 0;
-    GemmArguments g = product();
-    g.a = g.b = &placeholder;
-    if (packed_) g.packed_b = &placeholder;
-    scratch_ = gemm_scratch_bytes(g, context.threads);
+    plan_scratch();
   }
 
   void run(const KernelCall& call, float* to, void* scratch) const override {
@@ -40,8 +37,21 @@ class FloatProjection final : public AttentionProjection {
   size_t scratch_bytes() const override { return scratch_; }
   bool packed() const override { return packed_ != nullptr; }
   bool ignores_input(int k) const override { return k == 1 && packed(); }
+  std::shared_ptr<const AttentionProjection> resized(int64_t rows, const PortSizes&) const override {
+    auto other = make_in_block<FloatProjection>(*this);
+    other->x_.rows = rows;
+    other->plan_scratch();
+    return other;
+  }
 
  private:
+  void plan_scratch() {
+    static const float placeholder = 0;
+    GemmArguments g = product();
+    g.a = g.b = &placeholder;
+    if (packed_) g.packed_b = &placeholder;
+    scratch_ = gemm_scratch_bytes(g, threads_);
+  }
   GemmArguments product() const {
     GemmArguments g;
     g.m = x_.rows;
@@ -52,6 +62,7 @@ class FloatProjection final : public AttentionProjection {
 
   ProjectionExtents x_;
   bool has_bias_;
+  int threads_;
   PackedWeights packed_;
   size_t scratch_ = 0;
 };
@@ -103,6 +114,12 @@ class ByteProjection final : public AttentionProjection {
   size_t scratch_bytes() const override { return product_at_ + product_.scratch_bytes(); }
   bool packed() const override { return product_.packed(); }
   bool ignores_input(int k) const override { return product_.ignores_input(k); }
+  std::shared_ptr<const AttentionProjection> resized(int64_t rows, const PortSizes& ports) const override {
+    if ((ports.input(port_scale).count() > 1) != scale_per_column_) return nullptr;
+    auto other = make_in_block<ByteProjection>(*this);
+    other->x_.rows = rows;
+    return other->product_.resize(shape_of(other->x_), ports) ? other : nullptr;
+  }
 
  private:
   ProjectionExtents x_;

@@ -16,6 +16,9 @@ class AttentionProjection {
   /// Whether the weights are constants, read through a packed copy.
   virtual bool packed() const = 0;
   virtual bool ignores_input(int k) const = 0;
+  /// The same for other rows, of a step whose ports have these sizes; null where it has to be made from a
+  /// context.
+  virtual std::shared_ptr<const AttentionProjection> resized(int64_t rows, const PortSizes& ports) const = 0;
 };
 
 struct ProjectionExtents {

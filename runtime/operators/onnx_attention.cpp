@@ -8,6 +8,8 @@
 #include "runtime/operators/attention_core.h"
 #include "runtime/operators/attention_mask.h"
 #include "runtime/operators/attention_parts.h"
+#include "runtime/operators/product_sizes.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -21,7 +23,7 @@ struct HeadsPort {
   int64_t heads = 0, length = 0, size = 0;
   bool packed = false;
 
-  static HeadsPort of(const ir::Shape& shape, int64_t packed_heads) {
+  static HeadsPort of(const Extents& shape, int64_t packed_heads) {
     if (shape.size() == 4) return {shape[1], shape[2], shape[3], false};
     return {packed_heads, shape[1], shape[2] / packed_heads, true};
   }
@@ -41,7 +43,34 @@ struct OnnxAttentionSetup {
   bool has_valid = false, valid_narrow = false;
   ElementType mask_type = ElementType::undefined;  ///< f32 or boolean
   int64_t mask_strides[4] = {};
-  int64_t mask_keys = 0;  ///< that the mask covers; the others are hidden
+  int64_t mask_keys = 0;                   ///< that the mask covers; the others are hidden
+  int64_t query_heads = 0, key_heads = 0;  ///< of inputs that have them side by side
+  bool spreads_mask = false;               ///< a mask of one column is one for all keys
+
+  struct Dims {
+    Extents query, key, value, mask, past_key;  ///< empty: absent
+  };
+  /// What hangs on sizes; false where there is nothing to compute.
+  bool size(Dims dims) {
+    query = HeadsPort::of(dims.query, query_heads);
+    key = HeadsPort::of(dims.key, key_heads);
+    value = HeadsPort::of(dims.value, key_heads);
+    AttentionExtents& x = extents;
+    x.batch = dims.query[0];
+    x.heads = query.heads;
+    x.key_heads = key.heads;
+    x.queries = query.length;
+    x.past = has_past ? dims.past_key[2] : 0;
+    x.keys = x.past + key.length;
+    x.key_size = query.size;
+    x.value_size = value.size;
+    if (mask_type != ElementType::undefined) {
+      mask_keys = dims.mask.back() == 1 && spreads_mask ? x.keys : dims.mask.back();
+      while (dims.mask.size() < 4) dims.mask.insert(0, 1);
+      broadcast_strides(dims.mask, mask_strides);
+    }
+    return x.keys > 0 && x.key_size > 0;
+  }
 
   bool restricts() const {
     return causal || left_window >= 0 || right_window >= 0 || has_valid ||
@@ -123,8 +152,11 @@ class OnnxRule final : public LogitRule {
 
 class OnnxAttentionKernel final : public Kernel {
  public:
-  OnnxAttentionKernel(const StepContext& context, const OnnxAttentionSetup& setup)
-      : s_(setup), x_(setup.extents), core_(setup.extents, setup.scale, setup.softcap, context.threads) {
+  OnnxAttentionKernel(const OnnxAttentionSetup& setup, int threads)
+      : s_(setup),
+        x_(setup.extents),
+        core_(setup.extents, setup.scale, setup.softcap, threads),
+        threads_(threads) {
     const auto round_up = [](int64_t floats) { return (floats + 15) / 16 * 16; };
     const int64_t vectors = x_.batch * x_.key_heads * x_.keys;
     value_at_ = s_.has_past && !s_.wants_key ? round_up(vectors * x_.key_size) : 0;
@@ -170,6 +202,16 @@ class OnnxAttentionKernel final : public Kernel {
     return static_cast<size_t>(core_at_) * sizeof(float) + core_.scratch_bytes();
   }
   double flops() const override { return core_.flops(); }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    if (ports.output(0).count() == 0) return nullptr;
+    const auto dims = [&](size_t k) { return k < ports.inputs() ? ports.input(k) : Extents(); };
+    OnnxAttentionSetup setup = s_;
+    if (!setup.size(
+            {dims(query_port), dims(key_port), dims(value_port), dims(mask_port), dims(past_key_port)}))
+      return nullptr;
+    if (setup.extents.key_size != x_.key_size) return nullptr;
+    return make_in_block<OnnxAttentionKernel>(setup, threads_);
+  }
 
  private:
   bool joins_key() const { return s_.has_past || s_.wants_key; }
@@ -191,6 +233,7 @@ class OnnxAttentionKernel final : public Kernel {
   OnnxAttentionSetup s_;
   AttentionExtents x_;
   AttentionCore core_;
+  int threads_;
   int64_t value_at_ = 0, core_at_ = 0;  ///< in the scratch, after the keys
 };
 
@@ -200,12 +243,8 @@ bool read_mask(const StepContext& context, OnnxAttentionSetup& setup) {
   const StepPort& mask = context.inputs[mask_port];
   if (mask.type != ElementType::f32 && mask.type != ElementType::boolean) return false;
   setup.mask_type = mask.type;
-  ir::Shape dims = mask.shape;
   // Since opset 24 a mask of one column is one that misses the other keys.
-  const bool spreads = dims.back() == 1 && context.node.version < 24;
-  setup.mask_keys = spreads ? setup.extents.keys : dims.back();
-  dims.insert(dims.begin(), 4 - dims.size(), 1);
-  broadcast_strides(dims, setup.mask_strides);
+  setup.spreads_mask = context.node.version < 24;
   return true;
 }
 
@@ -215,28 +254,10 @@ std::unique_ptr<Kernel> make_onnx_attention(const StepContext& context) {
   for (const int port : {+query_port, +key_port, +value_port}) {
     if (context.inputs[static_cast<size_t>(port)].type != ElementType::f32) return nullptr;
   }
-  const auto shape = [&](int port) -> const ir::Shape& {
-    return context.inputs[static_cast<size_t>(port)].shape;
-  };
   OnnxAttentionSetup setup;
-  const int64_t key_heads = context.integer("kv_num_heads", 0);
-  setup.query = HeadsPort::of(shape(query_port), context.integer("q_num_heads", 0));
-  setup.key = HeadsPort::of(shape(key_port), key_heads);
-  setup.value = HeadsPort::of(shape(value_port), key_heads);
+  setup.query_heads = context.integer("q_num_heads", 0);
+  setup.key_heads = context.integer("kv_num_heads", 0);
   setup.has_past = context.has_input(past_key_port);
-  AttentionExtents& x = setup.extents;
-  x.batch = shape(query_port)[0];
-  x.heads = setup.query.heads;
-  x.key_heads = setup.key.heads;
-  x.queries = setup.query.length;
-  x.past = setup.has_past ? shape(past_key_port)[2] : 0;
-  x.keys = x.past + setup.key.length;
-  x.key_size = setup.query.size;
-  x.value_size = setup.value.size;
-  if (x.keys == 0 || x.key_size == 0) return nullptr;
-  setup.scale =
-      static_cast<float>(context.has_attribute("scale") ? context.real("scale", 0)
-                                                        : 1 / std::sqrt(static_cast<double>(x.key_size)));
   setup.softcap = static_cast<float>(context.real("softcap", 0));
   setup.causal = context.integer("is_causal", 0) != 0;
   setup.left_window = context.integer("left_window_size", -1);
@@ -250,7 +271,15 @@ std::unique_ptr<Kernel> make_onnx_attention(const StepContext& context) {
     setup.valid_narrow = type == ElementType::i32;
   }
   if (!read_mask(context, setup)) return nullptr;
-  return std::make_unique<OnnxAttentionKernel>(context, setup);
+  const auto dims = [&](size_t k) {
+    return context.has_input(k) ? extents_of(context.inputs[k].shape) : Extents();
+  };
+  if (!setup.size({dims(query_port), dims(key_port), dims(value_port), dims(mask_port), dims(past_key_port)}))
+    return nullptr;
+  const auto size = static_cast<double>(setup.extents.key_size);
+  setup.scale =
+      static_cast<float>(context.has_attribute("scale") ? context.real("scale", 0) : 1 / std::sqrt(size));
+  return std::make_unique<OnnxAttentionKernel>(setup, context.threads);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "runtime/operators/recurrent_sharing.h"
 #include "runtime/operators/recurrent_steps.h"
 #include "runtime/phases.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -28,15 +29,19 @@ void copy_rows(const Rows& from, const Rows& to, int64_t rows, int64_t columns) 
 class RecurrentKernel final : public Kernel {
  public:
   RecurrentKernel(RecurrentSetup setup, const StepContext& context)
-      : s_(std::move(setup)),
-        threads_(context.threads),
-        sharing_(s_, threads_),
-        zeros_(static_cast<size_t>(s_.batch * s_.hidden), 0.0f) {
+      : s_(std::move(setup)), threads_(context.threads), sharing_(s_, threads_) {
     wants_sequence_ = context.has_output(0);
     wants_hidden_ = context.has_output(1);
     wants_cell_ = context.has_output(2);
-    name_ = context.node.op;
-    node_ = context.node.name;
+    names_ = std::make_shared<const Names>(Names{context.node.op, context.node.name});
+    plan();
+  }
+
+  /// What follows from the setup.
+  void plan() {
+    sharing_ = RecurrentSharing(s_, threads_);
+    zeros_.assign(static_cast<size_t>(s_.batch * s_.hidden), 0.0f);
+    layout_ = {};
     const int64_t weights = s_.gate_columns() * s_.hidden * static_cast<int64_t>(sizeof(float));
     parts_ = s_.constant_weights ? sharing_.parts(weights) : 1;
     lay_out_scratch();
@@ -49,7 +54,7 @@ class RecurrentKernel final : public Kernel {
   }
 
   std::string describe() const override {
-    return fmt::format("{} {}x{} {}->{}{}{}", name_, s_.length, s_.batch, s_.input, s_.hidden,
+    return fmt::format("{} {}x{} {}->{}{}{}", names_->op, s_.length, s_.batch, s_.input, s_.hidden,
                        s_.directions == 2 ? " both directions" : "", s_.constant_weights ? " packed" : "");
   }
   size_t scratch_bytes() const override {
@@ -57,6 +62,12 @@ class RecurrentKernel final : public Kernel {
   }
   bool ignores_input(int k) const override { return s_.constant_weights && k >= 1 && k <= 3; }
   double flops() const override { return 2 * sharing_.work() * s_.directions; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto other = make_in_block<RecurrentKernel>(*this);
+    if (!other->s_.resize(ports)) return nullptr;
+    other->plan();
+    return other;
+  }
 
  private:
   /// What one direction works with during a run.
@@ -108,7 +119,7 @@ class RecurrentKernel final : public Kernel {
   }
 
   void run_direction(const KernelCall& call, int number) const {
-    const DirectionWeights& weights = s_.weights[static_cast<size_t>(number)];
+    const DirectionWeights& weights = s_.weights_of(number);
     float* const scratch = static_cast<float*>(call.scratch) + number * layout_.total;
     const int64_t columns = s_.gate_columns();
     const float* recurrence = nullptr;
@@ -143,7 +154,9 @@ class RecurrentKernel final : public Kernel {
     for (int64_t row = 0; row < s_.batch; ++row) run_rows(d, row, 1, steps_of(lengths[row], number));
   }
 
-  int64_t steps_of(int32_t length, int number) const { return s_.steps_of(length, number, name_, node_); }
+  int64_t steps_of(int32_t length, int number) const {
+    return s_.steps_of(length, number, names_->op, names_->node);
+  }
 
   /// Rows of a state tensor, [directions, batch, hidden] or with the batch first.
   Rows state_rows(const void* data, int direction) const {
@@ -220,7 +233,10 @@ class RecurrentKernel final : public Kernel {
   int64_t parts_ = 1;
   size_t part_scratch_ = 0;  ///< bytes for one part's products, or for those of all threads
   Layout layout_;
-  std::string name_, node_;
+  struct Names {
+    std::string op, node;
+  };
+  std::shared_ptr<const Names> names_;
 };
 
 std::unique_ptr<Kernel> make(const StepContext& context, Cell cell) {

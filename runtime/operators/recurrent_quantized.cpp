@@ -9,6 +9,7 @@
 #include "runtime/operators/recurrent_sharing.h"
 #include "runtime/operators/recurrent_steps.h"
 #include "runtime/phases.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -72,15 +73,23 @@ class QuantizedLstmKernel final : public Kernel {
  public:
   QuantizedLstmKernel(const StepContext& context, RecurrentSetup setup)
       : s_(std::move(setup)), threads_(context.threads), sharing_(s_, threads_) {
+    std::vector<DirectionBytes> weights;
     for (int d = 0; d < s_.directions; ++d) {
-      weights_.push_back({read_byte_weights(context, s_, d, port_w, port_w_scale),
-                          read_byte_weights(context, s_, d, port_r, port_r_scale),
-                          read_bias(context, s_, d)});
+      weights.push_back({read_byte_weights(context, s_, d, port_w, port_w_scale),
+                         read_byte_weights(context, s_, d, port_r, port_r_scale), read_bias(context, s_, d)});
     }
+    weights_ = std::make_shared<const std::vector<DirectionBytes>>(std::move(weights));
     wants_sequence_ = context.has_output(0);
     wants_hidden_ = context.has_output(1);
     wants_cell_ = context.has_output(2);
-    node_ = context.node.name;
+    node_ = std::make_shared<const std::string>(context.node.name);
+    plan();
+  }
+
+  /// What follows from the setup.
+  void plan() {
+    sharing_ = RecurrentSharing(s_, threads_);
+    layout_ = {};
     parts_ =
         sharing_.parts(static_cast<int64_t>(quantized_gemm_packed_b_bytes(s_.hidden, s_.gate_columns())));
     lay_out_scratch();
@@ -107,6 +116,12 @@ class QuantizedLstmKernel final : public Kernel {
            k >= static_cast<int>(port_w_scale);
   }
   double flops() const override { return 2 * sharing_.work() * s_.directions; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    auto other = make_in_block<QuantizedLstmKernel>(*this);
+    if (!other->s_.resize(ports)) return nullptr;
+    other->plan();
+    return other;
+  }
 
  private:
   /// Scratch in bytes: the input's, then of each direction from its start.
@@ -212,14 +227,14 @@ class QuantizedLstmKernel final : public Kernel {
     d.lengths = static_cast<const int32_t*>(d.call.inputs[port_lengths]);
     d.steps = 0;
     for (int64_t row = 0; row < s_.batch; ++row) {
-      const int64_t steps = s_.steps_of(d.lengths[row], d.number, "DynamicQuantizeLSTM", node_);
+      const int64_t steps = s_.steps_of(d.lengths[row], d.number, "DynamicQuantizeLSTM", *node_);
       d.steps = std::max(d.steps, steps);
     }
   }
 
   /// gates = X W + biases, over all times.
   void multiply_input(const Direction& d, const DynamicRange& range) const {
-    const DirectionBytes& weights = weights_[static_cast<size_t>(d.number)];
+    const DirectionBytes& weights = (*weights_)[static_cast<size_t>(d.number)];
     const int64_t rows = s_.length * s_.batch, columns = s_.gate_columns();
     QuantizedGemmArguments g = product(rows, s_.input);
     g.a = d.call.scratch;
@@ -258,7 +273,7 @@ class QuantizedLstmKernel final : public Kernel {
   /// part in the range of the states as they are.
   void run_part(const Direction& d, int64_t step, const DynamicRange& range, char* bytes, int64_t first,
                 int64_t last) const {
-    const DirectionBytes& weights = weights_[static_cast<size_t>(d.number)];
+    const DirectionBytes& weights = (*weights_)[static_cast<size_t>(d.number)];
     const int64_t time = d.time(step), columns = s_.gate_columns(), units = last - first;
     QuantizedGemmArguments g = product(s_.batch, s_.hidden);
     g.a = bytes;
@@ -294,11 +309,11 @@ class QuantizedLstmKernel final : public Kernel {
   RecurrentSetup s_;
   int threads_;
   RecurrentSharing sharing_;
-  std::vector<DirectionBytes> weights_;
+  std::shared_ptr<const std::vector<DirectionBytes>> weights_;
   bool wants_sequence_ = false, wants_hidden_ = false, wants_cell_ = false;
   int64_t parts_ = 1;
   Layout layout_;
-  std::string node_;
+  std::shared_ptr<const std::string> node_;
 };
 
 std::unique_ptr<Kernel> make_quantized_lstm(const StepContext& context) {

@@ -60,7 +60,7 @@ bool read_activations(const StepContext& context, RecurrentSetup& setup) {
       GateActivation activation{found->function, found->alpha, found->beta};
       if (found->has_alpha && alpha < alphas.size()) activation.alpha = static_cast<float>(alphas[alpha++]);
       if (found->has_beta && beta < betas.size()) activation.beta = static_cast<float>(betas[beta++]);
-      setup.weights[static_cast<size_t>(d)].activations[k] = activation;
+      (*setup.weights)[static_cast<size_t>(d)].activations[k] = activation;
     }
   }
   return true;
@@ -106,7 +106,7 @@ void read_weights(const StepContext& context, RecurrentSetup& setup) {
   using namespace recurrent_ports;
   const int64_t columns = setup.gate_columns();
   for (int d = 0; d < setup.directions; ++d) {
-    DirectionWeights& weights = setup.weights[static_cast<size_t>(d)];
+    DirectionWeights& weights = (*setup.weights)[static_cast<size_t>(d)];
     weights.input = pack_gates(context, setup, *context.inputs[port_w].constant, d, 0, setup.gates);
     const ir::Tensor& recurrence = *context.inputs[port_r].constant;
     if (setup.has_two_products()) {
@@ -148,10 +148,7 @@ std::optional<RecurrentSetup> read_recurrent_node(const StepContext& context, Ce
   setup.cell = cell;
   setup.gates = cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
   setup.batch_first = context.integer("layout", 0) != 0;
-  const ir::Shape& x = context.inputs[port_x].shape;
-  setup.length = x[setup.batch_first ? 1 : 0];
-  setup.batch = x[setup.batch_first ? 0 : 1];
-  setup.input = x[2];
+  const bool is_any = setup.size(context.inputs[port_x].shape);
   setup.hidden = hidden;
   const std::string direction = context.string("direction", "forward");
   setup.directions = direction == "bidirectional" ? 2 : 1;
@@ -164,8 +161,8 @@ std::optional<RecurrentSetup> read_recurrent_node(const StepContext& context, Ce
   setup.has_initial_hidden = context.has_input(port_h);
   setup.has_initial_cell = cell == Cell::lstm && context.has_input(port_c);
   setup.has_peepholes = cell == Cell::lstm && context.has_input(port_p);
-  if (setup.length == 0 || setup.batch == 0 || setup.hidden == 0 || setup.input == 0) return std::nullopt;
-  setup.weights.resize(static_cast<size_t>(setup.directions));
+  if (!is_any || setup.hidden == 0) return std::nullopt;
+  setup.weights = std::make_shared<std::vector<DirectionWeights>>(static_cast<size_t>(setup.directions));
   if (!read_activations(context, setup)) return std::nullopt;
   return setup;
 }
@@ -187,6 +184,13 @@ std::optional<RecurrentSetup> read_recurrent(const StepContext& context, Cell ce
   setup->block = setup->constant_weights ? std::min(gemm_panel_columns(), setup->hidden) : setup->hidden;
   if (setup->constant_weights) read_weights(context, *setup);
   return setup;
+}
+
+bool RecurrentSetup::resize(const PortSizes& ports) {
+  using namespace recurrent_ports;
+  const int64_t before = input;
+  const Extents r = ports.input(port_r);  // of either order
+  return size(ports.input(port_x)) && input == before && r.count() == directions * gate_columns() * hidden;
 }
 
 int64_t RecurrentSetup::steps_of(int32_t sequence, int direction, std::string_view op,

@@ -47,8 +47,21 @@ struct RecurrentSetup {
   /// block begins a panel: any run of blocks can be computed by itself. Others are read as they are, in one
   /// block.
   int64_t block = 0;
-  std::vector<DirectionWeights> weights;
+  std::shared_ptr<std::vector<DirectionWeights>> weights;  ///< written while the setup is read
 
+  /// What hangs on the dims of X; false where there is nothing to compute.
+  template <typename Dims>
+  bool size(const Dims& x) {
+    length = x[batch_first ? 1 : 0];
+    batch = x[batch_first ? 0 : 1];
+    input = x[2];
+    return length > 0 && batch > 0 && input > 0;
+  }
+  /// The same of other sizes of a step's ports; false also where weights are not of these shapes.
+  bool resize(const PortSizes& ports);
+  const DirectionWeights& weights_of(int direction) const {
+    return (*weights)[static_cast<size_t>(direction)];
+  }
   bool backward(int direction) const { return reverse || direction == 1; }
   int64_t gate_columns() const { return gates * hidden; }
   /// A GRU whose hidden gate multiplies what the reset gate has left of the state.

@@ -21,7 +21,7 @@ GemmArguments product_with(const RecurrentSetup& setup, int64_t rows, int64_t ga
 }  // namespace
 
 LstmStep lstm_step_of(const RecurrentSetup& setup, int direction, const float* peepholes) {
-  const auto& activations = setup.weights[static_cast<size_t>(direction)].activations;
+  const auto& activations = setup.weights_of(direction).activations;
   LstmStep step;
   step.hidden = setup.hidden;
   step.block = setup.block;
@@ -40,10 +40,7 @@ LstmStep lstm_step_of(const RecurrentSetup& setup, int direction, const float* p
 
 RecurrentSteps::RecurrentSteps(const RecurrentSetup& setup, int direction, const float* recurrence,
                                const float* state_bias, const float* peepholes)
-    : s_(setup),
-      weights_(setup.weights[static_cast<size_t>(direction)]),
-      recurrence_(recurrence),
-      state_bias_(state_bias) {
+    : s_(setup), weights_(setup.weights_of(direction)), recurrence_(recurrence), state_bias_(state_bias) {
   lstm_ = lstm_step_of(s_, direction, peepholes);
   gru_.hidden = s_.hidden;
   gru_.block = s_.block;

@@ -8,6 +8,7 @@
 #include "runtime/operators/attention_core.h"
 #include "runtime/operators/attention_parts.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 
@@ -49,11 +50,23 @@ struct RotarySetup {
   int cosine = -1, sine = -1, ids = -1;  ///< ports
   int64_t cache_rows = 0;
   bool narrow = false;  ///< ids are i32
+
+  /// x of shape [batch, heads, length, size] or [batch, length, heads * size].
+  template <typename Dims>
+  void read_rows(const Dims& x, int64_t size) {
+    batch = x[0];
+    rotation.size = size;
+    const bool separate = x.size() == 4;
+    heads = separate ? x[1] : x[2] / size;
+    length = separate ? x[2] : x[1];
+    rows = separate ? states(nullptr, heads, length, size) : side_by_side(nullptr, heads, length, size);
+  }
 };
 
 class RotaryKernel final : public Kernel {
  public:
-  RotaryKernel(const StepContext& context, const RotarySetup& setup) : s_(setup), place_(place_of(context)) {}
+  RotaryKernel(const RotarySetup& setup, std::shared_ptr<const std::string> place)
+      : s_(setup), place_(std::move(place)) {}
 
   void run(const KernelCall& call) const override {
     const auto* cosines = static_cast<const float*>(call.inputs[s_.cosine]);
@@ -76,6 +89,16 @@ class RotaryKernel final : public Kernel {
     return fmt::format("rotary embedding {}x{} positions, {} heads of {}", s_.batch, s_.length, s_.heads,
                        s_.rotation.size);
   }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0), cosine = ports.input(static_cast<size_t>(s_.cosine));
+    const int64_t size = s_.rotation.size;
+    const bool same_heads = x.size() == 4 ? x[3] == size : x[2] == s_.heads * size;
+    if (!same_heads || cosine.back() != s_.rotation.half || ports.output(0).count() == 0) return nullptr;
+    RotarySetup setup = s_;
+    setup.read_rows(x, size);
+    if (s_.row != RotarySetup::Row::own) setup.cache_rows = cosine[0];
+    return make_in_block<RotaryKernel>(setup, place_);
+  }
   double flops() const override {
     return 6.0 * static_cast<double>(s_.batch * s_.length * s_.heads * s_.rotation.half);
   }
@@ -90,12 +113,12 @@ class RotaryKernel final : public Kernel {
     const int64_t id =
         s_.narrow ? static_cast<const int32_t*>(ids)[at] : static_cast<const int64_t*>(ids)[at];
     const int64_t added = offset ? i % s_.length : 0;
-    if (id < 0 || id >= s_.cache_rows - added) fail_index(place_);
+    if (id < 0 || id >= s_.cache_rows - added) fail_index(*place_);
     return id + added;
   }
 
   RotarySetup s_;
-  std::string place_;
+  std::shared_ptr<const std::string> place_;
 };
 
 bool all_f32(const StepContext& context, const RotarySetup& setup) {
@@ -103,17 +126,6 @@ bool all_f32(const StepContext& context, const RotarySetup& setup) {
     if (context.inputs[static_cast<size_t>(port)].type != ElementType::f32) return false;
   }
   return context.outputs[0].count() > 0;
-}
-
-/// x of shape [batch, heads, length, size] or [batch, length, heads * size].
-void read_rows(const ir::Shape& x, int64_t size, RotarySetup& setup) {
-  setup.batch = x[0];
-  setup.rotation.size = size;
-  const bool separate = x.size() == 4;
-  setup.heads = separate ? x[1] : x[2] / size;
-  setup.length = separate ? x[2] : x[1];
-  setup.rows = separate ? states(nullptr, setup.heads, setup.length, size)
-                        : side_by_side(nullptr, setup.heads, setup.length, size);
 }
 
 std::unique_ptr<Kernel> make_microsoft(const StepContext& context) {
@@ -134,9 +146,9 @@ std::unique_ptr<Kernel> make_microsoft(const StepContext& context) {
   } else if (context.integer("rotary_embedding_dim", 0) > 0) {
     size = x[2] / context.integer("num_heads", 0);
   }
-  read_rows(x, size, setup);
+  setup.read_rows(x, size);
   setup.row = context.inputs[1].rank() == 1 ? RotarySetup::Row::offset : RotarySetup::Row::identified;
-  return std::make_unique<RotaryKernel>(context, setup);
+  return std::make_unique<RotaryKernel>(setup, std::make_shared<const std::string>(place_of(context)));
 }
 
 std::unique_ptr<Kernel> make_onnx(const StepContext& context) {
@@ -149,7 +161,7 @@ std::unique_ptr<Kernel> make_onnx(const StepContext& context) {
   setup.rotation.interleaved = context.integer("interleaved", 0) != 0;
   if (setup.rotation.half == 0) return nullptr;
   const ir::Shape& x = context.inputs[0].shape;
-  read_rows(x, x.size() == 4 ? x[3] : x[2] / context.integer("num_heads", 0), setup);
+  setup.read_rows(x, x.size() == 4 ? x[3] : x[2] / context.integer("num_heads", 0));
   if (context.has_input(3)) {
     if (!is_index(context, 3)) return nullptr;
     setup.row = RotarySetup::Row::identified;
@@ -157,7 +169,7 @@ std::unique_ptr<Kernel> make_onnx(const StepContext& context) {
     setup.narrow = context.inputs[3].type == ElementType::i32;
     setup.cache_rows = context.inputs[1].shape[0];
   }
-  return std::make_unique<RotaryKernel>(context, setup);
+  return std::make_unique<RotaryKernel>(setup, std::make_shared<const std::string>(place_of(context)));
 }
 
 }  // namespace

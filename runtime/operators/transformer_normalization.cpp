@@ -7,6 +7,7 @@
 #include "runtime/kernels/isa/table.h"
 #include "runtime/operators/attention_parts.h"
 #include "runtime/operators/indexing_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -33,6 +34,24 @@ struct SkipSetup {
   bool simplified = false;
   int beta = -1, bias = -1;
   bool wants_mean = false, wants_deviation = false, wants_sum = false;
+
+  /// Rows; false where the skip's do not repeat as a whole: its dims are 1, then those of x.
+  template <typename Dims>
+  bool size(const Dims& x, const Dims& skip) {
+    rows = skip_rows = 1;
+    for (size_t d = 0; d + 1 < x.size(); ++d) rows *= x[d];
+    for (size_t d = 0; d + 1 < skip.size(); ++d) skip_rows *= skip[d];
+    const size_t offset = x.size() - skip.size();
+    bool repeats = true;
+    for (size_t d = 0; d < skip.size(); ++d) {
+      if (skip[d] == x[d + offset]) {
+        repeats = repeats && skip[d] == 1;
+      } else if (!repeats) {
+        return false;
+      }
+    }
+    return true;
+  }
 };
 
 /// Mean and squared deviations of some rows side by side, updated element by element with every operation
@@ -72,6 +91,12 @@ class SkipNormKernel final : public Kernel {
     });
   }
   std::string describe() const override { return s_.simplified ? "add, rms norm" : "add, layer norm"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents x = ports.input(0), skip = ports.input(1);
+    if (x.count() == 0 || x.back() != s_.columns || skip.empty() || skip.back() != s_.columns) return nullptr;
+    SkipSetup setup = s_;
+    return setup.size(x, skip) ? make_in_block<SkipNormKernel>(setup) : nullptr;
+  }
 
  private:
   static constexpr int block_rows = 4;
@@ -130,7 +155,6 @@ std::unique_ptr<Kernel> make_skip(const StepContext& context, bool simplified) {
   const StepPort& x = context.inputs[0];
   SkipSetup setup;
   setup.columns = x.shape.back();
-  setup.rows = x.count() / setup.columns;
   setup.simplified = simplified;
   setup.epsilon = static_cast<float>(context.real("epsilon", 1e-12F));
   const size_t bias = simplified ? 3 : 4;
@@ -138,17 +162,7 @@ std::unique_ptr<Kernel> make_skip(const StepContext& context, bool simplified) {
   if (x.type != ElementType::f32 || skip.type != ElementType::f32 || skip.shape.empty() ||
       skip.shape.back() != setup.columns)
     return nullptr;
-  setup.skip_rows = skip.count() / setup.columns;
-  // Rows of the skip repeat as a whole: its dims are 1, then those of x.
-  const size_t offset = x.shape.size() - skip.shape.size();
-  bool repeats = true;
-  for (size_t d = 0; d < skip.shape.size(); ++d) {
-    if (skip.shape[d] == x.shape[d + offset]) {
-      repeats = repeats && skip.shape[d] == 1;
-    } else if (!repeats) {
-      return nullptr;
-    }
-  }
+  if (x.shape.size() > Extents::most || !setup.size(x.shape, skip.shape)) return nullptr;
   if (!context.has_input(2) || !f32_vector_or_absent(context, 2, setup.columns) ||
       !f32_vector_or_absent(context, 3, setup.columns) || !f32_vector_or_absent(context, 4, setup.columns)) {
     return nullptr;
@@ -172,7 +186,17 @@ struct EmbedSetup {
   bool has_position_ids = false, has_mask = false;
   bool wants_counts = false, wants_sum = false;
   bool narrow[9] = {};  ///< i32 indices, per port
-  std::string place;
+  std::shared_ptr<const std::string> place;
+
+  /// Of word ids and, where they are present, position ids.
+  template <typename Dims>
+  void size(const Dims& ids, const Dims& position_ids) {
+    batch = ids[0];
+    length = ids[1];
+    if (!has_position_ids) return;
+    position_strides[0] = position_ids[0] == 1 ? 0 : position_ids[1];
+    position_strides[1] = position_ids[1] == 1 ? 0 : 1;
+  }
 };
 
 class EmbedKernel final : public Kernel {
@@ -204,12 +228,23 @@ class EmbedKernel final : public Kernel {
     if (s_.wants_counts) count_words(call);
   }
   std::string describe() const override { return "embed, layer norm"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents words = ports.input(2), positions = ports.input(3);
+    if (words[1] != s_.columns || ports.output(0).count() == 0) return nullptr;
+    auto other = make_in_block<EmbedKernel>(*this);
+    EmbedSetup& setup = other->s_;
+    setup.words = words[0];
+    setup.positions = positions[0];
+    if (setup.has_segments) setup.segments = ports.input(4)[0];
+    setup.size(ports.input(0), setup.has_position_ids ? ports.input(8) : Extents());
+    return other;
+  }
 
  private:
   const float* row(const KernelCall& call, int ids, int64_t at, int table, int64_t rows) const {
     const IndexReader reader{call.inputs[ids], s_.narrow[ids]};
     const int64_t index = reader.at(at, rows);
-    if (index < 0 || negative(call, ids, at)) fail_index(s_.place);
+    if (index < 0 || negative(call, ids, at)) fail_index(*s_.place);
     return static_cast<const float*>(call.inputs[table]) + index * s_.columns;
   }
   bool negative(const KernelCall& call, int ids, int64_t at) const {
@@ -222,7 +257,7 @@ class EmbedKernel final : public Kernel {
       const int64_t at = token / s_.length * s_.position_strides[0] + place * s_.position_strides[1];
       return row(call, 8, at, 3, s_.positions);
     }
-    if (place >= s_.positions) fail_index(s_.place);
+    if (place >= s_.positions) fail_index(*s_.place);
     return static_cast<const float*>(call.inputs[3]) + place * s_.columns;
   }
 
@@ -251,9 +286,6 @@ std::unique_ptr<Kernel> make_embed(const StepContext& context) {
     if (index ? !is_index(context, k) : context.inputs[k].type != ElementType::f32) return nullptr;
     if (k < 9) setup.narrow[k] = context.inputs[k].type == ElementType::i32;
   }
-  const ir::Shape& ids = context.inputs[0].shape;
-  setup.batch = ids[0];
-  setup.length = ids[1];
   setup.words = context.inputs[2].shape[0];
   setup.columns = context.inputs[2].shape[1];
   setup.positions = context.inputs[3].shape[0];
@@ -261,15 +293,11 @@ std::unique_ptr<Kernel> make_embed(const StepContext& context) {
   if (setup.has_segments) setup.segments = context.inputs[4].shape[0];
   setup.epsilon = static_cast<float>(context.real("epsilon", 1e-12F));
   setup.has_position_ids = context.has_input(8);
-  if (setup.has_position_ids) {
-    const ir::Shape& dims = context.inputs[8].shape;
-    setup.position_strides[0] = dims[0] == 1 ? 0 : dims[1];
-    setup.position_strides[1] = dims[1] == 1 ? 0 : 1;
-  }
+  setup.size(context.inputs[0].shape, setup.has_position_ids ? context.inputs[8].shape : ir::Shape());
   setup.has_mask = context.has_input(7);
   setup.wants_counts = context.has_output(1);
   setup.wants_sum = context.has_output(2);
-  setup.place = place_of(context);
+  setup.place = std::make_shared<const std::string>(place_of(context));
   return std::make_unique<EmbedKernel>(std::move(setup));
 }
 
