@@ -4,8 +4,11 @@
 #include <cstring>
 
 #include "ir/evaluate.h"
+#include "ir/view.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/operators/resize_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -14,14 +17,74 @@ using ir::ElementType;
 using ir::ExprId;
 using ir::ScalarOp;
 
-/// y[i0][i1]... = x[offset + tables[0][i0] + tables[1][i1] + ...].
+/// How a dimension of the input is read.
+struct ReadDimension {
+  size_t reader = 0;                                  ///< the dimension of the result
+  std::shared_ptr<const std::vector<int64_t>> index;  ///< per point of that: what is read
+  int64_t extent = 0;                                 ///< of the dimension itself
+  int64_t repeats =
+      0;  ///< points, one after the other, that read the same element, at all sizes; 0: no such rule
+};
+
+/// y[i0][i1]... = x[tables[0][i0] + tables[1][i1] + ...].
 struct TableGather {
   int input = 0;
-  int64_t offset = 0;
   size_t element_bytes = 0;
-  ir::Shape extents;
+  std::vector<ReadDimension> dimensions;  ///< of the input
+  Extents extents;
   std::vector<std::vector<int64_t>> tables;  ///< per dimension of the result
+
+  /// Extents and tables, of what the dimensions say.
+  void tabulate(const Extents& x, const Extents& y) {
+    extents = y;
+    tables.assign(y.size(), {});
+    for (size_t d = 0; d < y.size(); ++d) tables[d].assign(static_cast<size_t>(y[d]), 0);
+    const Extents strides = x.strides();
+    for (size_t d = 0; d < x.size(); ++d) {
+      std::vector<int64_t>& table = tables[dimensions[d].reader];
+      const std::vector<int64_t>& index = *dimensions[d].index;
+      for (size_t i = 0; i < index.size(); ++i) table[i] += index[i] * strides[d];
+    }
+  }
+  /// False where what is read is not known for these sizes.
+  bool resize(const Extents& x, const Extents& y) {
+    for (size_t d = 0; d < x.size(); ++d) {
+      ReadDimension& dimension = dimensions[d];
+      const int64_t points = y[dimension.reader];
+      const bool same = x[d] == dimension.extent && points == static_cast<int64_t>(dimension.index->size());
+      if (same) continue;
+      if (dimension.repeats == 0 || points != dimension.repeats * x[d]) return false;
+      std::vector<int64_t> index(static_cast<size_t>(points));
+      for (size_t i = 0; i < index.size(); ++i) index[i] = static_cast<int64_t>(i) / dimension.repeats;
+      dimension.index = std::make_shared<const std::vector<int64_t>>(std::move(index));
+      dimension.extent = x[d];
+    }
+    tabulate(x, y);
+    return true;
+  }
 };
+
+/// ReadDimension::repeats of a dimension, by the program over named sizes.
+int64_t repeats_of(const ir::Program& open, size_t dimension, size_t group) {
+  if (open.stages.size() != 1 || open.stages[0].groups.size() <= group) return 0;
+  const ir::Stage& stage = open.stages[0];
+  const ir::Expr& body = ir::expr_of(open, stage.body[0]);
+  if (body.op != ScalarOp::load || body.indices.size() <= dimension) return 0;
+  const auto affine = ir::affine_index(open, stage, body.indices[dimension]);
+  if (!affine || affine->constant != 0) return 0;
+  const std::vector<int>& axes = stage.groups[group];
+  int64_t repeats = 1;
+  for (size_t k = 1; k < axes.size(); ++k) {
+    const ir::Dim& extent = stage.axes[static_cast<size_t>(axes[k])].extent;
+    if (!extent.is_constant()) return 0;
+    repeats *= extent.value();
+  }
+  for (size_t a = 0; a < stage.axes.size(); ++a) {
+    const bool is_outer = !axes.empty() && static_cast<int>(a) == axes[0];
+    if (affine->coefficients[a] != (is_outer ? 1 : 0)) return 0;
+  }
+  return repeats;
+}
 
 /// Marks the axes an index expression reads; false when it reads data.
 bool mark_axes(const ir::Program& program, ExprId id, std::vector<bool>& axes) {
@@ -74,10 +137,8 @@ std::optional<TableGather> read_gather(const StepContext& context) {
   if (operand == program.operands.end()) return std::nullopt;
   gather.input = static_cast<int>(operand - program.operands.begin());
   gather.element_bytes = ir::size_of(body.type);
-  gather.extents = context.outputs[0].shape;
-  for (int64_t extent : gather.extents) gather.tables.emplace_back(static_cast<size_t>(extent), 0);
+  const ir::Program* const open = context.open_programs.empty() ? nullptr : context.open_programs[0];
   const ir::Shape& x = context.inputs[static_cast<size_t>(gather.input)].shape;
-  const ir::Shape strides = ir::row_major_strides(x);
   for (size_t d = 0; d < x.size(); ++d) {
     std::vector<bool> axes(stage.axes.size(), false);
     if (!mark_axes(program, body.indices[d], axes)) return std::nullopt;
@@ -90,12 +151,17 @@ std::optional<TableGather> read_gather(const StepContext& context) {
     }
     const size_t group = reader == stage.groups.size() ? 0 : reader;
     if (stage.groups.empty()) return std::nullopt;
-    const std::vector<int64_t> indices = tabulate(program, stage, body.indices[d], group);
-    for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] < 0 || indices[i] >= x[d]) return std::nullopt;  // reported by the expression
-      gather.tables[group][i] += indices[i] * strides[d];
-    }
+    std::vector<int64_t> indices = tabulate(program, stage, body.indices[d], group);
+    const bool is_inside = std::all_of(indices.begin(), indices.end(),
+                                       [&](int64_t index) { return index >= 0 && index < x[d]; });
+    if (!is_inside) return std::nullopt;  // reported by the expression
+    ReadDimension& dimension = gather.dimensions.emplace_back();
+    dimension.reader = group;
+    dimension.index = std::make_shared<const std::vector<int64_t>>(std::move(indices));
+    dimension.extent = x[d];
+    if (open != nullptr) dimension.repeats = repeats_of(*open, d, group);
   }
+  gather.tabulate(extents_of(x), extents_of(context.outputs[0].shape));
   return gather;
 }
 
@@ -106,7 +172,7 @@ class TableGatherKernel final : public Kernel {
     columns_ = g_.extents.back();
     contiguous_ = true;
     for (size_t i = 1; i < last.size(); ++i) contiguous_ = contiguous_ && last[i] == last[i - 1] + 1;
-    rows_ = ir::element_count(g_.extents) / columns_;
+    rows_ = g_.extents.count() / columns_;
   }
 
   void run(const KernelCall& call) const override {
@@ -132,10 +198,19 @@ class TableGatherKernel final : public Kernel {
     });
   }
   std::string describe() const override { return "gather by tables"; }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    const Extents y = ports.output(0);
+    for (size_t k = 0; k < ports.inputs(); ++k)
+      if (ports.is_told(k)) return nullptr;
+    if (y.count() == 0) return nullptr;
+    TableGather gather{g_.input, g_.element_bytes, g_.dimensions, {}, {}};
+    if (!gather.resize(ports.input(static_cast<size_t>(g_.input)), y)) return nullptr;
+    return make_in_block<TableGatherKernel>(std::move(gather));
+  }
 
  private:
   int64_t row_offset(int64_t row) const {
-    int64_t offset = g_.offset;
+    int64_t offset = 0;
     for (size_t d = g_.extents.size() - 1; d-- > 0;) {
       offset += g_.tables[d][static_cast<size_t>(row % g_.extents[d])];
       row /= g_.extents[d];
@@ -170,6 +245,8 @@ class TableGatherKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_table_gather(const StepContext& context) {
   if (context.fused() || context.outputs[0].count() == 0 || context.outputs[0].rank() == 0) return nullptr;
+  if (context.inputs[0].shape.size() > Extents::most || context.outputs[0].shape.size() > Extents::most)
+    return nullptr;
   auto gather = read_gather(context);
   return gather ? std::make_unique<TableGatherKernel>(std::move(*gather)) : nullptr;
 }

@@ -9,7 +9,9 @@
 #include "ir/evaluate.h"
 #include "ir/ops/resize.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/operators/product_sizes.h"
 #include "runtime/operators/resize_parts.h"
+#include "runtime/plan/kernel_block.h"
 
 namespace axrun::runtime {
 namespace {
@@ -30,6 +32,10 @@ struct FilteredAxis {
   int64_t finished_inner = 1;    ///< when all have had theirs
   int region = -1;               ///< entry of roi that holds the start, where only the run knows it
   int regions = 0;
+  size_t dimension = 0;  ///< of the input
+  std::optional<ir::CoordinateRatio>
+      phases;  ///< exact coordinates, at all sizes of which output / input = up / down
+  int64_t up = 0, down = 1;
   TapTable table;
 };
 
@@ -94,6 +100,7 @@ void fill_table(const ir::Resizing& resizing, const ir::Filter& filter, const ir
 /// Linear interpolation at exact coordinates: of an axis with whole ones each point is an element.
 void fill_exact(const ir::CoordinateRatio& at, FilteredAxis& axis) {
   TapTable& table = axis.table;
+  table = {};
   const bool whole = at.step % at.divisor == 0 && at.offset % at.divisor == 0;
   axis.taps = whole ? 1 : 2;
   for (int64_t j = 0; j < axis.out; ++j) {
@@ -182,13 +189,48 @@ void apply(const FilteredAxis& axis, const TapView& view, const float* x, float*
   }
 }
 
+/// The axes in the order in which they are applied (those that shrink first), with their places in a plane,
+/// which begins at dimension `first` of the input.
+template <typename Dims>
+void order_axes(std::vector<FilteredAxis>& axes, const Dims& x, size_t first) {
+  // Later dimensions first where the growth is the same: rows are then whole when they are blended.
+  std::sort(axes.begin(), axes.end(), [](const FilteredAxis& a, const FilteredAxis& b) {
+    const double growth_a = static_cast<double>(a.out) / static_cast<double>(a.in);
+    const double growth_b = static_cast<double>(b.out) / static_cast<double>(b.in);
+    return growth_a != growth_b ? growth_a < growth_b : a.dimension > b.dimension;
+  });
+  ir::Shape plane(x.begin() + static_cast<std::ptrdiff_t>(first), x.end());
+  for (FilteredAxis& axis : axes) {
+    const size_t at = axis.dimension - first;
+    axis.outer = axis.inner = axis.finished_inner = 1;
+    for (size_t d = 0; d < plane.size(); ++d) {
+      if (d < at) axis.outer *= plane[d];
+      if (d > at) axis.inner *= plane[d];
+    }
+    plane[at] = axis.out;
+  }
+  for (FilteredAxis& axis : axes) {
+    for (size_t d = axis.dimension - first + 1; d < plane.size(); ++d) axis.finished_inner *= plane[d];
+  }
+}
+
 class FilteredResizeKernel final : public Kernel {
  public:
-  FilteredResizeKernel(const StepContext& context, std::vector<FilteredAxis> axes, int64_t planes,
-                       float value)
-      : axes_(std::move(axes)), planes_(planes), value_(value), threads_(context.threads) {
-    in_plane_ = context.inputs[0].count() / planes;
-    out_plane_ = context.outputs[0].count() / planes;
+  FilteredResizeKernel(const StepContext& context, std::vector<FilteredAxis> axes, float value)
+      : axes_(std::move(axes)), value_(value), threads_(context.threads) {
+    size(extents_of(context.inputs[0].shape), extents_of(context.outputs[0].shape));
+    roi_is_double_ = context.has_input(1) && context.inputs[1].type == ElementType::f64;
+  }
+
+  void size(const Extents& x, const Extents& y) {
+    size_t first = x.size();
+    for (const FilteredAxis& axis : axes_) first = std::min(first, axis.dimension);
+    order_axes(axes_, x, first);
+    planes_ = x.count(0, first);
+    in_plane_ = x.count(first, x.size());
+    out_plane_ = y.count(first, y.size());
+    widest_ = 0;
+    table_bytes_ = 0;
     int64_t size = in_plane_;
     for (FilteredAxis& axis : axes_) {
       size = size / axis.in * axis.out;
@@ -197,8 +239,6 @@ class FilteredResizeKernel final : public Kernel {
       any_outside_ = any_outside_ || axis.region >= 0 || !axis.table.outside.empty();
     }
     widest_ = (widest_ + 15) / 16 * 16;
-    name_ = fmt::format("interpolate {} planes of {} to {}", planes_, in_plane_, out_plane_);
-    roi_is_double_ = context.has_input(1) && context.inputs[1].type == ElementType::f64;
   }
 
   void run(const KernelCall& call) const override {
@@ -229,7 +269,30 @@ class FilteredResizeKernel final : public Kernel {
       for (int64_t p = begin; p < end; ++p) run_plane(views, x + p * in_plane_, y + p * out_plane_, scratch);
     });
   }
-  std::string describe() const override { return name_; }
+  std::string describe() const override {
+    return fmt::format("interpolate {} planes of {} to {}", planes_, in_plane_, out_plane_);
+  }
+  std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
+    for (size_t k = 1; k < ports.inputs(); ++k)
+      if (ports.is_told(k)) return nullptr;
+    const Extents x = ports.input(0), y = ports.output(0);
+    if (y.count() == 0) return nullptr;
+    auto other = make_in_block<FilteredResizeKernel>(*this);
+    size_t kept = 0;
+    for (size_t d = 0; d < x.size(); ++d) kept += x[d] == y[d] ? 1 : 0;
+    if (kept + axes_.size() != x.size()) return nullptr;
+    for (FilteredAxis& axis : other->axes_) {
+      const int64_t in = x[axis.dimension], out = y[axis.dimension];
+      if (in == axis.in && out == axis.out) continue;
+      // A single element, or point, has coordinates of its own.
+      if (!axis.phases || in == out || in == 1 || out == 1 || in * axis.up != out * axis.down) return nullptr;
+      axis.in = in;
+      axis.out = out;
+      fill_exact(*axis.phases, axis);
+    }
+    other->size(x, y);
+    return other;
+  }
   size_t scratch_bytes() const override {
     const int64_t floats = axes_.size() > 1 ? 2 * widest_ * threads_ : 0;
     return table_bytes_ + static_cast<size_t>(floats) * sizeof(float);
@@ -273,42 +336,13 @@ class FilteredResizeKernel final : public Kernel {
   }
 
   std::vector<FilteredAxis> axes_;
-  int64_t planes_;
+  int64_t planes_ = 0;
   float value_;
   int threads_;
   int64_t in_plane_ = 0, out_plane_ = 0, widest_ = 0;
   size_t table_bytes_ = 0;
   bool any_outside_ = false, roi_is_double_ = false;
-  std::string name_;
 };
-
-/// The axes in the order in which they are applied (those that shrink first), with their places in a plane of
-/// the given shape.
-void order_axes(std::vector<FilteredAxis>& axes, std::vector<size_t> dimensions, ir::Shape plane) {
-  std::vector<size_t> order(axes.size());
-  for (size_t k = 0; k < order.size(); ++k) order[k] = k;
-  // Later dimensions first where the growth is the same: rows are then whole when they are blended.
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    const double growth_a = static_cast<double>(axes[a].out) / static_cast<double>(axes[a].in);
-    const double growth_b = static_cast<double>(axes[b].out) / static_cast<double>(axes[b].in);
-    return growth_a != growth_b ? growth_a < growth_b : dimensions[a] > dimensions[b];
-  });
-  std::vector<FilteredAxis> sorted;
-  for (size_t k : order) {
-    FilteredAxis axis = std::move(axes[k]);
-    const size_t at = dimensions[k];
-    for (size_t d = 0; d < plane.size(); ++d) {
-      if (d < at) axis.outer *= plane[d];
-      if (d > at) axis.inner *= plane[d];
-    }
-    plane[at] = axis.out;
-    sorted.push_back(std::move(axis));
-  }
-  for (size_t k = 0; k < order.size(); ++k) {
-    for (size_t d = dimensions[order[k]] + 1; d < plane.size(); ++d) sorted[k].finished_inner *= plane[d];
-  }
-  axes = std::move(sorted);
-}
 
 std::unique_ptr<Kernel> make_checked(const StepContext& context) {
   const ir::OperatorContext definition = operator_context(context);
@@ -324,22 +358,24 @@ std::unique_ptr<Kernel> make_checked(const StepContext& context) {
     return nullptr;
   const bool exact = resizing.has_linear_coordinates();
   std::vector<FilteredAxis> axes;
-  std::vector<size_t> dimensions;
-  int64_t planes = 1;
   for (size_t d = 0; d < resizing.axes.size(); ++d) {
     const ir::ResizeAxis& given = resizing.axes[d];
-    if (resizing.is_identity(given)) {
-      if (axes.empty()) planes *= given.input.value();
-      continue;
-    }
+    if (resizing.is_identity(given)) continue;
     FilteredAxis axis;
+    axis.dimension = d;
     axis.in = given.input.value();
     axis.out = given.output.value();
     if (late && given.region >= 0) {
       axis.region = given.region;
       axis.regions = resizing.regions;
     } else if (exact) {
-      fill_exact(*resizing.linear_coordinates(given), axis);
+      const ir::CoordinateRatio at = *resizing.linear_coordinates(given);
+      if (resizing.has_phases(given) && axis.in > 1 && axis.out > 1) {
+        axis.phases = at;
+        axis.up = given.up;
+        axis.down = given.down;
+      }
+      fill_exact(at, axis);
     } else {
       const ir::Filter filter = ir::filter_of(definition, resizing, given);
       if (filter.count > 4096) return nullptr;
@@ -348,21 +384,17 @@ std::unique_ptr<Kernel> make_checked(const StepContext& context) {
       fill_table(resizing, filter, values[0], values[1], axis);
     }
     axes.push_back(std::move(axis));
-    dimensions.push_back(d);
   }
-  if (axes.empty() || axes.size() > FilteredResizeKernel::most_axes || planes == 0) return nullptr;
-  const size_t first = dimensions[0];
-  for (size_t& d : dimensions) d -= first;
-  const ir::Shape& x = context.inputs[0].shape;
-  order_axes(axes, dimensions, ir::Shape(x.begin() + static_cast<std::ptrdiff_t>(first), x.end()));
-  return std::make_unique<FilteredResizeKernel>(context, std::move(axes), planes,
+  if (axes.empty() || axes.size() > FilteredResizeKernel::most_axes) return nullptr;
+  return std::make_unique<FilteredResizeKernel>(context, std::move(axes),
                                                 static_cast<float>(resizing.extrapolation_value));
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_filtered_resize(const StepContext& context) {
-  if (context.inputs[0].type != ElementType::f32) return nullptr;
+  if (context.inputs[0].type != ElementType::f32 || context.inputs[0].shape.size() > Extents::most)
+    return nullptr;
   try {
     return make_checked(context);
   } catch (const ir::NotYetKnown&) {

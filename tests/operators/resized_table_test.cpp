@@ -62,8 +62,7 @@ Table table_of_factories() {
 }
 
 /// Kernels that are made from a context every time.
-const std::set<std::string> made_anew = {"contraction",           "fill",        "gather by tables",
-                                         "group query attention", "interpolate", "interpreter"};
+const std::set<std::string> made_anew = {"contraction", "fill", "group query attention", "interpreter"};
 
 TEST(ResizedTable, SaysWhichKernelsAreMadeAgain) {
   const Table table = table_of_factories();
