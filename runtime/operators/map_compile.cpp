@@ -145,7 +145,7 @@ class Compiler {
     }
     const auto result = produced_.find(context_.output_ids[0]);
     if (result == produced_.end() || !finish(result->second)) return std::nullopt;
-    return CompiledMap{std::move(map_), MapSizes(axes_, strides_)};
+    return CompiledMap{std::move(map_), MapSizes(axes_, strides_.data(), strides_.size())};
   }
 
  private:

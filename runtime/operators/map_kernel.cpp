@@ -182,10 +182,30 @@ bool has_zero(int64_t count, const BlockOperand& x) {
   return std::find(first, last, T{0}) != last;
 }
 
+/// Which inputs are the same throughout a block, and which are read in the output's own order: bits, those of
+/// the first 64.
+struct InputKinds {
+  uint64_t uniform = 0, identity = 0;
+  friend bool operator==(const InputKinds&, const InputKinds&) = default;
+};
+
+/// What follows from the program and the kinds of its inputs.
+struct MapHabits {
+  /// Of an instruction: whether its result is one value, and the strides of operands in registers.
+  struct Uniformity {
+    bool result = false;
+    int64_t strides[3] = {1, 1, 1};
+  };
+  InputKinds kinds;
+  std::vector<Uniformity> uniformity;
+  std::vector<int> in_place;
+};
+
 class MapKernel final : public Kernel {
  public:
+  /// like: the same kernel at other sizes, or null.
   MapKernel(std::shared_ptr<const MapProgram> program, MapSizes sizes,
-            std::shared_ptr<const std::string> name, int threads)
+            std::shared_ptr<const std::string> name, int threads, const MapKernel* like = nullptr)
       : program_(std::move(program)), sizes_(std::move(sizes)), name_(std::move(name)), threads_(threads) {
     count_ = sizes_.extents.count();
     inner_ = sizes_.extents.back();
@@ -194,8 +214,7 @@ class MapKernel final : public Kernel {
         [](const MapWalk& walk) { return !walk.uniform && !walk.identity && walk.strides.back() == 0; });
     by_rows_ = inner_ >= (uniform_inputs ? shortest_row_with_uniform_inputs : shortest_row) ||
                sizes_.extents.size() == 1;
-    find_uniformity();
-    find_in_place();
+    find_habits(like);
     out_bytes_ = static_cast<int64_t>(ir::size_of(map_.result));
   }
 
@@ -220,11 +239,11 @@ class MapKernel final : public Kernel {
     return fmt::format("map {} ({} instructions)", *name_, map_.code.size());
   }
   size_t scratch_bytes() const override { return worker_bytes() * static_cast<size_t>(threads_); }
-  std::vector<int> in_place() const override { return in_place_; }
+  std::vector<int> in_place() const override { return habits_->in_place; }
   double flops() const override { return map_.flops_per_element * static_cast<double>(count_); }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
     if (!map_.is_open || ports.output(0).count() == 0) return nullptr;
-    return make_in_block<MapKernel>(program_, sizes_at(map_, ports), name_, threads_);
+    return make_in_block<MapKernel>(program_, sizes_at(map_, ports), name_, threads_, this);
   }
 
  private:
@@ -259,7 +278,7 @@ class MapKernel final : public Kernel {
     };
     for (size_t i = 0; i < map_.code.size(); ++i) {
       const MapInstruction& instruction = map_.code[i];
-      const Uniformity& known = uniformity_[i];
+      const MapHabits::Uniformity& known = habits_->uniformity[i];
       void* y = i + 1 == map_.code.size()
                     ? static_cast<char*>(call.outputs[0]) + first * out_bytes_
                     : scratch + static_cast<size_t>(instruction.destination) * register_bytes;
@@ -268,40 +287,63 @@ class MapKernel final : public Kernel {
     }
   }
 
-  void find_in_place() {
+  /// One value for all elements of a block.
+  bool is_uniform(size_t input) const {
+    const MapWalk& walk = sizes_.walks[input];
+    return walk.uniform || (by_rows_ && !walk.identity && walk.strides.back() == 0);
+  }
+
+  void find_habits(const MapKernel* like) {
+    constexpr size_t most = 64;
+    InputKinds kinds;
+    for (size_t k = 0; k < map_.inputs.size() && k < most; ++k) {
+      if (is_uniform(k)) kinds.uniform |= uint64_t{1} << k;
+      if (sizes_.walks[k].identity) kinds.identity |= uint64_t{1} << k;
+    }
+    if (like != nullptr && map_.inputs.size() <= most && like->habits_->kinds == kinds) {
+      habits_ = like->habits_;
+      return;
+    }
+    auto habits = std::make_shared<MapHabits>();
+    habits->kinds = kinds;
+    find_uniformity(*habits);
+    find_in_place(*habits);
+    habits_ = std::move(habits);
+  }
+
+  void find_in_place(MapHabits& habits) const {
     for (size_t k = 0; k < map_.inputs.size(); ++k) {
       const MapInput& input = map_.inputs[k];
       if (!sizes_.walks[k].identity || ir::size_of(input.type) != ir::size_of(map_.result)) continue;
       bool only_identity = true;
       for (size_t other = 0; other < map_.inputs.size(); ++other)
         only_identity &= map_.inputs[other].port != input.port || sizes_.walks[other].identity;
-      if (only_identity) in_place_.push_back(input.port);
+      if (only_identity) habits.in_place.push_back(input.port);
     }
   }
 
   /// What is the same for all elements of a block, because it depends on such inputs only, is computed once.
-  void find_uniformity() {
-    uniformity_.reserve(map_.code.size());
+  void find_uniformity(MapHabits& habits) const {
+    habits.uniformity.reserve(map_.code.size());
     std::vector<bool> registers(map_.registers.size(), false);
-    const auto is_uniform = [&](const MapOperand& operand) {
+    const auto is_one_value = [&](const MapOperand& operand) {
       const auto at = static_cast<size_t>(operand.index);
       switch (operand.kind) {
         case MapOperand::Kind::reg:
           return static_cast<bool>(registers[at]);
         case MapOperand::Kind::input:
-          return sizes_.walks[at].uniform ||
-                 (by_rows_ && !sizes_.walks[at].identity && sizes_.walks[at].strides.back() == 0);
+          return is_uniform(at);
         default:
           return true;
       }
     };
     for (size_t i = 0; i < map_.code.size(); ++i) {
       const MapInstruction& instruction = map_.code[i];
-      Uniformity known;
+      MapHabits::Uniformity known;
       known.result = true;
       const MapOperand* operands[] = {&instruction.a, &instruction.b, &instruction.c};
       for (size_t k = 0; k < 3; ++k) {
-        const bool uniform = is_uniform(*operands[k]);
+        const bool uniform = is_one_value(*operands[k]);
         known.strides[k] = uniform ? 0 : 1;
         known.result = known.result && uniform;
       }
@@ -310,7 +352,7 @@ class MapKernel final : public Kernel {
       } else {
         registers[static_cast<size_t>(instruction.destination)] = known.result;
       }
-      uniformity_.push_back(known);
+      habits.uniformity.push_back(known);
     }
   }
 
@@ -408,23 +450,16 @@ class MapKernel final : public Kernel {
     return sizes_.extents.size() == 1 ? offset : offset + row * input.strides[0];
   }
 
-  /// Of an instruction: whether its result is one value, and the strides of operands in registers.
-  struct Uniformity {
-    bool result = false;
-    int64_t strides[3] = {1, 1, 1};
-  };
-
   std::shared_ptr<const MapProgram> program_;
   const MapProgram& map_ = *program_;
   MapSizes sizes_;
   std::shared_ptr<const std::string> name_;
-  std::vector<Uniformity> uniformity_;
+  std::shared_ptr<const MapHabits> habits_;
   int threads_;
   int64_t count_ = 1;
   int64_t inner_ = 1;
   bool by_rows_ = true;
   int64_t out_bytes_ = 4;
-  std::vector<int> in_place_;
 };
 
 std::unique_ptr<Kernel> make_map(const StepContext& context) {

@@ -76,7 +76,7 @@ struct MapSizes {
 
   /// Of these axes, and one list of strides along them for each input: neighbouring axes that every input
   /// walks as one are merged.
-  MapSizes(const Extents& axes, const std::vector<Extents>& strides);
+  MapSizes(const Extents& axes, const Extents* strides, size_t inputs);
 };
 
 struct CompiledMap {

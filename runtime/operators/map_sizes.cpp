@@ -1,5 +1,6 @@
 // What depends on sizes in maps: how blocks of the output read the inputs.
 #include <algorithm>
+#include <array>
 
 #include "runtime/operators/map_program.h"
 
@@ -14,7 +15,7 @@ bool walks_in_order(const Extents& axes, const Extents& strides) {
   return true;
 }
 
-MapSizes::MapSizes(const Extents& axes, const std::vector<Extents>& strides) : walks(strides.size()) {
+MapSizes::MapSizes(const Extents& axes, const Extents* strides, size_t inputs) : walks(inputs) {
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a] == 1) continue;
     bool merges = !extents.empty();
@@ -43,16 +44,20 @@ MapSizes::MapSizes(const Extents& axes, const std::vector<Extents>& strides) : w
 
 MapSizes sizes_at(const MapProgram& program, const PortSizes& ports) {
   const Extents axes = ports.output(0);
-  std::vector<Extents> strides(program.inputs.size());
-  for (size_t k = 0; k < strides.size(); ++k) {
+  // Few inputs need no memory of their own.
+  const size_t inputs = program.inputs.size();
+  std::array<Extents, 8> few;
+  std::vector<Extents> many(inputs > few.size() ? inputs : 0);
+  Extents* const strides = many.empty() ? few.data() : many.data();
+  for (size_t k = 0; k < inputs; ++k) {
     const MapInput& input = program.inputs[k];
-    const Extents dims = ports.input(static_cast<size_t>(input.port));
+    const Extents own = ports.input(static_cast<size_t>(input.port)).strides();
     for (size_t a = 0; a < axes.size(); ++a) strides[k].push_back(0);
     for (const MapInput::Term& term : input.terms) {
-      if (axes[term.axis] != 1) strides[k][term.axis] += dims.count(term.dim + 1, dims.size());
+      if (axes[term.axis] != 1) strides[k][term.axis] += own[term.dim];
     }
   }
-  return {axes, strides};
+  return {axes, strides, inputs};
 }
 
 }  // namespace axrun::runtime

@@ -38,6 +38,9 @@ struct OpenCopy {
   };
   std::vector<Term> terms;
   std::vector<int64_t> offsets;
+
+  /// Of ports of these sizes.
+  void size(StridedCopy& copy, const PortSizes& ports) const;
 };
 
 /// The first stage that makes the output; null where none does alone.
@@ -56,6 +59,16 @@ void set_axes(CopyShape& shape, const Extents& axes) {
     shape.y_strides[a] = stride;
     stride *= axes[a];
   }
+}
+
+void OpenCopy::size(StridedCopy& copy, const PortSizes& ports) const {
+  const Extents axes = ports.output(static_cast<size_t>(copy.output));
+  const Extents strides = ports.input(static_cast<size_t>(copy.input)).strides();
+  set_axes(copy.shape, axes);
+  copy.empty = axes.count() == 0;
+  copy.offset = 0;
+  for (size_t d = 0; d < offsets.size(); ++d) copy.offset += offsets[d] * strides[d];
+  for (const Term& term : terms) copy.shape.x_strides[term.axis] += term.step * strides[term.dim];
 }
 
 std::optional<StridedCopy> read_copy(const StepContext& context, const ir::Program& program, size_t output) {
@@ -111,38 +124,25 @@ std::optional<OpenCopy> open_copy(const ir::Program& program, size_t output) {
 
 class CopyKernel final : public Kernel {
  public:
-  /// open: per copy, or none at all.
-  CopyKernel(std::vector<StridedCopy> copies, std::string name, std::vector<OpenCopy> open)
-      : copies_(std::move(copies)), form_(std::make_shared<const Form>(std::move(name), std::move(open))) {}
+  /// Of at least one copy; open: per copy, or none at all.
+  CopyKernel(const std::vector<StridedCopy>& copies, std::string name, std::vector<OpenCopy> open)
+      : first_(copies.front()),
+        others_(copies.begin() + 1, copies.end()),
+        form_(std::make_shared<const Form>(std::move(name), std::move(open))) {}
+  CopyKernel(const CopyKernel& like, const PortSizes& ports) : form_(like.form_) {
+    resize(like.first_, form_->open[0], ports, first_);
+    others_.resize(like.others_.size());
+    for (size_t k = 0; k < others_.size(); ++k)
+      resize(like.others_[k], form_->open[k + 1], ports, others_[k]);
+  }
 
   void run(const KernelCall& call) const override {
-    for (const StridedCopy& copy : copies_) {
-      void* y = call.outputs[copy.output];
-      if (y == nullptr || copy.empty) continue;
-      const char* x = static_cast<const char*>(call.inputs[copy.input]) +
-                      copy.offset * static_cast<int64_t>(copy.element_bytes);
-      copy_strided(copy.element_bytes, copy.shape, x, y, call.pool);
-    }
+    run(first_, call);
+    for (const StridedCopy& copy : others_) run(copy, call);
   }
   std::string describe() const override { return "copy " + form_->name; }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
-    const std::vector<OpenCopy>& open = form_->open;
-    if (open.empty()) return nullptr;
-    auto other = make_in_block<CopyKernel>(*this);
-    for (size_t k = 0; k < open.size(); ++k) {
-      StridedCopy& copy = other->copies_[k];
-      const Extents axes = ports.output(static_cast<size_t>(copy.output));
-      const Extents dims = ports.input(static_cast<size_t>(copy.input));
-      copy.shape = {};
-      set_axes(copy.shape, axes);
-      copy.empty = axes.count() == 0;
-      copy.offset = 0;
-      for (size_t d = 0; d < dims.size(); ++d)
-        copy.offset += open[k].offsets[d] * dims.count(d + 1, dims.size());
-      for (const OpenCopy::Term& term : open[k].terms)
-        copy.shape.x_strides[term.axis] += term.step * dims.count(term.dim + 1, dims.size());
-    }
-    return other;
+    return form_->open.empty() ? nullptr : make_in_block<CopyKernel>(*this, ports);
   }
 
  private:
@@ -152,7 +152,23 @@ class CopyKernel final : public Kernel {
     std::string name;
     std::vector<OpenCopy> open;
   };
-  std::vector<StridedCopy> copies_;
+  static void run(const StridedCopy& copy, const KernelCall& call) {
+    void* y = call.outputs[copy.output];
+    if (y == nullptr || copy.empty) return;
+    const char* x = static_cast<const char*>(call.inputs[copy.input]) +
+                    copy.offset * static_cast<int64_t>(copy.element_bytes);
+    copy_strided(copy.element_bytes, copy.shape, x, y, call.pool);
+  }
+  static void resize(const StridedCopy& like, const OpenCopy& open, const PortSizes& ports,
+                     StridedCopy& copy) {
+    copy.input = like.input;
+    copy.output = like.output;
+    copy.element_bytes = like.element_bytes;
+    open.size(copy, ports);
+  }
+
+  StridedCopy first_;
+  std::vector<StridedCopy> others_;  ///< of nodes with several results
   std::shared_ptr<const Form> form_;
 };
 
@@ -170,8 +186,9 @@ std::unique_ptr<Kernel> make_copy(const StepContext& context) {
     auto same = context.open_programs.empty() ? std::nullopt : open_copy(*context.open_programs[0], k);
     if (same) open.push_back(std::move(*same));
   }
+  if (copies.empty()) return nullptr;
   if (open.size() < copies.size()) open.clear();
-  return std::make_unique<CopyKernel>(std::move(copies), context.node.op, std::move(open));
+  return std::make_unique<CopyKernel>(copies, context.node.op, std::move(open));
 }
 
 /// Concat: every part is a block of rows in the result.
@@ -180,13 +197,15 @@ class ConcatKernel final : public Kernel {
   ConcatKernel(const StepContext& context, size_t axis)
       : axis_(axis), element_(static_cast<int64_t>(ir::size_of(context.outputs[0].type))) {
     add_output(context.outputs[0].shape);
-    for (const StepPort& input : context.inputs) add_input(input.shape);
+    for (const StepPort& input : context.inputs)
+      add_input(input.shape.size(), [&](size_t d) { return input.shape[d]; });
   }
   ConcatKernel(const ConcatKernel& like, const PortSizes& ports)
       : axis_(like.axis_), element_(like.element_) {
     add_output(ports.output(0));
     part_bytes_.reserve(like.part_bytes_.size());
-    for (size_t k = 0; k < like.part_bytes_.size(); ++k) add_input(ports.input(k));
+    for (size_t k = 0; k < like.part_bytes_.size(); ++k)
+      add_input(ports.rank_of_input(k), [&](size_t d) { return ports.dim_of_input(k, d); });
   }
 
   void run(const KernelCall& call) const override {
@@ -225,10 +244,10 @@ class ConcatKernel final : public Kernel {
     for (size_t d = 0; d < shape.size(); ++d) (d < axis_ ? rows_ : row_bytes_) *= shape[d];
     row_bytes_ *= element_;
   }
-  template <typename Dims>
-  void add_input(const Dims& shape) {
+  template <typename Dim>
+  void add_input(size_t rank, const Dim& dim) {
     int64_t bytes = element_;
-    for (size_t d = axis_; d < shape.size(); ++d) bytes *= shape[d];
+    for (size_t d = axis_; d < rank; ++d) bytes *= dim(d);
     part_bytes_.push_back(bytes);
   }
 

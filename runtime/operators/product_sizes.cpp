@@ -10,9 +10,10 @@ namespace {
 MatrixStrides dense(const Extents& shape, bool transposed) {
   MatrixStrides strides;
   strides.rank = shape.size() - 2;
-  for (size_t d = 0; d < strides.rank; ++d) {
+  int64_t stride = shape[strides.rank] * shape.back();
+  for (size_t d = strides.rank; d-- > 0; stride *= shape[d]) {
     strides.first[d] = d;
-    strides.axes[d] = {shape[d], shape.count(d + 1, shape.size())};
+    strides.axes[d] = {shape[d], stride};
   }
   strides.first[strides.rank] = strides.rank;
   strides.rows = {shape[strides.rank], shape.back()};

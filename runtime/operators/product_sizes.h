@@ -18,14 +18,15 @@ struct MatmulForm {
 /// Where the elements of matrices [batch..., rows, columns] lie, in elements from the first one on.
 struct MatrixStrides {
   struct Axis {
-    int64_t extent = 1, stride = 0;
+    int64_t extent, stride;
   };
   static constexpr size_t most_axes = 2 * Extents::most;
 
-  size_t rank = 0;                                ///< of the batch
-  std::array<size_t, Extents::most + 1> first{};  ///< axis of each of its dims, and where the last one's end
-  std::array<Axis, most_axes> axes;               ///< a dim is a run of axes, outermost first
-  Axis rows, columns;
+  // Arrays are filled as far as they are used: they are made for every product of a plan.
+  size_t rank = 0;                              ///< of the batch
+  std::array<size_t, Extents::most + 1> first;  ///< axis of each of its dims, and where the last one's end
+  std::array<Axis, most_axes> axes;             ///< a dim is a run of axes, outermost first
+  Axis rows{1, 0}, columns{1, 0};
 };
 
 Extents extents_of(const ir::Shape& shape);
