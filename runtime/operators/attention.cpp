@@ -54,13 +54,11 @@ struct AttentionSetup {
   size_t past_port = 0;
   bool has_past = false, wants_present = false;
 
-  /// What hangs on the dims of the input, and of the past where there is one.
-  template <typename Dims>
-  void size(const Dims& x, const Dims& past) {
-    extents.batch = x[0];
-    extents.queries = x[1];
-    extents.past = has_past ? past[3] : 0;
-    extents.keys = extents.past + extents.queries;
+  void size(int64_t batch, int64_t queries, int64_t past) {
+    extents.batch = batch;
+    extents.queries = queries;
+    extents.past = past;
+    extents.keys = past + queries;
   }
 };
 
@@ -111,11 +109,12 @@ class AttentionKernel final : public Kernel {
            2.0 * static_cast<double>(x_.batch * x_.queries * s_.input) * static_cast<double>(columns_);
   }
   std::shared_ptr<const Kernel> resized(const PortSizes& ports) const override {
-    const Extents input = ports.input(0);
-    if (input[2] != s_.input || ports.input(1)[1] != columns_ || ports.output(0).count() == 0) return nullptr;
+    if (ports.dim_of_input(0, 2) != s_.input || ports.dim_of_input(1, 1) != columns_) return nullptr;
     AttentionSetup setup = s_;
-    setup.size(input, dims_of(ports, s_.past_port));
+    setup.size(ports.dim_of_input(0, 0), ports.dim_of_input(0, 1),
+               s_.has_past ? ports.dim_of_input(s_.past_port, 3) : 0);
     const AttentionExtents& x = setup.extents;
+    if (x.batch * x.queries * x_.value_size == 0) return nullptr;
     if (!resize_attention_mask(x, dims_of(ports, s_.mask.port), dims_of(ports, s_.mask.bias_port),
                                setup.mask))
       return nullptr;
@@ -191,7 +190,7 @@ std::unique_ptr<Kernel> make_projected(const StepContext& context, const Attenti
   setup.past_port = ports.past;
   setup.has_past = context.has_input(ports.past);
   setup.wants_present = context.has_output(1);
-  setup.size(input, setup.has_past ? context.inputs[ports.past].shape : ir::Shape());
+  setup.size(input[0], input[1], setup.has_past ? context.inputs[ports.past].shape[3] : 0);
   if (setup.input == 0 || x.key_size == 0) return nullptr;
   if (!read_attention_mask(context, x, ports.mask, ports.bias, setup.mask)) return nullptr;
   auto projection = make_projection(context, {x.batch * x.queries, columns, setup.input});
